@@ -1,0 +1,115 @@
+"""What a handler is, and the registry that finds one for a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+import enum
+
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Path
+from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
+
+Assess = Callable[[Manifest], Verdict]
+"""How far one object is, from nothing but the object."""
+
+
+class Rank(enum.IntEnum):
+    """Where a kind stands in the order of apply; the lower goes first."""
+
+    NAMESPACE = 0
+    DEFINITION = 1
+    POLICY = 2
+    CONFIG = 3
+    ACCESS = 4
+    SERVICE = 5
+    WORKLOAD = 6
+    SCALING = 7
+    HOOK = 8
+    TEMPLATE = 9
+    CUSTOM = 10
+    CLUSTER = 11
+
+
+@dataclasses.dataclass(frozen=True)
+class Handler:
+    """All we know about a kind. A row of a table, not a class to inherit.
+
+    :param assess: how far an object of this kind is.
+    :param rank: where the kind stands in the order of apply.
+    :param replicas: where the number of replicas is asked for, for a kind
+        that has such a number.
+    :param kept: a change of package keeps an object of this kind that the
+        new package no longer names, unless pruning it is asked for by name.
+    :param alone: at terminate an object of this kind goes by itself and
+        must be gone before what it uses is touched.
+    :param refuse_replicas: why a number of replicas would be refused, or
+        None, from the object and the number.
+    :param children: references of objects that one of this kind is known
+        to have made or to use, whose words explain why it does not settle.
+    :param name: who wrote the handler, for errors in it; empty for ours.
+    """
+
+    assess: Assess
+    rank: Rank = Rank.CUSTOM
+    replicas: Path | None = None
+    kept: bool = False
+    alone: bool = False
+    refuse_replicas: Callable[[Manifest, int], str | None] | None = None
+    children: Callable[[Manifest], tuple[ObjectRef, ...]] | None = None
+    name: str = ""
+
+
+Resolver = Callable[[GroupKind], Handler | None]
+"""A handler for every kind of a family, such as any control plane."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Registry:
+    """Handlers by kind. A value: adding to it makes another one."""
+
+    handlers: Mapping[GroupKind, Handler]
+    fallback: Handler
+    families: tuple[Resolver, ...] = ()
+
+    def __getitem__(self, group_kind: GroupKind) -> Handler:
+        """The kind's own handler, else its family's, else the fallback."""
+        return self.known(group_kind) or self.fallback
+
+    def known(self, group_kind: GroupKind) -> Handler | None:
+        """The handler of a kind that somebody described, or None."""
+        if found := self.handlers.get(group_kind):
+            return found
+        for family in self.families:
+            if found := family(group_kind):
+                return found
+        return None
+
+    def extended(self, handlers: Mapping[GroupKind, Handler]) -> Registry:
+        """With more handlers, which win over those that are here."""
+        return dataclasses.replace(
+            self, handlers={**self.handlers, **handlers}
+        )
+
+
+def shared(obj: Manifest) -> Verdict | None:
+    """What is true of any kind; None when only the kind itself can tell."""
+    if objects.field(obj, ("metadata", "deletionTimestamp")):
+        return Verdict(State.TERMINATING, "deletion requested")
+    asked = objects.generation(obj)
+    seen = objects.field(obj, ("status", "observedGeneration"), asked)
+    if isinstance(seen, int) and seen < asked:
+        return Verdict(
+            State.IN_PROGRESS, f"generation {asked} asked, {seen} seen"
+        )
+    return None
+
+
+def stored(obj: Manifest) -> Verdict:
+    """Current once the server has it: nothing works on such an object."""
+    return shared(obj) or Verdict(State.CURRENT, "stored")

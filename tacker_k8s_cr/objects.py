@@ -1,0 +1,177 @@
+"""The nouns that all modules share, and reading fields of an object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import enum
+from typing import Any
+
+Manifest = Mapping[str, Any]
+"""An object as a package gave it, or (then called ``obj``) as the server did.
+
+Never wrapped: we do not model Kubernetes, we read a few fields of it.
+"""
+
+Path = tuple[str, ...]
+"""Where a field is: the keys from the root of an object."""
+
+PREFIX = "k8s-cr.tacker.openstack.org/"
+"""Of every label and annotation of ours."""
+
+INSTANCE = PREFIX + "instance"
+"""Label on every object that an instance owns; its value is the id."""
+
+MANAGER = "tacker-k8s-cr:"
+"""Field manager of every write of ours, followed by the instance's id."""
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class GroupKind:
+    """A kind, whatever version of it is served."""
+
+    group: str
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> GroupKind:
+        group, _ = split_api_version(manifest["apiVersion"])
+        return cls(group, manifest["kind"])
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class ObjectRef:
+    """One object: the subject of every sentence, log line and error.
+
+    The namespace is empty for an object of a cluster-scoped kind, and for a
+    manifest that leaves it to whoever applies it.
+    """
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.group_kind}/{where}{self.name}"
+
+    @property
+    def group_kind(self) -> GroupKind:
+        return GroupKind(self.group, self.kind)
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> ObjectRef:
+        """The reference of a manifest or object that has all four parts."""
+        group, _ = split_api_version(manifest["apiVersion"])
+        metadata = manifest["metadata"]
+        return cls(
+            group,
+            manifest["kind"],
+            metadata.get("namespace") or "",
+            metadata["name"],
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Resource:
+    """How a server serves a kind, as its discovery says.
+
+    ``subresources`` holds the names after the slash, such as ``status``.
+    """
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool
+    verbs: frozenset[str] = frozenset()
+    subresources: frozenset[str] = frozenset()
+
+    @property
+    def group_kind(self) -> GroupKind:
+        return GroupKind(self.group, self.kind)
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+class State(enum.Enum):
+    """How far an object is from what was asked of it."""
+
+    CURRENT = "current"
+    IN_PROGRESS = "in progress"
+    BLOCKED = "blocked"
+    FAILED = "failed"
+    TERMINATING = "terminating"
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """A state, and the one sentence that justifies it.
+
+    ``error`` is a sign of trouble that a controller keeps retrying (its
+    type and reason, without the message, which may differ each time). It
+    does not end a wait by itself; standing long enough, it makes the
+    object blocked.
+    """
+
+    state: State
+    reason: str
+    error: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.state.value}: {self.reason}"
+
+
+def split_api_version(api_version: str) -> tuple[str, str]:
+    """``apps/v1`` is group apps, version v1; ``v1`` is the core group's."""
+    group, _, version = api_version.rpartition("/")
+    return group, version
+
+
+def field(obj: Any, path: Path, default: Any = None) -> Any:
+    """What is at the path, or the default where anything on the way lacks."""
+    for key in path:
+        if not isinstance(obj, Mapping) or obj.get(key) is None:
+            return default
+        obj = obj[key]
+    return obj
+
+
+def conditions(
+    obj: Manifest, path: Path = ("status", "conditions")
+) -> dict[str, Mapping[str, Any]]:
+    """Conditions by type; what has no type is passed over."""
+    listed = field(obj, path, ())
+    if not isinstance(listed, list | tuple):
+        return {}
+    return {
+        item["type"]: item
+        for item in listed
+        if isinstance(item, Mapping) and isinstance(item.get("type"), str)
+    }
+
+
+def uid(obj: Manifest) -> str:
+    return str(field(obj, ("metadata", "uid"), ""))
+
+
+def generation(obj: Manifest) -> int:
+    """The number of the object's last change of spec; 0 for a kind without."""
+    return int(field(obj, ("metadata", "generation"), 0))
+
+
+def labels(obj: Manifest) -> Mapping[str, str]:
+    found: Mapping[str, str] = field(obj, ("metadata", "labels"), {})
+    return found
+
+
+def annotation(obj: Manifest, name: str) -> str | None:
+    """One of our own annotations, by its name without the prefix."""
+    value = field(obj, ("metadata", "annotations", PREFIX + name))
+    return value if isinstance(value, str) else None
