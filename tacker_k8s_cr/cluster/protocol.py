@@ -198,12 +198,16 @@ class Cluster(Protocol):
         uid: str,
         *,
         grace_seconds: int | None = None,
-    ) -> bool:
-        """Ask for the deletion of the object with this UID, in background.
+        propagation: str = "Background",
+    ) -> Manifest | None:
+        """Ask for the deletion of the object with this UID.
 
-        False when no such object is there: gone, or another one has its
-        name. True when it was there; it may go on to exist until its
-        finalizers are removed.
+        None when no such object is there any more: it was gone, another
+        has its name, or the server removed it at once. Else the object,
+        which goes on to exist until its finalizers are removed.
+
+        :param propagation: ``Background`` or ``Foreground``, what becomes
+            of the objects that this one owns.
         """
         ...
 

@@ -52,6 +52,10 @@ class Handler:
         None, from the object and the number.
     :param children: references of objects that one of this kind is known
         to have made or to use, whose words explain why it does not settle.
+    :param made: where objects that one of this kind has made are found, as
+        kinds with a label selector; owner references then say which.
+    :param propagation: how the server should delete what the object owns;
+        with ``Foreground`` the object is gone only after that is.
     :param name: who wrote the handler, for errors in it; empty for ours.
     """
 
@@ -62,6 +66,8 @@ class Handler:
     alone: bool = False
     refuse_replicas: Callable[[Manifest, int], str | None] | None = None
     children: Callable[[Manifest], tuple[ObjectRef, ...]] | None = None
+    made: Callable[[Manifest], tuple[tuple[GroupKind, str], ...]] | None = None
+    propagation: str = "Background"
     name: str = ""
 
 
