@@ -1,0 +1,220 @@
+"""What an instance owns, and the journal of its operations, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import enum
+import hashlib
+import json
+from typing import Any
+import zlib
+
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.package import model
+
+FORMAT = 1
+"""Of what is stored. A reader refuses a higher one."""
+
+PIECE = 480 * 1024
+"""Bytes of a piece at most: a Secret may hold 1 MiB, etcd's request 1.5."""
+
+
+class Phase(enum.Enum):
+    """Where an instance is in its life; what runs, or ran and ended early."""
+
+    INSTANTIATING = "instantiating"
+    INSTANTIATED = "instantiated"
+    SCALING = "scaling"
+    CHANGING = "changing"
+    ENDING = "ending"
+
+
+@dataclasses.dataclass(frozen=True)
+class Journal:
+    """What the running operation is about to do, written before it does.
+
+    :param pending: objects that the stage may write or delete. After a
+        crash these, and only these, may be there without being owned.
+    :param error: why the operation ended early; empty while it runs, and
+        after one that was killed.
+    """
+
+    operation: str = ""
+    stage: str = ""
+    pending: tuple[ObjectRef, ...] = ()
+    error: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Inventory:
+    """All that is known of an instance. It lies in the cluster, as record.
+
+    :param namespace: where objects go whose manifest names none.
+    :param owned: the UID of every object that the instance owns.
+    :param shared: objects that the instance uses and others own.
+    :param manifests: last applied in full, as the package names them.
+    :param before: the manifests that the running change replaces.
+    :param live_names: names in the cluster of objects that go by another
+        name there than the package gives them (rotated templates).
+    :param vdus: the object that bears the number of each VDU.
+    :param scale_levels: the level of each scaling aspect.
+    :param receipts: what was delivered to whom; no credential in it.
+    """
+
+    instance: str
+    namespace: str
+    phase: Phase = Phase.INSTANTIATING
+    owned: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
+    shared: tuple[ObjectRef, ...] = ()
+    manifests: tuple[Manifest, ...] = ()
+    before: tuple[Manifest, ...] = ()
+    live_names: Mapping[ObjectRef, str] = dataclasses.field(
+        default_factory=dict
+    )
+    vnfd: model.Vnfd | None = None
+    vdus: Mapping[str, ObjectRef] = dataclasses.field(default_factory=dict)
+    scale_levels: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    receipts: tuple[Mapping[str, Any], ...] = ()
+    journal: Journal = Journal()
+
+    def owning(self, found: Mapping[ObjectRef, str]) -> Inventory:
+        """With these objects owned as well."""
+        return dataclasses.replace(self, owned={**self.owned, **found})
+
+    def without(self, refs: Iterable[ObjectRef]) -> Inventory:
+        """With these objects no longer owned."""
+        gone = set(refs)
+        kept = {r: u for r, u in self.owned.items() if r not in gone}
+        return dataclasses.replace(self, owned=kept)
+
+    def entering(
+        self, operation: str, stage: str, pending: Iterable[ObjectRef]
+    ) -> Inventory:
+        """With the journal of a stage that is about to begin."""
+        journal = Journal(operation, stage, tuple(pending))
+        return dataclasses.replace(self, journal=journal)
+
+
+# -- As text -----------------------------------------------------------------
+#
+# The head is small and says in which pieces the rest lies. A piece is named
+# by its content, so that a part that did not change is not written again.
+
+
+@dataclasses.dataclass(frozen=True)
+class Stored:
+    """An inventory as it is stored: the head, and pieces by their name."""
+
+    head: str
+    pieces: Mapping[str, bytes]
+
+
+def store(inventory: Inventory) -> Stored:
+    """The text of an inventory; the same inventory gives the same text."""
+    pieces: dict[str, bytes] = {}
+    parts = {}
+    for part, value in (
+        ("owned", [[*_ref(r), u] for r, u in inventory.owned.items()]),
+        ("manifests", list(inventory.manifests)),
+        ("before", list(inventory.before)),
+        ("pending", [_ref(r) for r in inventory.journal.pending]),
+    ):
+        cut = _cut(value)
+        pieces.update(cut)
+        parts[part] = list(cut)
+    head = {
+        "format": FORMAT,
+        "instance": inventory.instance,
+        "namespace": inventory.namespace,
+        "phase": inventory.phase.value,
+        "shared": [_ref(r) for r in inventory.shared],
+        "liveNames": [[*_ref(r), n] for r, n in inventory.live_names.items()],
+        "vnfd": inventory.vnfd and dataclasses.asdict(inventory.vnfd),
+        "vdus": {vdu: _ref(r) for vdu, r in inventory.vdus.items()},
+        "scaleLevels": dict(inventory.scale_levels),
+        "receipts": list(inventory.receipts),
+        "operation": inventory.journal.operation,
+        "stage": inventory.journal.stage,
+        "error": inventory.journal.error,
+        "parts": parts,
+    }
+    return Stored(_text(head), pieces)
+
+
+def pieces_of(head: str) -> tuple[str, ...]:
+    """Names of the pieces that a head refers to."""
+    parts = json.loads(head)["parts"]
+    return tuple(name for names in parts.values() for name in names)
+
+
+def load(stored: Stored) -> Inventory:
+    """The inventory of a text. Raises ValueError for a higher format."""
+    head = json.loads(stored.head)
+    if head["format"] > FORMAT:
+        raise ValueError(
+            f"the record has format {head['format']}, and this version "
+            f"reads {FORMAT} and lower"
+        )
+
+    def part(name: str) -> list[Any]:
+        joined = b"".join(stored.pieces[n] for n in head["parts"][name])
+        value: list[Any] = json.loads(zlib.decompress(joined))
+        return value
+
+    return Inventory(
+        instance=head["instance"],
+        namespace=head["namespace"],
+        phase=Phase(head["phase"]),
+        owned={ObjectRef(*item[:4]): item[4] for item in part("owned")},
+        shared=tuple(ObjectRef(*item) for item in head["shared"]),
+        manifests=tuple(part("manifests")),
+        before=tuple(part("before")),
+        live_names={
+            ObjectRef(*item[:4]): item[4] for item in head["liveNames"]
+        },
+        vnfd=head["vnfd"] and _vnfd(head["vnfd"]),
+        vdus={vdu: ObjectRef(*item) for vdu, item in head["vdus"].items()},
+        scale_levels=head["scaleLevels"],
+        receipts=tuple(head["receipts"]),
+        journal=Journal(
+            head["operation"],
+            head["stage"],
+            tuple(ObjectRef(*item) for item in part("pending")),
+            head["error"],
+        ),
+    )
+
+
+def _ref(ref: ObjectRef) -> list[str]:
+    return [ref.group, ref.kind, ref.namespace, ref.name]
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _cut(value: Sequence[Any]) -> dict[str, bytes]:
+    whole = zlib.compress(_text(value).encode(), 6)
+    cut = [whole[i : i + PIECE] for i in range(0, len(whole), PIECE)]
+    return {hashlib.sha256(b).hexdigest()[:16]: b for b in cut}
+
+
+def _vnfd(value: Mapping[str, Any]) -> model.Vnfd:
+    return model.Vnfd(
+        **{
+            **value,
+            "vdus": {k: model.Vdu(**v) for k, v in value["vdus"].items()},
+            "aspects": {
+                k: model.Aspect(
+                    v["id"],
+                    v["max_level"],
+                    {vdu: tuple(s) for vdu, s in v["steps"].items()},
+                )
+                for k, v in value["aspects"].items()
+            },
+        }
+    )

@@ -1,0 +1,80 @@
+"""What came of an operation, as a value that a caller stores or shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import enum
+from typing import Any
+
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Verdict
+
+
+class Action(enum.Enum):
+    """What an operation did to an object."""
+
+    CREATED = "created"
+    CONFIGURED = "configured"
+    UNCHANGED = "unchanged"
+    SCALED = "scaled"
+    DELETED = "deleted"
+    KEPT = "kept"
+    SHARED = "shared"
+    OWNED = "owned"
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One object: what was done, where it stands, seconds until it did."""
+
+    ref: ObjectRef
+    action: Action
+    verdict: Verdict
+    uid: str = ""
+    seconds: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """The outcome of an operation on an instance.
+
+    :param seconds: from the call to the return.
+    :param requests: sent to the API server for it.
+    """
+
+    instance: str
+    namespace: str
+    operation: str
+    rows: tuple[Row, ...]
+    seconds: float = 0.0
+    requests: int = 0
+    phase: str = ""
+
+    def count(self, action: Action) -> int:
+        return sum(row.action is action for row in self.rows)
+
+    def as_dict(self) -> Mapping[str, Any]:
+        """Plain values for JSON. Holds no manifest, so no secret either."""
+        return {
+            "instance": self.instance,
+            "namespace": self.namespace,
+            "operation": self.operation,
+            "phase": self.phase,
+            "seconds": round(self.seconds, 3),
+            "requests": self.requests,
+            "objects": [
+                {
+                    "group": row.ref.group,
+                    "kind": row.ref.kind,
+                    "namespace": row.ref.namespace,
+                    "name": row.ref.name,
+                    "uid": row.uid,
+                    "action": row.action.value,
+                    "state": row.verdict.state.value,
+                    "reason": row.verdict.reason,
+                    "seconds": round(row.seconds, 3),
+                }
+                for row in self.rows
+            ],
+        }
