@@ -1,0 +1,127 @@
+# `make` alone lists what can be done. Lines with two hashes are that list.
+#
+# The commands are here and nowhere else: tox runs these same targets in
+# environments of its own, and says so with BIN; without it there is one
+# environment, .venv, which comes first in every rule.
+
+PYTHON ?= python3
+ARGS ?=
+
+ifdef BIN
+ENVIRONMENT :=
+else
+BIN := $(CURDIR)/.venv/bin
+ENVIRONMENT := environment
+endif
+RUN := $(BIN)/python -m
+export PATH := $(BIN):$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help
+help:  ## list what can be done
+	@echo "make TARGET, where TARGET is one of:"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' \
+	    $(MAKEFILE_LIST)
+	@echo "Variables: PYTHON (makes .venv; now $(PYTHON)), KUBECONFIG (use"
+	@echo "that cluster and start none), ARGS (added to pytest and the tools)."
+
+.PHONY: environment
+environment:  ## make .venv, or bring it up to date; every target does it
+	@$(PYTHON) tools/environment.py
+
+# -- The product at work ------------------------------------------------------
+
+.PHONY: demo
+demo: $(ENVIRONMENT)  ## a Cluster API cluster through its whole life
+	@$(RUN) tools.demo $(ARGS)
+
+.PHONY: bench
+bench: $(ENVIRONMENT)  ## measure against kubectl and a Go client
+	@$(RUN) tools.bench $(ARGS)
+
+.PHONY: csar
+csar: $(ENVIRONMENT)  ## build the CSARs of the samples, with their hashes
+	@$(RUN) tools.csar $(ARGS)
+
+# -- The local plane ----------------------------------------------------------
+
+.PHONY: plane
+plane: $(ENVIRONMENT)  ## build the local control plane if needed, start it
+	@$(RUN) tools.plane up $(ARGS)
+
+.PHONY: plane-down
+plane-down: $(ENVIRONMENT)  ## stop the local control plane
+	@$(RUN) tools.plane down $(ARGS)
+
+.PHONY: plane-test
+plane-test: $(ENVIRONMENT)  ## the plane's own tests
+	@$(RUN) pytest tests/plane $(ARGS)
+
+# -- The rooms of tests -------------------------------------------------------
+
+.PHONY: test
+test: $(ENVIRONMENT)  ## unit, contracts and functional, with a plane
+	@$(RUN) tools.rooms unit contracts functional -- $(ARGS)
+
+.PHONY: unit
+unit: $(ENVIRONMENT)  ## the tests that need nothing
+	@$(RUN) pytest tests/unit $(ARGS)
+
+.PHONY: contracts
+contracts: $(ENVIRONMENT)  ## the same behaviours on the fake and a real server
+	@$(RUN) tools.rooms contracts -- $(ARGS)
+
+.PHONY: functional
+functional: $(ENVIRONMENT)  ## what needs a real API server
+	@$(RUN) tools.rooms functional -- $(ARGS)
+
+# -- What must pass before a change is offered --------------------------------
+
+CHECKS := style types imports docs notes dist-test
+
+.PHONY: check
+check: $(ENVIRONMENT)  ## all of the following, none of which needs a network
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 \
+	    --output-sync=target BIN=$(BIN) $(CHECKS)
+	@echo "check: all of $(CHECKS) passed."
+
+.PHONY: style
+style: $(ENVIRONMENT)  ## ruff's rules and format, hacking's rules
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) flake8
+
+.PHONY: format
+format: $(ENVIRONMENT)  ## let ruff mend what it can
+	$(RUN) ruff check --fix .
+	$(RUN) ruff format .
+
+.PHONY: types
+types: $(ENVIRONMENT)  ## mypy, strict
+	$(RUN) mypy
+
+.PHONY: imports
+imports: $(ENVIRONMENT)  ## the direction of imports
+	$(BIN)/lint-imports
+
+.PHONY: docs
+docs: $(ENVIRONMENT)  ## the documentation, warnings as errors
+	$(RUN) sphinx -q -W --keep-going -b html doc/source doc/build/html
+	@echo "docs: doc/build/html/index.html"
+
+.PHONY: notes
+notes: $(ENVIRONMENT)  ## the release notes' form
+	$(BIN)/reno -q lint .
+
+.PHONY: dist-test
+dist-test: $(ENVIRONMENT)  ## what sdist and wheel hold
+	$(RUN) pytest -q -m dist tests/unit/test_house.py
+
+# -----------------------------------------------------------------------------
+
+.PHONY: clean
+clean:  ## remove .venv and everything that was built in this folder
+	rm -rf .venv .tox build dist doc/build *.egg-info
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .import_linter_cache .coverage AUTHORS ChangeLog RELEASENOTES.rst
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
