@@ -78,6 +78,7 @@ class KindUnknown(Error):
     :param version: the one asked for; empty for any.
     :param served: the versions that the server has of this kind.
     :param where: the documents of the package that name the kind.
+    :param also: more of the same sort, told in one go.
     """
 
     def __init__(
@@ -86,14 +87,21 @@ class KindUnknown(Error):
         version: str = "",
         served: Sequence[str] = (),
         where: Sequence[str] = (),
+        also: Sequence[KindUnknown] = (),
     ):
         self.group_kind = group_kind
         self.version = version
         self.served = tuple(served)
         self.where = tuple(where)
+        self.also = tuple(also)
         super().__init__(group_kind, version)
 
     def sentence(self) -> str:
+        return "\n".join(
+            [self._line(), *(other.sentence() for other in self.also)]
+        )
+
+    def _line(self) -> str:
         start = "; ".join(self.where) + ": " if self.where else ""
         if self.served:
             return (
@@ -273,6 +281,17 @@ class Rejected(ClusterError):
 
     def sentence(self) -> str:
         return f"{self.ref}: {self.message} ({self.code} {self.reason})"
+
+
+class Refused(ClusterError):
+    """Refusals of several objects, found before anything was written."""
+
+    def __init__(self, refusals: Sequence[ClusterError]):
+        self.refusals = tuple(refusals)
+        super().__init__(*self.refusals)
+
+    def sentence(self) -> str:
+        return "\n".join(error.sentence() for error in self.refusals)
 
 
 class Conflict(ClusterError):

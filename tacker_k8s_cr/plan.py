@@ -30,12 +30,24 @@ class Placed:
 
 @dataclasses.dataclass(frozen=True)
 class Apply:
-    """Apply a manifest; with a UID only to the object that has it."""
+    """Apply a manifest; with a UID only to the object that has it.
+
+    :param version: the object's resourceVersion before.
+    """
 
     ref: ObjectRef
     manifest: Manifest
     rank: Rank
     uid: str = ""
+    version: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Live:
+    """What we know of an object of ours that is there already."""
+
+    uid: str
+    version: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -172,70 +184,26 @@ def _set(obj: Manifest, path: Path, value: int | None) -> Manifest:
     return changed
 
 
-# -- Whose an object is ------------------------------------------------------
-
-
-def applied_by(obj: Manifest, manager: str) -> bool:
-    """Whether the manager has an Apply entry on the object."""
-    return any(
-        entry.get("manager") == manager and entry.get("operation") == "Apply"
-        for entry in objects.field(obj, ("metadata", "managedFields"), ())
-    )
-
-
-def ours(obj: Manifest, instance: str) -> bool:
-    """Whether an object is the instance's by its looks: label and manager.
-
-    Needed where a crash came between a write and the journal. The label
-    alone proves nothing, since operators copy labels to what they make.
-    """
-    return objects.labels(obj).get(
-        objects.INSTANCE
-    ) == instance and applied_by(obj, objects.MANAGER + instance)
-
-
-def owner(obj: Manifest) -> str:
-    """To whom an object belongs that is not ours, in words."""
-    labels = objects.labels(obj)
-    annotations = objects.field(obj, ("metadata", "annotations"), {})
-    if other := labels.get(objects.INSTANCE):
-        return f"the instance {other}"
-    if release := annotations.get("meta.helm.sh/release-name"):
-        return f"the Helm release {release}"
-    for reference in objects.field(obj, ("metadata", "ownerReferences"), ()):
-        if reference.get("controller"):
-            return f"{reference.get('kind')} {reference.get('name')}"
-    if tool := labels.get("app.kubernetes.io/managed-by"):
-        return f"{tool} (label app.kubernetes.io/managed-by)"
-    managers = sorted(
-        {
-            str(entry.get("manager"))
-            for entry in objects.field(obj, ("metadata", "managedFields"), ())
-        }
-    )
-    if managers:
-        return f"whoever manages it as {', '.join(managers)}"
-    return "somebody else"
-
-
 # -- Plans -------------------------------------------------------------------
 
 
 def instantiate(
     items: Sequence[Placed],
     registry: Registry,
-    uids: Mapping[ObjectRef, str] | None = None,
+    live: Mapping[ObjectRef, Live] | None = None,
 ) -> Plan:
     """Bring the manifests in: what defines kinds first, then the rest.
 
-    :param uids: of objects that are ours already.
+    :param live: objects that are ours and there already.
     """
+    there = live or {}
     steps = [
         Apply(
             item.ref,
             item.manifest,
             registry[item.ref.group_kind].rank,
-            (uids or {}).get(item.ref, ""),
+            there[item.ref].uid if item.ref in there else "",
+            there[item.ref].version if item.ref in there else "",
         )
         for item in items
     ]
@@ -252,10 +220,13 @@ def change(
     items: Sequence[Placed],
     registry: Registry,
     owned: Mapping[ObjectRef, str],
+    live: Mapping[ObjectRef, Live],
     pruned_when_asked: Mapping[ObjectRef, bool] | None = None,
 ) -> Plan:
     """Bring in the new manifests; then take away what they no longer name.
 
+    :param owned: the UIDs of all that the instance owns.
+    :param live: objects that are ours and there already.
     :param pruned_when_asked: what the former manifests themselves say on
         whether they may be pruned, against what is usual for their kind.
     """
@@ -268,7 +239,7 @@ def change(
         if not asked.get(ref, not registry[ref.group_kind].kept)
     )
     gone = {r: u for r, u in dropped.items() if r not in kept}
-    applied = instantiate(items, registry, owned)
+    applied = instantiate(items, registry, live)
     removed = terminate(gone, registry)
     settled = tuple(
         dataclasses.replace(stage, barrier=stage.barrier or bool(gone))

@@ -1,0 +1,152 @@
+"""Carry out the applies of one stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence
+import dataclasses
+import itertools
+import time
+
+import tenacity
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr import ownership
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import Error
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.plan import Apply
+from tacker_k8s_cr.report import Action
+
+
+@dataclasses.dataclass(frozen=True)
+class Written:
+    """An object as our apply left it, and what the apply did."""
+
+    ref: ObjectRef
+    obj: Manifest
+    action: Action
+
+
+class Halted(Exception):
+    """A stage that stopped half way, with all that it had written."""
+
+    def __init__(self, written: Sequence[Written], cause: Error):
+        self.written = tuple(written)
+        self.cause = cause
+        super().__init__(str(cause))
+
+
+def applied(
+    cluster: Cluster,
+    steps: Sequence[Apply],
+    manager: str,
+    deadline: Deadline,
+    *,
+    force: bool = False,
+    guard: Callable[[], None] = lambda: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> tuple[Written, ...]:
+    """Apply all of the steps; those of a rank go out together.
+
+    What is not possible yet, since another object of the package has to
+    come first, is tried again until the deadline, and holds up nothing
+    else. Raises Halted at the first refusal.
+
+    :param guard: raises when no more requests may be sent.
+    """
+    done: list[Written] = []
+    left = list(steps)
+
+    def one(step: Apply) -> Written:
+        guard()
+        return _one(cluster, step, manager, force)
+
+    def once() -> list[tuple[Apply, errors.NotYet]]:
+        waiting = _round(cluster, one, tuple(left), done)
+        left[:] = [step for step, _ in waiting]
+        return waiting
+
+    back_off = tenacity.wait_exponential(multiplier=0.25, max=5)
+    waiting = tenacity.Retrying(
+        retry=tenacity.retry_if_result(bool),
+        wait=lambda state: min(back_off(state), deadline.left),
+        stop=lambda state: deadline.passed,
+        sleep=sleep,
+        retry_error_callback=_last,
+    )(once)
+    if waiting:
+        raise Halted(done, waiting[0][1])
+    return tuple(done)
+
+
+def _last(state: tenacity.RetryCallState) -> list[tuple[Apply, errors.NotYet]]:
+    """What the last try found, where time is up."""
+    assert state.outcome is not None  # noqa: S101  (tenacity: set by then)
+    found: list[tuple[Apply, errors.NotYet]] = state.outcome.result()
+    return found
+
+
+def _round(
+    cluster: Cluster,
+    one: Callable[[Apply], Written],
+    steps: Sequence[Apply],
+    done: list[Written],
+) -> list[tuple[Apply, errors.NotYet]]:
+    """Try every step once, rank by rank; what came of it goes to ``done``."""
+    waiting: list[tuple[Apply, errors.NotYet]] = []
+    refused: list[Error] = []
+
+    def unless_refused(step: Apply) -> Written:
+        if refused:
+            raise errors.NotYet(step.ref, "not sent, as another was refused")
+        return one(step)
+
+    by_rank = sorted(steps, key=lambda step: step.rank)
+    for _, same_rank in itertools.groupby(by_rank, lambda step: step.rank):
+        for step, outcome in cluster.each(unless_refused, tuple(same_rank)):
+            if isinstance(outcome, errors.NotYet):
+                waiting.append((step, outcome))
+            elif isinstance(outcome, Error):
+                refused.append(outcome)
+            else:
+                done.append(outcome)
+        if refused:
+            raise Halted(done, refused[0])
+    return waiting
+
+
+def _one(cluster: Cluster, step: Apply, manager: str, force: bool) -> Written:
+    result = cluster.apply(step.manifest, manager, uid=step.uid, force=force)
+    if result.created:
+        return Written(step.ref, result.obj, Action.CREATED)
+    if not step.uid:
+        _give_up(cluster, step, manager)
+        raise errors.Owned({step.ref: ownership.owner(result.obj)})
+    version = objects.field(result.obj, ("metadata", "resourceVersion"))
+    same = version == step.version
+    action = Action.UNCHANGED if same else Action.CONFIGURED
+    return Written(step.ref, result.obj, action)
+
+
+def _give_up(cluster: Cluster, step: Apply, manager: str) -> None:
+    """Take back an apply that met an object of somebody else.
+
+    Between our check and our apply somebody made it. Applying the bare
+    object under our manager removes the fields that we had just set, and
+    leaves theirs (the server's rule for fields left out of an apply).
+    """
+    metadata = step.manifest["metadata"]
+    bare = {
+        "apiVersion": step.manifest["apiVersion"],
+        "kind": step.manifest["kind"],
+        "metadata": {
+            key: metadata[key]
+            for key in ("name", "namespace")
+            if key in metadata
+        },
+    }
+    cluster.apply(bare, manager)

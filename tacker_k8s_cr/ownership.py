@@ -1,0 +1,69 @@
+"""Whose an object is, from nothing but its metadata."""
+
+from __future__ import annotations
+
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.objects import Manifest
+
+
+def applied_by(obj: Manifest, manager: str) -> bool:
+    """Whether the manager has an Apply entry on the object."""
+    return any(
+        entry.get("manager") == manager and entry.get("operation") == "Apply"
+        for entry in objects.field(obj, ("metadata", "managedFields"), ())
+    )
+
+
+def ours(obj: Manifest, instance: str) -> bool:
+    """Whether an object is the instance's by its looks: label and manager.
+
+    Needed where a crash came between a write and the journal. The label
+    alone proves nothing, since operators copy labels to what they make.
+    """
+    return objects.labels(obj).get(
+        objects.INSTANCE
+    ) == instance and applied_by(obj, objects.MANAGER + instance)
+
+
+def owner(obj: Manifest) -> str:
+    """To whom an object belongs that is not ours, in words."""
+    labels = objects.labels(obj)
+    annotations = objects.field(obj, ("metadata", "annotations"), {})
+    if other := labels.get(objects.INSTANCE):
+        return f"the instance {other}"
+    if release := annotations.get("meta.helm.sh/release-name"):
+        return f"the Helm release {release}"
+    for reference in objects.field(obj, ("metadata", "ownerReferences"), ()):
+        if reference.get("controller"):
+            return f"{reference.get('kind')} {reference.get('name')}"
+    if tool := labels.get("app.kubernetes.io/managed-by"):
+        return f"{tool} (label app.kubernetes.io/managed-by)"
+    managers = sorted(
+        {
+            str(entry.get("manager"))
+            for entry in objects.field(obj, ("metadata", "managedFields"), ())
+        }
+    )
+    if managers:
+        return f"whoever manages it as {', '.join(managers)}"
+    return "somebody else"
+
+
+def same(one: Manifest, other: Manifest) -> bool:
+    """Whether two views of an object differ in nothing but whose it is.
+
+    Left out is what any write changes, and our own label.
+    """
+    return _bare(one) == _bare(other)
+
+
+def _bare(obj: Manifest) -> Manifest:
+    metadata = {
+        key: value
+        for key, value in obj["metadata"].items()
+        if key not in ("managedFields", "resourceVersion", "generation")
+    }
+    labels = dict(metadata.get("labels") or {})
+    labels.pop(objects.INSTANCE, None)
+    metadata["labels"] = labels
+    return {**obj, "metadata": metadata}

@@ -1,0 +1,174 @@
+"""The inventory in the cluster: pieces, and the head that points at them.
+
+The head is the Secret ``tacker-k8s-cr.<instance>``. A piece is a Secret of
+that name and its content's hash; it never changes. One write of the head
+with the resourceVersion we read moves an instance from one state to the
+next, so that no reader ever sees half of a state.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import dataclasses
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import inventory as inventories
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+
+RECORD = objects.PREFIX + "record"
+"""Label on the Secrets and the Lease; not that of the instance's objects."""
+
+TYPE = objects.PREFIX + "record"
+"""Type of the Secrets."""
+
+NAME = "tacker-k8s-cr."
+
+SECRET = GroupKind("", "Secret")
+
+READS = 5
+"""How often a head may move away while its pieces are read."""
+
+
+def secret_ref(instance: str, namespace: str) -> ObjectRef:
+    return ObjectRef("", "Secret", namespace, NAME + instance)
+
+
+def selector(instance: str) -> str:
+    return f"{RECORD}={instance}"
+
+
+# -- Reading and writing -----------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """An inventory as it was read, and the version of the head it was in."""
+
+    inventory: Inventory
+    head: Manifest
+
+
+def read(cluster: Cluster, instance: str, namespace: str) -> Entry | None:
+    """The instance's inventory; None when there is no record of it."""
+    ref = secret_ref(instance, namespace)
+    for _ in range(READS):
+        head = cluster.get(ref)
+        if head is None:
+            return None
+        text = _data(head, "head").decode()
+        pieces = {}
+        for name in inventories.pieces_of(text):
+            piece = cluster.get(_piece_ref(ref, name))
+            if piece is None:
+                break
+            pieces[name] = _data(piece, "piece")
+        else:
+            stored = inventories.Stored(text, pieces)
+            return Entry(inventories.load(stored), head)
+    raise errors.InstanceExists(
+        instance, f"has a record that is incomplete: see {ref}"
+    )
+
+
+def write(
+    cluster: Cluster, inventory: Inventory, entry: Entry | None
+) -> Entry:
+    """Store the inventory in the place of the entry; None for a new one.
+
+    Raises Outdated when somebody else wrote the record since it was read.
+    """
+    instance = inventory.instance
+    manager = objects.MANAGER + instance
+    namespace = _namespace(entry, inventory)
+    ref = secret_ref(instance, namespace)
+    stored = inventories.store(inventory)
+    before = set(_pieces(entry.head)) if entry else set()
+    for name, content in stored.pieces.items():
+        if name in before:
+            continue
+        with contextlib.suppress(errors.Outdated):  # same name, same content
+            cluster.create(
+                _secret(_piece_ref(ref, name), instance, "piece", content),
+                manager,
+            )
+    head = _secret(ref, instance, "head", stored.head.encode())
+    if entry is None:
+        written = cluster.create(head, manager)
+    else:
+        kept = {
+            key: entry.head["metadata"][key]
+            for key in ("uid", "resourceVersion")
+        }
+        head = {**head, "metadata": {**head["metadata"], **kept}}
+        written = cluster.replace(head, manager)
+    for name in before - stored.pieces.keys():
+        remove(cluster, _piece_ref(ref, name))
+    return Entry(inventory, written)
+
+
+def erase(cluster: Cluster, entry: Entry) -> None:
+    """Remove the record; the head goes last, so that none is headless."""
+    ref = ObjectRef.of(entry.head)
+    for name in _pieces(entry.head):
+        remove(cluster, _piece_ref(ref, name))
+    cluster.delete(ref, objects.uid(entry.head))
+
+
+def alive(cluster: Cluster, instance: str) -> bool:
+    """Whether there is a record of an instance, in any namespace.
+
+    Where we may not list Secrets it counts as alive: an object is never
+    taken from an owner on a guess.
+    """
+    try:
+        found = cluster.list_metadata(SECRET, "", selector(instance))
+        return any(True for _ in found)
+    except errors.Forbidden:
+        return True
+
+
+def _namespace(entry: Entry | None, inventory: Inventory) -> str:
+    if entry:
+        return ObjectRef.of(entry.head).namespace
+    return inventory.namespace
+
+
+def _piece_ref(head: ObjectRef, name: str) -> ObjectRef:
+    return dataclasses.replace(head, name=f"{head.name}.{name}")
+
+
+def _pieces(head: Manifest) -> tuple[str, ...]:
+    return inventories.pieces_of(_data(head, "head").decode())
+
+
+def _data(secret: Manifest, key: str) -> bytes:
+    return base64.b64decode(objects.field(secret, ("data", key), ""))
+
+
+def _secret(
+    ref: ObjectRef, instance: str, key: str, content: bytes
+) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": ref.name,
+            "namespace": ref.namespace,
+            "labels": {RECORD: instance},
+        },
+        "type": TYPE,
+        "data": {key: base64.b64encode(content).decode()},
+    }
+
+
+def remove(cluster: Cluster, ref: ObjectRef) -> None:
+    """Remove an object of the record, whatever its UID."""
+    metadata = cluster.get_metadata(ref)
+    if metadata:
+        cluster.delete(ref, objects.uid(metadata))
