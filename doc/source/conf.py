@@ -1,0 +1,34 @@
+"""Settings of the documentation; it is built with warnings as errors."""
+
+import importlib.metadata
+
+project = "tacker-k8s-cr"
+author = "tacker_k8s_cr contributors"
+copyright = f"2026, {author}"
+release = importlib.metadata.version("tacker-k8s-cr")
+
+extensions = [
+    "cliff.sphinxext",
+    "openstackdocstheme",
+    "oslo_config.sphinxext",
+    "reno.sphinxext",
+    "sphinx.ext.autodoc",
+]
+
+html_theme = "openstackdocs"
+html_theme_options = {
+    # Pages that somebody builds at home report to nobody.
+    "analytics_tracking_code": "",
+    "display_badge": False,
+    "root_title": project,
+    "sidebar_dropdown": "",
+    "sidebar_mode": "toc",
+}
+openstackdocs_auto_name = False
+openstackdocs_auto_version = False
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_default_options = {"members": True, "show-inheritance": True}
+
+autoprogram_cliff_application = "tacker-k8s-cr"
