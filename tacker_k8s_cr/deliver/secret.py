@@ -1,0 +1,123 @@
+"""The Secret in which Cluster API keeps a workload cluster's kubeconfig."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+import urllib.parse
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import kubeconfig
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.cluster.protocol import Changed
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import Watch
+from tacker_k8s_cr.cluster.protocol import Watching
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import KubeconfigInvalid
+from tacker_k8s_cr.kubeconfig import Kubeconfig
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
+
+SECRET = GroupKind("", "Secret")
+KEY = "value"
+CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
+"""Label that Cluster API demands of a cluster's Secrets."""
+
+
+def secret_ref(workload: ObjectRef) -> ObjectRef:
+    """Where the kubeconfig of a Cluster lies, by contract."""
+    name = f"{workload.name}-kubeconfig"
+    return ObjectRef("", "Secret", workload.namespace, name)
+
+
+def awaited(
+    cluster: Cluster, workload: ObjectRef, deadline: Deadline
+) -> Manifest:
+    """The Secret of a Cluster, once it is there.
+
+    Raises NotReady when time is up.
+    """
+    ref = secret_ref(workload)
+    begun = deadline.now
+    if found := cluster.get(ref):
+        return found
+    watch = Watch(
+        SECRET,
+        ref.namespace,
+        f"{CLUSTER_NAME}={workload.name}",
+        frozenset({ref.name}),
+    )
+    with cluster.watching([watch]) as watching:
+        found = _seen(watching, ref, deadline)
+    # One that a person made may lack the label.
+    found = found or cluster.get(ref)
+    if found is None:
+        seconds = deadline.now - begun
+        verdict = Verdict(
+            State.IN_PROGRESS,
+            f"it is not there; {workload} keeps its kubeconfig in it",
+        )
+        raise errors.NotReady(
+            [errors.Unsettled(ref, verdict, seconds)], seconds
+        )
+    return found
+
+
+def _seen(
+    watching: Watching, ref: ObjectRef, deadline: Deadline
+) -> Manifest | None:
+    while not deadline.passed:
+        for item in watching.take(deadline.left):
+            objs: Iterable[Manifest]
+            if isinstance(item, Changed):
+                objs = () if item.gone else (item.obj,)
+            else:
+                objs = item.objs
+            for obj in objs:
+                if ObjectRef.of(obj) == ref:
+                    return obj
+    return None
+
+
+def kubeconfig_of(secret: Manifest) -> Kubeconfig:
+    """What the Secret holds, fit to be handed on.
+
+    Raises KubeconfigInvalid, which shows nothing of the content.
+    """
+    ref = ObjectRef.of(secret)
+    value = objects.field(secret, ("data", KEY))
+    if value is None:
+        keys = ", ".join(sorted(objects.field(secret, ("data",), {})))
+        raise KubeconfigInvalid(
+            str(ref), f"it has no key {KEY}; its keys: {keys or 'none'}"
+        )
+    where = f"{ref}, key {KEY}"
+    try:
+        text = base64.b64decode(value, validate=True).decode()
+    except (TypeError, ValueError):
+        raise KubeconfigInvalid(where, "it is not text in base64") from None
+    found = kubeconfig.parse(text, where).clean()
+    if found.insecure or not found.server.startswith("https://"):
+        raise KubeconfigInvalid(
+            where, "it does not verify its server, so it is not handed on"
+        )
+    return found
+
+
+def check_endpoint(found: Kubeconfig, workload: Manifest) -> None:
+    """Refuse a kubeconfig for another server than the Cluster's."""
+    endpoint = objects.field(workload, ("spec", "controlPlaneEndpoint"), {})
+    host, port = endpoint.get("host"), endpoint.get("port")
+    if not host or not port:
+        return
+    parts = urllib.parse.urlsplit(found.server)
+    if (parts.hostname, parts.port or 443) != (host.lower().strip("[]"), port):
+        raise KubeconfigInvalid(
+            found.where,
+            f"its server is {found.server}, and {ObjectRef.of(workload)} has "
+            f"the endpoint {host}:{port}",
+        )
