@@ -1,0 +1,162 @@
+"""Who we are, as requests show it, and until when that holds."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+import contextlib
+import dataclasses
+import datetime
+import math
+import pathlib
+import time
+from typing import Any
+
+from tacker_k8s_cr.errors import KubeconfigInvalid
+from tacker_k8s_cr.errors import Unauthenticated
+from tacker_k8s_cr.kubeconfig import Kubeconfig
+
+_READ_AGAIN = 60.0
+"""Seconds after which a token file is read again; the kubelet rotates it."""
+
+_SKEW = 10.0
+"""Seconds before its end when a credential of a plug-in is renewed."""
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Credential:
+    """Headers of every request, and the client certificate of TLS.
+
+    :param until: on the monotonic clock; then it is made again.
+    """
+
+    headers: Mapping[str, str]
+    certificate: str = ""
+    key: str = ""
+    until: float = dataclasses.field(default=math.inf, compare=False)
+
+
+def credential(kubeconfig: Kubeconfig) -> Credential:
+    """Asks the plug-in, or reads the token file, of the kubeconfig."""
+    kind = kubeconfig.credential_kind
+    if kind == "exec":
+        made = _from_plugin(kubeconfig)
+    elif kind == "auth-provider":
+        made = _from_provider(kubeconfig)
+    elif kubeconfig.token_file:
+        made = _from_file(kubeconfig)
+    elif kind == "token":
+        made = Credential(_bearer(kubeconfig.token))
+    elif kind == "basic":
+        text = f"{kubeconfig.username}:{kubeconfig.password}"
+        encoded = base64.b64encode(text.encode()).decode()
+        made = Credential({"Authorization": f"Basic {encoded}"})
+    else:
+        made = Credential({})
+    return dataclasses.replace(
+        made,
+        headers={**made.headers, **_acting_as(kubeconfig.acting_as)},
+        certificate=made.certificate or kubeconfig.client_certificate,
+        key=made.key or kubeconfig.client_key,
+    )
+
+
+def _bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def _acting_as(fields: Mapping[str, Any]) -> dict[str, str]:
+    headers = {}
+    if user := fields.get("as"):
+        headers["Impersonate-User"] = str(user)
+    if uid := fields.get("as-uid"):
+        headers["Impersonate-Uid"] = str(uid)
+    if groups := fields.get("as-groups"):
+        # Several fields of one name may be one field, except here: the API
+        # server reads each header as one group.
+        if len(groups) > 1:
+            raise KubeconfigInvalid("as-groups", "only one is supported")
+        headers["Impersonate-Group"] = str(groups[0])
+    return headers
+
+
+def _from_file(kubeconfig: Kubeconfig) -> Credential:
+    try:
+        token = pathlib.Path(kubeconfig.token_file).read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", "it is not text")
+        raise KubeconfigInvalid(kubeconfig.token_file, why) from None
+    return Credential(_bearer(token), until=time.monotonic() + _READ_AGAIN)
+
+
+def _from_plugin(kubeconfig: Kubeconfig) -> Credential:
+    from kubernetes.config import kube_config
+    from kubernetes.config.config_exception import ConfigException
+
+    plugin = kube_config.ConfigNode("exec", kubeconfig.exec_plugin)
+    # Releases before 32 of the client cannot tell a plug-in the cluster.
+    told: tuple[Any, ...] = ()
+    if plugin.safe_get("provideClusterInfo"):
+        cluster = kubeconfig.mapping()["clusters"][0]["cluster"]
+        told = (kube_config.ConfigNode("cluster", cluster),)
+    try:
+        status = kube_config.ExecProvider(plugin, None, *told).run()
+    except (ConfigException, OSError, TypeError) as error:
+        why = f"its exec plug-in failed: {_first_line(error)}"
+        raise Unauthenticated(kubeconfig.server, why) from None
+    token = status.get("token")
+    certificate = status.get("clientCertificateData")
+    key = status.get("clientKeyData")
+    if not token and not (certificate and key):
+        raise Unauthenticated(
+            kubeconfig.server,
+            "its exec plug-in gave no token and no certificate with a key",
+        )
+    return Credential(
+        _bearer(token) if token else {},
+        certificate or "",
+        key or "",
+        _until(status.get("expirationTimestamp")),
+    )
+
+
+def _from_provider(kubeconfig: Kubeconfig) -> Credential:
+    from kubernetes import client
+    from kubernetes import config
+    from kubernetes.config.config_exception import ConfigException
+
+    # Only what the provider needs: the loader would write a key to a file.
+    document = kubeconfig.mapping()
+    document["clusters"][0]["cluster"] = {"server": kubeconfig.server}
+    provider = {"auth-provider": kubeconfig.auth_provider}
+    document["users"][0]["user"] = provider
+    configuration = client.Configuration()
+    try:
+        config.load_kube_config_from_dict(
+            document,
+            client_configuration=configuration,
+            persist_config=False,
+        )
+        header = configuration.auth_settings()["BearerToken"]["value"]
+    except (ConfigException, KeyError, ValueError, OSError):
+        raise Unauthenticated(
+            kubeconfig.server, "its auth-provider gave no token"
+        ) from None
+    return Credential({"Authorization": header})
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else type(error).__name__
+
+
+def _until(timestamp: str | None) -> float:
+    """A time of day as a moment of the monotonic clock."""
+    if not timestamp:
+        return math.inf
+    with contextlib.suppress(ValueError):
+        # Python 3.10 does not read the Z.
+        end = datetime.datetime.fromisoformat(timestamp.replace("Z", "+00:00"))
+        left = end.timestamp() - time.time()
+        return time.monotonic() + left - _SKEW
+    return math.inf

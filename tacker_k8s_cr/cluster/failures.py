@@ -1,0 +1,51 @@
+"""What an error of the connection means: pure."""
+
+from __future__ import annotations
+
+import ssl
+
+from urllib3 import exceptions
+
+from tacker_k8s_cr.cluster.answers import Again
+from tacker_k8s_cr.errors import Error
+from tacker_k8s_cr.errors import Unreachable
+
+_RESTART = 20.0
+"""Seconds to go on while nobody listens: a restart takes about 6."""
+
+_LOOKUP = 5.0
+"""Seconds to go on while the server's name is not known."""
+
+
+def meaning(server: str, error: Exception) -> Error | Again:
+    """What an error of the connection means."""
+    cause: BaseException | None = error
+    if isinstance(error, exceptions.SSLError) and error.args:
+        cause = error.args[0]
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        why = f"its certificate is not trusted: {cause.verify_message}"
+        return Unreachable(server, why)
+    ended = (ssl.SSLEOFError, ssl.SSLZeroReturnError)
+    if isinstance(cause, ssl.SSLError) and not isinstance(cause, ended):
+        return Unreachable(
+            server, f"TLS failed: {cause.reason or 'no reason'}"
+        )
+    if isinstance(error, exceptions.NameResolutionError):
+        why = "its name is not known"
+        return Again(Unreachable(server, why), patience=_LOOKUP)
+    if isinstance(error, exceptions.NewConnectionError):
+        return Again(Unreachable(server, _system(error)), patience=_RESTART)
+    if isinstance(error, exceptions.ConnectTimeoutError):
+        return Again(Unreachable(server, "no answer"), patience=_RESTART)
+    if isinstance(error, exceptions.ProxyError):
+        return Again(Unreachable(server, "proxy failed"), patience=_LOOKUP)
+    why = "the connection broke"
+    if isinstance(error, exceptions.ReadTimeoutError):
+        why = "it did not answer in time"
+    return Again(Unreachable(server, why), patience=_RESTART, carried_out=True)
+
+
+def _system(error: Exception) -> str:
+    """The system's word for it, such as ``Connection refused``."""
+    cause = error.__cause__ or error.__context__
+    return getattr(cause, "strerror", None) or "no connection"

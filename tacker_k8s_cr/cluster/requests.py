@@ -1,0 +1,250 @@
+"""Sending one request, and again where its answer calls for that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import json
+import logging
+import random
+import threading
+import time
+from typing import Any, NoReturn, Protocol, TypeVar
+
+import tenacity
+import urllib3
+from urllib3 import exceptions
+
+from tacker_k8s_cr.cluster import failures
+from tacker_k8s_cr.cluster.answers import Again
+from tacker_k8s_cr.cluster.answers import Answer
+from tacker_k8s_cr.cluster.answers import Request
+from tacker_k8s_cr.cluster.answers import judged
+from tacker_k8s_cr.cluster.connection import Access
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import Outdated
+from tacker_k8s_cr.errors import Unreachable
+
+LOG = logging.getLogger(__name__)
+
+_CONNECT = 10.0
+"""Seconds for a connection with its TLS handshake."""
+
+_READ = 65.0
+"""Seconds of silence; the server itself ends a request after 60."""
+
+
+Sent = TypeVar("Sent")
+
+
+class Doubtful(Outdated):
+    """Refused as outdated, perhaps by what our own first attempt did."""
+
+
+class Way(Protocol):
+    """To the server: see ``connection``."""
+
+    def access(self) -> Access: ...
+
+    def renewed(self, refused: Access) -> Access | None: ...
+
+
+class Counter:
+    """How many requests were sent, by all threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.total = 0
+
+    def add(self) -> None:
+        with self._lock:
+            self.total += 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Sender:
+    """Sends requests over one way, none of them past a deadline.
+
+    :param lasting: keep on trying until the deadline, however long the
+        server is away; for streams, whose operation has a limit of its own.
+    """
+
+    way: Way
+    server: str
+    counter: Counter
+    deadline: Deadline
+    lasting: bool = False
+    sleep: Callable[[float], None] = time.sleep
+
+    def send(self, request: Request) -> Answer:
+        """The answer, with a code below 300. Raises what it means else."""
+        return self._persist(request, self._whole)
+
+    def stream(
+        self, request: Request, silence: float
+    ) -> urllib3.BaseHTTPResponse:
+        """An answer that is read as it comes.
+
+        :param silence: seconds without a byte after which it ends.
+        """
+
+        def opened(request: Request) -> urllib3.BaseHTTPResponse:
+            return self._response(request, silence, preload=False)
+
+        return self._persist(request, opened)
+
+    def _persist(
+        self, request: Request, attempt: Callable[[Request], Sent]
+    ) -> Sent:
+        # Nearly all succeed at once, and do without the machinery below.
+        try:
+            return attempt(request)
+        except Again as again:
+            return _Persistence(self, request, again).carry_on(attempt)
+
+    def _whole(self, request: Request) -> Answer:
+        response = self._response(request, _READ, preload=True)
+        return Answer(response.status, _mapping(response.data))
+
+    def _response(
+        self, request: Request, silence: float, preload: bool
+    ) -> urllib3.BaseHTTPResponse:
+        access = self.way.access()
+        response = self._sent(request, access, silence, preload)
+        if response.status == 401:
+            renewed = self.way.renewed(access)
+            if renewed is not None:
+                response.drain_conn()
+                response = self._sent(request, renewed, silence, preload)
+        if response.status < 300:
+            return response
+        answer = Answer(
+            response.status,
+            _mapping(response.data),
+            _seconds(response.headers.get("Retry-After")),
+        )
+        response.release_conn()
+        raise judged(request, answer, self.server)
+
+    def _sent(
+        self, request: Request, access: Access, silence: float, preload: bool
+    ) -> urllib3.BaseHTTPResponse:
+        left = self.deadline.left
+        if not left:
+            raise Unreachable(self.server, f"no time left to {request}")
+        headers = {**access.headers, "Accept": request.accept}
+        if request.body is not None:
+            headers["Content-Type"] = request.content_type
+        self.counter.add()
+        try:
+            return access.pool.urlopen(
+                request.method,
+                access.base + request.path,
+                request.body,
+                headers,
+                retries=False,
+                redirect=False,
+                assert_same_host=False,
+                timeout=urllib3.Timeout(
+                    connect=min(_CONNECT, left), read=min(silence, left)
+                ),
+                preload_content=preload,
+            )
+        except (exceptions.HTTPError, OSError) as error:
+            raise failures.meaning(self.server, error) from error
+
+
+class _Persistence:
+    """One request, tried again until it succeeds or its time is up."""
+
+    def __init__(self, sender: Sender, request: Request, first: Again):
+        self.sender = sender
+        self.request = request
+        self.first: Again | None = first
+        self.carried_out = first.carried_out
+        self.started = time.monotonic()
+        self.pauses: dict[int, float] = {}
+
+    def carry_on(self, attempt: Callable[[Request], Sent]) -> Sent:
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(Again),
+            wait=self.pause,
+            stop=self.spent,
+            before_sleep=self.say,
+            retry_error_callback=_give_up,
+            sleep=self.sender.sleep,
+        )
+        try:
+            sent: Sent = retrying(self.once, attempt)
+        except Outdated as error:
+            if self.carried_out:
+                raise Doubtful(error.ref, error.message) from error
+            raise
+        if self.carried_out and isinstance(sent, Answer):
+            return dataclasses.replace(sent, repeated=True)
+        return sent
+
+    def once(self, attempt: Callable[[Request], Sent]) -> Sent:
+        if self.first is not None:
+            first, self.first = self.first, None
+            raise first
+        try:
+            return attempt(self.request)
+        except Again as again:
+            self.carried_out = self.carried_out or again.carried_out
+            raise
+
+    def pause(self, state: tenacity.RetryCallState) -> float:
+        """As the server asks, else longer each time; drawn once each."""
+        attempt = state.attempt_number
+        longest = min(5.0, 0.1 * 2.0 ** min(attempt, 10))
+        drawn = random.uniform(longest / 2, longest)  # noqa: S311
+        pause = max(drawn, _raised(state).after)
+        return self.pauses.setdefault(attempt, pause)
+
+    def spent(self, state: tenacity.RetryCallState) -> bool:
+        pause = self.pause(state)
+        if pause >= self.sender.deadline.left:
+            return True
+        waited = time.monotonic() - self.started + pause
+        return not self.sender.lasting and waited > _raised(state).patience
+
+    def say(self, state: tenacity.RetryCallState) -> None:
+        if state.attempt_number == 1:
+            why = _raised(state).why
+            LOG.info("%s: %s; trying again", self.request, why)
+
+
+def _raised(state: tenacity.RetryCallState) -> Again:
+    error = state.outcome.exception() if state.outcome else None
+    assert isinstance(error, Again)  # noqa: S101
+    return error
+
+
+def _give_up(state: tenacity.RetryCallState) -> NoReturn:
+    again = _raised(state)
+    raise again.why from again.__cause__
+
+
+def _seconds(retry_after: str | None) -> float:
+    """The server sends seconds; a date, which a proxy may, is not read."""
+    try:
+        return min(float(retry_after or 0), 60.0)
+    except ValueError:
+        return 1.0
+
+
+def _mapping(data: bytes) -> Any:
+    """The body; of text that is not JSON, its first line as a message.
+
+    A page of some proxy may hold anything, so it is not shown.
+    """
+    try:
+        body = json.loads(data) if data else {}
+    except ValueError:
+        body = None
+    if isinstance(body, dict):
+        return body
+    text = data[:200].decode(errors="replace").strip()
+    plain = text and "<" not in text and "\n" not in text
+    return {"message": text if plain else "the answer is not Kubernetes'"}

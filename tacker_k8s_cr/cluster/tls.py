@@ -1,0 +1,94 @@
+"""How a server is trusted, and how a client certificate gets into TLS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import os
+import ssl
+
+from tacker_k8s_cr.cluster.credentials import Credential
+from tacker_k8s_cr.errors import KubeconfigInvalid
+from tacker_k8s_cr.kubeconfig import Kubeconfig
+
+
+def context(
+    kubeconfig: Kubeconfig, credential: Credential, verify: bool
+) -> ssl.SSLContext:
+    """One for all connections of a pool.
+
+    Not ``ssl.create_default_context``: from Python 3.13 it refuses
+    certificate authorities without a key identifier, which many clusters
+    have and kubectl accepts.
+    """
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    if not verify:
+        made.check_hostname = False
+        made.verify_mode = ssl.CERT_NONE
+    elif kubeconfig.ca:
+        try:
+            made.load_verify_locations(cadata=kubeconfig.ca)
+        except (ssl.SSLError, ValueError):
+            raise KubeconfigInvalid(
+                kubeconfig.where, "the certificate authority cannot be read"
+            ) from None
+    else:
+        made.load_default_certs()
+    if credential.certificate:
+        _load_client_certificate(made, kubeconfig.where, credential)
+    return made
+
+
+def _load_client_certificate(
+    context: ssl.SSLContext, where: str, credential: Credential
+) -> None:
+    if not credential.key:
+        raise KubeconfigInvalid(where, "the client certificate has no key")
+
+    def refuse() -> str:
+        # Without this, OpenSSL asks for a pass phrase on the terminal.
+        raise KubeconfigInvalid(where, "the client key is encrypted")
+
+    try:
+        with (
+            _in_memory(credential.certificate) as certificate,
+            _in_memory(credential.key) as key,
+        ):
+            context.load_cert_chain(certificate, key, password=refuse)
+    except (ssl.SSLError, OSError, ValueError) as error:
+        mismatch = getattr(error, "reason", "") == "KEY_VALUES_MISMATCH"
+        why = (
+            "the client certificate and its key do not belong together"
+            if mismatch
+            else "the client certificate or its key cannot be read"
+        )
+        raise KubeconfigInvalid(where, why) from None
+
+
+@contextlib.contextmanager
+def _in_memory(text: str) -> Iterator[str]:
+    """The name of a file that is on no disk.
+
+    The ssl module takes a certificate and key from named files only, and
+    a key must not be left behind in one.
+    """
+    data = text.encode()
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("pem")
+        ends = [descriptor]
+        os.write(descriptor, data)
+    else:
+        # A pipe holds 16 KiB at least; a longer text is refused.
+        descriptor, end = os.pipe()
+        ends = [descriptor]
+        os.set_blocking(end, False)
+        with os.fdopen(end, "wb", buffering=0) as pipe:
+            if pipe.write(data) != len(data):
+                os.close(descriptor)
+                raise ValueError
+    try:
+        yield f"/dev/fd/{descriptor}"
+    finally:
+        for end in ends:
+            os.close(end)

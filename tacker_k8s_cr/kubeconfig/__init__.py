@@ -1,0 +1,8 @@
+"""A kubeconfig as a value that cannot be printed."""
+
+from tacker_k8s_cr.kubeconfig.reading import in_cluster
+from tacker_k8s_cr.kubeconfig.reading import load
+from tacker_k8s_cr.kubeconfig.reading import parse
+from tacker_k8s_cr.kubeconfig.value import Kubeconfig
+
+__all__ = ("Kubeconfig", "in_cluster", "load", "parse")
