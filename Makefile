@@ -55,13 +55,16 @@ plane-down: $(ENVIRONMENT)  ## stop the local control plane
 
 .PHONY: plane-test
 plane-test: $(ENVIRONMENT)  ## the plane's own tests
-	@$(RUN) pytest tests/plane $(ARGS)
+	@$(RUN) pytest tests/plane --need cycle $(ARGS)
 
 # -- The rooms of tests -------------------------------------------------------
+#
+# Tests that need a cluster use the one that KUBECONFIG names, else the local
+# plane; they start it when it does not run, and then stop it at the end.
 
 .PHONY: test
 test: $(ENVIRONMENT)  ## unit, contracts and functional, with a plane
-	@$(RUN) tools.rooms unit contracts functional -- $(ARGS)
+	@$(RUN) pytest tests/unit tests/contracts tests/functional $(ARGS)
 
 .PHONY: unit
 unit: $(ENVIRONMENT)  ## the tests that need nothing
@@ -69,11 +72,11 @@ unit: $(ENVIRONMENT)  ## the tests that need nothing
 
 .PHONY: contracts
 contracts: $(ENVIRONMENT)  ## the same behaviours on the fake and a real server
-	@$(RUN) tools.rooms contracts -- $(ARGS)
+	@$(RUN) pytest tests/contracts $(ARGS)
 
 .PHONY: functional
 functional: $(ENVIRONMENT)  ## what needs a real API server
-	@$(RUN) tools.rooms functional -- $(ARGS)
+	@$(RUN) pytest tests/functional $(ARGS)
 
 # -- What must pass before a change is offered --------------------------------
 
@@ -123,5 +126,6 @@ dist-test: $(ENVIRONMENT)  ## what sdist and wheel hold
 clean:  ## remove .venv and everything that was built in this folder
 	rm -rf .venv .tox build dist doc/build *.egg-info
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	rm -rf .import_linter_cache .coverage AUTHORS ChangeLog RELEASENOTES.rst
+	rm -rf .import_linter_cache .coverage
+	rm -f AUTHORS ChangeLog RELEASENOTES.rst releasenotes/notes/reno.cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,198 @@
+"""What the parts that are no code promise each other."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import hashlib
+import importlib.metadata
+import inspect
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+import pytest
+
+from tacker_k8s_cr import errors
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Files that pbr makes from the history of git; they take time, and a test
+# should not leave them in the checkout.
+NOT_GENERATED = (
+    "SKIP_GENERATE_AUTHORS",
+    "SKIP_GENERATE_RENO",
+    "SKIP_WRITE_GIT_CHANGELOG",
+)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def dists(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[tarfile.TarFile, zipfile.ZipFile]:
+    """The sdist, and the wheel that was built from it."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("the sdist holds what git lists, and this is no clone")
+    where = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation"]
+    subprocess.run(
+        [*command, "--outdir", str(where), str(ROOT)],
+        check=True,
+        capture_output=True,
+        env=os.environ | dict.fromkeys(NOT_GENERATED, "1"),
+    )
+    return (
+        tarfile.open(next(where.glob("*.tar.gz"))),
+        zipfile.ZipFile(next(where.glob("*.whl"))),
+    )
+
+
+@pytest.mark.dist
+@pytest.mark.parametrize(
+    "name",
+    [
+        path.relative_to(ROOT).as_posix()
+        for path in sorted((ROOT / "mgmt_drivers").glob("*"))
+        if path.is_file()
+    ],
+)
+def test_a_management_driver_has_one_hash(dists, name):
+    """Checkout, sdist and wheel hold the same bytes of a management driver.
+
+    Tacker compares the installed file with the copy in a VNF package.
+    """
+    sdist, wheel = dists
+    top = sdist.getnames()[0].partition("/")[0]
+    expected = _sha256((ROOT / name).read_bytes())
+
+    assert expected == _sha256(sdist.extractfile(f"{top}/{name}").read())
+    assert expected == _sha256(wheel.read(name))
+
+
+@pytest.mark.dist
+def test_the_wheel_holds_the_packages_and_nothing_else(dists):
+    """The wheel has every module of both packages, and the mark of types."""
+    _, wheel = dists
+    expected = {
+        path.relative_to(ROOT).as_posix()
+        for package in ("tacker_k8s_cr", "mgmt_drivers")
+        for path in (ROOT / package).rglob("*")
+        if path.suffix in (".py", ".yaml", ".typed", ".sh")
+    }
+
+    assert expected == {
+        name for name in wheel.namelist() if ".dist-info/" not in name
+    }
+    assert "tacker_k8s_cr/py.typed" in wheel.namelist()
+
+
+def _entry_points() -> list[importlib.metadata.EntryPoint]:
+    setup = configparser.ConfigParser(delimiters=["="])
+    setup.read(ROOT / "setup.cfg")
+    return [
+        importlib.metadata.EntryPoint(*map(str.strip, line.split("=")), group)
+        for group, lines in setup["entry_points"].items()
+        for line in lines.strip().splitlines()
+    ]
+
+
+@pytest.mark.parametrize(
+    "entry_point",
+    [
+        pytest.param(entry_point, id=f"{entry_point.group}:{entry_point.name}")
+        for entry_point in _entry_points()
+    ],
+)
+def test_an_entry_point_is_there(entry_point):
+    """What setup.cfg names for others to load can be loaded and called."""
+    if entry_point.group.startswith("tacker."):
+        pytest.importorskip("tacker", reason="Tacker is not installed")
+
+    assert callable(entry_point.load())
+
+
+PUBLIC_ERRORS = [
+    name
+    for name, value in vars(errors).items()
+    if inspect.isclass(value)
+    and issubclass(value, errors.Error)
+    and value is not errors.Error
+    and not name.startswith("_")
+]
+
+
+@pytest.mark.parametrize("name", PUBLIC_ERRORS)
+def test_an_error_tells_the_operator_what_to_do(name):
+    """Every class of error is on the administrator's page."""
+    page = (ROOT / "doc/source/admin/errors.rst").read_text()
+
+    assert re.search(rf"^{name}\n    \S", page, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "test-requirements.txt"])
+def test_a_requirement_says_its_licence_and_its_reason(name):
+    """Each line names a licence and, after two spaces, what it is for."""
+    lines = (ROOT / name).read_text().splitlines()
+
+    assert [] == [
+        line
+        for line in lines
+        if not line.startswith("#") and not re.search(r"  # \S+  \S", line)
+    ]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        path.relative_to(ROOT).as_posix()
+        for pattern in ("*.rst", "doc/source/**/*.rst")
+        for path in sorted(ROOT.glob(pattern))
+    ],
+)
+def test_a_page_names_targets_that_exist(page):
+    """Every ``make target`` in the documents is one of the Makefile."""
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    text = (ROOT / page).read_text()
+
+    named = re.findall(r"(?:``|^ +(?:\$ )?)make ([a-z-]+)", text, re.MULTILINE)
+
+    assert set() == set(named) - targets
+
+
+def test_every_target_says_what_it_does():
+    """A target without a line in ``make help`` would be one nobody finds."""
+    makefile = (ROOT / "Makefile").read_text()
+    declared = set(re.findall(r"^\.PHONY: ([a-z-]+)$", makefile, re.MULTILINE))
+
+    listed = set(re.findall(r"^([a-z-]+):.*  ## \S", makefile, re.MULTILINE))
+
+    assert declared == listed
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        path.relative_to(ROOT).as_posix()
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+    ],
+)
+def test_a_test_states_its_behaviour(path):
+    """Every test has a docstring."""
+    tree = ast.parse((ROOT / path).read_text())
+
+    assert [] == [
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name.startswith("test_")
+        and not ast.get_docstring(node)
+    ]
