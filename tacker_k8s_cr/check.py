@@ -19,6 +19,7 @@ from tacker_k8s_cr import plan
 from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.errors import Error
+from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
@@ -230,6 +231,24 @@ def _shared(cluster: Cluster, item: Placed, instance: str) -> bool:
     except errors.ClusterError:
         return False
     return ownership.same(live, would.obj)
+
+
+def left_by_crash(
+    cluster: Cluster, inventory: Inventory
+) -> dict[ObjectRef, str]:
+    """UIDs of what was written after the journal, and before a crash.
+
+    Only what the journal announced, and what bears our label and our
+    manager's Apply entry, is taken for ours.
+    """
+    doubtful = [
+        ref for ref in inventory.journal.pending if ref not in inventory.owned
+    ]
+    return {
+        ref: objects.uid(obj)
+        for ref, obj in _results(cluster.each(cluster.get_metadata, doubtful))
+        if obj is not None and ownership.ours(obj, inventory.instance)
+    }
 
 
 def dry_run(

@@ -144,6 +144,20 @@ class Owned(Error):
         )
 
 
+class WouldBeLost(Error):
+    """Objects of others that would go with ours: by object, with what."""
+
+    def __init__(self, others: Mapping[ObjectRef, str]):
+        self.others = dict(others)
+        super().__init__(*self.others)
+
+    def sentence(self) -> str:
+        return "\n".join(
+            f"{ref}: is not this instance's, and {why}"
+            for ref, why in sorted(self.others.items())
+        )
+
+
 class NotScalable(Error):
     """An object whose number of replicas is not ours to set so."""
 

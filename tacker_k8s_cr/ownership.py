@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import Path
 
 
 def applied_by(obj: Manifest, manager: str) -> bool:
     """Whether the manager has an Apply entry on the object."""
     return any(
         entry.get("manager") == manager and entry.get("operation") == "Apply"
+        for entry in objects.field(obj, ("metadata", "managedFields"), ())
+    )
+
+
+def owns(obj: Manifest, manager: str, path: Path) -> bool:
+    """Whether the manager's Apply entry has the field at the path."""
+    wanted = tuple(f"f:{key}" for key in path)
+    return any(
+        entry.get("manager") == manager
+        and entry.get("operation") == "Apply"
+        and not entry.get("subresource")
+        and objects.field(entry.get("fieldsV1"), wanted) is not None
         for entry in objects.field(obj, ("metadata", "managedFields"), ())
     )
 

@@ -165,18 +165,19 @@ def placed(
 def with_replicas(item: Placed, path: Path, number: int | None) -> Placed:
     """Asking for so many replicas, or with None not saying how many."""
     return dataclasses.replace(
-        item, manifest=_set(item.manifest, path, number)
+        item, manifest=set_field(item.manifest, path, number)
     )
 
 
-def _set(obj: Manifest, path: Path, value: int | None) -> Manifest:
+def set_field(obj: Manifest, path: Path, value: int | None) -> Manifest:
+    """The object with the value at the path; with None without the field."""
     key, *rest = path
     changed = dict(obj)
     if rest:
         below = obj.get(key)
         if not isinstance(below, Mapping):
             below = {}
-        changed[key] = _set(below, tuple(rest), value)
+        changed[key] = set_field(below, tuple(rest), value)
     elif value is None:
         changed.pop(key, None)
     else:
@@ -185,6 +186,10 @@ def _set(obj: Manifest, path: Path, value: int | None) -> Manifest:
 
 
 # -- Plans -------------------------------------------------------------------
+
+
+DEFINITIONS = "definitions"
+"""Name of the stage whose end makes kinds and namespaces usable."""
 
 
 def instantiate(

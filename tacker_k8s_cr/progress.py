@@ -9,6 +9,7 @@ import enum
 from typing import Any
 
 from tacker_k8s_cr import objects
+from tacker_k8s_cr.kinds import custom
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
@@ -43,11 +44,13 @@ class Seen:
     :param sign: all that would change if something moved: while it stays
         the same, and the verdict has an error, the object stands still.
     :param still: since when it has.
+    :param dwell: how long it may, if the object itself says so.
     """
 
     verdict: Verdict
     sign: tuple[Any, ...] = ()
     still: float = 0.0
+    dwell: float | None = None
 
 
 UNSEEN = Seen(Verdict(State.IN_PROGRESS, "nothing heard of it yet"))
@@ -114,11 +117,12 @@ class Progress:
         return dataclasses.replace(self, gone=self.gone | found)
 
     def _seen(self, ref: ObjectRef, obj: Manifest, now: float) -> Seen:
-        verdict = self.registry[ref.group_kind].assess(obj)
+        handler = custom.of_annotations(obj) or self.registry[ref.group_kind]
+        verdict = handler.assess(obj)
         sign = (verdict.state, verdict.error, *_moving(obj))
         last = self.seen.get(ref)
         still = last.still if last and last.sign == sign else now
-        return Seen(verdict, sign, still)
+        return Seen(verdict, sign, still, _dwell(obj))
 
     def verdict(self, ref: ObjectRef, now: float) -> Verdict:
         """What we know of one object at this moment."""
@@ -142,8 +146,11 @@ class Progress:
             self.goal is Goal.CURRENT
             and seen.verdict.error
             and seen.verdict.state is State.IN_PROGRESS
-            and now - seen.still >= self.dwell
+            and now - seen.still >= self._dwell_of(seen)
         )
+
+    def _dwell_of(self, seen: Seen) -> float:
+        return self.dwell if seen.dwell is None else seen.dwell
 
     def verdicts(self, now: float) -> dict[ObjectRef, Verdict]:
         return {ref: self.verdict(ref, now) for ref in self.awaited}
@@ -181,13 +188,22 @@ class Progress:
         None when no object shows an error.
         """
         waits = [
-            seen.still + self.dwell - now
+            seen.still + self._dwell_of(seen) - now
             for ref in self.unsettled
             if (seen := self.seen.get(ref))
             and seen.verdict.error
             and seen.verdict.state is State.IN_PROGRESS
         ]
         return max(0.0, min(waits)) if waits else None
+
+
+def _dwell(obj: Manifest) -> float | None:
+    """Seconds of the annotation ``blocked-after``."""
+    said = objects.annotation(obj, "blocked-after")
+    try:
+        return float(said) if said else None
+    except ValueError:
+        return None
 
 
 def _moving(obj: Manifest) -> tuple[Any, ...]:

@@ -124,11 +124,14 @@ class Cluster(Protocol):
         ...
 
     def get(self, ref: ObjectRef) -> Manifest | None:
-        """The object at the preferred version; None when it is not there."""
+        """The object at the preferred version; None when it is not there.
+
+        An object of a kind that the server does not serve is not there.
+        """
         ...
 
     def get_metadata(self, ref: ObjectRef) -> Manifest | None:
-        """The object's metadata only."""
+        """The object's metadata only; None when it is not there."""
         ...
 
     def list_objects(

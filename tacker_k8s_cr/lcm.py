@@ -1,0 +1,375 @@
+"""The operations of a VNF instance's life: each is a plan, carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import contextlib
+import dataclasses
+
+from tacker_k8s_cr import check
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import kinds
+from tacker_k8s_cr import objects
+from tacker_k8s_cr import plan
+from tacker_k8s_cr import prepare
+from tacker_k8s_cr import remove
+from tacker_k8s_cr import scale as numbering
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.inventory import Phase
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.operation import DEFAULT
+from tacker_k8s_cr.operation import Listen
+from tacker_k8s_cr.operation import Operation
+from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.prepare import Prepared
+from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.report import Report
+
+REFUSALS = (
+    errors.Rejected,
+    errors.Conflict,
+    errors.Refused,
+    errors.Owned,
+    errors.Forbidden,
+    errors.KindUnknown,
+)
+"""Errors after which a new instance is taken back: waiting cannot help."""
+
+
+def instantiate(
+    cluster: Cluster,
+    instance: str,
+    package: Package,
+    *,
+    namespace: str = "default",
+    deadline: Deadline,
+    registry: Registry = kinds.BUILT_IN,
+    level: str = "",
+    scale_levels: Mapping[str, int] | None = None,
+    options: Options = DEFAULT,
+    listen: Listen | None = None,
+) -> Report:
+    """Bring a package to life; returns when all of it is current.
+
+    An instance whose instantiation ended early is taken up where it
+    stopped. If an object is refused half way, what was made is removed.
+
+    :param namespace: where objects go that name none, and the record.
+    :param level: instantiation level of the VNFD; empty for its default.
+    :param scale_levels: level of each scaling aspect, in the level's place.
+
+    Raises any error of ``errors``; its ``written`` says what was left.
+    """
+    op = Operation(
+        "instantiate", cluster, instance, namespace, deadline, options, listen
+    )
+    op.read()
+    if op.entry and op.inventory.phase is not Phase.INSTANTIATING:
+        raise errors.InstanceExists(
+            instance, f"is there already: it is {op.inventory.phase.value}"
+        )
+    before = op.entry.inventory if op.entry else Inventory(instance, namespace)
+    ready = prepare.prepared(
+        op.cluster,
+        package,
+        before,
+        registry,
+        options,
+        level=level,
+        scale_levels=scale_levels,
+    )
+    op.knowing(ready.registry)
+    planned = plan.instantiate(ready.items, ready.registry, ready.owners.live)
+    made = _record_namespace(op, planned)
+    inventory = _with_package(before.owning(made), package, ready)
+    refused = None
+    with op.locked():
+        try:
+            with op.noted():
+                _bring_in(op, planned, ready, inventory)
+                op.finished(op.inventory)
+        except REFUSALS as error:
+            if before.owned:  # what a former try made is not ours to undo
+                raise
+            refused = error
+            _take_back(op)
+    if refused:
+        _take_back_namespace(op, made)
+        refused.written = tuple(op.remaining())
+        raise refused
+    return op.report(dict.fromkeys(ready.owners.shared, Action.SHARED))
+
+
+def change(
+    cluster: Cluster,
+    instance: str,
+    package: Package,
+    *,
+    namespace: str = "default",
+    deadline: Deadline,
+    registry: Registry = kinds.BUILT_IN,
+    options: Options = DEFAULT,
+    listen: Listen | None = None,
+) -> Report:
+    """Replace the package; then take away what the new one does not name.
+
+    Custom resource definitions, namespaces, volume claims and Clusters are
+    kept unless the former manifest says ``prune: "true"``. Numbers of
+    replicas stay as they are.
+    """
+    op = Operation(
+        "change", cluster, instance, namespace, deadline, options, listen
+    )
+    op.read(Phase.INSTANTIATED, Phase.CHANGING)
+    before = op.inventory
+    ready = prepare.prepared(
+        op.cluster,
+        package,
+        before,
+        registry,
+        options,
+        scale_levels=before.scale_levels,
+    )
+    op.knowing(ready.registry)
+    planned = plan.change(
+        ready.items,
+        ready.registry,
+        before.owned,
+        ready.owners.live,
+        _asked_to_prune(before),
+    )
+    inventory = dataclasses.replace(
+        _with_package(before, package, ready),
+        phase=Phase.CHANGING,
+        before=before.before or before.manifests,
+    )
+    with op.locked(), op.noted():
+        _bring_in(op, planned, ready, inventory)
+        op.finished(op.inventory)
+    others = dict.fromkeys(ready.owners.shared, Action.SHARED)
+    return op.report({**others, **dict.fromkeys(planned.kept, Action.KEPT)})
+
+
+def scale(
+    cluster: Cluster,
+    instance: str,
+    targets: Mapping[ObjectRef, int] | None = None,
+    *,
+    aspect: str = "",
+    steps: int = 0,
+    level: int | None = None,
+    namespace: str = "default",
+    deadline: Deadline,
+    registry: Registry = kinds.BUILT_IN,
+    options: Options = DEFAULT,
+    listen: Listen | None = None,
+) -> Report:
+    """Set numbers of replicas: of objects, or of an aspect's VDUs.
+
+    Numbers are absolute, so that doing it twice is doing it once. For an
+    aspect ``level`` is where to, and ``steps`` how far from where it is.
+    """
+    op = Operation(
+        "scale", cluster, instance, namespace, deadline, options, listen
+    )
+    op.read(Phase.INSTANTIATED, Phase.SCALING)
+    inventory = op.inventory
+    levels = inventory.scale_levels
+    if aspect:
+        levels, targets = numbering.of_aspect(inventory, aspect, steps, level)
+    if not targets:
+        raise errors.RequestInvalid("scale: no object and no aspect is named")
+    op.knowing(prepare.known(op.cluster, registry, inventory))
+    wanted = numbering.checked(op.cluster, inventory, registry, targets)
+    inventory = dataclasses.replace(
+        inventory, phase=Phase.SCALING, scale_levels=levels
+    )
+    with op.locked(), op.noted():
+        op.write(inventory.entering(op.name, "replicas", targets))
+        for target in wanted:
+            op.guard()
+            obj = numbering.asked(op.cluster, target, op.manager)
+            op.taken_in(target.ref, obj, Action.SCALED, "replicas")
+        op.settle()
+        op.finished(op.inventory)
+    return op.report()
+
+
+def terminate(
+    cluster: Cluster,
+    instance: str,
+    *,
+    namespace: str = "default",
+    deadline: Deadline,
+    registry: Registry = kinds.BUILT_IN,
+    options: Options = DEFAULT,
+    listen: Listen | None = None,
+) -> Report:
+    """Remove all that the instance made, and its record.
+
+    Refuses, before anything is deleted, if objects of others would go with
+    a definition or a namespace of the instance.
+    """
+    op = Operation(
+        "terminate", cluster, instance, namespace, deadline, options, listen
+    )
+    op.read()
+    op.knowing(registry)
+    inventory = op.inventory.owning(
+        check.left_by_crash(op.cluster, op.inventory)
+    )
+    if inventory.phase is not Phase.ENDING:
+        others = remove.foreign(op.cluster, inventory.owned)
+        if others:
+            raise errors.WouldBeLost(others)
+    inventory = dataclasses.replace(inventory, phase=Phase.ENDING)
+    last = _namespace(namespace)
+    with op.locked(), op.noted():
+        op.write(inventory)
+        for stage in plan.terminate(inventory.owned, registry, last).stages:
+            if last not in stage.refs:
+                op.carry_out(stage)
+        if last not in inventory.owned:
+            op.retire()
+    op.entry = None
+    if last in inventory.owned:
+        # The record and the Lease lie in it, and go with it.
+        op.take_away([plan.Delete(last, inventory.owned[last])], "namespace")
+    return op.report()
+
+
+def status(
+    cluster: Cluster,
+    instance: str,
+    *,
+    namespace: str = "default",
+    deadline: Deadline,
+    registry: Registry = kinds.BUILT_IN,
+) -> Report:
+    """How every object of the instance is now. Writes nothing."""
+    op = Operation(
+        "status", cluster, instance, namespace, deadline, DEFAULT, None
+    )
+    op.read()
+    inventory = op.inventory
+    op.knowing(prepare.known(op.cluster, registry, inventory))
+    op.look(inventory.owned)
+    return op.report(dict.fromkeys(inventory.shared, Action.SHARED))
+
+
+# -- Parts of an operation ---------------------------------------------------
+
+
+def _namespace(name: str) -> ObjectRef:
+    return ObjectRef("", "Namespace", "", name)
+
+
+def _with_package(
+    inventory: Inventory, package: Package, ready: Prepared
+) -> Inventory:
+    """The inventory of an instance that is to be as the package says."""
+    return dataclasses.replace(
+        inventory,
+        shared=tuple(sorted(ready.owners.shared)),
+        manifests=ready.authored,
+        live_names=ready.live_names,
+        vnfd=package.vnfd or inventory.vnfd,
+        vdus=ready.vdus or inventory.vdus,
+        scale_levels=ready.scale_levels,
+    )
+
+
+def _asked_to_prune(inventory: Inventory) -> dict[ObjectRef, bool]:
+    """What the manifests so far say on being pruned, by live object."""
+    return {
+        dataclasses.replace(
+            ref, name=inventory.live_names.get(ref, ref.name)
+        ): said == "true"
+        for manifest in (*inventory.before, *inventory.manifests)
+        if (said := objects.annotation(manifest, "prune"))
+        for ref in (ObjectRef.of(manifest),)
+    }
+
+
+def _record_namespace(
+    op: Operation, planned: plan.Plan
+) -> dict[ObjectRef, str]:
+    """Make the namespace of the record, if the package brings it.
+
+    It is a stage of its own, before there can be a record. Its label and
+    manager are what a later run knows it by.
+    """
+    ref = _namespace(op.namespace)
+    steps = [
+        step
+        for stage in planned.stages
+        for step in stage.steps
+        if step.ref == ref and isinstance(step, plan.Apply)
+    ]
+    if steps:
+        op.bring_in(steps, "namespace of the record")
+        return {ref: op.progress.awaited[ref].uid}
+    if op.cluster.get_metadata(ref) is None:
+        raise errors.NamespaceAbsent(
+            {op.namespace: [f"the record of {op.instance}"]}
+        )
+    return {}
+
+
+def _bring_in(
+    op: Operation,
+    planned: plan.Plan,
+    ready: Prepared,
+    inventory: Inventory,
+) -> None:
+    """Carry out the stages, and wait for all that they applied."""
+    op.write(inventory)
+    for stage in planned.stages:
+        op.carry_out(stage)
+        op.served(
+            step.manifest
+            for step in stage.steps
+            if isinstance(step, plan.Apply)
+        )
+        if stage.name == plan.DEFINITIONS and ready.not_yet:
+            prepare.again(
+                op.cluster,
+                ready,
+                op.instance,
+                force=op.options.conflict == "take",
+            )
+    op.settle()
+
+
+def _take_back(op: Operation) -> None:
+    """Remove what this operation made; the lock is held."""
+    last = _namespace(op.namespace)
+    made = {
+        ref: uid
+        for ref, uid in op.inventory.owned.items()
+        if op.actions.get(ref) is Action.CREATED
+    }
+    with contextlib.suppress(errors.Error):
+        stages = plan.terminate(made, op.progress.registry, last).stages
+        for stage in stages:
+            if last not in stage.refs:
+                op.carry_out(stage)
+        if last not in made:
+            op.retire()
+
+
+def _take_back_namespace(op: Operation, made: Mapping[ObjectRef, str]) -> None:
+    """Remove the record's namespace, if this operation made it."""
+    op.entry = None
+    steps = [
+        plan.Delete(ref, uid)
+        for ref, uid in made.items()
+        if op.actions.get(ref) is Action.CREATED
+    ]
+    if steps and op.remaining() == [_namespace(op.namespace)]:
+        with contextlib.suppress(errors.Error):
+            op.take_away(steps, "namespace")

@@ -1,0 +1,400 @@
+"""One operation on one instance: what all operations share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import dataclasses
+import logging
+
+from tacker_k8s_cr import apply
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import kinds
+from tacker_k8s_cr import lock
+from tacker_k8s_cr import objects
+from tacker_k8s_cr import plan
+from tacker_k8s_cr import record
+from tacker_k8s_cr import remove
+from tacker_k8s_cr import wait
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.inventory import Journal
+from tacker_k8s_cr.inventory import Phase
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.plan import Apply
+from tacker_k8s_cr.plan import Delete
+from tacker_k8s_cr.plan import Stage
+from tacker_k8s_cr.progress import Awaited
+from tacker_k8s_cr.progress import Goal
+from tacker_k8s_cr.progress import Progress
+from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.report import Report
+from tacker_k8s_cr.report import Row
+
+LOG = logging.getLogger(__name__)
+
+Listen = Callable[[Progress], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What a caller may choose for an operation.
+
+    :param dry_run: let the server check every object before the first
+        write; costs a request for each.
+    :param conflict: ``fail`` on a field that another manager owns, or
+        ``take`` it.
+    :param dwell: seconds after which an object that shows the same error,
+        and on which nothing moves, ends the operation as blocked.
+    :param adopt: objects to take over from whoever has them.
+    :param grace_seconds: given to what is deleted; None for each kind's own.
+    """
+
+    dry_run: bool = True
+    conflict: str = "fail"
+    dwell: float = 300.0
+    adopt: frozenset[ObjectRef] = frozenset()
+    grace_seconds: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.conflict not in ("fail", "take"):
+            raise errors.RequestInvalid(
+                f"conflict: {self.conflict!r} is neither fail nor take"
+            )
+
+
+DEFAULT = Options()
+
+
+class Operation:
+    """The machine that every operation is: its record, lock and progress.
+
+    The inventory in ``entry`` is what the cluster holds of it; every change
+    goes there before the requests that it announces.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        cluster: Cluster,
+        instance: str,
+        namespace: str,
+        deadline: Deadline,
+        options: Options,
+        listen: Listen | None,
+    ):
+        self.name = name
+        self.cluster = cluster.until(deadline)
+        self.instance = instance
+        self.namespace = namespace
+        self.deadline = deadline
+        self.options = options
+        self.manager = objects.MANAGER + instance
+        self.begun = deadline.now
+        self.requests = cluster.requests
+        self.entry: record.Entry | None = None
+        self.actions: dict[ObjectRef, Action] = {}
+        self.settled: dict[ObjectRef, float] = {}
+        self.progress = Progress(kinds.BUILT_IN, dwell=options.dwell)
+        self._listen = listen
+        self._lock: lock.Lock | None = None
+
+    def knowing(self, registry: Registry) -> None:
+        """Judge objects by these handlers."""
+        self.progress = dataclasses.replace(self.progress, registry=registry)
+
+    # -- Record and lock -----------------------------------------------------
+
+    @property
+    def inventory(self) -> Inventory:
+        """What the record holds. Raises InstanceUnknown without one."""
+        if self.entry is None:
+            raise errors.InstanceUnknown(self.instance, self.namespace)
+        return self.entry.inventory
+
+    def read(self, *phases: Phase) -> None:
+        """Read the record; with phases, refuse an instance in any other."""
+        self.entry = record.read(self.cluster, self.instance, self.namespace)
+        if phases and self.inventory.phase not in phases:
+            wanted = " or ".join(phase.value for phase in phases)
+            raise errors.InstanceExists(
+                self.instance,
+                f"is {self.inventory.phase.value}; to {self.name} it, it "
+                f"must be {wanted}",
+            )
+
+    def write(self, inventory: Inventory) -> None:
+        """Store the inventory, on top of what we read or wrote last."""
+        self.guard()
+        try:
+            self.entry = record.write(self.cluster, inventory, self.entry)
+        except errors.Outdated as error:
+            raise errors.LockLost(
+                self.instance, "somebody else wrote its record"
+            ) from error
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock; nothing may have happened since we read."""
+        with lock.locked(
+            self.cluster, self.instance, self.namespace, self.deadline
+        ) as held:
+            head = record.secret_ref(self.instance, self.namespace)
+            now = self.cluster.get_metadata(head)
+            if _version(now) != _version(
+                self.entry.head if self.entry else None
+            ):
+                raise errors.Busy(
+                    self.instance, "an operation that has just ended"
+                )
+            self._lock = held
+            try:
+                yield
+            finally:
+                self._lock = None
+
+    def guard(self) -> None:
+        """Raise unless the lock is ours for long enough for a request."""
+        if self._lock:
+            self._lock.guard()
+
+    def retire(self) -> None:
+        """Remove the record; the Lease goes when the lock is given back."""
+        if self.entry:
+            record.erase(self.cluster, self.entry)
+        if self._lock:
+            self._lock.retire()
+
+    @contextlib.contextmanager
+    def noted(self) -> Iterator[None]:
+        """Leave in the journal, and in the error, how far we came."""
+        try:
+            yield
+        except errors.Error as error:
+            error.written = tuple(self.remaining())
+            if self.entry and not isinstance(error, errors.LockLost):
+                journal = dataclasses.replace(
+                    self.inventory.journal, error=error.sentence()[:2000]
+                )
+                brief = Deadline.after(10, self.deadline.clock)
+                with contextlib.suppress(errors.Error):
+                    record.write(
+                        self.cluster.until(brief),
+                        dataclasses.replace(self.inventory, journal=journal),
+                        self.entry,
+                    )
+            raise
+
+    # -- Stages --------------------------------------------------------------
+
+    def carry_out(self, stage: Stage) -> None:
+        """One stage: journal, requests, and the wait that it asks for."""
+        LOG.info(
+            "%s: %s: %s, %d object(s)",
+            self.instance,
+            self.name,
+            stage.name,
+            len(stage.steps),
+        )
+        self.write(self.inventory.entering(self.name, stage.name, stage.refs))
+        applies = [step for step in stage.steps if isinstance(step, Apply)]
+        deletes = [step for step in stage.steps if isinstance(step, Delete)]
+        if applies:
+            self.bring_in(applies, stage.name)
+        if stage.barrier:
+            self.settle()
+        if deletes:
+            self.take_away(deletes, stage.name)
+
+    def bring_in(self, steps: Iterable[Apply], name: str) -> None:
+        """Apply, and take what was written into the inventory's owned."""
+        halted: apply.Halted | None = None
+        try:
+            written = apply.applied(
+                self.cluster,
+                tuple(steps),
+                self.manager,
+                self.deadline,
+                force=self.options.conflict == "take",
+                guard=self.guard,
+            )
+        except apply.Halted as error:
+            halted = error
+            written = error.written
+        self._take_in(written, name)
+        if halted:
+            raise halted.cause from halted
+
+    def _take_in(self, written: Iterable[apply.Written], name: str) -> None:
+        now = self.deadline.now
+        awaited = {}
+        views = []
+        for item in written:
+            self.actions[item.ref] = item.action
+            awaited[item.ref] = _awaited(item.obj, now)
+            views.append(item.obj)
+        self.progress = self.progress.awaiting(awaited, name)
+        self.listen(self.progress.observed(views, now))
+        if self.entry:
+            owned = {ref: found.uid for ref, found in awaited.items()}
+            self.entry = dataclasses.replace(
+                self.entry, inventory=self.inventory.owning(owned)
+            )
+
+    def taken_in(
+        self, ref: ObjectRef, obj: Manifest, action: Action, name: str
+    ) -> None:
+        """Wait for one object that was written in a way of its own."""
+        now = self.deadline.now
+        self.actions[ref] = action
+        self.progress = self.progress.awaiting({ref: _awaited(obj, now)}, name)
+        self.listen(self.progress.observed([obj], now))
+
+    def look(self, owned: Mapping[ObjectRef, str]) -> None:
+        """See how these objects are now, without waiting for anything."""
+        now = self.deadline.now
+        awaited = {ref: Awaited(uid, 0, now) for ref, uid in owned.items()}
+        progress = self.progress.awaiting(awaited)
+        for ref, obj in self.cluster.each(self.cluster.get, tuple(owned)):
+            if isinstance(obj, errors.Error):
+                raise obj
+            if obj is None or objects.uid(obj) != owned[ref]:
+                progress = progress.vanished([ref])
+            else:
+                progress = progress.observed([obj], now)
+        self.actions.update(dict.fromkeys(owned, Action.OWNED))
+        self.listen(progress)
+
+    def take_away(self, steps: Iterable[Delete], name: str) -> None:
+        """Delete, wait until all is gone, and own it no longer."""
+        steps = tuple(steps)
+        now = self.deadline.now
+        going = Progress(
+            self.progress.registry, Goal.GONE, stage=name
+        ).awaiting({step.ref: Awaited(step.uid, 0, now) for step in steps})
+        asked = remove.requested(
+            self.cluster,
+            steps,
+            grace_seconds=self.options.grace_seconds,
+            guard=self.guard,
+        )
+        for ref in asked.gone:
+            self.actions[ref] = Action.DELETED
+        going = going.vanished(asked.gone).observed(asked.going.values(), now)
+        going = wait.until_settled(
+            self.cluster,
+            going,
+            self.instance,
+            self.deadline,
+            listen=self.listen,
+            guard=self.guard,
+        )
+        for step in steps:
+            self.actions[step.ref] = Action.DELETED
+        if self.entry:
+            self.entry = dataclasses.replace(
+                self.entry,
+                inventory=self.inventory.without(going.awaited),
+            )
+
+    def settle(self) -> None:
+        """Wait until all that was applied is current."""
+        wait.until_settled(
+            self.cluster,
+            self.progress,
+            self.instance,
+            self.deadline,
+            listen=self.listen,
+            guard=self.guard,
+        )
+
+    def served(self, manifests: Iterable[Manifest]) -> None:
+        """Wait until the kinds that the manifests bring are served."""
+        kinds = {
+            kind: found.versions
+            for kind, found in plan.brought(manifests).items()
+        }
+        if kinds:
+            wait.until_served(self.cluster, kinds, self.deadline)
+
+    def remaining(self) -> list[ObjectRef]:
+        """What the operation wrote and has not removed again."""
+        return [
+            ref
+            for ref, action in self.actions.items()
+            if action is not Action.DELETED
+        ]
+
+    # -- What came of it -----------------------------------------------------
+
+    def listen(self, progress: Progress) -> None:
+        """Remember when each object settled, and tell who listens."""
+        if progress.goal is Goal.CURRENT:
+            self.progress = progress
+        now = self.deadline.now
+        open_ = set(progress.unsettled)
+        for ref in progress.awaited:
+            if ref not in open_ and ref not in self.settled:
+                self.settled[ref] = now - self.begun
+        if self._listen:
+            self._listen(progress)
+
+    def report(
+        self, others: Mapping[ObjectRef, Action] | None = None
+    ) -> Report:
+        """The outcome, with objects that were looked at but not written."""
+        now = self.deadline.now
+        uids = self.entry.inventory.owned if self.entry else {}
+        rows = [
+            Row(
+                ref,
+                action,
+                Verdict(State.CURRENT, "gone")
+                if action is Action.DELETED
+                else self.progress.verdict(ref, now),
+                uids.get(ref, ""),
+                self.settled.get(ref, 0.0),
+            )
+            for ref, action in self.actions.items()
+        ]
+        rows += [
+            Row(ref, action, Verdict(State.CURRENT, action.value), "")
+            for ref, action in (others or {}).items()
+        ]
+        phase = self.entry.inventory.phase.value if self.entry else ""
+        return Report(
+            self.instance,
+            self.namespace,
+            self.name,
+            tuple(rows),
+            now - self.begun,
+            self.cluster.requests - self.requests,
+            phase,
+        )
+
+    def finished(self, inventory: Inventory) -> None:
+        """Write the inventory as that of an instance at rest."""
+        self.write(
+            dataclasses.replace(
+                inventory,
+                phase=Phase.INSTANTIATED,
+                before=(),
+                journal=Journal(),
+            )
+        )
+
+
+def _awaited(obj: Manifest, now: float) -> Awaited:
+    return Awaited(objects.uid(obj), objects.generation(obj), now)
+
+
+def _version(head: Manifest | None) -> str:
+    return str(objects.field(head, ("metadata", "resourceVersion"), ""))

@@ -1,0 +1,153 @@
+"""Look at a package as a whole, in the order in which errors help most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import contextlib
+import dataclasses
+
+from tacker_k8s_cr import check
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import plan
+from tacker_k8s_cr import rotation
+from tacker_k8s_cr import scale
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.kinds import custom
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.package import numbers
+from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.plan import Placed
+
+
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """A package that may be written, and all that was found out about it.
+
+    :param items: what is to be applied, as it will be.
+    :param authored: the manifests as the package names them, placed.
+    :param not_yet: objects that the server could not check yet.
+    :param registry: with kinds that have no status sub-resource.
+    """
+
+    items: tuple[Placed, ...]
+    authored: tuple[Manifest, ...]
+    owners: check.Owners
+    not_yet: frozenset[ObjectRef]
+    registry: Registry
+    vdus: Mapping[str, ObjectRef]
+    scale_levels: Mapping[str, int]
+    live_names: Mapping[ObjectRef, str]
+
+
+def prepared(
+    cluster: Cluster,
+    package: Package,
+    before: Inventory,
+    registry: Registry,
+    options: Options,
+    *,
+    level: str = "",
+    scale_levels: Mapping[str, int] | None = None,
+) -> Prepared:
+    """Check all of a package; nothing is written.
+
+    :param before: the inventory so far, or an empty one.
+    :param level: instantiation level of the VNFD, in the place of which
+        ``scale_levels`` may name the level of each aspect.
+    """
+    check.version(cluster)
+    found = check.kinds(cluster, package.documents)
+    registry = _with_plain(registry, found.subresources)
+    items = plan.placed(
+        package.documents, found.namespaced, before.instance, before.namespace
+    )
+    absent = check.namespaces(cluster, items)
+    levels: Mapping[str, int] = dict(scale_levels or {})
+    vdus: Mapping[str, ObjectRef] = {}
+    if package.vnfd:
+        if not levels:
+            levels, _ = numbers.at_level(package.vnfd, level)
+        vdus = scale.vdus(package.vnfd, items, registry, found.subresources)
+        asked = numbers.replicas(package.vnfd, levels)
+        items = scale.numbered(items, registry, vdus, asked)
+    authored = tuple(item.manifest for item in items)
+    rotated = rotation.rotated(items, before)
+    owners = check.owners(
+        cluster,
+        rotated.items,
+        before.instance,
+        before.owned,
+        found.later,
+        options.adopt,
+    )
+    items = tuple(
+        item for item in rotated.items if item.ref not in owners.shared
+    )
+    items = scale.carried(cluster, items, registry, owners.live)
+    not_yet: frozenset[ObjectRef] = frozenset()
+    if options.dry_run:
+        not_yet = check.dry_run(
+            cluster,
+            items,
+            before.instance,
+            owners.live,
+            later=found.later,
+            absent=absent,
+            force=options.conflict == "take",
+        )
+    return Prepared(
+        items,
+        authored,
+        owners,
+        not_yet,
+        registry,
+        vdus,
+        levels,
+        rotated.live_names,
+    )
+
+
+def again(
+    cluster: Cluster, before: Prepared, instance: str, force: bool
+) -> None:
+    """Repeat the dry run of what could not be checked before.
+
+    What is still not possible is left to the apply, which tries again.
+    """
+    check.dry_run(
+        cluster,
+        [item for item in before.items if item.ref in before.not_yet],
+        instance,
+        before.owners.live,
+        later=(),
+        absent=(),
+        force=force,
+    )
+
+
+def known(
+    cluster: Cluster, registry: Registry, inventory: Inventory
+) -> Registry:
+    """The registry with those of an instance's kinds that have no status."""
+    found = {}
+    for kind in {ref.group_kind for ref in inventory.owned}:
+        with contextlib.suppress(errors.KindUnknown):
+            found[kind] = cluster.resource(kind).subresources
+    return _with_plain(registry, found)
+
+
+def _with_plain(
+    registry: Registry, subresources: Mapping[GroupKind, frozenset[str]]
+) -> Registry:
+    return registry.extended(
+        {
+            kind: custom.STORED
+            for kind, found in subresources.items()
+            if "status" not in found and registry.known(kind) is None
+        }
+    )

@@ -1,0 +1,239 @@
+"""Whose a number of replicas is, and how it is set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr import ownership
+from tacker_k8s_cr import plan
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.kinds import scaling
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Path
+from tacker_k8s_cr.package import numbers
+from tacker_k8s_cr.package import targets
+from tacker_k8s_cr.package.model import Vnfd
+from tacker_k8s_cr.plan import Live
+from tacker_k8s_cr.plan import Placed
+
+AUTOSCALER = GroupKind("autoscaling", "HorizontalPodAutoscaler")
+
+REPLICAS: Path = ("spec", "replicas")
+"""Where a kind with a scale sub-resource and no handler has its number.
+
+The definition may name another path; the sub-resource hides it, but a
+manifest of the package has to be read.
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """An object whose number may be set, and by which way.
+
+    :param path: in the object; None to use the scale sub-resource.
+    """
+
+    ref: ObjectRef
+    uid: str
+    number: int
+    path: Path | None = None
+
+
+# -- What a package asks for -------------------------------------------------
+
+
+def vdus(
+    vnfd: Vnfd,
+    items: Sequence[Placed],
+    registry: Registry,
+    subresources: Mapping[GroupKind, frozenset[str]],
+) -> dict[str, ObjectRef]:
+    """The object that bears the number of each VDU."""
+
+    def scalable(manifest: Manifest) -> bool:
+        kind = GroupKind.of(manifest)
+        return registry[
+            kind
+        ].replicas is not None or "scale" in subresources.get(kind, ())
+
+    return dict(
+        targets.targets(vnfd, [item.manifest for item in items], scalable)
+    )
+
+
+def numbered(
+    items: Sequence[Placed],
+    registry: Registry,
+    of_vdu: Mapping[str, ObjectRef],
+    numbers_: Mapping[str, int],
+) -> tuple[Placed, ...]:
+    """The manifests with the numbers that the VNFD's levels give.
+
+    They win over those in the manifests, at instantiate as at scale.
+    """
+    wanted = {ref: numbers_[vdu] for vdu, ref in of_vdu.items()}
+    return tuple(
+        plan.with_replicas(
+            item, _path(registry, item.ref.group_kind), wanted[item.ref]
+        )
+        if item.ref in wanted
+        else item
+        for item in items
+    )
+
+
+def carried(
+    cluster: Cluster,
+    items: Sequence[Placed],
+    registry: Registry,
+    live: Mapping[ObjectRef, Live],
+) -> tuple[Placed, ...]:
+    """The manifests with the numbers that objects which exist have now.
+
+    A number that our Apply entry owns is sent as it is; one that somebody
+    else owns by now, after a scale or by an autoscaler, is left out. So
+    applying a package again never changes a number.
+    """
+    numbered_ = [
+        item
+        for item in items
+        if item.ref in live
+        and objects.field(item.manifest, _path(registry, item.ref.group_kind))
+        is not None
+    ]
+    found: dict[ObjectRef, Placed] = {}
+    for item, obj in cluster.each(lambda i: cluster.get(i.ref), numbered_):
+        if isinstance(obj, errors.Error):
+            raise obj
+        if obj is None:
+            continue
+        path = _path(registry, item.ref.group_kind)
+        manager = objects.MANAGER + objects.labels(item.manifest).get(
+            objects.INSTANCE, ""
+        )
+        number = (
+            objects.field(obj, path)
+            if ownership.owns(obj, manager, path)
+            else None
+        )
+        found[item.ref] = plan.with_replicas(item, path, number)
+    return tuple(found.get(item.ref, item) for item in items)
+
+
+def _path(registry: Registry, kind: GroupKind) -> Path:
+    return registry[kind].replicas or REPLICAS
+
+
+# -- Scaling -----------------------------------------------------------------
+
+
+def of_aspect(
+    inventory: Inventory, aspect: str, steps: int, level: int | None
+) -> tuple[dict[str, int], dict[ObjectRef, int]]:
+    """Scale levels after scaling an aspect, and the objects' numbers then."""
+    vnfd = inventory.vnfd
+    if vnfd is None:
+        raise errors.RequestInvalid(
+            f"scale: the package of {inventory.instance} has no VNFD, so no "
+            f"aspect {aspect}; name an object and its number of replicas"
+        )
+    now = dict(inventory.scale_levels)
+    if level is not None:
+        steps = level - now.get(aspect, 0)
+    levels = dict(numbers.stepped(vnfd, now, aspect, steps))
+    after = numbers.replicas(vnfd, levels)
+    moved = vnfd.aspects[aspect].steps
+    return levels, {
+        inventory.vdus[vdu]: after[vdu] for vdu in moved if vdu in after
+    }
+
+
+def checked(
+    cluster: Cluster,
+    inventory: Inventory,
+    registry: Registry,
+    wanted: Mapping[ObjectRef, int],
+) -> tuple[Target, ...]:
+    """The ways to set these numbers. Raises NotScalable; writes nothing."""
+    return tuple(
+        _checked(cluster, inventory, registry, ref, number)
+        for ref, number in wanted.items()
+    )
+
+
+def _checked(
+    cluster: Cluster,
+    inventory: Inventory,
+    registry: Registry,
+    ref: ObjectRef,
+    number: int,
+) -> Target:
+    if number < 0:
+        raise errors.NotScalable(ref, f"{number} replicas cannot be")
+    uid = inventory.owned.get(ref)
+    if uid is None:
+        raise errors.NotScalable(
+            ref, f"is not an object of the instance {inventory.instance}"
+        )
+    obj = cluster.get(ref)
+    if obj is None or objects.uid(obj) != uid:
+        raise errors.NotScalable(ref, "is gone from the cluster")
+    if why := scaling.topology_owned(obj) or scaling.autoscaled(obj):
+        raise errors.NotScalable(ref, why)
+    if why := _autoscaler(cluster, ref):
+        raise errors.NotScalable(ref, why)
+    handler = registry[ref.group_kind]
+    if handler.refuse_replicas and (
+        why := handler.refuse_replicas(obj, number)
+    ):
+        raise errors.NotScalable(ref, why)
+    if "scale" in cluster.resource(ref.group_kind).subresources:
+        return Target(ref, uid, number)
+    if handler.replicas is None:
+        raise errors.NotScalable(
+            ref,
+            "has no number of replicas that can be set: its kind has no "
+            "scale sub-resource",
+        )
+    return Target(ref, uid, number, handler.replicas)
+
+
+def _autoscaler(cluster: Cluster, ref: ObjectRef) -> str | None:
+    """Why a HorizontalPodAutoscaler has the number, or None."""
+    try:
+        found = list(cluster.list_objects(AUTOSCALER, ref.namespace))
+    except (errors.Forbidden, errors.KindUnknown):
+        # Who may not look cannot tell; the number is then set as asked.
+        return None
+    return scaling.hpa_for(found, ref)
+
+
+def asked(cluster: Cluster, target: Target, manager: str) -> Manifest:
+    """Send the number, and only that; the object as it then is.
+
+    A sub-resource answers with a Scale, which has no generation, so the
+    object is read once.
+    """
+    if target.path is None:
+        cluster.patch(
+            target.ref,
+            {"spec": {"replicas": target.number}},
+            manager,
+            subresource="scale",
+        )
+    else:
+        uid = {"metadata": {"uid": target.uid}}
+        body = plan.set_field(uid, target.path, target.number)
+        cluster.patch(target.ref, body, manager)
+    obj = cluster.get(target.ref)
+    if obj is None:
+        raise errors.NotScalable(target.ref, "is gone from the cluster")
+    return obj
