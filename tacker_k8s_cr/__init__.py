@@ -15,7 +15,7 @@ costs next to nothing.
 from __future__ import annotations
 
 import importlib
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tacker_k8s_cr.cluster import connect
