@@ -1,0 +1,116 @@
+"""What is stored is what is read, and small changes write little."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+import pytest
+
+from tacker_k8s_cr import inventory
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.inventory import Journal
+from tacker_k8s_cr.inventory import Phase
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.package.model import Aspect
+from tacker_k8s_cr.package.model import Vdu
+from tacker_k8s_cr.package.model import Vnfd
+
+text = st.text(min_size=1, max_size=8)
+refs = st.builds(ObjectRef, st.text(max_size=5), text, st.text("n"), text)
+manifests = st.lists(
+    st.dictionaries(text, st.integers() | text | st.booleans(), max_size=3),
+    max_size=4,
+).map(tuple)
+vnfds = st.just(
+    Vnfd(
+        id="vnfd",
+        flavour="simple",
+        vdus={"VDU1": Vdu("VDU1", "web", 1, 4)},
+        aspects={"a": Aspect("a", 3, {"VDU1": (1, 2)})},
+        initial={"VDU1": 1},
+        levels={"l1": {"a": 0}},
+        level_numbers={"l1": {"VDU1": 1}},
+        default_level="l1",
+    )
+)
+inventories = st.builds(
+    Inventory,
+    instance=text,
+    namespace=text,
+    phase=st.sampled_from(Phase),
+    owned=st.dictionaries(refs, text, max_size=5),
+    shared=st.lists(refs, max_size=3).map(tuple),
+    manifests=manifests,
+    before=manifests,
+    live_names=st.dictionaries(refs, text, max_size=3),
+    vnfd=st.none() | vnfds,
+    vdus=st.dictionaries(text, refs, max_size=3),
+    scale_levels=st.dictionaries(text, st.integers(0, 9), max_size=3),
+    receipts=st.lists(st.dictionaries(text, text), max_size=2).map(tuple),
+    journal=st.builds(
+        Journal, text, text, st.lists(refs, max_size=4).map(tuple), text
+    ),
+)
+
+
+@given(inventories)
+def test_what_is_stored_is_what_is_read(given_):
+    """Nothing of an inventory is lost on the way."""
+    assert given_ == inventory.load(inventory.store(given_))
+
+
+@given(inventories)
+def test_the_same_inventory_gives_the_same_text(given_):
+    """So that a piece which did not change is not written again."""
+    assert inventory.store(given_) == inventory.store(given_)
+
+
+@given(inventories)
+def test_the_head_names_all_pieces_and_no_other(given_):
+    """What it does not name may be removed."""
+    stored = inventory.store(given_)
+
+    assert set(stored.pieces) == set(inventory.pieces_of(stored.head))
+
+
+def test_a_new_journal_leaves_the_manifests_alone():
+    """They are the bulk of a record (budget of requests per object)."""
+    big = Inventory("i", "n", manifests=({"data": "x" * 5000},))
+    later = big.entering("scale", "replicas", [ObjectRef("", "A", "n", "a")])
+
+    shared = inventory.store(big).pieces.keys()
+    assert shared & inventory.store(later).pieces.keys()
+
+
+def test_a_piece_stays_below_what_a_secret_holds():
+    """However much a package holds: 10,000 objects fit."""
+    refs_ = {
+        ObjectRef("g", "Kind", "namespace", f"name-{i}"): f"{i:036}"
+        for i in range(10_000)
+    }
+    stored = inventory.store(Inventory("i", "n", owned=refs_))
+
+    assert max(map(len, stored.pieces.values())) <= inventory.PIECE
+    assert refs_ == inventory.load(stored).owned
+
+
+def test_a_record_of_a_later_version_is_not_guessed_at():
+    """An older reader says what it can read."""
+    stored = inventory.store(Inventory("i", "n"))
+    head = json.dumps({**json.loads(stored.head), "format": 99})
+
+    with pytest.raises(ValueError, match=r"format 99.* reads 1"):
+        inventory.load(dataclasses.replace(stored, head=head))
+
+
+@given(inventories, st.dictionaries(refs, text, max_size=4))
+def test_owning_and_no_longer_owning(given_, more):
+    """The one takes back the other."""
+    after = given_.owning(more).without(more)
+
+    assert {
+        ref: uid for ref, uid in given_.owned.items() if ref not in more
+    } == after.owned

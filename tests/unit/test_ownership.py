@@ -1,0 +1,108 @@
+"""Whose an object is."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacker_k8s_cr import objects
+from tacker_k8s_cr import ownership
+
+
+def obj(labels=None, annotations=None, owners=(), managers=()):
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": "a",
+            "namespace": "ns",
+            "labels": labels or {},
+            "annotations": annotations or {},
+            "ownerReferences": list(owners),
+            "managedFields": [
+                {
+                    "manager": manager,
+                    "operation": operation,
+                    "fieldsV1": {"f:spec": {"f:replicas": {}}},
+                }
+                for manager, operation in managers
+            ],
+        },
+    }
+
+
+OURS = {objects.INSTANCE: "one"}
+MANAGER = objects.MANAGER + "one"
+
+
+def test_label_and_apply_entry_together_make_an_object_ours():
+    """Which matters only where a crash came before the journal."""
+    assert ownership.ours(obj(OURS, managers=[(MANAGER, "Apply")]), "one")
+
+
+@pytest.mark.parametrize(
+    "stranger",
+    [
+        obj(OURS),
+        obj(OURS, managers=[("operator", "Apply")]),
+        obj(OURS, managers=[(MANAGER, "Update")]),
+        obj(managers=[(MANAGER, "Apply")]),
+        obj({objects.INSTANCE: "two"}, managers=[(MANAGER, "Apply")]),
+    ],
+)
+def test_neither_of_them_alone_is_enough(stranger):
+    """Operators copy labels to what they make (P20)."""
+    assert not ownership.ours(stranger, "one")
+
+
+@pytest.mark.parametrize(
+    ("found", "owner"),
+    [
+        (obj({objects.INSTANCE: "two"}), "the instance two"),
+        (
+            obj(annotations={"meta.helm.sh/release-name": "web"}),
+            "the Helm release web",
+        ),
+        (
+            obj(
+                owners=[
+                    {"kind": "ReplicaSet", "name": "web-1", "controller": True}
+                ]
+            ),
+            "ReplicaSet web-1",
+        ),
+        (
+            obj({"app.kubernetes.io/managed-by": "flux"}),
+            "flux (label app.kubernetes.io/managed-by)",
+        ),
+        (
+            obj(managers=[("kubectl", "Apply"), ("kcm", "Update")]),
+            "whoever manages it as kcm, kubectl",
+        ),
+        (obj(), "somebody else"),
+    ],
+)
+def test_the_owner_is_named_as_well_as_can_be(found, owner):
+    """An operator must know whom to ask (T8)."""
+    assert owner == ownership.owner(found)
+
+
+def test_an_apply_entry_tells_which_fields_it_has():
+    """So that a number somebody else set is left to them (P6)."""
+    path = ("spec", "replicas")
+
+    assert ownership.owns(obj(managers=[(MANAGER, "Apply")]), MANAGER, path)
+    assert not ownership.owns(
+        obj(managers=[(MANAGER, "Update")]), MANAGER, path
+    )
+    assert not ownership.owns(
+        obj(managers=[(MANAGER, "Apply")]), MANAGER, ("spec", "paused")
+    )
+
+
+def test_two_views_that_differ_in_our_label_are_the_same():
+    """Then the object is shared, not foreign."""
+    one = obj()
+    other = obj(OURS, managers=[(MANAGER, "Apply")])
+
+    assert ownership.same(one, other)
+    assert not ownership.same(one, obj({"app": "x"}))

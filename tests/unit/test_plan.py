@@ -1,0 +1,296 @@
+"""Plans lose nothing, invent nothing, and keep the order of need."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from hypothesis import given
+from hypothesis import strategies as st
+import pytest
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr import plan
+from tacker_k8s_cr.kinds import base
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.base import Rank
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.package.model import Document
+
+# A kind for each rank, so that an order can be read off its name.
+KINDS = {
+    GroupKind("test.example.org", f"Kind{rank.value}"): Handler(
+        base.stored,
+        rank,
+        kept=rank is Rank.DEFINITION,
+        alone=rank is Rank.CLUSTER,
+    )
+    for rank in Rank
+}
+REGISTRY = Registry(KINDS, Handler(base.stored, Rank.CUSTOM))
+
+names = st.text("abc", min_size=1, max_size=2)
+refs = st.builds(
+    lambda kind, name: ObjectRef(kind.group, kind.kind, "ns", name),
+    st.sampled_from(sorted(KINDS)),
+    names,
+)
+ref_sets = st.sets(refs, max_size=12)
+
+
+def item(ref: ObjectRef) -> plan.Placed:
+    manifest = {
+        "apiVersion": f"{ref.group}/v1",
+        "kind": ref.kind,
+        "metadata": {"name": ref.name, "namespace": ref.namespace},
+    }
+    return plan.Placed(ref, manifest, "file.yaml")
+
+
+def items(found: set[ObjectRef]) -> list[plan.Placed]:
+    return [item(ref) for ref in sorted(found)]
+
+
+def uids(found: set[ObjectRef]) -> dict[ObjectRef, str]:
+    return {ref: f"uid of {ref}" for ref in found}
+
+
+def steps(planned: plan.Plan) -> list[plan.Step]:
+    return [step for stage in planned.stages for step in stage.steps]
+
+
+@given(ref_sets)
+def test_instantiate_applies_every_manifest_once(found):
+    """Planning loses nothing and invents nothing."""
+    planned = plan.instantiate(items(found), REGISTRY)
+
+    assert sorted(found) == sorted(step.ref for step in steps(planned))
+
+
+@given(ref_sets)
+def test_definitions_come_before_what_they_define(found):
+    """Only namespaces and definitions are in the stage with a barrier."""
+    for stage in plan.instantiate(items(found), REGISTRY).stages:
+        early = {step.rank <= Rank.DEFINITION for step in stage.steps}
+
+        assert {stage.barrier} == early
+
+
+@given(ref_sets)
+def test_terminate_deletes_all_that_is_owned(found):
+    """Every object goes, by the UID that the inventory has."""
+    planned = plan.terminate(uids(found), REGISTRY)
+
+    assert uids(found) == {step.ref: step.uid for step in steps(planned)}
+
+
+@given(ref_sets)
+def test_clusters_go_alone_and_first(found):
+    """Deleting a Cluster beside what it uses dead-locks for ever (P16)."""
+    planned = plan.terminate(uids(found), REGISTRY)
+    clusters = {ref for ref in found if ref.kind == f"Kind{Rank.CLUSTER}"}
+
+    if clusters:
+        assert clusters == set(planned.stages[0].refs)
+
+
+@given(ref_sets)
+def test_terminate_goes_against_the_direction_of_need(found):
+    """Custom resources go before workloads, those before definitions (P17)."""
+    order = []
+    for stage in plan.terminate(uids(found), REGISTRY).stages:
+        order.append({REGISTRY[r.group_kind].rank for r in stage.refs})
+    where = {rank: i for i, ranks in enumerate(order) for rank in ranks}
+
+    for first, later in (
+        (Rank.CUSTOM, Rank.TEMPLATE),
+        (Rank.CUSTOM, Rank.WORKLOAD),
+        (Rank.HOOK, Rank.WORKLOAD),
+        (Rank.WORKLOAD, Rank.ACCESS),
+        (Rank.WORKLOAD, Rank.CONFIG),
+        (Rank.CONFIG, Rank.DEFINITION),
+        (Rank.DEFINITION, Rank.NAMESPACE),
+    ):
+        if first in where and later in where:
+            assert where[first] < where[later]
+
+
+@given(ref_sets)
+def test_the_namespace_of_the_record_goes_last(found):
+    """The record lies in it, so nothing else may be left by then."""
+    last = ObjectRef("", "Namespace", "", "ns")
+    owned = {**uids(found), last: "uid"}
+
+    assert (last,) == plan.terminate(owned, REGISTRY, last).stages[-1].refs
+
+
+@given(ref_sets)
+def test_changing_to_the_same_package_deletes_nothing(found):
+    """What the new package names stays."""
+    planned = plan.change(items(found), REGISTRY, uids(found), {})
+
+    assert [] == [s for s in steps(planned) if isinstance(s, plan.Delete)]
+
+
+@given(ref_sets, ref_sets)
+def test_change_deletes_what_only_the_old_package_names(old, new):
+    """And keeps, by name, what is only pruned when asked for (P19)."""
+    planned = plan.change(items(new), REGISTRY, uids(old), {})
+    deleted = {s.ref for s in steps(planned) if isinstance(s, plan.Delete)}
+    kept = {r for r in old - new if REGISTRY[r.group_kind].kept}
+
+    assert old - new - kept == deleted
+    assert kept == set(planned.kept)
+
+
+@given(ref_sets)
+def test_a_manifest_may_ask_to_be_pruned_or_kept(found):
+    """The annotation wins over what is usual for the kind."""
+    asked = {ref: not REGISTRY[ref.group_kind].kept for ref in found}
+    against = {ref: not said for ref, said in asked.items()}
+    planned = plan.change([], REGISTRY, uids(found), {}, against)
+    deleted = {s.ref for s in steps(planned) if isinstance(s, plan.Delete)}
+
+    assert {ref for ref, said in against.items() if said} == deleted
+
+
+@given(ref_sets, ref_sets)
+def test_nothing_is_deleted_before_all_of_the_new_is_current(old, new):
+    """The stages before a delete have a barrier."""
+    planned = plan.change(items(new), REGISTRY, uids(old), {})
+    seen_delete = False
+    for stage in reversed(planned.stages):
+        deletes = any(isinstance(s, plan.Delete) for s in stage.steps)
+        if not deletes and seen_delete:
+            assert stage.barrier
+        seen_delete = seen_delete or deletes
+
+
+def test_objects_that_are_there_are_applied_by_uid():
+    """An apply that is meant to change carries the UID of what it means."""
+    ref = ObjectRef("test.example.org", "Kind3", "ns", "a")
+    live = {ref: plan.Live("uid-1", "7")}
+    (step,) = steps(plan.instantiate([item(ref)], REGISTRY, live))
+
+    assert ("uid-1", "7") == (step.uid, step.version)
+
+
+# -- Where a manifest goes ---------------------------------------------------
+
+
+def document(kind, name, namespace=None, where="a.yaml, document 1"):
+    metadata = {"name": name}
+    if namespace is not None:
+        metadata["namespace"] = namespace
+    return Document(
+        {"apiVersion": "v1", "kind": kind, "metadata": metadata}, where
+    )
+
+
+SCOPES = {GroupKind("", "Role"): True, GroupKind("", "Node"): False}
+
+
+def test_a_manifest_without_namespace_gets_the_given_one():
+    """Scope comes from discovery, so any kind is placed (T1)."""
+    (placed,) = plan.placed([document("Role", "r")], SCOPES, "id", "home")
+
+    assert ObjectRef("", "Role", "home", "r") == placed.ref
+    assert "home" == placed.manifest["metadata"]["namespace"]
+
+
+def test_a_manifest_with_a_namespace_keeps_it():
+    """A package may use several namespaces (T14)."""
+    (placed,) = plan.placed(
+        [document("Role", "r", "other")], SCOPES, "id", "home"
+    )
+
+    assert "other" == placed.ref.namespace
+
+
+def test_an_object_of_a_cluster_scoped_kind_has_no_namespace():
+    """One that a manifest gives by mistake is left out, as kubectl does."""
+    (placed,) = plan.placed(
+        [document("Node", "n", "other")], SCOPES, "id", "home"
+    )
+
+    assert "" == placed.ref.namespace
+    assert "namespace" not in placed.manifest["metadata"]
+
+
+def test_every_manifest_bears_the_label_of_the_instance():
+    """It is how a watch finds what is ours."""
+    (placed,) = plan.placed([document("Role", "r")], SCOPES, "id", "home")
+
+    assert "id" == objects.labels(placed.manifest)[objects.INSTANCE]
+
+
+def test_placing_leaves_the_package_as_it_was():
+    """A package is a value that several instances may use."""
+    given_ = document("Role", "r")
+    plan.placed([given_], SCOPES, "id", "home")
+
+    assert {"name": "r"} == given_.manifest["metadata"]
+
+
+def test_two_documents_that_turn_out_to_be_one_object_are_refused():
+    """Both places are named (IN-6)."""
+    with pytest.raises(errors.PackageInvalid) as caught:
+        plan.placed(
+            [
+                document("Role", "r", where="a.yaml, document 1"),
+                document("Role", "r", "home", where="b.yaml, document 2"),
+            ],
+            SCOPES,
+            "id",
+            "home",
+        )
+
+    assert (
+        "b.yaml, document 2: Role/home/r is already in a.yaml, document 1"
+    ) == str(caught.value)
+
+
+def test_kinds_that_a_package_brings_are_read_off_its_definitions():
+    """Versions that are not served do not count."""
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.example.org"},
+        "spec": {
+            "group": "example.org",
+            "scope": "Namespaced",
+            "names": {"kind": "Thing"},
+            "versions": [
+                {"name": "v1", "served": True, "subresources": {"scale": {}}},
+                {"name": "v0", "served": False},
+            ],
+        },
+    }
+
+    assert {
+        GroupKind("example.org", "Thing"): plan.Brought(
+            ("v1",), True, frozenset({"scale"})
+        )
+    } == plan.brought([definition])
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=3).map(tuple))
+def test_setting_a_number_and_taking_it_out_again(path):
+    """Only the field at the path changes."""
+    before = {"z": 1}
+    with_it = plan.set_field(before, path, 5)
+
+    assert 5 == objects.field(with_it, path)
+    assert {"z": 1} == before
+    assert objects.field(plan.set_field(with_it, path, None), path) is None
+
+
+def test_a_plan_is_a_value():
+    """It can be compared, and changing a copy leaves it alone."""
+    ref = ObjectRef("test.example.org", "Kind3", "ns", "a")
+    planned = plan.instantiate([item(ref)], REGISTRY)
+
+    assert planned == plan.instantiate([item(ref)], REGISTRY)
+    assert planned != dataclasses.replace(planned, kept=(ref,))

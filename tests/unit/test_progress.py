@@ -1,0 +1,199 @@
+"""What a wait believes, and when it stops hoping."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.progress import Awaited
+from tacker_k8s_cr.progress import Goal
+from tacker_k8s_cr.progress import Progress
+
+REF = ObjectRef("test.example.org", "Thing", "ns", "a")
+
+
+def assess(obj):
+    """A kind that says in its status what the test wants to be said."""
+    status = obj.get("status", {})
+    if objects.field(obj, ("metadata", "deletionTimestamp")):
+        return Verdict(State.TERMINATING, "deletion requested")
+    return Verdict(
+        State(status.get("state", "in progress")),
+        status.get("reason", "so it is"),
+        status.get("error", ""),
+    )
+
+
+REGISTRY = Registry({}, Handler(assess))
+
+
+def thing(generation=1, uid="u1", annotations=None, **status):
+    return {
+        "apiVersion": "test.example.org/v1",
+        "kind": "Thing",
+        "metadata": {
+            "name": "a",
+            "namespace": "ns",
+            "uid": uid,
+            "generation": generation,
+            "annotations": annotations or {},
+        },
+        "status": status,
+    }
+
+
+def waiting(goal=Goal.CURRENT, generation=1, dwell=300.0):
+    progress = Progress(REGISTRY, goal, dwell=dwell)
+    return progress.awaiting({REF: Awaited("u1", generation, 0.0)})
+
+
+def test_nothing_is_settled_before_it_is_seen():
+    """An object of which nothing was heard is in progress (P1)."""
+    assert (REF,) == waiting().unsettled
+
+
+def test_a_current_object_settles():
+    """One look at a current object is enough."""
+    assert waiting().observed([thing(state="current")], 1.0).settled
+
+
+@given(st.integers(0, 5), st.integers(0, 5))
+def test_a_view_older_than_our_write_counts_for_nothing(seen, written):
+    """Never current before the generation that we applied (T5)."""
+    progress = waiting(generation=written)
+    after = progress.observed([thing(generation=seen, state="current")], 1.0)
+
+    assert (seen >= written) == after.settled
+
+
+def test_another_object_of_that_name_counts_for_nothing():
+    """The UID decides, not the name."""
+    after = waiting().observed([thing(uid="u2", state="current")], 1.0)
+
+    assert not after.settled
+
+
+def test_a_stranger_changes_nothing():
+    """What we did not write is passed over."""
+    progress = Progress(REGISTRY)
+
+    assert progress is progress.observed([thing(state="current")], 1.0)
+
+
+@given(st.sampled_from(sorted(s.value for s in State)), st.floats(0, 9))
+def test_seeing_a_thing_twice_is_seeing_it_once(state, now):
+    """The same view brings the same progress."""
+    once = waiting().observed([thing(state=state)], now)
+
+    assert once == once.observed([thing(state=state)], now)
+
+
+def test_a_failed_object_makes_the_wait_hopeless():
+    """Waiting longer would not help (P15)."""
+    after = waiting().observed([thing(state="failed")], 1.0)
+
+    assert (REF,) == after.hopeless(1.0)
+
+
+def test_an_object_without_an_error_is_never_blocked():
+    """A cluster that provisions for an hour is in progress (P12)."""
+    after = waiting(dwell=10).observed([thing(reason="working")], 0.0)
+
+    assert State.IN_PROGRESS == after.verdict(REF, 3600.0).state
+
+
+def test_the_same_error_for_the_dwell_time_blocks():
+    """And the words of the error come with it (P11)."""
+    bad = thing(error="Ready/QuotaExceeded", reason="quota exceeded")
+    after = waiting(dwell=10).observed([bad], 5.0)
+
+    assert State.IN_PROGRESS == after.verdict(REF, 14.9).state
+    assert State.BLOCKED == after.verdict(REF, 15.0).state
+    assert "quota exceeded" in after.verdict(REF, 15.0).reason
+    assert (REF,) == after.hopeless(15.0)
+
+
+def test_another_message_of_the_same_error_does_not_start_anew():
+    """Messages hold counters and times; type and reason decide."""
+    first = thing(error="Ready/Quota", reason="0 left at 10:00")
+    second = thing(error="Ready/Quota", reason="0 left at 10:01")
+    after = waiting(dwell=10).observed([first], 0.0).observed([second], 9.0)
+
+    assert State.BLOCKED == after.verdict(REF, 10.0).state
+
+
+def test_a_counter_that_moves_starts_the_dwell_time_anew():
+    """Something gets on, whatever the error says."""
+    first = thing(error="Ready/Quota", readyReplicas=1)
+    second = thing(error="Ready/Quota", readyReplicas=2)
+    after = waiting(dwell=10).observed([first], 0.0).observed([second], 9.0)
+
+    assert State.IN_PROGRESS == after.verdict(REF, 18.9).state
+    assert State.BLOCKED == after.verdict(REF, 19.0).state
+
+
+def test_an_error_that_goes_away_is_forgotten():
+    """A later one has the whole dwell time."""
+    bad = thing(error="Ready/Quota")
+    progress = waiting(dwell=10).observed([bad], 0.0)
+    progress = progress.observed([thing()], 5.0).observed([bad], 6.0)
+
+    assert State.IN_PROGRESS == progress.verdict(REF, 15.0).state
+
+
+def test_an_object_may_set_its_own_dwell_time():
+    """By the annotation blocked-after, in seconds."""
+    bad = thing(
+        error="Ready/Quota",
+        annotations={objects.PREFIX + "blocked-after": "3"},
+    )
+    after = waiting(dwell=300).observed([bad], 0.0)
+
+    assert State.BLOCKED == after.verdict(REF, 3.0).state
+    assert 3.0 == after.next_change(0.0)
+
+
+def test_it_is_known_when_an_object_would_count_as_blocked():
+    """So a wait can sleep that long and no longer."""
+    bad = thing(error="Ready/Quota")
+    progress = waiting(dwell=10)
+
+    assert progress.next_change(0.0) is None
+    assert 7.0 == progress.observed([bad], 2.0).next_change(5.0)
+
+
+def test_an_object_that_somebody_removed_has_failed():
+    """It will not come back by waiting."""
+    after = waiting().vanished([REF])
+
+    assert "somebody else removed it" == after.verdict(REF, 0.0).reason
+    assert (REF,) == after.hopeless(0.0)
+
+
+def test_what_is_asked_to_go_settles_when_it_is_gone():
+    """A view of it that terminates is not the end of it."""
+    progress = waiting(Goal.GONE).observed([thing(state="current")], 1.0)
+
+    assert not progress.settled
+    assert progress.vanished([REF]).settled
+
+
+def test_a_late_view_of_a_gone_object_does_not_bring_it_back():
+    """A watch may still hold events from before."""
+    progress = waiting(Goal.GONE).vanished([REF])
+
+    assert progress.observed([thing()], 2.0).settled
+
+
+def test_writing_an_object_again_forgets_what_was_known():
+    """The new generation has to be seen on its own (T5)."""
+    progress = waiting().observed([thing(state="current")], 1.0)
+    again = progress.awaiting({REF: Awaited("u1", 2, 5.0)})
+
+    assert (REF,) == again.unsettled
