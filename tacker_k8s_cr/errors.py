@@ -449,3 +449,18 @@ class NotDelivered(Error):
     def sentence(self) -> str:
         said = f"answered {self.status}: " if self.status else ""
         return f"{self.url}: {said}{self.answer}"
+
+
+# -- Plug-ins ----------------------------------------------------------------
+
+
+class PluginInvalid(Error):
+    """A third party's handlers that cannot be used, by their entry point."""
+
+    def __init__(self, name: str, why: str):
+        self.name = name
+        self.why = why
+        super().__init__(name, why)
+
+    def sentence(self) -> str:
+        return f"handlers of the entry point {self.name}: {self.why}"

@@ -1,0 +1,82 @@
+"""Handlers of third parties, by stevedore.
+
+An entry point in the namespace ``tacker_k8s_cr.handlers`` is a mapping of
+GroupKind to Handler, or a function that returns one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import kinds
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import GroupKind
+
+NAMESPACE = "tacker_k8s_cr.handlers"
+
+
+def registry(built_in: Registry = kinds.BUILT_IN) -> Registry:
+    """The built-in handlers, and those that are installed, which win.
+
+    Raises PluginInvalid for one that cannot be loaded: leaving it out
+    would judge its kinds by other rules than the operator installed.
+    """
+    return extended(built_in, _found())
+
+
+def extended(built_in: Registry, found: Iterable[tuple[str, Any]]) -> Registry:
+    """With what each of these plug-ins gives, under the plug-in's name."""
+    handlers: dict[GroupKind, Handler] = {}
+    by: dict[GroupKind, str] = {}
+    for name, plugin in found:
+        for group_kind, handler in _handlers(name, plugin).items():
+            if group_kind in by:
+                raise errors.PluginInvalid(
+                    name, f"{by[group_kind]} describes {group_kind} as well"
+                )
+            by[group_kind] = name
+            handlers[group_kind] = dataclasses.replace(
+                handler, name=handler.name or name
+            )
+    return built_in.extended(handlers) if handlers else built_in
+
+
+def _found() -> list[tuple[str, Any]]:
+    # Imported here: whoever only describes a kind does not need it.
+    import stevedore
+
+    def failed(manager: Any, entry_point: Any, error: Exception) -> None:
+        raise errors.PluginInvalid(
+            entry_point.name,
+            f"{entry_point.value} cannot be loaded: "
+            f"{type(error).__name__}: {error}",
+        ) from error
+
+    manager = stevedore.ExtensionManager(
+        NAMESPACE, on_load_failure_callback=failed
+    )
+    return sorted((item.name, item.plugin) for item in manager)
+
+
+def _handlers(name: str, plugin: Any) -> Mapping[GroupKind, Handler]:
+    given = plugin
+    if callable(plugin):
+        try:
+            given = plugin()
+        except Exception as error:
+            raise errors.PluginInvalid(
+                name, f"it raised {type(error).__name__}: {error}"
+            ) from error
+    if not isinstance(given, Mapping) or not all(
+        isinstance(key, GroupKind) and isinstance(value, Handler)
+        for key, value in given.items()
+    ):
+        raise errors.PluginInvalid(
+            name, "it gives no mapping of GroupKind to Handler"
+        )
+    return given
