@@ -1,5 +1,7 @@
 """VNF packages of Kubernetes manifests, through the whole ETSI life cycle.
 
+From a Python prompt::
+
     import tacker_k8s_cr as k8s_cr
 
     cluster = k8s_cr.connect()
