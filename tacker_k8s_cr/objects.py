@@ -163,7 +163,8 @@ def uid(obj: Manifest) -> str:
 
 def generation(obj: Manifest) -> int:
     """The number of the object's last change of spec; 0 for a kind without."""
-    return int(field(obj, ("metadata", "generation"), 0))
+    found = field(obj, ("metadata", "generation"), 0)
+    return found if isinstance(found, int) else 0
 
 
 def labels(obj: Manifest) -> Mapping[str, str]:

@@ -8,12 +8,15 @@ import dataclasses
 import enum
 
 from tacker_k8s_cr import objects
+from tacker_k8s_cr.kinds import reading
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import Path
 from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.objects import Verdict
+
+OBSERVED: Path = ("status", "observedGeneration")
 
 Assess = Callable[[Manifest], Verdict]
 """How far one object is, from nothing but the object."""
@@ -103,19 +106,50 @@ class Registry:
         )
 
 
+def current(reason: str) -> Verdict:
+    return Verdict(State.CURRENT, reason)
+
+
+def in_progress(reason: str, error: str = "") -> Verdict:
+    return Verdict(State.IN_PROGRESS, reason, error)
+
+
+def failed(reason: str) -> Verdict:
+    return Verdict(State.FAILED, reason)
+
+
 def shared(obj: Manifest) -> Verdict | None:
     """What is true of any kind; None when only the kind itself can tell."""
     if objects.field(obj, ("metadata", "deletionTimestamp")):
-        return Verdict(State.TERMINATING, "deletion requested")
+        return Verdict(State.TERMINATING, _ending(obj))
     asked = objects.generation(obj)
-    seen = objects.field(obj, ("status", "observedGeneration"), asked)
-    if isinstance(seen, int) and seen < asked:
-        return Verdict(
-            State.IN_PROGRESS, f"generation {asked} asked, {seen} seen"
-        )
+    seen = reading.number(obj, OBSERVED)
+    if seen is not None and seen < asked:
+        return in_progress(f"generation {asked} asked, {seen} seen")
     return None
+
+
+def observed(obj: Manifest) -> Verdict | None:
+    """As ``shared``, for a kind whose controller always reports what it saw.
+
+    Without that report nothing in the status speaks for what was asked:
+    the API server itself fills some counters of a new object with zeros.
+    """
+    if verdict := shared(obj):
+        return verdict
+    if reading.number(obj, OBSERVED) is None:
+        return in_progress("its controller has not reported a status yet")
+    return None
+
+
+def _ending(obj: Manifest) -> str:
+    """Why an object that was asked to go is still there."""
+    names = reading.texts(obj, ("metadata", "finalizers"))
+    if not names:
+        return "deletion requested"
+    return f"deletion requested, held by {', '.join(names)}"
 
 
 def stored(obj: Manifest) -> Verdict:
     """Current once the server has it: nothing works on such an object."""
-    return shared(obj) or Verdict(State.CURRENT, "stored")
+    return shared(obj) or current("stored")

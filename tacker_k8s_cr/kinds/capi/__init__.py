@@ -1,0 +1,28 @@
+"""Cluster API, by contract rather than by provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.base import Resolver
+from tacker_k8s_cr.kinds.capi import clusters
+from tacker_k8s_cr.kinds.capi import control_planes
+from tacker_k8s_cr.kinds.capi import machines
+from tacker_k8s_cr.kinds.capi import topology
+from tacker_k8s_cr.objects import GroupKind
+
+HANDLERS: Mapping[GroupKind, Handler] = {
+    **topology.HANDLERS,
+    **clusters.HANDLERS,
+    **control_planes.HANDLERS,
+    **machines.HANDLERS,
+}
+
+# Templates first: their kinds are in the groups of all the others.
+FAMILIES: tuple[Resolver, ...] = (
+    topology.of_templates,
+    control_planes.of_control_planes,
+    machines.of_bootstrap,
+    clusters.of_infrastructure,
+)

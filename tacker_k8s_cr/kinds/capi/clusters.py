@@ -1,0 +1,157 @@
+"""Clusters, and the infrastructure that is theirs alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tacker_k8s_cr.kinds import base
+from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.base import Rank
+from tacker_k8s_cr.kinds.capi import contract
+from tacker_k8s_cr.kinds.capi import signals
+from tacker_k8s_cr.kinds.reading import Condition
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import Path
+from tacker_k8s_cr.objects import Verdict
+
+MEMBERS = (
+    "upToDateReplicas",
+    "replicas",
+    "readyReplicas",
+)
+"""Counters of the control plane and of the workers, beside the desired."""
+
+ROLLED = ("ControlPlaneMachinesUpToDate", "WorkerMachinesUpToDate")
+
+
+def cluster(obj: Manifest) -> Verdict:
+    """A Cluster, by its conditions and counters.
+
+    Its phase tells of infrastructure and endpoint only, and is Provisioned
+    for a cluster whose machines never start.
+    """
+    if verdict := signals.begun(obj):
+        return verdict
+    if contract.spoken(obj) is contract.V1BETA2:
+        found = reading.conditions(obj)
+        return _settling(obj, found, ("status",)) or _available(obj)
+    if verdict := signals.silent(obj):
+        return verdict
+    found = reading.conditions(obj)
+    needed = ("Ready", "TopologyReconciled")[: 2 if _managed(obj) else 1]
+    if verdict := signals.unmet(obj, found, *needed):
+        return verdict
+    # Ready knows nothing of workers. Where the object shows the newer
+    # conditions beside it, they do.
+    if newer := reading.conditions(obj, signals.NEWER):
+        verdict = _settling(obj, newer, ("status", "v1beta2"))
+        return verdict or _available(obj)
+    return base.current("Ready")
+
+
+def _managed(obj: Manifest) -> bool:
+    """Does a topology say what the cluster is made of?"""
+    return bool(reading.mapping(obj, ("spec", "topology")))
+
+
+def _settling(
+    obj: Manifest, found: dict[str, Condition], where: Path
+) -> Verdict | None:
+    """In progress unless all that was asked of the cluster is done."""
+    needed = ("TopologyReconciled", "Available")[0 if _managed(obj) else 1 :]
+    if verdict := signals.unmet(obj, found, *needed):
+        return verdict
+    if verdict := signals.silent(obj, found.get("Available")):
+        return verdict
+    if verdict := signals.busy(obj, found):
+        return verdict
+    if verdict := signals.unmet(obj, found, *ROLLED):
+        return verdict
+    for members in ("controlPlane", "workers"):
+        if verdict := _short(obj, (*where, members)):
+            return verdict
+    return None
+
+
+def _short(obj: Manifest, where: Path) -> Verdict | None:
+    """In progress unless as many machines are there as are desired.
+
+    A cluster without workers has none of these counters, nor has one whose
+    control plane knows no replicas.
+    """
+    group = reading.mapping(obj, where)
+    if not any(name in group for name in ("desiredReplicas", *MEMBERS)):
+        return None
+    wanted = reading.number(group, ("desiredReplicas",))
+    if wanted is None:
+        path = ".".join((*where[1:], "desiredReplicas"))
+        return signals.waiting(obj, f"{path} is not reported")
+    return signals.lacking(obj, where, MEMBERS, wanted)
+
+
+def _available(obj: Manifest) -> Verdict:
+    said = []
+    for name, members in (
+        ("control plane machine(s)", "controlPlane"),
+        ("worker(s)", "workers"),
+    ):
+        for where in (("status",), ("status", "v1beta2")):
+            ready = reading.number(obj, (*where, members, "readyReplicas"))
+            if ready is not None:
+                said.append(f"{ready} {name}")
+                break
+    return base.current(", ".join(["Available", *said]))
+
+
+def infrastructure(obj: Manifest) -> Verdict:
+    """What a provider makes for a Cluster, a Machine or a MachinePool."""
+    if verdict := signals.begun(obj):
+        return verdict
+    spoken = contract.spoken(obj)
+    if not reading.true(obj, spoken.provisioned):
+        ready = reading.conditions(obj).get("Ready")
+        path = ".".join(spoken.provisioned)
+        why = f"; {ready}" if ready and not ready.true else ""
+        return signals.waiting(obj, f"{path} is not true yet{why}")
+    # The contract asks for no condition; one that is there must hold.
+    found = reading.conditions(obj)
+    present = [name for name in ("Ready",) if name in found]
+    verdict = signals.unmet(obj, found, *present)
+    return verdict or base.current("provisioned")
+
+
+_INFRASTRUCTURE = Handler(infrastructure)
+
+
+def of_infrastructure(group_kind: GroupKind) -> Handler | None:
+    """The handler of infrastructure by contract, whoever provides it.
+
+    The group also holds kinds that are under no contract, such as the
+    identities of providers; those are judged as any other kind.
+    """
+    if group_kind.group != contract.INFRASTRUCTURE_GROUP:
+        return None
+    if group_kind.kind.endswith(("Cluster", "Machine", "MachinePool")):
+        return _INFRASTRUCTURE
+    return None
+
+
+def _machines(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
+    name = reading.text(obj, ("metadata", "name"))
+    return contract.labelled("Machine", contract.CLUSTER_NAME, name)
+
+
+HANDLERS: Mapping[GroupKind, Handler] = {
+    GroupKind(contract.GROUP, "Cluster"): Handler(
+        cluster,
+        Rank.CLUSTER,
+        kept=True,
+        alone=True,
+        children=contract.references(
+            ("spec", "infrastructureRef"), ("spec", "controlPlaneRef")
+        ),
+        made=_machines,
+    ),
+}

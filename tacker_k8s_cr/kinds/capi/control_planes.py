@@ -1,0 +1,116 @@
+"""Control planes, whoever provides them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+
+from tacker_k8s_cr.kinds import base
+from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.capi import contract
+from tacker_k8s_cr.kinds.capi import signals
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import Path
+from tacker_k8s_cr.objects import Verdict
+
+CONTROL_PLANE_NAME = "cluster.x-k8s.io/control-plane-name"
+
+EXTERNAL_ETCD: Path = (
+    "spec",
+    "kubeadmConfigSpec",
+    "clusterConfiguration",
+    "etcd",
+    "external",
+)
+
+
+def control_plane(obj: Manifest) -> Verdict:
+    """Initialized, Available where it says so, and all machines there.
+
+    A control plane that no machines make up, as clouds sell them, has no
+    ``spec.replicas`` and no counters.
+    """
+    if verdict := signals.begun(obj):
+        return verdict
+    spoken = contract.spoken(obj)
+    found = reading.conditions(obj)
+    if not reading.true(obj, spoken.initialized):
+        told = found.get("Initialized") or found.get("Available")
+        why = f"; {told}" if told and not told.true else ""
+        return signals.waiting(
+            obj, f"{'.'.join(spoken.initialized)} is not true yet{why}"
+        )
+    if spoken is contract.V1BETA2:
+        # No condition is mandatory; the first of these that is there counts.
+        deciding = [name for name in ("Available", "Ready") if name in found]
+        verdict = (
+            signals.silent(obj, found[deciding[0]] if deciding else None)
+            or signals.unmet(obj, found, *deciding[:1])
+            or signals.busy(obj, found)
+        )
+        if verdict:
+            return verdict
+    elif not reading.true(obj, ("status", "ready")):
+        return signals.waiting(obj, "status.ready is not true yet")
+    return _counted(obj, spoken)
+
+
+def _counted(obj: Manifest, spoken: contract.Contract) -> Verdict:
+    wanted = reading.number(obj, contract.REPLICAS)
+    if wanted is None:
+        if reading.number(obj, ("status", "replicas")) is None:
+            return base.current("initialized")
+        wanted = 1
+    lack = signals.lacking(obj, ("status",), spoken.counters, wanted)
+    if lack:
+        return lack
+    away = reading.number(obj, ("status", "unavailableReplicas"))
+    if away:
+        return signals.waiting(obj, f"status.unavailableReplicas {away}/0")
+    version = reading.text(obj, ("spec", "version"))
+    at = f" at {version}" if version else ""
+    return base.current(f"{wanted} replica(s) ready{at}")
+
+
+def refuse(obj: Manifest, replicas: int) -> str | None:
+    """What the webhook of a KubeadmControlPlane would say to a number.
+
+    etcd that runs on the machines themselves needs a majority of an odd
+    number of them.
+    """
+    if replicas < 1:
+        return "a control plane needs at least 1 replica"
+    if replicas % 2 == 0 and not reading.mapping(obj, EXTERNAL_ETCD):
+        return (
+            f"{replicas} replicas: with etcd on the control plane machines "
+            "the number must be odd"
+        )
+    return None
+
+
+def _machines(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
+    name = reading.text(obj, ("metadata", "name"))
+    return contract.labelled("Machine", CONTROL_PLANE_NAME, name)
+
+
+_ANY = Handler(
+    control_plane,
+    replicas=contract.REPLICAS,
+    made=_machines,
+)
+
+
+def of_control_planes(group_kind: GroupKind) -> Handler | None:
+    """The handler of any control plane, by its group."""
+    if group_kind.group == contract.CONTROL_PLANE_GROUP:
+        return _ANY
+    return None
+
+
+HANDLERS: Mapping[GroupKind, Handler] = {
+    GroupKind(
+        contract.CONTROL_PLANE_GROUP, "KubeadmControlPlane"
+    ): dataclasses.replace(_ANY, refuse_replicas=refuse),
+}

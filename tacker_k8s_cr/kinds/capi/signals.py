@@ -1,0 +1,186 @@
+"""What all kinds of Cluster API show alike: pause, failure, error, deletion.
+
+Whatever a status has at ``status.conditions`` decides. Conditions of the
+other version of the contract, kept beside it for the time of transition,
+only tell more.
+"""
+
+from __future__ import annotations
+
+from tacker_k8s_cr.kinds import base
+from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds.capi import contract
+from tacker_k8s_cr.kinds.reading import Condition
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import Path
+from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
+
+NEWER: Path = ("status", "v1beta2", "conditions")
+"""The new conditions, in an object read at the old version."""
+
+OLDER: Path = ("status", "deprecated", "v1beta1", "conditions")
+"""The old conditions, in an object read at the new version."""
+
+PAUSED = "cluster.x-k8s.io/paused"
+"""Annotation that stops the controllers of one object."""
+
+PASSING = frozenset(
+    {
+        "ControlPlaneComponentsUnhealthy",
+        "EtcdClusterUnhealthy",
+        "EtcdMemberUnhealthy",
+        "PodMissing",
+        "PreflightCheckFailed",
+        "RemoteClusterClientFailed",
+    }
+)
+"""Reasons that carry severity Error although all is well.
+
+Cluster API 1.14 shows each of them while a cluster comes up or rolls: a
+machine that has just joined has no pods and is no member of etcd yet, and
+what needs the control plane waits for it.
+"""
+
+WRONG = frozenset(
+    {"ReconcileFailed", "ClusterClassNotReconciled", "TopologyReconcileFailed"}
+)
+"""Reasons of TopologyReconciled that mean trouble, not work."""
+
+
+def begun(obj: Manifest) -> Verdict | None:
+    """What can be said before looking at what the kind is for."""
+    if verdict := base.shared(obj):
+        if verdict.state is not State.TERMINATING:
+            return verdict
+        deleting = told(obj).get("Deleting")
+        if deleting and deleting.true and deleting.reason:
+            return Verdict(State.TERMINATING, f"{verdict.reason}; {deleting}")
+        return verdict
+    if why := paused(obj):
+        return base.in_progress(f"paused: {why}", "Paused/Paused")
+    return _failed(obj)
+
+
+def told(obj: Manifest) -> dict[str, Condition]:
+    """All conditions, those of the object's own version before others."""
+    return {
+        **reading.conditions(obj, OLDER),
+        **reading.conditions(obj, NEWER),
+        **reading.conditions(obj),
+    }
+
+
+def paused(obj: Manifest) -> str:
+    """Why nothing will happen to the object before somebody allows it."""
+    if reading.true(obj, ("spec", "paused")):
+        return "spec.paused is true"
+    if PAUSED in reading.annotations_of(obj):
+        return f"it has the annotation {PAUSED}"
+    condition = told(obj).get("Paused")
+    if condition and condition.true:
+        return str(condition)
+    return ""
+
+
+def _failed(obj: Manifest) -> Verdict | None:
+    """Failed for good, which only the v1beta1 contract knows."""
+    if not contract.spoken(obj).terminal:
+        return None
+    reason = reading.text(obj, ("status", "failureReason"))
+    message = reading.one_line(reading.text(obj, ("status", "failureMessage")))
+    if reason or message:
+        return base.failed(
+            ": ".join(part for part in (reason, message) if part)
+        )
+    if reading.text(obj, ("status", "phase")) == "Failed":
+        return base.failed("phase Failed")
+    return None
+
+
+def error(obj: Manifest) -> str:
+    """A sign of trouble that its controller keeps retrying, or nothing."""
+    topology = told(obj).get("TopologyReconciled")
+    if topology and topology.false and topology.reason in WRONG:
+        return topology.signal
+    found = {**reading.conditions(obj, OLDER), **reading.conditions(obj)}
+    # Ready repeats the worst of the others; their own type says more.
+    for name in sorted(found, key=lambda name: (name == "Ready", name)):
+        condition = found[name]
+        severe = condition.severity == "Error"
+        reason = condition.reason.partition(" @ ")[0]
+        if condition.false and severe and reason not in PASSING:
+            return f"{name}/{reason or condition.status}"
+    kept: Path = ("status", "deprecated", "v1beta1", "failureReason")
+    if reason := reading.text(obj, kept):
+        return f"failureReason/{reason}"
+    return ""
+
+
+def waiting(obj: Manifest, reason: str) -> Verdict:
+    """In progress, with the error that the object shows, if any."""
+    return base.in_progress(reason, error(obj))
+
+
+def unmet(
+    obj: Manifest, found: dict[str, Condition], *types: str
+) -> Verdict | None:
+    """In progress unless each of these conditions is True for what we ask.
+
+    The generation is asked of these only, which decide: others may lag on
+    an object that has long been as it should.
+    """
+    for name in types:
+        condition = found.get(name)
+        if condition is None:
+            return waiting(obj, f"condition {name} is not reported yet")
+        if condition.behind(obj):
+            return waiting(
+                obj, f"{name} speaks for generation {condition.seen}"
+            )
+        if not condition.true:
+            return waiting(obj, str(condition))
+    return None
+
+
+BUSY = ("RollingOut", "ScalingUp", "ScalingDown", "Remediating", "Updating")
+"""Conditions that are True while something is going on."""
+
+
+def silent(
+    obj: Manifest, condition: Condition | None = None
+) -> Verdict | None:
+    """In progress unless something says which generation it speaks for.
+
+    A reconcile that ends in an error leaves the object's number out, maybe
+    for long while it works; the deciding condition then has its own.
+    """
+    if reading.number(obj, base.OBSERVED) is not None:
+        return None
+    if condition and condition.seen is not None:
+        return None
+    return waiting(obj, "its controller has not reported on it yet")
+
+
+def busy(obj: Manifest, found: dict[str, Condition]) -> Verdict | None:
+    for name in BUSY:
+        condition = found.get(name)
+        if condition and condition.true:
+            return waiting(obj, str(condition))
+    return None
+
+
+def lacking(
+    obj: Manifest, where: Path, counters: tuple[str, ...], wanted: int
+) -> Verdict | None:
+    """In progress unless each counter is there and is what was wanted.
+
+    A counter that is absent has not been computed yet; zero is a number.
+    """
+    for name in counters:
+        have = reading.number(obj, (*where, name))
+        if have != wanted:
+            shown = "not reported" if have is None else f"{have}"
+            path = ".".join((*where[1:], name))
+            return waiting(obj, f"{path} {shown}/{wanted}")
+    return None

@@ -1,0 +1,220 @@
+"""Any kind that nobody described, and kinds that a package describes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr.kinds import base
+from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds import rules
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.reading import Condition
+from tacker_k8s_cr.kinds.rules import Rule
+from tacker_k8s_cr.objects import PREFIX
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Verdict
+
+DECIDING = ("Ready", "Available")
+"""Conditions that say whether an object is current, the first one first."""
+
+ERRORS = frozenset(
+    {
+        "AuthenticationFailed",
+        "ConfigurationError",
+        "CreateFailed",
+        "Forbidden",
+        "InsufficientQuota",
+        "InvalidConfiguration",
+        "InvalidSpec",
+        "QuotaExceeded",
+        "ReconcileError",
+        "ReconcileFailed",
+        "ReconciliationError",
+        "ReconciliationFailed",
+        "Unauthorized",
+        "UpdateFailed",
+        "ValidationFailed",
+    }
+)
+"""Reasons that operators give when they try in vain, not while they work."""
+
+
+def strict(obj: Manifest) -> Verdict:
+    """How far an object is whose kind nobody described.
+
+    Never current before its controller has spoken: an empty status is not
+    success but silence.
+    """
+    if verdict := base.shared(obj):
+        return verdict
+    found = reading.conditions(obj)
+    stalled = found.get("Stalled")
+    if stalled and stalled.true and not stalled.behind(obj):
+        return base.failed(str(stalled))
+    error = _signal(found)
+    reconciling = found.get("Reconciling")
+    if reconciling and reconciling.true:
+        return base.in_progress(str(reconciling), error)
+    for name in DECIDING:
+        if deciding := found.get(name):
+            return _decided(obj, deciding, error)
+    seen = reading.number(obj, base.OBSERVED)
+    if seen is not None:
+        if error:
+            return base.in_progress(_told(found, error), error)
+        return base.current(f"generation {seen} seen by its controller")
+    if not objects.field(obj, ("status",)):
+        heard = "its controller has not reported a status"
+    else:
+        heard = (
+            "its status has no condition Ready or Available and no "
+            "observedGeneration"
+        )
+    return base.in_progress(
+        f"{heard}; if it never does, say when it is current: annotation "
+        f"{PREFIX}current-when (such as status.phase=Running), or "
+        f"{PREFIX}readiness: created",
+        error,
+    )
+
+
+def _decided(obj: Manifest, deciding: Condition, error: str) -> Verdict:
+    if deciding.behind(obj):
+        asked = objects.generation(obj)
+        return base.in_progress(
+            f"{deciding.type} speaks for generation {deciding.seen}, "
+            f"{asked} asked"
+        )
+    if deciding.true:
+        return base.current(str(deciding))
+    return base.in_progress(str(deciding), error)
+
+
+def _signal(found: Mapping[str, Condition]) -> str:
+    """An error that the controller of a custom resource keeps telling of."""
+    gone_wrong = found.get("Failed")
+    if gone_wrong and gone_wrong.true:
+        return gone_wrong.signal
+    for condition in found.values():
+        if condition.false and condition.severity == "Error":
+            return condition.signal
+        if not condition.true and condition.reason in ERRORS:
+            return condition.signal
+    return ""
+
+
+def _told(found: Mapping[str, Condition], error: str) -> str:
+    name, _, _ = error.partition("/")
+    return str(found[name])
+
+
+def created(obj: Manifest) -> Verdict:
+    """Current once stored, whatever its controller says or never says."""
+    if objects.field(obj, ("metadata", "deletionTimestamp")):
+        return base.stored(obj)
+    return base.current("stored, which its package calls enough")
+
+
+ANY = Handler(strict)
+"""For every kind that nobody described."""
+
+STORED = Handler(base.stored)
+"""For kinds without a status sub-resource: nobody can report on them."""
+
+
+def by_rules(
+    current: Sequence[Rule | str | Mapping[str, Any]] = (),
+    failed: Sequence[Rule | str | Mapping[str, Any]] = (),
+    *,
+    kind: Handler = ANY,
+) -> Handler:
+    """The handler of a kind that is judged by rules.
+
+    :param current: the object is current when all of these are met; where
+        none is given, when ``kind`` says so.
+    :param failed: it has failed as soon as one of these is met.
+    :param kind: what else is known of the kind.
+
+    Raises RequestInvalid for what is no rule.
+    """
+    good, bad = rules.read(current), rules.read(failed)
+    if not good and not bad:
+        raise errors.RequestInvalid("no rule is given")
+
+    def assess(obj: Manifest) -> Verdict:
+        if verdict := base.shared(obj):
+            return verdict
+        for rule in bad:
+            if rule.met(obj):
+                return base.failed(f"{rule.found(obj)} (rule {rule})")
+        if not good:
+            return kind.assess(obj)
+        for rule in good:
+            if not rule.met(obj):
+                return base.in_progress(
+                    f"{rule.found(obj)}, {rule} is wanted",
+                    _signal(reading.conditions(obj)),
+                )
+        return base.current(", ".join(rule.found(obj) for rule in good))
+
+    return dataclasses.replace(kind, assess=assess)
+
+
+def of_annotations(manifest: Manifest, kind: Handler = ANY) -> Handler | None:
+    """The handler that the author of a manifest asks for, if any.
+
+    Raises PackageInvalid for annotations that cannot be followed.
+    """
+    readiness = objects.annotation(manifest, "readiness")
+    when = {
+        name: objects.annotation(manifest, name)
+        for name in ("current-when", "failed-when")
+    }
+    asked = {name: value for name, value in when.items() if value is not None}
+    problems = []
+    if readiness not in (None, "strict", "created"):
+        problems.append(
+            _problem(
+                manifest,
+                "readiness",
+                f"{readiness!r} is neither strict nor created",
+            )
+        )
+    if readiness == "created" and asked:
+        problems.append(
+            _problem(
+                manifest,
+                "readiness",
+                f"created leaves no use for {', '.join(asked)}",
+            )
+        )
+    found = {}
+    for name, value in asked.items():
+        try:
+            found[name] = rules.parsed(value)
+        except errors.RequestInvalid as error:
+            problems.append(_problem(manifest, name, str(error)))
+    if problems:
+        raise errors.PackageInvalid(problems)
+    if readiness == "created":
+        return dataclasses.replace(kind, assess=created)
+    if found:
+        return by_rules(
+            found.get("current-when", ()),
+            found.get("failed-when", ()),
+            kind=kind,
+        )
+    return kind if readiness else None
+
+
+def _problem(manifest: Manifest, name: str, what: str) -> Problem:
+    return Problem(
+        str(ObjectRef.of(manifest)), f"annotation {PREFIX}{name}: {what}"
+    )

@@ -1,0 +1,272 @@
+"""Rules in which a package says when an object is current, or has failed.
+
+A rule names a condition or a field, and what it must be::
+
+    condition=Ready
+    condition=Degraded=False
+    status.phase=Running|Completed
+    status.readyReplicas=.spec.replicas
+    status.endpoint
+
+Several are separated by commas or line breaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import re
+from typing import Any
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import Path
+
+STATUSES = ("True", "False", "Unknown")
+
+_TYPE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_./-]*[A-Za-z0-9])?")
+_KEY = re.compile(r"(?:\\.|[^\\.\s=!|,\"'{}\[\]()*?$@])+")
+_QUOTED = re.compile(r'"[^"]*"')
+_CLAUSE = re.compile(r"(?P<left>[^=!]*)(?P<sign>==|=|!=)(?P<right>.*)", re.S)
+
+
+@dataclasses.dataclass(frozen=True)
+class Field:
+    """A value that is found at a path of the object."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return "." + dotted(self.path)
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """A condition or a field, and what it must be.
+
+    :param condition: type of a condition; else the rule is about the path.
+    :param wanted: any of these will do; none asks that the field be set.
+    :param negated: none of them will do.
+    """
+
+    path: Path = ()
+    condition: str = ""
+    wanted: tuple[str | Field, ...] = ()
+    negated: bool = False
+
+    def __str__(self) -> str:
+        name = (
+            f"condition={self.condition}"
+            if self.condition
+            else dotted(self.path)
+        )
+        if not self.wanted:
+            return name
+        sign = "!=" if self.negated else "="
+        return name + sign + "|".join(str(value) for value in self.wanted)
+
+    def met(self, obj: Manifest) -> bool:
+        if self.condition:
+            found = reading.conditions(obj).get(self.condition)
+            if found is None or found.behind(obj):
+                return False
+            return (found.status in self._texts(obj)) is not self.negated
+        value = at(obj, self.path)
+        if not self.wanted:
+            return value not in (None, "", [], {}, False)
+        said = spelled(value)
+        if said is None:
+            return False
+        return (said in self._texts(obj)) is not self.negated
+
+    def found(self, obj: Manifest) -> str:
+        """What the object has where the rule looks, for people."""
+        if self.condition:
+            found = reading.conditions(obj).get(self.condition)
+            if found is None:
+                return f"condition {self.condition} is not reported"
+            if found.behind(obj):
+                return f"{found} (for an older generation)"
+            return str(found)
+        said = spelled(at(obj, self.path))
+        where = dotted(self.path)
+        if said is None:
+            return f"{where} is not reported"
+        return f"{where} is {reading.one_line(said) or 'empty'}"
+
+    def _texts(self, obj: Manifest) -> tuple[str | None, ...]:
+        return tuple(
+            spelled(at(obj, value.path)) if isinstance(value, Field) else value
+            for value in self.wanted
+        )
+
+
+def at(obj: Any, path: Path) -> Any:
+    """What is at a path; a number in it picks an item of a list."""
+    for key in path:
+        if isinstance(obj, Mapping):
+            obj = obj.get(key)
+        elif isinstance(obj, list | tuple) and key.isdecimal():
+            obj = obj[int(key)] if int(key) < len(obj) else None
+        else:
+            return None
+    return obj
+
+
+def spelled(value: Any) -> str | None:
+    """A scalar as JSON spells it, text as it is; None for anything else."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    return None
+
+
+def dotted(path: Path) -> str:
+    return ".".join(key.replace(".", "\\.") for key in path)
+
+
+def parsed(source: str) -> tuple[Rule, ...]:
+    """The rules of a text. Raises RequestInvalid for what is none."""
+    found = tuple(_clause(part) for part in _parts(source))
+    if not found:
+        raise errors.RequestInvalid("no rule is given")
+    return found
+
+
+def read(given: Sequence[Rule | str | Mapping[str, Any]]) -> tuple[Rule, ...]:
+    """Rules as values, texts, or mappings of the same words.
+
+    A mapping has ``condition`` and, if not True, ``status``; or ``path``
+    and, if more is asked than that it be set, ``value``. A status or value
+    may be a list.
+    """
+    found: list[Rule] = []
+    for item in given:
+        if isinstance(item, Rule):
+            found.append(item)
+        elif isinstance(item, str):
+            found.extend(parsed(item))
+        elif isinstance(item, Mapping):
+            found.append(_mapped(item))
+        else:
+            raise errors.RequestInvalid(f"{item!r} is no rule")
+    return tuple(found)
+
+
+def _parts(source: str) -> Iterator[str]:
+    """Split at commas and line breaks that are not within quotes."""
+    kept = _QUOTED.sub(lambda found: "\0" * len(found.group()), source)
+    start = 0
+    for found in re.finditer(r"[,\n]|$", kept):
+        part = source[start : found.start()].strip()
+        start = found.end()
+        if part:
+            yield part
+
+
+def _clause(clause: str) -> Rule:
+    match = _CLAUSE.fullmatch(clause)
+    if match is None:
+        return Rule(_path(clause, clause))
+    left, sign, right = (part.strip() for part in match.groups())
+    if left == "condition":
+        return _condition(clause, sign, right)
+    values = tuple(_value(part.strip(), clause) for part in right.split("|"))
+    return Rule(_path(left, clause), wanted=values, negated=sign == "!=")
+
+
+def _condition(clause: str, sign: str, right: str) -> Rule:
+    inner = _CLAUSE.fullmatch(right)
+    name, negated, status = right, False, "True"
+    if inner:
+        name, status = inner["left"].strip(), inner["right"].strip()
+        negated = inner["sign"] == "!="
+    if sign == "!=" or not _TYPE.fullmatch(name):
+        raise errors.RequestInvalid(
+            f"rule {clause!r}: {name!r} is no type of a condition; write "
+            "condition=TYPE or condition=TYPE=STATUS"
+        )
+    return Rule(
+        condition=name,
+        wanted=tuple(_status(part, clause) for part in status.split("|")),
+        negated=negated,
+    )
+
+
+def _status(source: str, clause: str) -> str:
+    found = source.strip().capitalize()
+    if found not in STATUSES:
+        raise errors.RequestInvalid(
+            f"rule {clause!r}: a condition is True, False or Unknown, "
+            f"not {source.strip()!r}"
+        )
+    return found
+
+
+def _value(source: str, clause: str) -> str | Field:
+    if _QUOTED.fullmatch(source):
+        return source[1:-1]
+    if source.startswith(".") and source != ".":
+        return Field(_path(source, clause))
+    if not source or '"' in source or "=" in source:
+        raise errors.RequestInvalid(
+            f"rule {clause!r}: {source!r} is no value; text with other "
+            'signs goes between " and "'
+        )
+    return source
+
+
+def _path(source: str, clause: str) -> Path:
+    keys = re.split(r"(?<!\\)\.", source.removeprefix("."))
+    if not all(_KEY.fullmatch(key) for key in keys):
+        raise errors.RequestInvalid(
+            f"rule {clause!r}: {source!r} is no path; write keys with a dot "
+            "between them, such as status.phase or status.items.0.state, "
+            "and a dot within a key as \\."
+        )
+    return tuple(re.sub(r"\\(.)", r"\1", key) for key in keys)
+
+
+def _mapped(given: Mapping[str, Any]) -> Rule:
+    known = (
+        {"condition", "status"} if "condition" in given else {"path", "value"}
+    )
+    strange = sorted(str(key) for key in given.keys() - known)
+    if strange or not ({"condition", "path"} & given.keys()):
+        raise errors.RequestInvalid(
+            f"rule {dict(given)!r}: it needs path and value, or condition "
+            f"and status{'; ' if strange else ''}"
+            + (f"unknown: {', '.join(strange)}" if strange else "")
+        )
+    shown = repr(dict(given))
+    if "condition" in given:
+        name = given["condition"]
+        if not isinstance(name, str) or not _TYPE.fullmatch(name):
+            raise errors.RequestInvalid(
+                f"rule {shown}: {name!r} is no type of a condition"
+            )
+        wanted = _listed(given.get("status", "True"), shown)
+        statuses = tuple(_status(str(item), shown) for item in wanted)
+        return Rule(condition=name, wanted=statuses)
+    path = given["path"]
+    if not isinstance(path, str):
+        raise errors.RequestInvalid(f"rule {shown}: {path!r} is no path")
+    return Rule(
+        _path(path, shown),
+        wanted=_listed(given["value"], shown) if "value" in given else (),
+    )
+
+
+def _listed(value: Any, shown: str) -> tuple[str, ...]:
+    values = value if isinstance(value, list | tuple) else [value]
+    found = tuple(spelled(item) for item in values)
+    if not found or None in found:
+        raise errors.RequestInvalid(
+            f"rule {shown}: {value!r} is neither text, a number, true or "
+            "false, nor a list of these"
+        )
+    return tuple(item for item in found if item is not None)

@@ -1,0 +1,166 @@
+"""Volumes, and claims for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+from fractions import Fraction
+import re
+
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.kinds import base
+from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.base import Rank
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Path
+from tacker_k8s_cr.objects import Verdict
+
+CLAIM = GroupKind("", "PersistentVolumeClaim")
+
+ASKED: Path = ("spec", "resources", "requests", "storage")
+GIVEN: Path = ("status", "capacity", "storage")
+
+BEGUN = (
+    "volume.kubernetes.io/selected-node",
+    "volume.kubernetes.io/storage-provisioner",
+    "volume.beta.kubernetes.io/storage-provisioner",
+)
+"""Annotations that a claim gets when a volume is being made for it.
+
+The scheduler sets the first when a pod that uses the claim has a node. The
+volume controller sets the others when it calls a provisioner: at once for a
+class that binds immediately, after the first for one that binds late
+(kubernetes pkg/controller/volume/persistentvolume, syncUnboundClaim).
+"""
+
+_UNITS = {
+    "": 0,
+    "k": 3,
+    "M": 6,
+    "G": 9,
+    "T": 12,
+    "P": 15,
+    "E": 18,
+}
+
+
+def claim(obj: Manifest, late: frozenset[str] | None = None) -> Verdict:
+    """A PersistentVolumeClaim.
+
+    The claim does not say whether its class binds late, when a first pod
+    uses it. With ``late`` given, the names of the classes that do, that is
+    known. Without, a claim that names a class and for which nobody has
+    begun to make a volume counts as waiting for its first pod: if a pod of
+    the package uses it, that pod's own verdict tells when this was wrong.
+    """
+    if verdict := base.shared(obj):
+        return verdict
+    phase = reading.text(obj, ("status", "phase"))
+    if phase == "Bound":
+        return _bound(obj)
+    if phase == "Lost":
+        volume = reading.text(obj, ("spec", "volumeName"))
+        return base.failed(f"Lost: the volume {volume} is gone")
+    if reading.text(obj, ("spec", "volumeName")):
+        return base.in_progress("Pending: not bound to its volume yet")
+    name = reading.text(obj, ("spec", "storageClassName"))
+    begun = [mark for mark in BEGUN if mark in reading.annotations_of(obj)]
+    if begun:
+        return base.in_progress("Pending: a volume is being made for it")
+    if not name:
+        return base.in_progress("Pending: no class, and no volume that fits")
+    if phase == "Pending" and (late is None or name in late):
+        return base.current(
+            f"Pending: the class {name} is to make a volume when a pod uses it"
+        )
+    return base.in_progress(f"Pending: no volume of the class {name} yet")
+
+
+def _bound(obj: Manifest) -> Verdict:
+    found = reading.conditions(obj)
+    for name in ("ControllerResizeError", "NodeResizeError"):
+        if name in found and found[name].true:
+            return base.in_progress(str(found[name]), found[name].signal)
+    if "ModifyVolumeError" in found and found["ModifyVolumeError"].true:
+        trouble = found["ModifyVolumeError"]
+        return base.in_progress(str(trouble), trouble.signal)
+    pending = found.get("FileSystemResizePending")
+    if pending and pending.true:
+        return base.current(
+            "Bound; its file system grows when a pod mounts it"
+        )
+    asked, given = objects.field(obj, ASKED), objects.field(obj, GIVEN)
+    wanted, have = quantity(asked), quantity(given)
+    if wanted is not None and have is not None and have < wanted:
+        return base.in_progress(f"Bound, with {given} of {asked}")
+    volume = reading.text(obj, ("spec", "volumeName"))
+    return base.current(f"Bound to {volume}")
+
+
+def volume(obj: Manifest) -> Verdict:
+    """A PersistentVolume."""
+    if verdict := base.shared(obj):
+        return verdict
+    phase = reading.text(obj, ("status", "phase"))
+    if phase == "Failed":
+        told = [
+            reading.text(obj, ("status", k)) for k in ("reason", "message")
+        ]
+        line = reading.one_line(": ".join(part for part in told if part))
+        return base.failed(f"Failed: {line}" if line else "Failed")
+    if phase in ("Available", "Bound"):
+        return base.current(phase)
+    if phase == "Released":
+        return base.current("Released: its claim is gone, the volume is kept")
+    return base.in_progress(f"phase {phase}" if phase else "no phase yet")
+
+
+def quantity(value: object) -> Fraction | None:
+    """The number that a Kubernetes quantity stands for; None for no such."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Fraction(value)
+    if not isinstance(value, str):
+        return None
+    found = re.fullmatch(
+        r"(\d{1,40}(?:\.\d{0,40})?)(?:([KMGTPE]i)|([kMGTPE]?)|[eE](\d{1,2}))",
+        value,
+    )
+    if not found:
+        return None
+    digits, binary, decimal, exponent = found.groups()
+    number = Fraction(digits)
+    if binary:
+        return number * 2 ** (10 * ("KMGTPE".index(binary[0]) + 1))
+    power: int = int(exponent) if exponent else _UNITS[decimal or ""]
+    return number * 10**power
+
+
+def binding(classes: Iterable[Manifest]) -> Mapping[GroupKind, Handler]:
+    """A handler of claims that knows the StorageClasses of a cluster.
+
+    For a registry to be extended with, by a caller that has listed them.
+    """
+    late = frozenset(
+        reading.text(obj, ("metadata", "name"))
+        for obj in classes
+        if obj.get("volumeBindingMode") == "WaitForFirstConsumer"
+    )
+    known = HANDLERS[CLAIM]
+    return {
+        CLAIM: dataclasses.replace(known, assess=lambda obj: claim(obj, late))
+    }
+
+
+def _volume_of(obj: Manifest) -> tuple[ObjectRef, ...]:
+    name = reading.text(obj, ("spec", "volumeName"))
+    return (ObjectRef("", "PersistentVolume", "", name),) if name else ()
+
+
+HANDLERS: Mapping[GroupKind, Handler] = {
+    CLAIM: Handler(claim, Rank.CONFIG, kept=True, children=_volume_of),
+    GroupKind("", "PersistentVolume"): Handler(volume, Rank.POLICY),
+}
