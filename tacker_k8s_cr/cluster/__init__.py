@@ -1,0 +1,82 @@
+"""The only package that speaks to a kube-apiserver."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+from typing import TYPE_CHECKING
+
+from tacker_k8s_cr import kubeconfig as kubeconfigs
+from tacker_k8s_cr.kubeconfig import Kubeconfig
+
+if TYPE_CHECKING:
+    from tacker_k8s_cr.cluster.protocol import Cluster
+
+LOG = logging.getLogger(__name__)
+
+
+def connect(
+    kubeconfig: Kubeconfig | str | os.PathLike[str] | None = None,
+    context: str | None = None,
+    *,
+    server: str = "",
+    token: str = "",
+    ca: str = "",
+    client_certificate: str = "",
+    client_key: str = "",
+    verify: bool = True,
+    pool: int = 16,
+) -> Cluster:
+    """A cluster to work on. Nothing is sent yet.
+
+    Without a kubeconfig and a server: what ``KUBECONFIG`` names, else
+    ``~/.kube/config``, else the service account of the pod we run in.
+
+    :param kubeconfig: a value, or the path of a file that a person named
+        (several, as in ``KUBECONFIG``).
+    :param context: another than the current one of the file.
+    :param server: a URL, in the place of a kubeconfig; with a token or a
+        client certificate. Certificates and keys are PEM.
+    :param verify: False trusts any server that answers.
+    :param pool: requests at the same time.
+    """
+    # The Kubernetes client takes a while to import; a command line that
+    # only shows its help does without it.
+    from tacker_k8s_cr.cluster.server import ApiServer
+
+    if isinstance(kubeconfig, Kubeconfig):
+        source = functools.partial(_itself, kubeconfig)
+    elif server:
+        given = Kubeconfig(
+            where=server,
+            server=kubeconfigs.server_url(server),
+            token=token,
+            ca=ca,
+            client_certificate=client_certificate,
+            client_key=client_key,
+        )
+        source = functools.partial(_itself, given)
+    else:
+        source = _source(kubeconfig, context or "")
+    first = source()
+    if first.insecure or not verify:
+        LOG.warning("%s: its certificate is not verified", first.server)
+    return ApiServer(source, first.server, verify=verify, pool=pool)
+
+
+def _itself(kubeconfig: Kubeconfig) -> Kubeconfig:
+    return kubeconfig
+
+
+def _source(
+    path: str | os.PathLike[str] | None, context: str
+) -> functools.partial[Kubeconfig]:
+    """Reads it anew each time, since files are replaced."""
+    paths = os.fspath(path) if path else os.environ.get("KUBECONFIG", "")
+    usual = os.path.expanduser("~/.kube/config")
+    if not paths and os.path.exists(usual):
+        paths = usual
+    if paths:
+        return functools.partial(kubeconfigs.load, paths, context)
+    return functools.partial(kubeconfigs.in_cluster, os.environ)

@@ -23,7 +23,7 @@ from tacker_k8s_cr.cluster.answers import judged
 from tacker_k8s_cr.cluster.connection import Access
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Outdated
-from tacker_k8s_cr.errors import Unreachable
+from tacker_k8s_cr.errors import Unavailable
 
 LOG = logging.getLogger(__name__)
 
@@ -131,7 +131,7 @@ class Sender:
     ) -> urllib3.BaseHTTPResponse:
         left = self.deadline.left
         if not left:
-            raise Unreachable(self.server, f"no time left to {request}")
+            raise Unavailable(str(request), 408, "the deadline passed")
         headers = {**access.headers, "Accept": request.accept}
         if request.body is not None:
             headers["Content-Type"] = request.content_type

@@ -3,6 +3,7 @@
 from tacker_k8s_cr.kubeconfig.reading import in_cluster
 from tacker_k8s_cr.kubeconfig.reading import load
 from tacker_k8s_cr.kubeconfig.reading import parse
+from tacker_k8s_cr.kubeconfig.reading import server_url
 from tacker_k8s_cr.kubeconfig.value import Kubeconfig
 
-__all__ = ("Kubeconfig", "in_cluster", "load", "parse")
+__all__ = ("Kubeconfig", "in_cluster", "load", "parse", "server_url")

@@ -256,7 +256,7 @@ def _kubeconfig(
         raise user.wrong("as-user-extra is not supported")
     return Kubeconfig(
         where=cluster.where,
-        server=_server(cluster),
+        server=server_url(cluster.text("server"), cluster.where),
         context=context,
         cluster_name=place.get("cluster") or "",
         user_name=place.get("user") or "",
@@ -283,15 +283,16 @@ def _acting_as(user: _Fields) -> dict[str, Any]:
     }
 
 
-def _server(cluster: _Fields) -> str:
-    """The server's URL without user information, which is not sent."""
+def server_url(text: str, where: str = "server") -> str:
+    """A server's URL without user information, which is never sent."""
     try:
-        parts = urllib.parse.urlsplit(cluster.text("server"))
+        parts = urllib.parse.urlsplit(text)
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
-        raise cluster.wrong("server is not a URL") from None
+        raise KubeconfigInvalid(where, "server is not a URL") from None
     if parts.scheme not in ("https", "http") or not parts.hostname:
-        raise cluster.wrong("server is not an https or http URL")
+        why = "server is not an https or http URL"
+        raise KubeconfigInvalid(where, why)
     host = parts.hostname
     host = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}"

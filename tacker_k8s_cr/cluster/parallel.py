@@ -1,0 +1,137 @@
+"""Many items at once, over one bounded pool of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from concurrent import futures
+import operator
+import queue
+import threading
+import time
+from typing import Any, Generic
+
+from tacker_k8s_cr.cluster.protocol import Item
+from tacker_k8s_cr.cluster.protocol import Result
+from tacker_k8s_cr.errors import Error
+
+_TURN = 0.05
+"""Seconds after which a thread goes to whoever else waits for one."""
+
+_NO_MORE = object()
+
+_inside = threading.local()
+
+
+class Pool:
+    """So many threads for all who work on one cluster.
+
+    They are made at the first use, and take turns among the operations
+    that run at the same time: a long one does not hold up a short one.
+    """
+
+    def __init__(self, size: int):
+        self._size = size
+        self._lock = threading.Lock()
+        self._executor: futures.ThreadPoolExecutor | None = None
+
+    def each(
+        self, function: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[tuple[Item, Result | Error]]:
+        """See ``Cluster.each``."""
+        if getattr(_inside, "pool", False):
+            # A thread of the pool that waited for others might do so for
+            # ever.
+            for item in items:
+                yield item, _attempt(function, item)
+            return
+        run = _Run(self._started(), function, items)
+        try:
+            count = operator.length_hint(items, self._size)
+            yield from run.results(min(self._size, count))
+        finally:
+            run.stop()
+
+    def close(self) -> None:
+        with self._lock:
+            executor, self._executor = self._executor, None
+        if executor is not None:
+            executor.shutdown(wait=True, cancel_futures=True)
+
+    def _started(self) -> futures.ThreadPoolExecutor:
+        with self._lock:
+            if self._executor is None:
+                self._executor = futures.ThreadPoolExecutor(
+                    self._size, thread_name_prefix="tacker-k8s-cr"
+                )
+            return self._executor
+
+
+def _attempt(function: Callable[[Item], Result], item: Item) -> Result | Error:
+    try:
+        return function(item)
+    except Error as error:
+        return error
+
+
+class _Run(Generic[Item, Result]):
+    """One use of the pool: threads take items until there are none."""
+
+    def __init__(
+        self,
+        executor: futures.ThreadPoolExecutor,
+        function: Callable[[Item], Result],
+        items: Iterable[Item],
+    ):
+        self._executor = executor
+        self._function = function
+        self._items = iter(items)
+        self._lock = threading.Lock()
+        self._done: queue.SimpleQueue[
+            tuple[Item, Result | Error] | BaseException | None
+        ] = queue.SimpleQueue()
+        self._stopped = False
+        self._threads = 0
+
+    def results(self, threads: int) -> Iterator[tuple[Item, Result | Error]]:
+        for _ in range(threads):
+            self._threads += 1
+            self._executor.submit(self._turn)
+        while self._threads:
+            done = self._done.get()
+            if done is None:
+                self._threads -= 1
+            elif isinstance(done, BaseException):
+                raise done
+            else:
+                yield done
+
+    def stop(self) -> None:
+        """Start nothing more, and wait for what runs."""
+        self._stopped = True
+        while self._threads:
+            if self._done.get() is None:
+                self._threads -= 1
+
+    def _turn(self) -> None:
+        """Of one thread; at its end it queues behind what others want."""
+        _inside.pool = True
+        end = time.monotonic() + _TURN
+        try:
+            for item in iter(self._next, _NO_MORE):
+                self._done.put((item, _attempt(self._function, item)))
+                if time.monotonic() > end:
+                    self._executor.submit(self._turn)
+                    return
+        except BaseException as error:  # noqa: BLE001
+            # It belongs to the thread that iterates, not to this one.
+            self._stopped = True
+            self._done.put(error)
+        finally:
+            _inside.pool = False
+        self._done.put(None)
+
+    def _next(self) -> Any:
+        with self._lock:
+            return _NO_MORE if self._stopped else next(self._items, _NO_MORE)

@@ -1,0 +1,190 @@
+"""One stream of a kind: what a list shows, then each change of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import json
+import logging
+import random
+import socket
+import threading
+from typing import TYPE_CHECKING, Any
+
+from urllib3 import exceptions
+
+from tacker_k8s_cr.cluster import listing
+from tacker_k8s_cr.cluster.answers import Again
+from tacker_k8s_cr.cluster.answers import Answer
+from tacker_k8s_cr.cluster.answers import Expired
+from tacker_k8s_cr.cluster.answers import Request
+from tacker_k8s_cr.cluster.answers import judged
+from tacker_k8s_cr.cluster.listing import Selection
+from tacker_k8s_cr.cluster.requests import Sender
+from tacker_k8s_cr.errors import NotYet
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import field
+
+if TYPE_CHECKING:
+    import urllib3
+
+LOG = logging.getLogger(__name__)
+
+_LASTS = 240
+"""Seconds, and up to a quarter more, after which the server ends a watch."""
+
+_SILENCE = 330.0
+"""Seconds without a byte after which we end it: the server did not."""
+
+
+class Closed(Exception):
+    """The streams were closed while one of them waited."""
+
+
+class Line:
+    """What the threads of open streams share: the end of all of them."""
+
+    def __init__(self) -> None:
+        self.closed = threading.Event()
+        self._lock = threading.Lock()
+        self._responses: set[urllib3.BaseHTTPResponse] = set()
+
+    def pause(self, seconds: float) -> None:
+        if self.closed.wait(seconds):
+            raise Closed
+
+    @contextlib.contextmanager
+    def held(self, response: urllib3.BaseHTTPResponse) -> Iterator[None]:
+        """Ends the reading of this response when the line closes."""
+        with self._lock:
+            self._responses.add(response)
+        try:
+            if self.closed.is_set():
+                raise Closed
+            yield
+        finally:
+            with self._lock:
+                self._responses.discard(response)
+            response.close()
+
+    def close(self) -> None:
+        self.closed.set()
+        with self._lock:
+            for response in self._responses:
+                _cut(response)
+
+
+def _cut(response: urllib3.BaseHTTPResponse) -> None:
+    """Wakes the thread that reads; closing would wait for it."""
+    sock = getattr(response.connection, "sock", None)
+    with contextlib.suppress(OSError, AttributeError):
+        sock.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
+
+
+class Stream:
+    """Follows one selection.
+
+    :param listed: takes all objects, after each list.
+    :param changed: takes one object, and whether it left the selection.
+    """
+
+    def __init__(
+        self,
+        sender: Sender,
+        line: Line,
+        selection: Selection,
+        changed: Callable[[Manifest, bool], None],
+    ):
+        self._sender = sender
+        self._line = line
+        self._selection = selection
+        self._changed = changed
+
+    def follow(self, look: Callable[[], str]) -> None:
+        """Until the line closes.
+
+        :param look: reports what there is, and returns its version. It is
+            called again when a watch cannot go on where it ended.
+        """
+        version: str | None = None
+        failures = 0
+        while True:
+            try:
+                if version is None:
+                    version = look()
+                version, heard = self._watch(version)
+                failures = 0 if heard else failures + 1
+            except NotYet as error:
+                # Its conversion webhook is away; nothing else can be read.
+                LOG.info("%s; trying again", error)
+                version, failures = None, failures + 1
+            if failures:
+                self._line.pause(min(5.0, 0.1 * 2.0 ** min(failures, 6)))
+
+    def listed(self) -> tuple[str, tuple[Manifest, ...]]:
+        """All objects of the selection at one moment, and its version."""
+        for size in (listing.PAGE, 0):
+            objs: list[Manifest] = []
+            version = ""
+            with contextlib.suppress(Expired):
+                send = self._sender.send
+                for page in listing.pages(send, self._selection, size=size):
+                    objs.extend(page)
+                    version = page.version
+                break
+        return version, tuple(objs)
+
+    def _watch(self, version: str) -> tuple[str | None, bool]:
+        """The version to go on from, or None to look again.
+
+        And whether the server said anything at all.
+        """
+        heard = False
+        lasts = random.uniform(_LASTS, _LASTS * 1.25)  # noqa: S311
+        request = self._selection.request(
+            "watch",
+            watch="true",
+            allowWatchBookmarks="true",
+            resourceVersion=version,
+            timeoutSeconds=max(1, int(min(lasts, self._sender.deadline.left))),
+        )
+        try:
+            response = self._sender.stream(request, _SILENCE)
+            with self._line.held(response):
+                for event in _events(response):
+                    if event["type"] == "ERROR":
+                        self._refused(request, event["object"])
+                        return None, heard
+                    heard = True
+                    version = self._took(event) or version
+        except Expired:
+            return None, heard
+        except (exceptions.HTTPError, OSError, ValueError):
+            # It broke; what comes next is asked for from where it ended.
+            if self._line.closed.is_set():
+                raise Closed from None
+        return version, heard
+
+    def _took(self, event: Any) -> str:
+        obj = event["object"]
+        if event["type"] != "BOOKMARK":
+            self._changed(obj, event["type"] == "DELETED")
+        return str(field(obj, ("metadata", "resourceVersion"), ""))
+
+    def _refused(self, request: Request, status: Any) -> None:
+        """An error in mid-stream: 410 and what passes mean to look again."""
+        answer = Answer(int(status.get("code", 500)), status)
+        means = judged(request, answer, self._sender.server)
+        if not isinstance(means, (Again, Expired)):
+            raise means
+
+
+def _events(response: urllib3.BaseHTTPResponse) -> Iterator[Any]:
+    """One JSON document per line; what comes is not always a whole line."""
+    rest = b""
+    for part in response.stream(2**16, decode_content=False):
+        *lines, rest = (rest + part).split(b"\n")
+        for line in lines:
+            if line.strip():
+                yield json.loads(line)

@@ -1,0 +1,200 @@
+"""Several streams at once, each with a thread and a connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+import functools
+import logging
+import queue
+import threading
+
+from tacker_k8s_cr.cluster import verbs
+from tacker_k8s_cr.cluster.answers import Absent
+from tacker_k8s_cr.cluster.connection import Apart
+from tacker_k8s_cr.cluster.listing import Selection
+from tacker_k8s_cr.cluster.protocol import Changed
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import Listed
+from tacker_k8s_cr.cluster.protocol import Observation
+from tacker_k8s_cr.cluster.protocol import Watch
+from tacker_k8s_cr.cluster.requests import Sender
+from tacker_k8s_cr.cluster.streams import Closed
+from tacker_k8s_cr.cluster.streams import Line
+from tacker_k8s_cr.cluster.streams import Stream
+from tacker_k8s_cr.errors import Error
+from tacker_k8s_cr.errors import Forbidden
+from tacker_k8s_cr.errors import KindUnknown
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Resource
+from tacker_k8s_cr.objects import field
+
+LOG = logging.getLogger(__name__)
+
+_ASK_AGAIN = 2.0
+"""Seconds between looks for a kind that the server does not serve."""
+
+
+@contextlib.contextmanager
+def opened(
+    cluster: Cluster, sender: Sender, apart: Apart, watches: Sequence[Watch]
+) -> Iterator[Streams]:
+    """The streams, as ``Cluster.watching`` describes them."""
+    streams = Streams(cluster, sender, apart)
+    try:
+        for watch in watches:
+            streams.open(functools.partial(streams.follow, watch))
+        yield streams
+    finally:
+        streams.close()
+
+
+class Streams:
+    """A ``Watching``: threads put in, one caller takes out."""
+
+    def __init__(self, cluster: Cluster, sender: Sender, apart: Apart):
+        self._cluster = cluster
+        self._line = Line()
+        self._apart = apart
+        # As long as anybody waits, however long the server is away.
+        self._sender = dataclasses.replace(
+            sender, way=apart, lasting=True, sleep=self._line.pause
+        )
+        self._came: queue.SimpleQueue[Observation | BaseException] = (
+            queue.SimpleQueue()
+        )
+        self._error: BaseException | None = None
+        self._threads: list[threading.Thread] = []
+
+    def take(self, seconds: float) -> Sequence[Observation]:
+        """See ``Watching``. What came before an error is taken first."""
+        taken: list[Observation] = []
+        wait = min(max(0.0, seconds), threading.TIMEOUT_MAX)
+        while self._error is None:
+            try:
+                came = self._came.get(timeout=0.0 if taken else wait)
+            except queue.Empty:
+                return taken
+            if isinstance(came, BaseException):
+                self._error = came
+            else:
+                taken.append(came)
+        if taken:
+            return taken
+        raise self._error
+
+    def open(self, follow: Callable[[], None]) -> None:
+        thread = threading.Thread(
+            target=self._run, args=(follow,), name="watch", daemon=True
+        )
+        self._threads.append(thread)
+        thread.start()
+
+    def close(self) -> None:
+        self._line.close()
+        for thread in tuple(self._threads):
+            # One that waits for an answer ends when it has it, by itself.
+            thread.join(timeout=0.5)
+        self._apart.close()
+
+    def _run(self, follow: Callable[[], None]) -> None:
+        try:
+            follow()
+        except Closed:
+            pass
+        except BaseException as error:  # noqa: BLE001
+            # It belongs to who takes. Past the deadline nobody does.
+            over = self._line.closed.is_set() or self._sender.deadline.passed
+            if not (over and isinstance(error, Error)):
+                self._came.put(error)
+
+    def follow(self, watch: Watch) -> None:
+        """A kind as a whole, else the named objects one by one."""
+        told_absent = False
+        while True:
+            try:
+                resource = self._cluster.resource(watch.group_kind)
+                self._follow_list(watch, resource)
+            except Forbidden:
+                if not watch.names:
+                    raise
+                LOG.info(
+                    "listing %s is forbidden; watching by name",
+                    watch.group_kind,
+                )
+                return self._follow_names(watch, resource)
+            except (Absent, KindUnknown):
+                # Objects go with the definition of their kind.
+                if not told_absent:
+                    self._came.put(Listed(watch, ()))
+                told_absent = True
+                self._cluster.forget(watch.group_kind.group)
+                self._line.pause(_ASK_AGAIN)
+
+    def _follow_list(self, watch: Watch, resource: Resource) -> None:
+        selection = Selection(resource, watch.namespace, watch.selector)
+        stream = Stream(self._sender, self._line, selection, self._changed)
+
+        def look() -> str:
+            version, objs = stream.listed()
+            self._came.put(Listed(watch, objs))
+            return version
+
+        stream.follow(look)
+
+    def _follow_names(self, watch: Watch, resource: Resource) -> None:
+        named = {
+            name: ObjectRef(
+                resource.group, resource.kind, watch.namespace, name
+            )
+            for name in sorted(watch.names)
+        }
+        objs = {name: self._got(ref, resource) for name, ref in named.items()}
+        self._came.put(
+            Listed(watch, tuple(obj for obj in objs.values() if obj))
+        )
+        for name, ref in named.items():
+            follow = functools.partial(
+                self._follow_name, ref, resource, objs[name]
+            )
+            self.open(follow)
+
+    def _follow_name(
+        self, ref: ObjectRef, resource: Resource, known: Manifest | None
+    ) -> None:
+        """One object, which was reported as it is known."""
+        last = known
+        first = True
+
+        def changed(obj: Manifest, gone: bool) -> None:
+            nonlocal last
+            last = None if gone else obj
+            self._changed(obj, gone)
+
+        def look() -> str:
+            nonlocal first
+            before = last
+            found = known if first else self._got(ref, resource)
+            if not first and (found or before):
+                changed(found or before or {}, found is None)
+            first = False
+            # Without a version, a watch shows first what there is.
+            return str(field(found, ("metadata", "resourceVersion"), ""))
+
+        selection = Selection(
+            resource, ref.namespace, fields=f"metadata.name={ref.name}"
+        )
+        Stream(self._sender, self._line, selection, changed).follow(look)
+
+    def _got(self, ref: ObjectRef, resource: Resource) -> Manifest | None:
+        try:
+            return self._sender.send(verbs.get(ref, resource)).body
+        except Absent:
+            return None
+
+    def _changed(self, obj: Manifest, gone: bool) -> None:
+        self._came.put(Changed(obj, gone))
