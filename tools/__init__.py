@@ -1,0 +1,1 @@
+"""What the project needs beside its package: the plane, demo, checks."""

@@ -1,0 +1,54 @@
+"""A real control plane on this machine, built from published Go modules.
+
+Command line: ``python -m tools.plane``. As a library: is it running, where
+is its kubeconfig, bring it up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import os
+import pathlib
+
+from tools.plane import credentials
+from tools.plane.errors import PlaneError
+from tools.plane.folders import Folders
+from tools.plane.lifecycle import PARTS
+from tools.plane.lifecycle import Plane
+
+__all__ = [
+    "Plane",
+    "PlaneError",
+    "down",
+    "ensure",
+    "kubeconfig",
+    "running",
+    "token",
+]
+
+_Say = Callable[[str], object]
+
+
+def kubeconfig() -> pathlib.Path:
+    """Where the administrator's kubeconfig lies while the plane is up."""
+    return Folders.of(os.environ).kubeconfig
+
+
+def running() -> bool:
+    """Whether every process of the plane runs and answers."""
+    return not Plane.of(os.environ).lacking(PARTS)
+
+
+def ensure(say: _Say = print) -> bool:
+    """Build and start what is missing; whether anything was started."""
+    return Plane.of(os.environ, say).up()
+
+
+def down(say: _Say = print) -> bool:
+    """End the plane and remove its folder; whether anything ran."""
+    return Plane.of(os.environ, say).down()
+
+
+def token(user: str) -> str:
+    """The bearer token of ``admin-token`` or ``plain-token``."""
+    return credentials.token(Folders.of(os.environ), user)

@@ -1,0 +1,140 @@
+"""The plane's command line: ``python -m tools.plane COMMAND``."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import os
+import pathlib
+import shlex
+import sys
+
+from tools.plane import binaries
+from tools.plane import build
+from tools.plane import stages
+from tools.plane.errors import PlaneError
+from tools.plane.lifecycle import PARTS
+from tools.plane.lifecycle import Plane
+
+# Lines appear as they come, into a pipe or a file too.
+say = functools.partial(print, flush=True)
+
+
+def main() -> int:
+    arguments = _parser().parse_args()
+    try:
+        return int(arguments.call(arguments, Plane.of(os.environ, say)) or 0)
+    except PlaneError as error:
+        print(f"plane: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt as interrupt:
+        print(f"plane: ended by {interrupt or 'SIGINT'}", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.plane",
+        description="A real control plane on this machine: etcd, "
+        "Kubernetes, kwok and Cluster API, on 127.0.0.1.",
+        epilog="PLANE_RUN names another folder for what runs; "
+        "XDG_CACHE_HOME another for what was built.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, call: object, text: str) -> argparse.ArgumentParser:
+        found = commands.add_parser(name, help=text, description=text)
+        found.set_defaults(call=call)
+        return found
+
+    one = command("build", _build, "build what is missing")
+    one.add_argument("names", nargs="*", metavar="NAME")
+    one = command("up", _up, "build and start what is missing")
+    one.add_argument(
+        "--no-capi", action="store_true", help="without Cluster API"
+    )
+    one.add_argument(
+        "--no-kwok", action="store_true", help="without nodes and Stages"
+    )
+    one = command("down", _down, "end all of it")
+    one.add_argument(
+        "--keep", action="store_true", help="keep data, keys and logs"
+    )
+    command("status", _status, "what runs, and whether it answers")
+    for name in ("start", "stop", "restart"):
+        one = command(name, _one_by_one, f"{name} components")
+        one.add_argument("names", nargs="+", metavar="NAME")
+        one.set_defaults(verb=name)
+    command("env", _env, "lines for a shell: eval $(... env)")
+    one = command("stages", _stages, "apply Stages and their definitions")
+    one.add_argument("files", nargs="+", type=pathlib.Path, metavar="FILE")
+    return parser
+
+
+def _build(arguments: argparse.Namespace, plane: Plane) -> None:
+    unknown = [n for n in arguments.names if n not in binaries.ALL]
+    if unknown:
+        raise PlaneError(
+            f"no binary {', '.join(unknown)}; there are "
+            f"{', '.join(binaries.ALL)}"
+        )
+    usual = [*binaries.CONTROL_PLANE, *binaries.KWOK, *binaries.CLUSTER_API]
+    named = [binaries.ALL[name] for name in arguments.names]
+    build.build(plane.store, named or usual, say)
+    say(f"binaries are in {plane.store.folder}")
+
+
+def _up(arguments: argparse.Namespace, plane: Plane) -> None:
+    left_out = set()
+    if arguments.no_capi:
+        left_out.add("cluster api")
+    if arguments.no_kwok:
+        left_out.add("kwok")
+    if not plane.up([part for part in PARTS if part not in left_out]):
+        say("the plane runs already")
+    say(f"export KUBECONFIG={shlex.quote(str(plane.folders.kubeconfig))}")
+
+
+def _down(arguments: argparse.Namespace, plane: Plane) -> None:
+    if not plane.down(keep=arguments.keep):
+        say("nothing of the plane was running")
+
+
+def _status(_arguments: argparse.Namespace, plane: Plane) -> int:
+    broken = False
+    for name, component in plane.table.items():
+        identity = plane.records[name]
+        if identity is None:
+            state = "not started"
+        elif plane.works(component):
+            state = f"ready, process {identity.pid}"
+        else:
+            broken = True
+            state = "does not answer" if identity.alive else "ended by itself"
+            state += f", see {plane.folders.log(name)}"
+        say(f"{name:24} {state}")
+    return 1 if broken or not plane.records.names() else 0
+
+
+def _one_by_one(arguments: argparse.Namespace, plane: Plane) -> None:
+    if arguments.verb in ("stop", "restart"):
+        plane.stop(arguments.names)
+    if arguments.verb in ("start", "restart"):
+        plane.start(arguments.names)
+
+
+def _env(_arguments: argparse.Namespace, plane: Plane) -> None:
+    kubeconfig = shlex.quote(str(plane.folders.kubeconfig))
+    folder = shlex.quote(str(plane.store.folder))
+    say(f"export KUBECONFIG={kubeconfig}")
+    say(f"export PATH={folder}:$PATH")
+
+
+def _stages(arguments: argparse.Namespace, plane: Plane) -> None:
+    found = stages.documents(arguments.files)
+    stages.add(plane.kubectl, found)
+    say(f"{len(found)} objects applied")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,265 @@
+"""The processes of the plane: arguments, ports, and where each answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+import ssl
+import urllib.error
+import urllib.request
+
+from tools.plane import credentials
+from tools.plane.folders import Folders
+
+ETCD_PORT = 12379
+ETCD = f"http://127.0.0.1:{ETCD_PORT}"
+SERVICES = "10.96.0.0/16"
+FAKE_PODS = "10.244.0.0/16"
+WORKLOAD_CLUSTERS = range(20000, 20010)
+"""The in-memory provider counts upwards from the first, one for each
+workload cluster, without looking whether a port is free."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Component:
+    """A process of the plane.
+
+    :param part: what of the plane it belongs to.
+    :param url: answers 200 when the component is ready.
+    :param ports: what it listens on; must be free before.
+    """
+
+    name: str
+    part: str
+    arguments: tuple[str, ...]
+    url: str
+    ports: tuple[int, ...]
+
+
+def table(folders: Folders) -> Mapping[str, Component]:
+    """All components but the node's, in the order of their start."""
+    found = (
+        _etcd(folders),
+        _apiserver(folders),
+        _controller_manager(folders),
+        _scheduler(folders),
+        _kwok(folders),
+        *_cluster_api(folders),
+    )
+    return {component.name: component for component in found}
+
+
+def ports(components: Iterable[Component]) -> dict[int, str]:
+    """By port, the name of the component that wants it."""
+    return {
+        port: component.name
+        for component in components
+        for port in component.ports
+    }
+
+
+def environ(folders: Folders) -> dict[str, str]:
+    """What the processes see; not the secrets of who starts them."""
+    return {
+        "HOME": str(folders.temp),
+        "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+        # The in-memory provider exits without a temporary folder.
+        "TMPDIR": str(folders.temp),
+        # The host part of each workload cluster's endpoint.
+        "POD_IP": "127.0.0.1",
+        # Never spoken to, but it must be a URL.
+        "DOCKER_HOST": "unix:///nonexistent.sock",
+    }
+
+
+def answers(folders: Folders, component: Component) -> bool:
+    """Whether a component says now that it is ready."""
+    context = None
+    if component.url.startswith("https:"):
+        context = ssl.create_default_context(cafile=folders.pki / "ca.crt")
+    try:
+        with urllib.request.urlopen(  # noqa: S310  the table's own URLs
+            component.url, timeout=2, context=context
+        ) as reply:
+            return bool(reply.status == 200)
+    except OSError:
+        return False
+
+
+def _etcd(folders: Folders) -> Component:
+    peer = f"http://127.0.0.1:{ETCD_PORT + 1}"
+    return Component(
+        "etcd",
+        "control plane",
+        (
+            "--name=plane",
+            f"--data-dir={folders.etcd}",
+            f"--listen-client-urls={ETCD}",
+            f"--advertise-client-urls={ETCD}",
+            f"--listen-peer-urls={peer}",
+            f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=plane={peer}",
+            # What the plane holds may be lost with the machine.
+            "--unsafe-no-fsync",
+            "--log-level=warn",
+        ),
+        f"{ETCD}/health",
+        (ETCD_PORT, ETCD_PORT + 1),
+    )
+
+
+def _apiserver(folders: Folders) -> Component:
+    pki = folders.pki
+    return Component(
+        "kube-apiserver",
+        "control plane",
+        (
+            f"--etcd-servers={ETCD}",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={credentials.API_PORT}",
+            # Without an address the server looks for a default route, and
+            # exits where there is none; with a loopback one it would
+            # refuse to write endpoints for the Service kubernetes.
+            "--advertise-address=127.0.0.1",
+            "--endpoint-reconciler-type=none",
+            f"--cert-dir={folders.temp}",
+            f"--tls-cert-file={pki}/apiserver.crt",
+            f"--tls-private-key-file={pki}/apiserver.key",
+            f"--client-ca-file={pki}/ca.crt",
+            f"--token-auth-file={folders.tokens}",
+            "--authorization-mode=Node,RBAC",
+            # The first is for the real node's kubelet. With the other two a
+            # namespace can say by annotations that its pods go there.
+            "--enable-admission-plugins=NodeRestriction,PodNodeSelector,"
+            "PodTolerationRestriction",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-key-file={pki}/sa.pub",
+            f"--service-account-signing-key-file={pki}/sa.key",
+            f"--service-cluster-ip-range={SERVICES}",
+            "--allow-privileged=true",
+            f"--requestheader-client-ca-file={pki}/aggregation-ca.crt",
+            "--requestheader-allowed-names=aggregator",
+            "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+            f"--proxy-client-cert-file={pki}/aggregator.crt",
+            f"--proxy-client-key-file={pki}/aggregator.key",
+            "--kubelet-preferred-address-types=InternalIP",
+            f"--kubelet-certificate-authority={pki}/ca.crt",
+            f"--kubelet-client-certificate={pki}/apiserver-kubelet-client.crt",
+            f"--kubelet-client-key={pki}/apiserver-kubelet-client.key",
+        ),
+        f"{credentials.SERVER}/readyz",
+        (credentials.API_PORT,),
+    )
+
+
+def _own(folders: Folders, client: str, port: int) -> tuple[str, ...]:
+    """What controller-manager and scheduler have in common."""
+    kubeconfig = credentials.kubeconfig_path(folders, client)
+    return (
+        f"--kubeconfig={kubeconfig}",
+        f"--authentication-kubeconfig={kubeconfig}",
+        f"--authorization-kubeconfig={kubeconfig}",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={port}",
+        f"--tls-cert-file={folders.pki}/local/tls.crt",
+        f"--tls-private-key-file={folders.pki}/local/tls.key",
+        "--leader-elect=false",
+    )
+
+
+def _controller_manager(folders: Folders) -> Component:
+    pki = folders.pki
+    return Component(
+        "kube-controller-manager",
+        "control plane",
+        (
+            *_own(folders, "controller-manager", 10257),
+            "--controllers=*",
+            "--use-service-account-credentials=true",
+            f"--root-ca-file={pki}/ca.crt",
+            f"--service-account-private-key-file={pki}/sa.key",
+            f"--cluster-signing-cert-file={pki}/ca.crt",
+            f"--cluster-signing-key-file={pki}/ca.key",
+        ),
+        "https://127.0.0.1:10257/healthz",
+        (10257,),
+    )
+
+
+def _scheduler(folders: Folders) -> Component:
+    return Component(
+        "kube-scheduler",
+        "control plane",
+        _own(folders, "scheduler", 10259),
+        "https://127.0.0.1:10259/healthz",
+        (10259,),
+    )
+
+
+def _kwok(folders: Folders) -> Component:
+    return Component(
+        "kwok",
+        "kwok",
+        (
+            f"--kubeconfig={folders.kubeconfig}",
+            # Stages as objects, so that they can change while it runs.
+            "--enable-crds=Stage",
+            "--manage-all-nodes=false",
+            "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
+            # Without leases the nodes turn NotReady after a while.
+            "--node-lease-duration-seconds=40",
+            "--node-ip=127.0.0.1",
+            f"--cidr={FAKE_PODS}",
+            "--server-address=127.0.0.1:10247",
+        ),
+        "http://127.0.0.1:10247/healthz",
+        (10247,),
+    )
+
+
+def _cluster_api(folders: Folders) -> tuple[Component, ...]:
+    topology = "ClusterTopology=true,"
+    return (
+        _manager(folders, "capi-core", 0, topology),
+        _manager(folders, "capi-bootstrap", 1, ""),
+        _manager(folders, "capi-control-plane", 2, topology),
+        # Its debug server's port is fixed.
+        _manager(
+            folders, "capi-dev", 3, topology, (19000, *WORKLOAD_CLUSTERS)
+        ),
+    )
+
+
+def webhook_port(name: str) -> int:
+    """Where a Cluster API manager serves its webhooks."""
+    order = ("capi-core", "capi-bootstrap", "capi-control-plane", "capi-dev")
+    return 9443 + order.index(name)
+
+
+def _manager(
+    folders: Folders,
+    name: str,
+    number: int,
+    gates: str,
+    more: tuple[int, ...] = (),
+) -> Component:
+    health = 9450 + number
+    return Component(
+        name,
+        "cluster api",
+        (
+            f"--kubeconfig={folders.kubeconfig}",
+            f"--webhook-port={webhook_port(name)}",
+            f"--webhook-cert-dir={folders.pki}/local",
+            f"--health-addr=127.0.0.1:{health}",
+            "--diagnostics-address=0",
+            # One reconcile of an object in a second is too slow for tests.
+            f"--feature-gates={gates}MachinePool=true,"
+            "ReconcilerRateLimiting=false",
+        ),
+        f"http://127.0.0.1:{health}/readyz",
+        (webhook_port(name), health, *more),
+    )

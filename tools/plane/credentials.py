@@ -1,0 +1,130 @@
+"""Who may speak to the plane's API server, and what shows it."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import datetime
+import io
+import pathlib
+import secrets
+
+import yaml
+
+from tools.plane import certificates
+from tools.plane.certificates import Request
+from tools.plane.folders import Folders
+from tools.plane.folders import write_private
+
+API_PORT = 16443
+SERVER = f"https://127.0.0.1:{API_PORT}"
+SERVICE_ADDRESS = "10.96.0.1"
+NODE_ADDRESS = "10.245.0.1"
+"""Of the bridge that a real node has; its pods reach the server there."""
+NODE_NAME = "real-0"
+
+SERVERS = {
+    "apiserver": Request(
+        "kube-apiserver",
+        names=(
+            "localhost",
+            "kubernetes",
+            "kubernetes.default",
+            "kubernetes.default.svc",
+            "127.0.0.1",
+            SERVICE_ADDRESS,
+            NODE_ADDRESS,
+        ),
+    ),
+    # The folder and the file names are what controller-runtime looks for.
+    "local/tls": Request("local", names=("localhost", "127.0.0.1")),
+    "kubelet-server": Request("kubelet", names=(NODE_NAME, NODE_ADDRESS)),
+}
+CLIENTS = {
+    "admin": Request("admin", group="system:masters"),
+    "controller-manager": Request("system:kube-controller-manager"),
+    "scheduler": Request("system:kube-scheduler"),
+    "apiserver-kubelet-client": Request(
+        "kube-apiserver-kubelet-client", group="system:masters"
+    ),
+    "kubelet": Request(f"system:node:{NODE_NAME}", group="system:nodes"),
+    "kube-proxy": Request("system:kube-proxy"),
+}
+TOKEN_USERS = {"admin-token": "system:masters", "plain-token": "plain"}
+"""Users with a static bearer token, and the group of each."""
+
+
+def ensure(folders: Folders) -> None:
+    """Make what is not there, or ends soon."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    if certificates.fresh(folders.pki, now):
+        return
+    certificates.make(folders.pki, SERVERS, CLIENTS, now)
+    for name in CLIENTS:
+        path = kubeconfig_path(folders, name)
+        write_private(path, kubeconfig(folders.pki, name).encode())
+    write_private(folders.tokens, tokens().encode())
+
+
+def kubeconfig_path(folders: Folders, client: str) -> pathlib.Path:
+    if client == "admin":
+        return folders.kubeconfig
+    return folders.pki / f"{client}.kubeconfig"
+
+
+def kubeconfig(pki: pathlib.Path, client: str) -> str:
+    """One cluster, one user, one context, and no reference to a file."""
+
+    def encoded(name: str) -> str:
+        return base64.b64encode((pki / name).read_bytes()).decode()
+
+    return yaml.safe_dump(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "plane",
+            "clusters": [
+                {
+                    "name": "plane",
+                    "cluster": {
+                        "server": SERVER,
+                        "certificate-authority-data": encoded("ca.crt"),
+                    },
+                }
+            ],
+            "users": [
+                {
+                    "name": client,
+                    "user": {
+                        "client-certificate-data": encoded(f"{client}.crt"),
+                        "client-key-data": encoded(f"{client}.key"),
+                    },
+                }
+            ],
+            "contexts": [
+                {
+                    "name": "plane",
+                    "context": {"cluster": "plane", "user": client},
+                }
+            ],
+        },
+        sort_keys=False,
+    )
+
+
+def tokens() -> str:
+    """Lines of token, user, uid and groups, with new tokens."""
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    for number, (user, group) in enumerate(TOKEN_USERS.items(), start=1):
+        writer.writerow([secrets.token_urlsafe(32), user, number, group])
+    return lines.getvalue()
+
+
+def token(folders: Folders, user: str) -> str:
+    """The bearer token of a user of the running plane."""
+    with open(folders.tokens, newline="") as lines:
+        for value, name, *_ in csv.reader(lines):
+            if name == user:
+                return value
+    raise KeyError(user)

@@ -1,0 +1,90 @@
+"""Where the plane keeps what: one private folder for each user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import os
+import pathlib
+import stat
+import tempfile
+
+from tools.plane.errors import PlaneError
+
+NAME = "tacker-k8s-cr-plane"
+
+
+@dataclasses.dataclass(frozen=True)
+class Folders:
+    """The folder of one running plane, and the places in it."""
+
+    run: pathlib.Path
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str]) -> Folders:
+        """PLANE_RUN; else below XDG_RUNTIME_DIR; else below /tmp."""
+        if named := environ.get("PLANE_RUN"):
+            return cls(pathlib.Path(named).absolute())
+        if session := environ.get("XDG_RUNTIME_DIR"):
+            return cls(pathlib.Path(session) / NAME)
+        shared = pathlib.Path(tempfile.gettempdir())
+        return cls(shared / f"{NAME}-{os.getuid()}")
+
+    @property
+    def kubeconfig(self) -> pathlib.Path:
+        """The administrator's, for whoever uses the plane."""
+        return self.run / "admin.kubeconfig"
+
+    @property
+    def pki(self) -> pathlib.Path:
+        return self.run / "pki"
+
+    @property
+    def tokens(self) -> pathlib.Path:
+        """Static bearer tokens, as kube-apiserver reads them."""
+        return self.pki / "tokens.csv"
+
+    @property
+    def logs(self) -> pathlib.Path:
+        return self.run / "logs"
+
+    @property
+    def processes(self) -> pathlib.Path:
+        return self.run / "processes"
+
+    @property
+    def etcd(self) -> pathlib.Path:
+        return self.run / "etcd"
+
+    @property
+    def temp(self) -> pathlib.Path:
+        return self.run / "tmp"
+
+    @property
+    def node(self) -> pathlib.Path:
+        return self.run / "node"
+
+    def log(self, name: str) -> pathlib.Path:
+        return self.logs / f"{name}.log"
+
+    def make(self) -> None:
+        """Make the folder and those in it, for this user alone."""
+        self.run.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = os.lstat(self.run)
+        # In a folder that all users share, anybody may have been here first.
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+            raise PlaneError(f"{self.run} is not a folder of this user")
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            self.run.chmod(0o700)
+        for folder in (self.pki, self.logs, self.processes, self.temp):
+            folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def write_private(path: pathlib.Path, content: bytes) -> None:
+    """Write a file that nobody else could read at any moment."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    with open(os.open(draft, flags, 0o600), "wb") as file:
+        file.write(content)
+    draft.replace(path)

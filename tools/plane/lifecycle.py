@@ -1,0 +1,261 @@
+"""Brings the plane up and down, whole or process by process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+import functools
+import shutil
+import time
+
+from tools.plane import binaries
+from tools.plane import build
+from tools.plane import capi
+from tools.plane import components
+from tools.plane import credentials
+from tools.plane import interrupts
+from tools.plane import lock
+from tools.plane import ports
+from tools.plane import processes
+from tools.plane import stages
+from tools.plane.binaries import Store
+from tools.plane.components import Component
+from tools.plane.errors import PlaneError
+from tools.plane.folders import Folders
+from tools.plane.kubectl import Kubectl
+from tools.plane.processes import Records
+
+Say = Callable[[str], object]
+
+PARTS = ("control plane", "kwok", "cluster api")
+BINARIES = {
+    "control plane": binaries.CONTROL_PLANE,
+    "kwok": binaries.KWOK,
+    "cluster api": binaries.CLUSTER_API,
+}
+SECONDS = 120.0
+"""For one process to answer; the slowest takes three."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Plane:
+    """One plane: its folder, and the binaries that it runs."""
+
+    folders: Folders
+    store: Store
+    say: Say = print
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str], say: Say = print) -> Plane:
+        return cls(Folders.of(environ), Store.of(environ), say)
+
+    @property
+    def table(self) -> Mapping[str, Component]:
+        return components.table(self.folders)
+
+    @property
+    def records(self) -> Records:
+        return Records(self.folders.processes)
+
+    @property
+    def kubectl(self) -> Kubectl:
+        """As administrator; its cache is in the plane's folder."""
+        return Kubectl(
+            self.store.path("kubectl"),
+            self.folders.kubeconfig,
+            components.environ(self.folders),
+        )
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """No other command changes what runs."""
+        with (
+            interrupts.raised(),
+            lock.held(self.folders.run / "lock", self.say),
+        ):
+            yield
+
+    # -- What runs ----------------------------------------------------------
+
+    def works(self, component: Component) -> bool:
+        """Whether the process that we started is there and answers."""
+        return self.records.alive(component.name) and components.answers(
+            self.folders, component
+        )
+
+    def lacking(self, parts: Collection[str]) -> tuple[Component, ...]:
+        """The components of these parts that do not work now."""
+        return tuple(
+            component
+            for component in self.table.values()
+            if component.part in parts and not self.works(component)
+        )
+
+    # -- The whole ----------------------------------------------------------
+
+    def up(self, parts: Sequence[str] = PARTS) -> bool:
+        """Start what does not run; whether there was anything to start."""
+        if not self.lacking(parts):
+            return False
+        wanted = [one for part in parts for one in BINARIES[part]]
+        build.build(self.store, wanted, self.say)
+        self.folders.make()
+        with self.locked():
+            # A command that ended meanwhile may have removed the folders,
+            # or have started all of it.
+            self.folders.make()
+            lacking = self.lacking(parts)
+            if not lacking:
+                return False
+            with self._undone(one.name for one in lacking):
+                self._up(parts, lacking)
+        return True
+
+    def down(self, *, keep: bool = False) -> bool:
+        """End all processes; remove the folder unless it is to be kept."""
+        if not self.folders.run.exists():
+            return False
+        with self.locked():
+            names = self.records.names()
+            self._stop(names)
+            if not keep:
+                shutil.rmtree(self.folders.run)
+        return bool(names)
+
+    # -- One by one ---------------------------------------------------------
+
+    def start(self, names: Iterable[str]) -> None:
+        with self.locked():
+            for component in self._named(names):
+                if self.works(component):
+                    self.say(f"{component.name}: runs already")
+                    continue
+                self._stop([component.name])
+                ports.check(components.ports([component]))
+                with self._undone([component.name]):
+                    self._start([component])
+
+    def stop(self, names: Iterable[str]) -> None:
+        with self.locked():
+            self._stop([component.name for component in self._named(names)])
+
+    # -- Inside -------------------------------------------------------------
+
+    def _named(self, names: Iterable[str]) -> list[Component]:
+        if not self.folders.kubeconfig.exists():
+            raise PlaneError("there is no plane: bring it up first")
+        unknown = [name for name in names if name not in self.table]
+        if unknown:
+            raise PlaneError(
+                f"no component {', '.join(unknown)}; there are "
+                f"{', '.join(self.table)}"
+            )
+        return [self.table[name] for name in names]
+
+    def _up(
+        self, parts: Collection[str], lacking: Sequence[Component]
+    ) -> None:
+        begin = time.monotonic()
+        for component in lacking:
+            # One that runs but does not answer is in its successor's way.
+            self._stop([component.name])
+        ports.check(components.ports(lacking))
+        credentials.ensure(self.folders)
+        for component in lacking:
+            if component.part == "control plane":
+                self._start([component])
+        manifests = self.store.manifests
+        if "kwok" in parts:
+            # All kinds of the Stages must be served when kwok starts.
+            stages.add(self.kubectl, stages.shipped(manifests))
+            self._start(one for one in lacking if one.part == "kwok")
+            self.kubectl.apply(stages.nodes())
+        if "cluster api" in parts:
+            self._cluster_api(
+                [one for one in lacking if one.part == "cluster api"]
+            )
+        self._settled(parts)
+        self.say(f"the plane is up after {time.monotonic() - begin:.0f} s")
+
+    def _cluster_api(self, lacking: Sequence[Component]) -> None:
+        ca = (self.folders.pki / "ca.crt").read_bytes()
+        manifests = self.store.manifests
+        definitions = [
+            definition
+            for manager in capi.MANAGERS
+            for definition in capi.definitions(manifests, manager, ca)
+        ]
+        self.kubectl.apply(definitions)
+        self.kubectl.established(definitions)
+        self._start(lacking)
+        # A configuration whose server is not there refuses every write.
+        self.kubectl.apply(
+            configuration
+            for manager in capi.MANAGERS
+            for configuration in capi.webhooks(manifests, manager, ca)
+        )
+
+    def _settled(self, parts: Collection[str]) -> None:
+        """What a first pod needs is made by controllers, after the start."""
+        self.kubectl(
+            "wait", "--for=create", "serviceaccount/default", "--timeout=60s"
+        )
+        if "kwok" in parts:
+            nodes = [f"node/{name}" for name in stages.NODES]
+            self.kubectl(
+                "wait", "--for=condition=Ready", "--timeout=60s", *nodes
+            )
+
+    def _start(self, wanted: Iterable[Component]) -> None:
+        """Start some at once, then wait for each."""
+        begun = []
+        for component in wanted:
+            program = self.store.path(component.name)
+            identity = processes.start(
+                self.records,
+                component.name,
+                [str(program), *component.arguments],
+                components.environ(self.folders),
+                self.folders.log(component.name),
+            )
+            begun.append((component, identity))
+        for component, identity in begun:
+            seconds = processes.wait_ready(
+                component.name,
+                identity,
+                functools.partial(components.answers, self.folders, component),
+                self.folders.log(component.name),
+                SECONDS,
+            )
+            self.say(f"{component.name}: ready after {seconds:.1f} s")
+
+    def _stop(self, names: Iterable[str]) -> None:
+        """End these, what was started last first."""
+        order = list(self.table)
+        known = [name for name in reversed(order) if name in set(names)]
+        for name in known:
+            identity = self.records[name]
+            if identity is None:
+                continue
+            if identity.alive:
+                processes.stop(identity)
+                self.say(f"{name}: ended")
+            self.records.remove(name)
+
+    @contextlib.contextmanager
+    def _undone(self, names: Iterable[str]) -> Iterator[None]:
+        """When what is inside fails, none of these stays running."""
+        affected = list(names)
+        try:
+            yield
+        except BaseException:
+            # A second ctrl-C waits until the first is dealt with.
+            with interrupts.held():
+                self._stop(affected)
+            raise

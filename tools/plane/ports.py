@@ -1,0 +1,104 @@
+"""Who listens on a port, read from /proc."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+import os
+import pathlib
+import pwd
+import re
+
+from tools.plane.errors import PlaneError
+
+_LISTEN = "0A"
+
+
+@dataclasses.dataclass(frozen=True)
+class Listener:
+    """A socket that waits for connections, as /proc/net/tcp has it."""
+
+    port: int
+    uid: int
+    inode: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Holder:
+    """A port that is taken, and by whom.
+
+    :param process: name and id; empty when this user may not see it.
+    """
+
+    port: int
+    process: str
+    user: str
+
+    def __str__(self) -> str:
+        who = self.process or "a process that this user cannot see"
+        return f"port {self.port} is held by {who}, of user {self.user}"
+
+
+def check(wanted: Mapping[int, str]) -> None:
+    """Refuse to start when ports are taken: all of them, and by whom."""
+    taken = holders(frozenset(wanted))
+    if taken:
+        lines = [f"  {wanted[one.port]}: {one}" for one in taken]
+        raise PlaneError(
+            "the plane's ports are not free:\n" + "\n".join(lines)
+        )
+
+
+def holders(wanted: Collection[int]) -> tuple[Holder, ...]:
+    """Those of the ports on which somebody listens, whatever the address.
+
+    The webhook servers bind all addresses, so any address is in their way.
+    """
+    found: dict[int, Listener] = {}
+    for table in ("tcp", "tcp6"):
+        path = pathlib.Path("/proc/net") / table
+        if path.exists():
+            for listener in listeners(path.read_text()):
+                if listener.port in wanted:
+                    found.setdefault(listener.port, listener)
+    if not found:
+        return ()
+    names = _processes({listener.inode for listener in found.values()})
+    return tuple(
+        Holder(port, names.get(one.inode, ""), _user(one.uid))
+        for port, one in sorted(found.items())
+    )
+
+
+def listeners(table: str) -> Iterator[Listener]:
+    """The listening sockets of a /proc/net/tcp or /proc/net/tcp6."""
+    for line in table.splitlines()[1:]:
+        fields = line.split()
+        if len(fields) > 9 and fields[3] == _LISTEN:
+            port = int(fields[1].rpartition(":")[2], 16)
+            yield Listener(port, int(fields[7]), int(fields[9]))
+
+
+def _processes(inodes: Collection[int]) -> dict[int, str]:
+    """By inode of a socket, the process that has it open."""
+    found: dict[int, str] = {}
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            targets = [os.readlink(entry) for entry in (path / "fd").iterdir()]
+            name = (path / "comm").read_text().strip()
+        except OSError:
+            continue
+        for target in targets:
+            match = re.fullmatch(r"socket:\[(\d+)\]", target)
+            if match and int(match[1]) in inodes:
+                found[int(match[1])] = f"{name} (process {path.name})"
+    return found
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
