@@ -1,0 +1,182 @@
+"""What a CSAR says of itself: its entry, and its artifacts with hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import hashlib
+import re
+import urllib.parse
+
+from tacker_k8s_cr.errors import PackageInvalid
+from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.package import files as _files
+from tacker_k8s_cr.package.files import Files
+from tacker_k8s_cr.package.files import Unreadable
+
+META = "TOSCA-Metadata/TOSCA.meta"
+MANIFESTS = "Files/kubernetes/"
+DEFINITIONS = "Definitions/"
+ENDINGS = (".json", ".yaml", ".yml")
+
+_ASSIGNED = (DEFINITIONS, "TOSCA-Metadata/", "Scripts/", "BaseHOT/")
+_ALGORITHMS = ("sha-224", "sha-256", "sha-384", "sha-512")
+
+_IMAGES = (
+    *(".aki", ".ami", ".ari", ".img", ".iso", ".ploop"),
+    *(".qcow2", ".raw", ".vdi", ".vhd", ".vhdx", ".vmdk"),
+)
+"""Endings of machine images, whose hashes Tacker does not check either."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Artifact:
+    """A file that the package vouches for.
+
+    The hash is empty where only the name is given, as Tacker allows.
+    """
+
+    name: str
+    algorithm: str = ""
+    hash: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Csar:
+    """The entry of the definitions, and the artifacts in their order."""
+
+    entry: str
+    artifacts: Mapping[str, Artifact]
+
+
+def read(files: Files) -> Csar:
+    """What TOSCA.meta and, where it names one, the manifest file say.
+
+    :raises PackageInvalid: naming every artifact that is not as they say.
+    """
+    problems: list[Problem] = []
+    head, artifacts = _listed(files, META, problems)
+    entry = head.get("Entry-Definitions", "")
+    if not entry:
+        problems.append(Problem(META, "lacks Entry-Definitions"))
+    elif entry not in files.names:
+        what = f"names the entry {entry}, which is not in the package"
+        problems.append(Problem(META, what))
+    if manifest := head.get("ETSI-Entry-Manifest", ""):
+        if manifest in files.names:
+            _, more = _listed(files, manifest, problems)
+            artifacts = {**more, **artifacts}
+        else:
+            what = f"names the manifest {manifest}, which is not there"
+            problems.append(Problem(META, what))
+    for artifact in artifacts.values():
+        problems += _unfit(files, artifact)
+    if problems:
+        raise PackageInvalid(problems)
+    return Csar(entry, artifacts)
+
+
+def _listed(
+    files: Files, name: str, problems: list[Problem]
+) -> tuple[dict[str, str], dict[str, Artifact]]:
+    try:
+        text = _files.text(files, name)
+    except Unreadable as error:
+        problems.append(Problem(name, str(error)))
+        return {}, {}
+    head: dict[str, str] = {}
+    artifacts: dict[str, Artifact] = {}
+    for block in re.split(r"\n[ \t]*\n\s*", text):
+        fields = dict(_fields(block))
+        source = fields.get("Source") or fields.get("Name")
+        if source is None:
+            head = {**fields, **head}
+            continue
+        algorithm, digest = fields.get("Algorithm", ""), fields.get("Hash", "")
+        if bool(algorithm) != bool(digest):
+            what = f"{source}: has only one of Algorithm and Hash"
+            problems.append(Problem(name, what))
+        artifacts[source] = Artifact(source, algorithm, digest)
+    return head, artifacts
+
+
+def _fields(block: str) -> Iterator[tuple[str, str]]:
+    for line in block.split("\n"):
+        key, colon, value = line.strip().partition(":")
+        if colon:
+            yield key.strip(), value.strip().strip("'\"")
+
+
+def _unfit(files: Files, artifact: Artifact) -> Iterator[Problem]:
+    name = artifact.name
+    if _is_url(name):
+        return
+    if name not in files.names:
+        yield Problem(name, "is named as an artifact and is not there")
+        return
+    if not artifact.hash or name.endswith(_IMAGES):
+        return
+    algorithm = artifact.algorithm.lower()
+    if algorithm not in _ALGORITHMS:
+        known = ", ".join(_ALGORITHMS)
+        what = f"has the algorithm {artifact.algorithm}, wanted one of {known}"
+        yield Problem(name, what)
+        return
+    digest = hashlib.new(algorithm.replace("-", ""))
+    try:
+        for block in files.blocks(name):
+            digest.update(block)
+    except Unreadable as error:
+        yield Problem(name, str(error))
+        return
+    if digest.hexdigest() != artifact.hash.lower():
+        what = (
+            f"has the {algorithm} {digest.hexdigest()}, wanted "
+            f"{artifact.hash}: it is not the file that was packed"
+        )
+        yield Problem(name, what)
+
+
+def _is_url(name: str) -> bool:
+    parts = urllib.parse.urlsplit(name)
+    return bool(parts.scheme and (parts.netloc or parts.scheme == "file"))
+
+
+def chosen(artifacts: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
+    """The artifacts that a request names, in the order in which it does.
+
+    :raises RequestInvalid: one is no artifact, or not inside the package.
+    """
+    if not wanted:
+        raise RequestInvalid("the list of definition files is empty")
+    for name in wanted:
+        if name not in artifacts:
+            has = ", ".join(manifests(artifacts)) or "none"
+            raise RequestInvalid(
+                f"the definition file {name} is no artifact of the package, "
+                f"whose manifests are: {has}"
+            )
+        if _is_url(name):
+            raise RequestInvalid(
+                f"the definition file {name} is a URL; only files inside the "
+                "package are read"
+            )
+    return tuple(dict.fromkeys(wanted))
+
+
+def manifests(artifacts: Sequence[str]) -> tuple[str, ...]:
+    """The artifacts that hold manifests, by their folder and ending.
+
+    Those below ``Files/kubernetes``; where there are none, those that are
+    in no folder with another purpose.
+    """
+    texts = [name for name in artifacts if name.lower().endswith(ENDINGS)]
+    usual = tuple(name for name in texts if name.startswith(MANIFESTS))
+    return usual or tuple(name for name in texts if _unassigned(name))
+
+
+def _unassigned(name: str) -> bool:
+    return not name.startswith(_ASSIGNED) and not _is_url(name)

@@ -1,0 +1,173 @@
+"""The TOSCA definitions of a package, checked by tosca-parser.
+
+tosca-parser checks them against the types that they import. It reads files,
+follows links and keeps its findings in one place for the whole process. So
+the imports are followed here first: only what lies in the package is put
+before it, in a folder that is gone afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import pathlib
+import posixpath
+import tempfile
+import threading
+from typing import Any
+
+import yaml
+
+from tacker_k8s_cr.errors import PackageInvalid
+from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr.package import files as _files
+from tacker_k8s_cr.package.csar import DEFINITIONS
+from tacker_k8s_cr.package.files import Files
+from tacker_k8s_cr.package.files import Unreadable
+
+Definitions = Mapping[str, Mapping[str, Any]]
+"""Definition files by their path in the package."""
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_PARSER = threading.Lock()
+_MAX_DEPTH = 200
+
+
+def of_csar(files: Files, entry: str) -> Definitions:
+    """The entry and all that it imports.
+
+    :raises PackageInvalid: an import is not in the package, a file does not
+        parse, or tosca-parser finds a fault.
+    """
+    found: dict[str, Mapping[str, Any]] = {}
+    problems: list[Problem] = []
+    pending = [entry]
+    while pending:
+        name = pending.pop()
+        if name in found:
+            continue
+        try:
+            found[name] = _document(files, name)
+        except Unreadable as error:
+            problems.append(Problem(name, str(error)))
+            continue
+        for wanted in _imports(found[name]):
+            target = _target(wanted, name)
+            if target in files.names:
+                pending.append(target)
+            else:
+                what = f"imports {wanted}, which is not in the package"
+                problems.append(Problem(name, what))
+    problems = problems or _check(found, entry)
+    if problems:
+        raise PackageInvalid(problems)
+    return found
+
+
+def of_source(files: Files) -> Definitions:
+    """All files in ``Definitions``, whether or not their types are there.
+
+    :raises PackageInvalid: a file does not parse.
+    """
+    found: dict[str, Mapping[str, Any]] = {}
+    problems = []
+    for name in sorted(files.names):
+        if name.startswith(DEFINITIONS) and name.endswith((".yaml", ".yml")):
+            try:
+                found[name] = _document(files, name)
+            except Unreadable as error:
+                problems.append(Problem(name, str(error)))
+    if problems:
+        raise PackageInvalid(problems)
+    return found
+
+
+def _document(files: Files, name: str) -> Mapping[str, Any]:
+    """Definitions are read as Tacker reads them: a later key wins."""
+    text = _files.text(files, name)
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=_LOADER):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            if depth > _MAX_DEPTH:
+                raise Unreadable("is nested too deeply")
+        value = yaml.load(text, Loader=_LOADER)  # noqa: S506  a safe loader
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        at = (
+            f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        )
+        raise Unreadable(f"{at}{error.problem or error.context}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise Unreadable(f"is no YAML: {error}") from None
+    if not isinstance(value, dict):
+        raise Unreadable("is no mapping")
+    return value
+
+
+def _imports(document: Mapping[str, Any]) -> Iterator[Any]:
+    listed = document.get("imports")
+    for item in listed if isinstance(listed, list) else ():
+        yield from item.values() if isinstance(item, dict) else (item,)
+
+
+def _target(wanted: Any, importer: str) -> str:
+    """Where in the package an import is; a URL's file is beside it.
+
+    One by way of a repository is nowhere: it would be fetched.
+    """
+    if isinstance(wanted, dict):
+        wanted = None if "repository" in wanted else wanted.get("file")
+    if not isinstance(wanted, str):
+        return ""
+    name = posixpath.basename(wanted) if "://" in wanted else wanted
+    folder = posixpath.dirname(importer)
+    return posixpath.normpath(posixpath.join(folder, name))
+
+
+def _check(found: Definitions, entry: str) -> list[Problem]:
+    from toscaparser.common.exception import ExceptionCollector
+    from toscaparser.tosca_template import ToscaTemplate
+
+    with tempfile.TemporaryDirectory() as folder, _PARSER:
+        root = pathlib.Path(folder)
+        for name, document in found.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            moved = _moved(document, name, root)
+            path.write_text(yaml.dump(moved, Dumper=_DUMPER))
+        try:
+            ToscaTemplate(str(root / entry))
+        except Exception as error:  # noqa: BLE001  it raises whatever it meets
+            faults = [str(e) for e in ExceptionCollector.getExceptions()]
+            faults = faults or [f"{type(error).__name__}: {error}"]
+            return [
+                Problem(entry, f"tosca-parser says: {_tidy(fault, folder)}")
+                for fault in dict.fromkeys(faults)
+            ]
+        finally:
+            ExceptionCollector.stop()
+            ExceptionCollector.clear()
+    return []
+
+
+def _moved(
+    document: Mapping[str, Any], name: str, root: pathlib.Path
+) -> dict[str, Any]:
+    """With imports that can only mean the copies below the root.
+
+    tosca-parser looks for a relative one in the working directory first,
+    and fetches what is a URL.
+    """
+    if not (wanted := list(_imports(document))):
+        return dict(document)
+    paths = [str(root / _target(one, name)) for one in wanted]
+    return {**document, "imports": list(dict.fromkeys(paths))}
+
+
+def _tidy(fault: str, folder: str) -> str:
+    return " ".join(fault.replace(f"{folder}/", "").split())

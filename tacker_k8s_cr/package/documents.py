@@ -1,0 +1,102 @@
+"""From the text of a file to its documents, as Kubernetes reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import dataclasses
+from typing import Any
+
+from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr.package import json_text
+from tacker_k8s_cr.package import yaml_text
+from tacker_k8s_cr.package.yaml_text import Fault
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """A document, and where it is in its file (counted from one)."""
+
+    value: Any
+    number: int
+    line: int
+
+
+def read(text: str, file: str) -> tuple[list[Found], list[Problem]]:
+    """The documents of a file, without the empty ones, and its faults.
+
+    A fault in one document does not hide those in the next.
+    """
+    found: list[Found] = []
+    problems: list[Problem] = []
+    number = 0
+    for chunk in _chunks(text):
+        if chunk.leading and _blank(chunk.text):
+            continue
+        number += 1
+        try:
+            chunk.check()
+            values = _values(chunk.text)
+        except Fault as fault:
+            line, column = fault.line + chunk.line, fault.column
+            where = f"{file}, line {line + 1}, column {column + 1}"
+            problems.append(Problem(where, fault.what))
+            continue
+        found += [
+            Found(value, number + index, chunk.line + line + 1)
+            for index, (value, line) in enumerate(values)
+            if value is not None
+        ]
+        number += max(len(values) - 1, 0)
+    return found, problems
+
+
+# -- Splitting ----------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class _Chunk:
+    """Lines between two separators; ``line`` is the first one's index."""
+
+    text: str
+    line: int
+    separator: str
+
+    @property
+    def leading(self) -> bool:
+        return not self.separator
+
+    def check(self) -> None:
+        """kubectl refuses content that begins on the separator's line."""
+        rest = self.separator[3:].strip()
+        if rest and not rest.startswith("#"):
+            what = "only a comment may follow --- on its line"
+            raise Fault(what, -1, 3)
+
+
+def _chunks(text: str) -> Iterator[_Chunk]:
+    lines: list[str] = []
+    start, separator = 0, ""
+    for index, line in enumerate(text.split("\n")):
+        if line.startswith("---"):
+            yield _Chunk("\n".join(lines), start, separator)
+            lines, start, separator = [], index + 1, line
+        else:
+            lines.append(line)
+    yield _Chunk("\n".join(lines), start, separator)
+
+
+def _blank(text: str) -> bool:
+    return all(
+        not line.strip() or line.lstrip().startswith("#")
+        for line in text.split("\n")
+    )
+
+
+def _values(text: str) -> list[tuple[Any, int]]:
+    """A chunk's values with their lines: several only in a JSON stream."""
+    if not text.lstrip().startswith("{"):
+        return [yaml_text.read(text)]
+    try:
+        return list(json_text.read(text))
+    except json_text.NotJson:
+        return [yaml_text.read(text)]

@@ -1,0 +1,204 @@
+"""The bytes of a package: a folder or an archive, with limits on both.
+
+A package may come from anybody: nothing outside it is read, nothing is
+unpacked, and no file is read further than its limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import os
+import pathlib
+import stat
+import typing
+import zipfile
+import zlib
+
+from tacker_k8s_cr.errors import PackageInvalid
+from tacker_k8s_cr.errors import Problem
+
+MAX_FILE = 16 * 2**20
+"""Bytes of one file of manifests or definitions."""
+
+MAX_TOTAL = 4 * 2**30
+"""Bytes that are read from one package, its artifacts' hashes included."""
+
+MAX_FILES = 10_000
+"""Files of one package."""
+
+_BLOCK = 2**20
+_TOO_MUCH = f"was not read: the package exceeds {MAX_TOTAL // 2**30} GiB"
+
+
+class Unreadable(Exception):
+    """A file that cannot be read: says why, the caller knows where."""
+
+
+class Files(typing.Protocol):
+    """The files of a package by their paths, always with slashes."""
+
+    @property
+    def names(self) -> frozenset[str]: ...
+
+    def blocks(self, name: str) -> Iterator[bytes]:
+        """The content, piece by piece, up to the limit of the package.
+
+        :raises Unreadable: says why.
+        """
+
+
+def content(files: Files, name: str) -> bytes:
+    """A whole file of at most `MAX_FILE` bytes.
+
+    :raises Unreadable: says why.
+    """
+    held, size = [], 0
+    for block in files.blocks(name):
+        size += len(block)
+        if size > MAX_FILE:
+            raise Unreadable(f"is larger than {MAX_FILE // 2**20} MiB")
+        held.append(block)
+    return b"".join(held)
+
+
+def text(files: Files, name: str) -> str:
+    """A whole file as text.
+
+    :raises Unreadable: says why.
+    """
+    return decoded(content(files, name))
+
+
+def decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Unreadable(f"is not UTF-8 text (line {line})") from None
+
+
+def one(path: pathlib.Path) -> str:
+    """The text of a file that a person named.
+
+    :raises Unreadable: says why.
+    """
+    return decoded(b"".join(_limited(path, MAX_FILE)))
+
+
+def _limited(path: pathlib.Path, limit: int) -> Iterator[bytes]:
+    try:
+        if not path.is_file():
+            raise Unreadable("is not a file")
+        with path.open("rb") as stream:
+            size = 0
+            while block := stream.read(_BLOCK):
+                size += len(block)
+                if size > limit:
+                    raise Unreadable(f"is larger than {limit // 2**20} MiB")
+                yield block
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}") from error
+
+
+class Folder:
+    """An unpacked package, such as Tacker keeps."""
+
+    def __init__(self, root: pathlib.Path):
+        self._root = root
+        self._left = MAX_TOTAL
+        self.names = frozenset(
+            path.relative_to(root).as_posix() for path in walk(root)
+        )
+        if len(self.names) > MAX_FILES:
+            what = f"has more than {MAX_FILES} files"
+            raise PackageInvalid([Problem(str(root), what)])
+
+    def blocks(self, name: str) -> Iterator[bytes]:
+        path = self._root / name
+        if not path.resolve().is_relative_to(self._root.resolve()):
+            raise Unreadable("is a link to something outside the package")
+        for block in _limited(path, MAX_TOTAL):
+            self._left -= len(block)
+            if self._left < 0:
+                raise Unreadable(_TOO_MUCH)
+            yield block
+
+
+class Archive:
+    """A zip file, read where it lies.
+
+    :raises PackageInvalid: naming every entry that makes it unfit.
+    """
+
+    def __init__(self, path: pathlib.Path):
+        self._left = MAX_TOTAL
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            what = f"is not a zip archive that can be read: {error}"
+            raise PackageInvalid([Problem(str(path), what)]) from None
+        self._entries: dict[str, zipfile.ZipInfo] = {}
+        if problems := list(self._faults(path)):
+            self._zip.close()
+            raise PackageInvalid(problems)
+        self.names = frozenset(self._entries)
+
+    def _faults(self, path: pathlib.Path) -> Iterator[Problem]:
+        entries = [one for one in self._zip.infolist() if not one.is_dir()]
+        if len(entries) > MAX_FILES:
+            yield Problem(str(path), f"has more than {MAX_FILES} files")
+            return
+        for entry in entries:
+            name = entry.filename
+            if fault := _entry_fault(entry):
+                yield Problem(f"{path}: {name}", fault)
+            elif name in self._entries:
+                yield Problem(f"{path}: {name}", "is there twice")
+            self._entries[name] = entry
+
+    def close(self) -> None:
+        self._zip.close()
+
+    def blocks(self, name: str) -> Iterator[bytes]:
+        entry = self._entries[name]
+        try:
+            with self._zip.open(entry) as stream:
+                while block := stream.read(_BLOCK):
+                    self._left -= len(block)
+                    if self._left < 0:
+                        raise Unreadable(_TOO_MUCH)
+                    yield block
+        except (
+            EOFError,
+            NotImplementedError,
+            OSError,
+            RuntimeError,
+            zipfile.BadZipFile,
+            zlib.error,
+        ) as error:
+            raise Unreadable(f"cannot be unpacked: {error}") from error
+
+
+def _entry_fault(entry: zipfile.ZipInfo) -> str | None:
+    name = entry.filename
+    if (
+        name.startswith("/")
+        or "\\" in name
+        or name[1:2] == ":"
+        or ".." in name.split("/")
+    ):
+        return "leads out of the package"
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        return "is a symbolic link"
+    if entry.flag_bits & 0x1:
+        return "is encrypted"
+    return None
+
+
+def walk(root: pathlib.Path) -> Iterator[pathlib.Path]:
+    """All files below a folder, sorted; without hidden files and folders."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            if not name.startswith("."):
+                yield pathlib.Path(folder, name)

@@ -1,0 +1,104 @@
+"""A stream of JSON values, one after the other, as kubectl takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import json
+import re
+from typing import Any
+
+from tacker_k8s_cr.package import scalars
+from tacker_k8s_cr.package import yaml_text
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class NotJson(Exception):
+    """Begins with a brace and is no JSON: a YAML flow mapping, perhaps."""
+
+
+class _Duplicate(Exception):
+    pass
+
+
+def read(text: str) -> Iterator[tuple[Any, int]]:
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_pairs,
+        parse_constant=_constant,
+        parse_float=lambda digits: _json_number(float(digits)),
+        parse_int=lambda digits: _json_number(int(digits)),
+    )
+    position = 0
+    while (position := _skip_space(text, position)) < len(text):
+        line = text.count("\n", 0, position)
+        try:
+            value, end = decoder.raw_decode(text, position)
+        except _Duplicate as error:
+            raise _located(text[position:], str(error), line) from error
+        except RecursionError as error:
+            raise yaml_text.Fault("nested too deeply", line, 0) from error
+        except ValueError as error:
+            raise NotJson from error
+        _check_depth(value, line)
+        yield value, line
+        position = end
+
+
+def _json_number(value: float) -> Any:
+    return scalars.number(value)
+
+
+def _constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    built: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in built:
+            raise _Duplicate(yaml_text.again(name))
+        built[_whole(name)] = _whole(value)
+    return built
+
+
+def _whole(value: Any) -> Any:
+    """Half of a surrogate pair cannot be sent; Go puts U+FFFD there."""
+    if isinstance(value, str) and not value.isascii():
+        return _SURROGATE.sub("\ufffd", value)
+    return value
+
+
+def _located(text: str, what: str, line: int) -> yaml_text.Fault:
+    """JSON's decoder does not say where; as YAML the text may tell."""
+    try:
+        yaml_text.read(text)
+    except yaml_text.Fault as fault:
+        if fault.what == what:
+            return yaml_text.Fault(what, fault.line + line, fault.column)
+    return yaml_text.Fault(what, line, 0)
+
+
+def _check_depth(value: Any, line: int) -> None:
+    level = [value]
+    for _ in range(yaml_text.MAX_DEPTH):
+        level = [
+            item
+            for container in level
+            for item in _children(container)
+            if isinstance(item, dict | list)
+        ]
+        if not level:
+            return
+    raise yaml_text.Fault("nested too deeply", line, 0)
+
+
+def _children(container: Any) -> list[Any]:
+    if isinstance(container, dict):
+        return list(container.values())
+    return container if isinstance(container, list) else []
+
+
+def _skip_space(text: str, position: int) -> int:
+    while position < len(text) and text[position].isspace():
+        position += 1
+    return position

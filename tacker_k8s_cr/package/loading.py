@@ -1,0 +1,192 @@
+"""From paths to a package: what kind of thing each is, and what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence
+import contextlib
+import functools
+import os
+import pathlib
+import zipfile
+
+from tacker_k8s_cr.errors import PackageInvalid
+from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.package import csar
+from tacker_k8s_cr.package import definitions
+from tacker_k8s_cr.package import documents
+from tacker_k8s_cr.package import files as _files
+from tacker_k8s_cr.package import manifests
+from tacker_k8s_cr.package import vnfd
+from tacker_k8s_cr.package.files import Files
+from tacker_k8s_cr.package.files import Unreadable
+from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.package.model import Vnfd
+
+MAX_TEXT = 64 * 2**20
+"""Characters of all manifests of a package."""
+
+_ARCHIVES = (".csar", ".zip")
+
+
+def load(
+    *paths: str | os.PathLike[str],
+    def_files: Sequence[str] | None = None,
+    flavour: str = "",
+) -> Package:
+    """A package from a CSAR, a folder, or any number of files and folders.
+
+    A folder gives all its YAML and JSON files, those of its folders too,
+    sorted by path; hidden ones are left out. A CSAR, as a zip file or
+    unpacked, gives the manifests among its artifacts and its VNFD; so does
+    the source of one, a folder with ``Definitions`` but no ``TOSCA-Metadata``.
+
+    :param def_files: the artifacts of a CSAR to take, in this order; all
+        that hold manifests where it is None.
+    :param flavour: of a CSAR with several flavours, the one to take.
+    :raises PackageInvalid: all faults of the package at once.
+    :raises RequestInvalid: no such definition file or flavour.
+    """
+    given = [pathlib.Path(path) for path in paths]
+    if not given:
+        raise RequestInvalid("no path of a package is named")
+    packed = [path for path in given if _is_csar(path)]
+    if packed and len(given) > 1:
+        raise RequestInvalid(
+            f"{packed[0]} is a CSAR, a package of its own; it cannot be "
+            "loaded with other paths"
+        )
+    if packed:
+        return _csar(packed[0], def_files, flavour)
+    if def_files is not None or flavour:
+        raise RequestInvalid(
+            f"{given[0]} is no CSAR: it has neither definition files nor "
+            "flavours to choose from"
+        )
+    return _plain(given)
+
+
+# -- Files and folders --------------------------------------------------------
+
+
+def _plain(paths: Sequence[pathlib.Path]) -> Package:
+    contents = _Contents()
+    for path in paths:
+        try:
+            for file in _listed(path):
+                contents.take(str(file), functools.partial(_files.one, file))
+        except Unreadable as error:
+            contents.problems.append(Problem(str(path), str(error)))
+    return contents.package(paths[0])
+
+
+def _listed(path: pathlib.Path) -> list[pathlib.Path]:
+    if not path.exists():
+        raise Unreadable("is not there")
+    if not path.is_dir():
+        return [path]
+    return [
+        file
+        for file in sorted(_files.walk(path))
+        if file.name.lower().endswith(csar.ENDINGS)
+    ]
+
+
+class _Contents:
+    """What the files of a package hold, and what is wrong with them."""
+
+    def __init__(self) -> None:
+        self.documents: list[Document] = []
+        self.problems: list[Problem] = []
+        self._left = MAX_TEXT
+
+    def take(self, name: str, read: Callable[[], str]) -> None:
+        """Add what one file holds."""
+        try:
+            text = read()
+            self._left -= len(text)
+            if self._left < 0:
+                limit = f"{MAX_TEXT // 2**20} MiB"
+                raise Unreadable(f"is more than a package may hold: {limit}")
+        except Unreadable as error:
+            self.problems.append(Problem(name, str(error)))
+            return
+        parsed, faults = documents.read(text, name)
+        found, more = manifests.read(parsed, name)
+        self.documents += found
+        self.problems += faults + more
+
+    def package(
+        self, path: pathlib.Path, described: Vnfd | None = None
+    ) -> Package:
+        """All of it, once nothing is wrong.
+
+        :raises PackageInvalid: something is.
+        """
+        faults = [*self.problems, *manifests.repeated(self.documents)]
+        if not self.documents and not faults:
+            faults.append(Problem(str(path), "has no manifests"))
+        if faults:
+            raise PackageInvalid(faults)
+        name = path.name if path.is_dir() else path.stem
+        return Package(name, tuple(self.documents), described)
+
+
+# -- CSAR ---------------------------------------------------------------------
+
+
+def _is_csar(path: pathlib.Path) -> bool:
+    if path.is_dir():
+        return (path / csar.META).is_file() or _is_source(path)
+    return path.suffix.lower() in _ARCHIVES or (
+        path.is_file() and zipfile.is_zipfile(path)
+    )
+
+
+def _is_source(path: pathlib.Path) -> bool:
+    """Whether TOSCA definitions are there, for a CSAR yet to be built."""
+    for file in (path / csar.DEFINITIONS).glob("*.y*ml"):
+        with contextlib.suppress(Unreadable):
+            if "tosca_definitions_version" in _files.one(file):
+                return True
+    return False
+
+
+def _csar(
+    path: pathlib.Path, def_files: Sequence[str] | None, flavour: str
+) -> Package:
+    if path.is_dir():
+        return _unpacked(path, _files.Folder(path), def_files, flavour)
+    if not path.exists():
+        raise PackageInvalid([Problem(str(path), "is not there")])
+    with contextlib.closing(_files.Archive(path)) as archive:
+        return _unpacked(path, archive, def_files, flavour)
+
+
+def _unpacked(
+    path: pathlib.Path,
+    files: Files,
+    def_files: Sequence[str] | None,
+    flavour: str,
+) -> Package:
+    if csar.META in files.names:
+        meta = csar.read(files)
+        artifacts = tuple(meta.artifacts)
+        described = definitions.of_csar(files, meta.entry)
+    elif path.is_dir():
+        artifacts = tuple(sorted(files.names))
+        described = definitions.of_source(files)
+    else:
+        what = f"is no CSAR: it has no {csar.META}"
+        raise PackageInvalid([Problem(str(path), what)])
+    wanted = (
+        csar.manifests(artifacts)
+        if def_files is None
+        else csar.chosen(artifacts, def_files)
+    )
+    contents = _Contents()
+    for name in wanted:
+        contents.take(name, functools.partial(_files.text, files, name))
+    return contents.package(path, vnfd.read(described, flavour))

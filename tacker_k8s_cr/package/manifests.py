@@ -1,0 +1,222 @@
+"""From the documents of files to the manifests of a package, all checked.
+
+A fault is collected, never raised: whoever reads a package wants to hear of
+all of them at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import re
+from typing import Any
+
+from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.package.documents import Found
+from tacker_k8s_cr.package.model import Document
+
+SERVER_SET = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+"""Fields of metadata that a server writes and a package cannot know."""
+
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_API_VERSION = re.compile(rf"({_LABEL}(\.{_LABEL})*/)?{_LABEL}")
+_NAMESPACE = re.compile(rf"{_LABEL}")
+_KIND = re.compile(r"[A-Za-z0-9]+")
+
+_NAMES: dict[type, str] = {
+    bool: "a boolean",
+    dict: "a mapping",
+    float: "a number",
+    int: "a number",
+    list: "a sequence",
+    str: "a string",
+    type(None): "empty",
+}
+
+
+def read(
+    found: Sequence[Found], file: str
+) -> tuple[list[Document], list[Problem]]:
+    """The manifests of a file's documents, lists taken apart."""
+    documents: list[Document] = []
+    problems: list[Problem] = []
+    several = len(found) > 1
+    for item in found:
+        where = f"{file}, document {item.number}" if several else file
+        for value, place in _flat(item.value, where):
+            faults = _faults(value)
+            problems += [Problem(place, fault) for fault in faults]
+            if not faults:
+                documents.append(Document(_kept(value), place))
+    return documents, problems
+
+
+def repeated(documents: Iterable[Document]) -> list[Problem]:
+    """Objects that are there twice, with both places.
+
+    An object without a namespace and one in the namespace that it will be
+    given are only found to be the same by whoever knows that namespace.
+    """
+    first: dict[ObjectRef, str] = {}
+    problems = []
+    for document in documents:
+        ref = ObjectRef.of(document.manifest)
+        if ref in first:
+            what = f"{ref} is there twice; the first is in {first[ref]}"
+            problems.append(Problem(document.where, what))
+        else:
+            first[ref] = document.where
+    return problems
+
+
+# -- Lists --------------------------------------------------------------------
+
+
+def _flat(value: Any, where: str) -> Iterator[tuple[Any, str]]:
+    """The value, or the items of it where it is a list such as kubectl's.
+
+    The items of a typed list need not repeat its kind: a ConfigMapList
+    holds ConfigMaps of the same apiVersion.
+    """
+    if not _is_list(value):
+        yield value, where
+        return
+    kind = value["kind"].removesuffix("List")
+    implied = (
+        {"apiVersion": value.get("apiVersion"), "kind": kind} if kind else {}
+    )
+    for number, item in enumerate(value["items"] or (), 1):
+        whole = {**implied, **item} if isinstance(item, dict) else item
+        yield from _flat(whole, f"{where}, item {number}")
+
+
+def _is_list(value: Any) -> bool:
+    if not isinstance(value, dict) or "items" not in value:
+        return False
+    kind, metadata = value.get("kind"), value.get("metadata")
+    return (
+        isinstance(kind, str)
+        and kind.endswith("List")
+        and isinstance(value["items"], list | None)
+        and not (isinstance(metadata, dict) and metadata.get("name"))
+    )
+
+
+# -- Checks -------------------------------------------------------------------
+
+
+def _faults(value: Any) -> list[str]:
+    if not isinstance(value, dict):
+        return [f"is {_name(value)}, wanted a mapping with kind and name"]
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict | None):
+        return [f"metadata is {_name(metadata)}, wanted a mapping"]
+    metadata = metadata or {}
+    identity = {
+        "apiVersion": value.get("apiVersion"),
+        "kind": value.get("kind"),
+        "metadata.name": metadata.get("name"),
+        "metadata.namespace": metadata.get("namespace"),
+    }
+    return [
+        *_lacking(identity, metadata),
+        *(fault for item in identity.items() for fault in _malformed(*item)),
+        *_texts(metadata, "labels"),
+        *_texts(metadata, "annotations"),
+        *_server_set(metadata),
+    ]
+
+
+def _lacking(
+    identity: Mapping[str, Any], metadata: Mapping[str, Any]
+) -> Iterator[str]:
+    lacking = [
+        field
+        for field, value in identity.items()
+        if value in (None, "") and field != "metadata.namespace"
+    ]
+    if "metadata.name" in lacking and metadata.get("generateName"):
+        lacking.remove("metadata.name")
+        yield (
+            "metadata.generateName is not supported, since an instance finds "
+            "its objects again by name; write metadata.name"
+        )
+    if lacking:
+        yield f"lacks {', '.join(lacking)}"
+
+
+def _malformed(field: str, value: Any) -> Iterator[str]:
+    """What would not be sent as it is meant, or would not fit into a URL."""
+    if value is None or value == "":
+        return
+    if not isinstance(value, str):
+        hint = "" if isinstance(value, dict | list) else "; put it in quotes"
+        yield f"{field} is {_name(value)}, wanted a string{hint}"
+    elif field == "apiVersion" and not _API_VERSION.fullmatch(value):
+        yield f"apiVersion {value!r} is neither version nor group/version"
+    elif field == "kind" and not _KIND.fullmatch(value):
+        yield f"kind {value!r} is not a word of letters and digits"
+    elif field == "metadata.name" and (
+        value in (".", "..") or "/" in value or "%" in value
+    ):
+        yield f"metadata.name {value!r}: no object can have this name"
+    elif field == "metadata.namespace" and (
+        len(value) > 63 or not _NAMESPACE.fullmatch(value)
+    ):
+        yield f"metadata.namespace {value!r}: no namespace can have this name"
+
+
+def _texts(metadata: Mapping[str, Any], field: str) -> Iterator[str]:
+    """Labels and annotations are strings; 1.0 and yes without quotes not."""
+    texts = metadata.get(field)
+    if not isinstance(texts, dict | None):
+        yield f"metadata.{field} is {_name(texts)}, wanted a mapping"
+        return
+    for name, value in (texts or {}).items():
+        if not isinstance(value, str | None):
+            yield (
+                f"metadata.{field}: {name} is {_name(value)}, wanted a "
+                "string; put it in quotes"
+            )
+
+
+def _server_set(metadata: Mapping[str, Any]) -> Iterator[str]:
+    found = [name for name in SERVER_SET if metadata.get(name) is not None]
+    if found:
+        yield (
+            f"metadata has {', '.join(found)}, which only a server sets: the "
+            "manifest was read from a cluster; take them out"
+        )
+
+
+def _name(value: Any) -> str:
+    return _NAMES.get(type(value), type(value).__name__)
+
+
+def _kept(value: Mapping[str, Any]) -> Manifest:
+    """Without what a server sets: the status, and fields that are null.
+
+    Code generators write ``creationTimestamp: null``, and what ``kubectl
+    get`` shows has a status; neither is asked of a server.
+    """
+    metadata = {
+        name: content
+        for name, content in value["metadata"].items()
+        if name not in SERVER_SET
+    }
+    manifest = {**value, "metadata": metadata}
+    manifest.pop("status", None)
+    return manifest

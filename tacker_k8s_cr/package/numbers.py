@@ -1,0 +1,124 @@
+"""How many of each VDU there are, by scale level and instantiation level.
+
+Pure arithmetic on a VNFD. Numbers are absolute, so that whoever sets one
+twice changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import itertools
+
+from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.package.model import Vnfd
+
+
+def replicas(vnfd: Vnfd, levels: Mapping[str, int]) -> dict[str, int]:
+    """By VDU that an aspect scales, its number at the aspects' levels.
+
+    An aspect that is not named is at level 0. A VDU that no aspect scales
+    is not in the answer: scaling must leave it alone, and its number at
+    instantiation is that of `at_level`.
+
+    :raises RequestInvalid: an aspect is not known, its level is out of
+        bounds, or a VDU's number leaves its profile.
+    """
+    for aspect, level in levels.items():
+        _check(vnfd, aspect, level)
+    numbers = scaled(vnfd, levels)
+    _check_profiles(vnfd, numbers)
+    return numbers
+
+
+def scaled(vnfd: Vnfd, levels: Mapping[str, int]) -> dict[str, int]:
+    """The same, without any check."""
+    numbers: dict[str, int] = {}
+    for aspect in vnfd.aspects.values():
+        level = levels.get(aspect.id, 0)
+        for vdu, steps in aspect.steps.items():
+            before = numbers.get(vdu, vnfd.initial[vdu])
+            numbers[vdu] = before + _added(steps, level)
+    return numbers
+
+
+def at_level(
+    vnfd: Vnfd, instantiation_level: str = ""
+) -> tuple[dict[str, int], dict[str, int]]:
+    """By aspect its scale level, and by VDU its number, at instantiation.
+
+    Without a name the default level counts; a VNFD without levels starts at
+    scale level 0 of all aspects.
+
+    :raises RequestInvalid: no level of that name, or none is the default,
+        or a VDU's number leaves its profile.
+    """
+    name = instantiation_level or vnfd.default_level
+    if not name and not vnfd.levels:
+        zero = dict.fromkeys(vnfd.aspects, 0)
+        return zero, {**vnfd.initial, **replicas(vnfd, zero)}
+    if name not in vnfd.levels:
+        known = ", ".join(vnfd.levels) or "none"
+        found = (
+            f"no instantiation level {name}" if name else "no default level"
+        )
+        raise RequestInvalid(
+            f"the flavour {vnfd.flavour} has {found}; its levels are: {known}"
+        )
+    numbers = dict(vnfd.level_numbers[name])
+    _check_profiles(vnfd, numbers)
+    return dict(vnfd.levels[name]), numbers
+
+
+def stepped(
+    vnfd: Vnfd, levels: Mapping[str, int], aspect: str, steps: int
+) -> dict[str, int]:
+    """The scale levels after so many steps of one aspect, in if negative.
+
+    :raises RequestInvalid: the aspect is not known, or its level would be
+        out of bounds.
+    """
+    _check_aspect(vnfd, aspect)
+    before = levels.get(aspect, 0)
+    wanted = before + steps
+    most = vnfd.aspects[aspect].max_level
+    if not 0 <= wanted <= most:
+        raise RequestInvalid(
+            f"aspect {aspect}: {steps:+d} steps from level {before} lead to "
+            f"level {wanted}; its levels are 0 to {most}"
+        )
+    return {**dict.fromkeys(vnfd.aspects, 0), **levels, aspect: wanted}
+
+
+def _added(steps: tuple[int, ...], level: int) -> int:
+    """What the first so many steps add; the last of them repeats itself."""
+    repeated = itertools.chain(steps, itertools.repeat(steps[-1]))
+    return sum(itertools.islice(repeated, level))
+
+
+def _check(vnfd: Vnfd, aspect: str, level: int) -> None:
+    _check_aspect(vnfd, aspect)
+    most = vnfd.aspects[aspect].max_level
+    if not 0 <= level <= most:
+        raise RequestInvalid(
+            f"aspect {aspect}: level {level} is wanted; its levels are 0 to "
+            f"{most}"
+        )
+
+
+def _check_aspect(vnfd: Vnfd, aspect: str) -> None:
+    if aspect not in vnfd.aspects:
+        known = ", ".join(vnfd.aspects) or "none"
+        raise RequestInvalid(
+            f"the flavour {vnfd.flavour} has no aspect {aspect}; its aspects "
+            f"are: {known}"
+        )
+
+
+def _check_profiles(vnfd: Vnfd, numbers: Mapping[str, int]) -> None:
+    for name, number in numbers.items():
+        vdu = vnfd.vdus[name]
+        if not vdu.minimum <= number <= vdu.maximum:
+            raise RequestInvalid(
+                f"VDU {name}: {number} would be there; its profile allows "
+                f"{vdu.minimum} to {vdu.maximum}"
+            )

@@ -1,0 +1,163 @@
+"""From TOSCA definitions to a flavour's numbers and hooks.
+
+Works on the definitions as they stand, since a package's source need not
+have the type files with it; who has them lets tosca-parser check first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.errors import PackageInvalid
+from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.package import policies
+from tacker_k8s_cr.package.definitions import Definitions
+from tacker_k8s_cr.package.model import Vdu
+from tacker_k8s_cr.package.model import Vnfd
+
+_COMPUTE = "tosca.nodes.nfv.Vdu.Compute"
+_FLAVOUR = ("substitution_mappings", "properties", "flavour_id")
+_ID = "descriptor_id"
+
+
+def read(definitions: Definitions, flavour: str = "") -> Vnfd:
+    """The VNFD of one flavour; of the only one where none is named.
+
+    :raises RequestInvalid: no flavour of that name, or several to choose
+        from.
+    :raises PackageInvalid: what the flavour says does not hold together.
+    """
+    name, file = _chosen(definitions, flavour)
+    topology = definitions[file]["topology_template"]
+    faults: list[str] = []
+    vdus = {vdu.id: vdu for vdu in _vdus(definitions, topology, faults)}
+    rules = policies.Policies(topology.get("policies"), vdus, faults)
+    aspects = rules.aspects()
+    levels, default = rules.levels(aspects)
+    smallest = {vdu.id: vdu.minimum for vdu in vdus.values()}
+    hooks, artifacts = _management(topology)
+    vnfd = Vnfd(
+        id=_id(definitions),
+        flavour=name,
+        vdus=vdus,
+        aspects=aspects,
+        initial={**smallest, **rules.initial()},
+        levels=levels,
+        level_numbers={},
+        default_level=default,
+        management=hooks,
+        artifacts=artifacts,
+    )
+    by_level = rules.level_numbers(vnfd)
+    if faults:
+        raise PackageInvalid([Problem(file, fault) for fault in faults])
+    return dataclasses.replace(vnfd, level_numbers=by_level)
+
+
+def _chosen(definitions: Definitions, flavour: str) -> tuple[str, str]:
+    """The name of the flavour, and the file that describes it."""
+    found: dict[str, str] = {}
+    for file, document in definitions.items():
+        name = objects.field(document, ("topology_template", *_FLAVOUR))
+        if isinstance(name, str):
+            found[name] = file
+    if not found:
+        what = (
+            "no file describes a deployment flavour, that is, has "
+            "substitution_mappings.properties.flavour_id in its "
+            "topology_template"
+        )
+        raise PackageInvalid([Problem(", ".join(sorted(definitions)), what)])
+    if not flavour and len(found) == 1:
+        flavour = next(iter(found))
+    if flavour not in found:
+        has = ", ".join(sorted(found))
+        said = f"no flavour {flavour}" if flavour else "several flavours"
+        raise RequestInvalid(f"the package has {said}; choose one of: {has}")
+    return flavour, found[flavour]
+
+
+def _vdus(
+    definitions: Definitions, topology: Mapping[str, Any], faults: list[str]
+) -> Iterator[Vdu]:
+    parents = {
+        name: policies.mapping(kind).get("derived_from")
+        for document in definitions.values()
+        for name, kind in policies.named(document.get("node_types")).items()
+    }
+    for name, node in _nodes(topology):
+        if not _derives(node.get("type"), _COMPUTE, parents):
+            continue
+        profile = objects.field(node, ("properties", "vdu_profile"))
+        bounds = [
+            policies.number(
+                objects.field(profile, (bound,)),
+                f"VDU {name}: vdu_profile.{bound}",
+                faults,
+            )
+            for bound in ("min_number_of_instances", "max_number_of_instances")
+        ]
+        named = str(objects.field(node, ("properties", "name"), name))
+        yield Vdu(name, named, *bounds)
+
+
+def _nodes(
+    topology: Mapping[str, Any],
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    templates = policies.named(topology.get("node_templates"))
+    for name, node in templates.items():
+        yield name, policies.mapping(node)
+
+
+def _derives(name: Any, kind: str, parents: Mapping[str, Any]) -> bool:
+    for _ in range(len(parents) + 1):
+        if name == kind:
+            return True
+        name = parents.get(name) if isinstance(name, str) else None
+    return False
+
+
+def _management(
+    topology: Mapping[str, Any],
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The hooks and their files, of the nodes that have hooks.
+
+    Tacker's v1 API looks at the node of the name VNF, its v2 API at the
+    first node that has the interface; a package has them at one node.
+    """
+    hooks: dict[str, str] = {}
+    files: dict[str, str] = {}
+    for _, node in _nodes(topology):
+        operations = objects.field(node, ("interfaces", "Vnflcm"))
+        for operation, value in policies.named(operations).items():
+            name = objects.field(value, ("implementation",), value)
+            if isinstance(name, str):
+                hooks[operation] = name
+        if not operations:
+            continue
+        for name, artifact in policies.named(node.get("artifacts")).items():
+            file = objects.field(artifact, ("file",), artifact)
+            if isinstance(file, str):
+                files[name] = file
+    return hooks, files
+
+
+def _id(definitions: Definitions) -> str:
+    """Of a VNF node in any file, else the default of its type."""
+    for document in definitions.values():
+        topology = policies.mapping(document.get("topology_template"))
+        for _, node in _nodes(topology):
+            found = objects.field(node, ("properties", _ID))
+            if isinstance(found, str):
+                return found
+    for document in definitions.values():
+        for kind in policies.named(document.get("node_types")).values():
+            found = objects.field(kind, ("properties", _ID, "default"))
+            if isinstance(found, str):
+                return found
+    return ""
