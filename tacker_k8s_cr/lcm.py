@@ -13,7 +13,7 @@ from tacker_k8s_cr import objects
 from tacker_k8s_cr import plan
 from tacker_k8s_cr import prepare
 from tacker_k8s_cr import remove
-from tacker_k8s_cr import scale as numbering
+from tacker_k8s_cr import replicas
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.inventory import Inventory
@@ -50,6 +50,7 @@ def instantiate(
     registry: Registry = kinds.BUILT_IN,
     level: str = "",
     scale_levels: Mapping[str, int] | None = None,
+    vdu_mapping: Mapping[str, str] | None = None,
     options: Options = DEFAULT,
     listen: Listen | None = None,
 ) -> Report:
@@ -61,6 +62,8 @@ def instantiate(
     :param namespace: where objects go that name none, and the record.
     :param level: instantiation level of the VNFD; empty for its default.
     :param scale_levels: level of each scaling aspect, in the level's place.
+    :param vdu_mapping: by VDU id, the object that bears its number, where
+        neither its name nor an annotation says so.
 
     Raises any error of ``errors``; its ``written`` says what was left.
     """
@@ -81,6 +84,7 @@ def instantiate(
         options,
         level=level,
         scale_levels=scale_levels,
+        vdu_mapping=vdu_mapping,
     )
     op.knowing(ready.registry)
     planned = plan.instantiate(ready.items, ready.registry, ready.owners.live)
@@ -112,6 +116,7 @@ def change(
     namespace: str = "default",
     deadline: Deadline,
     registry: Registry = kinds.BUILT_IN,
+    vdu_mapping: Mapping[str, str] | None = None,
     options: Options = DEFAULT,
     listen: Listen | None = None,
 ) -> Report:
@@ -133,6 +138,7 @@ def change(
         registry,
         options,
         scale_levels=before.scale_levels,
+        vdu_mapping=vdu_mapping,
     )
     op.knowing(ready.registry)
     planned = plan.change(
@@ -180,11 +186,11 @@ def scale(
     inventory = op.inventory
     levels = inventory.scale_levels
     if aspect:
-        levels, targets = numbering.of_aspect(inventory, aspect, steps, level)
+        levels, targets = replicas.of_aspect(inventory, aspect, steps, level)
     if not targets:
         raise errors.RequestInvalid("scale: no object and no aspect is named")
     op.knowing(prepare.known(op.cluster, registry, inventory))
-    wanted = numbering.checked(op.cluster, inventory, registry, targets)
+    wanted = replicas.checked(op.cluster, inventory, registry, targets)
     inventory = dataclasses.replace(
         inventory, phase=Phase.SCALING, scale_levels=levels
     )
@@ -192,7 +198,7 @@ def scale(
         op.write(inventory.entering(op.name, "replicas", targets))
         for target in wanted:
             op.guard()
-            obj = numbering.asked(op.cluster, target, op.manager)
+            obj = replicas.asked(op.cluster, target, op.manager)
             op.taken_in(target.ref, obj, Action.SCALED, "replicas")
         op.settle()
         op.finished(op.inventory)

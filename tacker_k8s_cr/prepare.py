@@ -9,8 +9,8 @@ import dataclasses
 from tacker_k8s_cr import check
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import plan
+from tacker_k8s_cr import replicas
 from tacker_k8s_cr import rotation
-from tacker_k8s_cr import scale
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kinds import custom
@@ -53,12 +53,14 @@ def prepared(
     *,
     level: str = "",
     scale_levels: Mapping[str, int] | None = None,
+    vdu_mapping: Mapping[str, str] | None = None,
 ) -> Prepared:
     """Check all of a package; nothing is written.
 
     :param before: the inventory so far, or an empty one.
     :param level: instantiation level of the VNFD, in the place of which
         ``scale_levels`` may name the level of each aspect.
+    :param vdu_mapping: by VDU id, the object that bears its number.
     """
     check.version(cluster)
     found = check.kinds(cluster, package.documents)
@@ -72,9 +74,11 @@ def prepared(
     if package.vnfd:
         if not levels:
             levels, _ = numbers.at_level(package.vnfd, level)
-        vdus = scale.vdus(package.vnfd, items, registry, found.subresources)
+        vdus = replicas.vdus(
+            package, items, registry, found.subresources, vdu_mapping
+        )
         asked = numbers.replicas(package.vnfd, levels)
-        items = scale.numbered(items, registry, vdus, asked)
+        items = replicas.numbered(items, registry, vdus, asked)
     authored = tuple(item.manifest for item in items)
     rotated = rotation.rotated(items, before)
     owners = check.owners(
@@ -88,7 +92,7 @@ def prepared(
     items = tuple(
         item for item in rotated.items if item.ref not in owners.shared
     )
-    items = scale.carried(cluster, items, registry, owners.live)
+    items = replicas.carried(cluster, items, registry, owners.live)
     not_yet: frozenset[ObjectRef] = frozenset()
     if options.dry_run:
         not_yet = check.dry_run(

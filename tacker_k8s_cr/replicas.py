@@ -20,7 +20,8 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import Path
 from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package import targets
-from tacker_k8s_cr.package.model import Vnfd
+from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.plan import Live
 from tacker_k8s_cr.plan import Placed
 
@@ -51,22 +52,22 @@ class Target:
 
 
 def vdus(
-    vnfd: Vnfd,
+    package: Package,
     items: Sequence[Placed],
     registry: Registry,
     subresources: Mapping[GroupKind, frozenset[str]],
+    mapping: Mapping[str, str] | None = None,
 ) -> dict[str, ObjectRef]:
-    """The object that bears the number of each VDU."""
+    """The object that bears the number of each VDU, as it is placed."""
 
     def scalable(manifest: Manifest) -> bool:
         kind = GroupKind.of(manifest)
-        return registry[
-            kind
-        ].replicas is not None or "scale" in subresources.get(kind, ())
+        known = registry[kind].replicas is not None
+        return known or "scale" in subresources.get(kind, ())
 
-    return dict(
-        targets.targets(vnfd, [item.manifest for item in items], scalable)
-    )
+    documents = tuple(Document(item.manifest, item.where) for item in items)
+    placed = dataclasses.replace(package, documents=documents)
+    return targets.by_vdu(placed, scalable, mapping)
 
 
 def numbered(
