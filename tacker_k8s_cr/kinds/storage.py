@@ -134,9 +134,9 @@ def quantity(value: object) -> Fraction | None:
     digits, binary, decimal, exponent = found.groups()
     number = Fraction(digits)
     if binary:
-        return number * 2 ** (10 * ("KMGTPE".index(binary[0]) + 1))
-    power: int = int(exponent) if exponent else _UNITS[decimal or ""]
-    return number * 10**power
+        return number * (1 << 10 * ("KMGTPE".index(binary[0]) + 1))
+    power = int(exponent) if exponent else _UNITS[decimal or ""]
+    return number * int(f"1{'0' * power}")
 
 
 def binding(classes: Iterable[Manifest]) -> Mapping[GroupKind, Handler]:

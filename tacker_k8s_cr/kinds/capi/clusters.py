@@ -23,6 +23,8 @@ MEMBERS = (
 )
 """Counters of the control plane and of the workers, beside the desired."""
 
+TOPOLOGY: Path = ("spec", "topology")
+
 ROLLED = ("ControlPlaneMachinesUpToDate", "WorkerMachinesUpToDate")
 
 
@@ -40,8 +42,7 @@ def cluster(obj: Manifest) -> Verdict:
     if verdict := signals.silent(obj):
         return verdict
     found = reading.conditions(obj)
-    needed = ("Ready", "TopologyReconciled")[: 2 if _managed(obj) else 1]
-    if verdict := signals.unmet(obj, found, *needed):
+    if verdict := signals.unmet(obj, found, *_deciding(obj, "Ready")):
         return verdict
     # Ready knows nothing of workers. Where the object shows the newer
     # conditions beside it, they do.
@@ -51,16 +52,18 @@ def cluster(obj: Manifest) -> Verdict:
     return base.current("Ready")
 
 
-def _managed(obj: Manifest) -> bool:
-    """Does a topology say what the cluster is made of?"""
-    return bool(reading.mapping(obj, ("spec", "topology")))
+def _deciding(obj: Manifest, summary: str) -> tuple[str, ...]:
+    """A summary takes most of what a topology still has to do for granted."""
+    if reading.mapping(obj, TOPOLOGY):
+        return ("TopologyReconciled", summary)
+    return (summary,)
 
 
 def _settling(
     obj: Manifest, found: dict[str, Condition], where: Path
 ) -> Verdict | None:
     """In progress unless all that was asked of the cluster is done."""
-    needed = ("TopologyReconciled", "Available")[0 if _managed(obj) else 1 :]
+    needed = _deciding(obj, "Available")
     if verdict := signals.unmet(obj, found, *needed):
         return verdict
     if verdict := signals.silent(obj, found.get("Available")):
@@ -84,11 +87,35 @@ def _short(obj: Manifest, where: Path) -> Verdict | None:
     group = reading.mapping(obj, where)
     if not any(name in group for name in ("desiredReplicas", *MEMBERS)):
         return None
+    path = ".".join((*where[1:], "desiredReplicas"))
     wanted = reading.number(group, ("desiredReplicas",))
     if wanted is None:
-        path = ".".join((*where[1:], "desiredReplicas"))
         return signals.waiting(obj, f"{path} is not reported")
+    # The topology is reconciled a moment before what it changed is counted.
+    least = _asked(obj)[where[-1]]
+    if wanted < least:
+        return signals.waiting(obj, f"{path} {wanted}/{least}")
     return signals.lacking(obj, where, MEMBERS, wanted)
+
+
+def _asked(obj: Manifest) -> dict[str, int]:
+    """How many machines the topology asks for at least.
+
+    An entry may leave its number to an autoscaler, and workers may exist
+    beside the topology, so that more is no fault.
+    """
+    workers = (*TOPOLOGY, "workers")
+    entries = (
+        *reading.items(obj, (*workers, "machineDeployments")),
+        *reading.items(obj, (*workers, "machinePools")),
+    )
+    own = reading.number(obj, (*TOPOLOGY, "controlPlane", "replicas"))
+    return {
+        "controlPlane": own or 0,
+        "workers": sum(
+            reading.number(entry, ("replicas",)) or 0 for entry in entries
+        ),
+    }
 
 
 def _available(obj: Manifest) -> Verdict:
@@ -138,9 +165,12 @@ def of_infrastructure(group_kind: GroupKind) -> Handler | None:
     return None
 
 
-def _machines(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
+def _workers(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
     name = reading.text(obj, ("metadata", "name"))
-    return contract.labelled("Machine", contract.CLUSTER_NAME, name)
+    return (
+        *contract.labelled("MachineDeployment", contract.CLUSTER_NAME, name),
+        *contract.labelled("MachinePool", contract.CLUSTER_NAME, name),
+    )
 
 
 HANDLERS: Mapping[GroupKind, Handler] = {
@@ -152,6 +182,6 @@ HANDLERS: Mapping[GroupKind, Handler] = {
         children=contract.references(
             ("spec", "infrastructureRef"), ("spec", "controlPlaneRef")
         ),
-        made=_machines,
+        made=_workers,
     ),
 }

@@ -37,13 +37,36 @@ def machine_deployment(obj: Manifest) -> Verdict:
         if verdict := signals.busy(obj, found):
             return verdict
     wanted = _wanted(obj)
-    lack = signals.lacking(obj, ("status",), spoken.counters, wanted)
-    if lack:
-        return lack
-    away = reading.number(obj, ("status", "unavailableReplicas"))
-    if away:
-        return signals.waiting(obj, f"status.unavailableReplicas {away}/0")
-    return base.current(f"{wanted} machine(s) ready")
+    return (
+        signals.lacking(obj, ("status",), spoken.counters, wanted)
+        or _rolled(obj, wanted)
+        or base.current(f"{wanted} machine(s) ready")
+    )
+
+
+def _rolled(obj: Manifest, wanted: int) -> Verdict | None:
+    """In progress where the older counters know of a rollout already.
+
+    Whether a Machine is up to date is found out by another controller: for
+    a moment after a change of the template, at the new generation, all the
+    newer counters and conditions still say that nothing is to be done. The
+    older ones, and the versions, are from the MachineSets themselves (seen
+    with Cluster API 1.14).
+    """
+    for where in (("status",), ("status", "deprecated", "v1beta1")):
+        away = reading.number(obj, (*where, "unavailableReplicas"))
+        if away:
+            path = ".".join((*where[1:], "unavailableReplicas"))
+            return signals.waiting(obj, f"{path} {away}/0")
+    where = ("status", "deprecated", "v1beta1")
+    if reading.number(obj, (*where, "updatedReplicas")) is not None:
+        return signals.lacking(obj, where, ("updatedReplicas",), wanted)
+    asked = reading.text(obj, ("spec", "template", "spec", "version"))
+    for item in reading.items(obj, ("status", "versions")):
+        version = reading.text(item, ("version",))
+        if asked and version and version != asked:
+            return signals.waiting(obj, f"version {version}, {asked} asked")
+    return None
 
 
 def machine_set(obj: Manifest) -> Verdict:

@@ -98,28 +98,35 @@ def _failed(obj: Manifest) -> Verdict | None:
     return None
 
 
-def error(obj: Manifest) -> str:
+def error(obj: Manifest) -> Condition | None:
     """A sign of trouble that its controller keeps retrying, or nothing."""
     topology = told(obj).get("TopologyReconciled")
     if topology and topology.false and topology.reason in WRONG:
-        return topology.signal
+        return topology
     found = {**reading.conditions(obj, OLDER), **reading.conditions(obj)}
     # Ready repeats the worst of the others; their own type says more.
     for name in sorted(found, key=lambda name: (name == "Ready", name)):
         condition = found[name]
         severe = condition.severity == "Error"
+        # A summary says whose reason it repeats: "PodMissing @ Machine/a".
         reason = condition.reason.partition(" @ ")[0]
         if condition.false and severe and reason not in PASSING:
-            return f"{name}/{reason or condition.status}"
-    kept: Path = ("status", "deprecated", "v1beta1", "failureReason")
-    if reason := reading.text(obj, kept):
-        return f"failureReason/{reason}"
-    return ""
+            return condition
+    kept: Path = ("status", "deprecated", "v1beta1")
+    if reason := reading.text(obj, (*kept, "failureReason")):
+        message = reading.text(obj, (*kept, "failureMessage"))
+        return Condition("failureReason", "True", reason, message)
+    return None
 
 
 def waiting(obj: Manifest, reason: str) -> Verdict:
     """In progress, with the error that the object shows, if any."""
-    return base.in_progress(reason, error(obj))
+    wrong = error(obj)
+    if wrong is None:
+        return base.in_progress(reason)
+    if not reason.startswith(wrong.type):
+        reason = f"{reason}; {wrong}"
+    return base.in_progress(reason, wrong.signal)
 
 
 def unmet(
