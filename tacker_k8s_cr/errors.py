@@ -20,12 +20,14 @@ from tacker_k8s_cr.objects import Verdict
 class Error(Exception):
     """The root of all errors of ours.
 
-    ``written`` names what the operation had written when it stopped: empty
-    means that the cluster is as it was. The operation sets it, since who
-    raises cannot know.
+    ``written`` names what the operation had written when it stopped and is
+    still there. ``begun`` says whether it had written or deleted anything
+    that it did not undo: if not, every object is as it was. The operation
+    sets both, since who raises cannot know.
     """
 
     written: tuple[ObjectRef, ...] = ()
+    begun: bool = False
 
     def sentence(self) -> str:
         """What went wrong, without what was written before."""

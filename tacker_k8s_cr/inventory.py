@@ -9,9 +9,11 @@ import dataclasses
 import enum
 import hashlib
 import json
+import re
 from typing import Any
 import zlib
 
+from tacker_k8s_cr.errors import RequestInvalid
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package import model
@@ -21,6 +23,29 @@ FORMAT = 1
 
 PIECE = 480 * 1024
 """Bytes of a piece at most: a Secret may hold 1 MiB, etcd's request 1.5."""
+
+
+_LABEL = r"[a-z0-9]([a-z0-9-]*[a-z0-9])?"
+_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+
+
+def checked_name(instance: str) -> str:
+    """The name of an instance, if it can be one. Raises RequestInvalid.
+
+    It becomes the value of a label and part of the names of Secrets.
+    """
+    if len(instance) > 63:
+        raise RequestInvalid(
+            f"instance {instance!r}: the name has {len(instance)} characters, "
+            "and at most 63 are possible"
+        )
+    if not _NAME.fullmatch(instance):
+        raise RequestInvalid(
+            f"instance {instance!r}: a name is made of lower case letters, "
+            "digits, '-' and '.', with a letter or digit at both ends and on "
+            "both sides of each '.'"
+        )
+    return instance
 
 
 class Phase(enum.Enum):

@@ -104,6 +104,7 @@ def instantiate(
     if refused:
         _take_back_namespace(op, made)
         refused.written = tuple(op.remaining())
+        refused.begun = bool(refused.written)
         raise refused
     return op.report(dict.fromkeys(ready.owners.shared, Action.SHARED))
 

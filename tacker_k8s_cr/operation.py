@@ -12,6 +12,7 @@ import logging
 
 from tacker_k8s_cr import apply
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import inventory as inventories
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import lock
 from tacker_k8s_cr import objects
@@ -93,7 +94,7 @@ class Operation:
     ):
         self.name = name
         self.cluster = cluster.until(deadline)
-        self.instance = instance
+        self.instance = inventories.checked_name(instance)
         self.namespace = namespace
         self.deadline = deadline
         self.options = options
@@ -101,6 +102,7 @@ class Operation:
         self.begun = deadline.now
         self.requests = cluster.requests
         self.entry: record.Entry | None = None
+        self.begun_deleting = False
         self.actions: dict[ObjectRef, Action] = {}
         self.settled: dict[ObjectRef, float] = {}
         self.progress = Progress(kinds.BUILT_IN, dwell=options.dwell)
@@ -180,13 +182,14 @@ class Operation:
             yield
         except errors.Error as error:
             error.written = tuple(self.remaining())
+            error.begun = bool(error.written) or self.begun_deleting
             if self.entry and not isinstance(error, errors.LockLost):
                 journal = dataclasses.replace(
                     self.inventory.journal, error=error.sentence()[:2000]
                 )
                 brief = Deadline.after(10, self.deadline.clock)
                 with contextlib.suppress(errors.Error):
-                    record.write(
+                    self.entry = record.write(
                         self.cluster.until(brief),
                         dataclasses.replace(self.inventory, journal=journal),
                         self.entry,
@@ -280,6 +283,7 @@ class Operation:
         going = Progress(
             self.progress.registry, Goal.GONE, stage=name
         ).awaiting({step.ref: Awaited(step.uid, 0, now) for step in steps})
+        self.begun_deleting = True
         asked = remove.requested(
             self.cluster,
             steps,

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
+from tacker_k8s_cr import errors
 from tacker_k8s_cr import inventory
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Journal
@@ -114,3 +115,20 @@ def test_owning_and_no_longer_owning(given_, more):
     assert {
         ref: uid for ref, uid in given_.owned.items() if ref not in more
     } == after.owned
+
+
+@pytest.mark.parametrize(
+    "name", ["a", "site-a", "3f2c.edge-1", "x" * 63, "0a7c94b2-0000"]
+)
+def test_a_name_of_an_instance_is_taken(name):
+    """What can be a label's value and part of a Secret's name is a name."""
+    assert name == inventory.checked_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "A", "a_b", "-a", "a-", "a..b", ".a", "a/b", "a\n", "x" * 64]
+)
+def test_a_name_that_cannot_be_is_refused(name):
+    """What the server would refuse as a name, we refuse before."""
+    with pytest.raises(errors.RequestInvalid, match="name"):
+        inventory.checked_name(name)
