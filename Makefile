@@ -105,7 +105,7 @@ types: $(ENVIRONMENT)  ## mypy, strict
 
 .PHONY: imports
 imports: $(ENVIRONMENT)  ## the direction of imports
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 .PHONY: docs
 docs: $(ENVIRONMENT)  ## the documentation, warnings as errors
