@@ -1,0 +1,60 @@
+"""Hands the kubeconfig of a VNF's workload clusters to a webhook.
+
+Tacker compares this file with its copy in a VNF package, byte for byte. So
+all it does is in tacker_k8s_cr.driver.mgmt, and here nothing changes.
+"""
+
+from typing import Any
+
+from tacker.vnfm.mgmt_drivers.vnflcm_noop import VnflcmMgmtNoop
+
+from tacker_k8s_cr.driver import mgmt
+
+
+class KubeconfigWebhook(VnflcmMgmtNoop):  # type: ignore[misc]
+    """Named kubeconfig-webhook in a VNFD and in Tacker's configuration."""
+
+    def get_type(self) -> str:
+        return "kubeconfig-webhook"
+
+    def get_name(self) -> str:
+        return "kubeconfig-webhook"
+
+    def get_description(self) -> str:
+        return "Delivers kubeconfigs of workload clusters to a webhook"
+
+    def instantiate_start(self, **call: Any) -> None:
+        mgmt.called("instantiate_start", call)
+
+    def instantiate_end(self, **call: Any) -> None:
+        mgmt.called("instantiate_end", call)
+
+    def terminate_start(self, **call: Any) -> None:
+        mgmt.called("terminate_start", call)
+
+    def terminate_end(self, **call: Any) -> None:
+        mgmt.called("terminate_end", call)
+
+    def scale_start(self, **call: Any) -> None:
+        mgmt.called("scale_start", call)
+
+    def scale_end(self, **call: Any) -> None:
+        mgmt.called("scale_end", call)
+
+    def heal_start(self, **call: Any) -> None:
+        mgmt.called("heal_start", call)
+
+    def heal_end(self, **call: Any) -> None:
+        mgmt.called("heal_end", call)
+
+    def change_external_connectivity_start(self, **call: Any) -> None:
+        mgmt.called("change_external_connectivity_start", call)
+
+    def change_external_connectivity_end(self, **call: Any) -> None:
+        mgmt.called("change_external_connectivity_end", call)
+
+    def modify_information_start(self, **call: Any) -> None:
+        mgmt.called("modify_information_start", call)
+
+    def modify_information_end(self, **call: Any) -> None:
+        mgmt.called("modify_information_end", call)

@@ -1,0 +1,65 @@
+"""Our errors as Tacker's: a sentence for the user, the rest for the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import logging
+
+from tacker.common import exceptions
+from tacker.extensions import vnfm
+
+from tacker_k8s_cr import errors
+
+LOG = logging.getLogger(__name__)
+
+LONGEST = 4000
+"""Characters of a sentence: it becomes part of a record in the database,
+which notifications and answers repeat."""
+
+_OF_OPERATION = {
+    "instantiate": vnfm.CNFCreateWaitFailed,
+    "scale": vnfm.CNFScaleFailed,
+    "terminate": vnfm.VNFDeleteFailed,
+}
+
+_INVALID = (
+    errors.PackageInvalid,
+    errors.RequestInvalid,
+    errors.KindUnknown,
+    errors.NamespaceAbsent,
+    errors.NotScalable,
+)
+
+
+@contextlib.contextmanager
+def translated(operation: str, instance: str) -> Iterator[None]:
+    """Raise Tacker's error in the place of ours, and log ours in full."""
+    try:
+        yield
+    except errors.Error as error:
+        LOG.error("%s: %s failed: %s", instance, operation, error)
+        LOG.debug("%s: %s failed", instance, operation, exc_info=True)
+        raise _tackers(operation, error) from error
+
+
+def unsupported(operation: str) -> exceptions.TackerException:
+    """For what Tacker may ask of a driver and this one does not do."""
+    return exceptions.TackerException(
+        f"{operation} is not supported by the infra driver kubernetes_cr; "
+        "nothing was changed"
+    )
+
+
+def _tackers(
+    operation: str, error: errors.Error
+) -> exceptions.TackerException:
+    said = str(error)
+    if len(said) > LONGEST:
+        said = f"{said[:LONGEST]}\n... (the rest is in the conductor's log)"
+    if isinstance(error, _INVALID):
+        return exceptions.InvalidInput(error_message=said)
+    if isinstance(error, errors.InstanceExists | errors.Busy):
+        return exceptions.Conflict(said)
+    kind = _OF_OPERATION.get(operation)
+    return kind(reason=said) if kind else exceptions.TackerException(said)

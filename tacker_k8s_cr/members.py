@@ -1,0 +1,122 @@
+"""Who does an object's work: the Pods, or the Machines, that came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Path
+
+NODES: Mapping[GroupKind, Path] = {
+    GroupKind("", "Pod"): ("spec", "nodeName"),
+    GroupKind("cluster.x-k8s.io", "Machine"): ("status", "nodeRef", "name"),
+}
+"""Kinds of members, and where each says on which node it runs, or which
+node it is."""
+
+ENDED = ("Succeeded", "Failed")
+"""Phases of a Pod that works no more."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Member:
+    """A Pod or Machine.
+
+    :param owner: the object that it works for, such as a Deployment.
+    :param node: where it runs or which node it is; empty as long as it is
+        not known.
+    """
+
+    ref: ObjectRef
+    uid: str
+    owner: ObjectRef
+    node: str = ""
+
+
+def by_vdu(
+    cluster: Cluster, registry: Registry, inventory: Inventory
+) -> dict[str, tuple[Member, ...]]:
+    """The members of each VDU of an instance, in the order of names.
+
+    An object that is gone, or is another by now, has none.
+    """
+    found: dict[str, tuple[Member, ...]] = {}
+    for vdu, obj in cluster.each(
+        lambda vdu: cluster.get(inventory.vdus[vdu]), inventory.vdus
+    ):
+        if isinstance(obj, errors.Error):
+            raise obj
+        ref = inventory.vdus[vdu]
+        there = obj and objects.uid(obj) == inventory.owned.get(ref)
+        found[vdu] = of(cluster, registry, obj) if obj and there else ()
+    return {vdu: found[vdu] for vdu in inventory.vdus}
+
+
+def of(
+    cluster: Cluster, registry: Registry, obj: Manifest
+) -> tuple[Member, ...]:
+    """The members of one object, found by owner references, not by names."""
+    owner = ObjectRef.of(obj)
+    return tuple(
+        sorted(
+            (
+                Member(
+                    ObjectRef.of(leaf),
+                    objects.uid(leaf),
+                    owner,
+                    objects.field(leaf, NODES[GroupKind.of(leaf)], ""),
+                )
+                for leaf in _leaves(cluster, registry, obj)
+            ),
+            key=lambda member: member.ref,
+        )
+    )
+
+
+def _leaves(
+    cluster: Cluster, registry: Registry, obj: Manifest
+) -> Iterator[Manifest]:
+    kind = GroupKind.of(obj)
+    if kind in NODES:
+        if _works(obj):
+            yield obj
+        return
+    made = registry[kind].made
+    if made is None or _empty(obj):
+        return
+    namespace = ObjectRef.of(obj).namespace
+    for below, selector in made(obj):
+        if not selector:
+            # Everything of the namespace, which says nothing.
+            continue
+        for child in cluster.list_objects(below, namespace, selector):
+            if objects.uid(obj) in _owners(child):
+                yield from _leaves(cluster, registry, child)
+
+
+def _owners(obj: Manifest) -> set[str]:
+    listed = objects.field(obj, ("metadata", "ownerReferences"), ())
+    return {str(reference.get("uid")) for reference in listed}
+
+
+def _works(obj: Manifest) -> bool:
+    return not objects.field(obj, ("metadata", "deletionTimestamp")) and not (
+        ObjectRef.of(obj).kind == "Pod"
+        and objects.field(obj, ("status", "phase")) in ENDED
+    )
+
+
+def _empty(obj: Manifest) -> bool:
+    """A former ReplicaSet or MachineSet: nothing wanted, nothing there."""
+    return objects.field(obj, ("spec", "replicas")) == 0 and not objects.field(
+        obj, ("status", "replicas"), 0
+    )
