@@ -114,7 +114,7 @@ docs: $(ENVIRONMENT)  ## the documentation, warnings as errors
 
 .PHONY: notes
 notes: $(ENVIRONMENT)  ## the release notes' form
-	@if [ "$$(git rev-parse --is-shallow-repository)" = false ]; \
+	@if [ "$$(git rev-parse --is-shallow-repository 2>&1)" = false ]; \
 	then $(BIN)/reno -q lint . && echo "notes: well formed"; \
 	else echo "notes: not looked at: reno needs git's whole history"; fi
 
