@@ -9,6 +9,7 @@ from tacker_k8s_cr.kinds.base import Resolver
 from tacker_k8s_cr.kinds.capi import clusters
 from tacker_k8s_cr.kinds.capi import control_planes
 from tacker_k8s_cr.kinds.capi import machines
+from tacker_k8s_cr.kinds.capi import templates
 from tacker_k8s_cr.kinds.capi import topology
 from tacker_k8s_cr.objects import GroupKind
 
@@ -21,7 +22,7 @@ HANDLERS: Mapping[GroupKind, Handler] = {
 
 # Templates first: their kinds are in the groups of all the others.
 FAMILIES: tuple[Resolver, ...] = (
-    topology.of_templates,
+    templates.of_templates,
     control_planes.of_control_planes,
     machines.of_bootstrap,
     clusters.of_infrastructure,

@@ -136,12 +136,16 @@ def infrastructure(obj: Manifest) -> Verdict:
     """What a provider makes for a Cluster, a Machine or a MachinePool."""
     if verdict := signals.begun(obj):
         return verdict
-    spoken = contract.spoken(obj)
-    if not reading.true(obj, spoken.provisioned):
+    paths = [contract.spoken(obj).provisioned]
+    if reading.text(obj, ("kind",)).endswith("MachinePool"):
+        # Of a pool, core up to 1.14 still reads the older field.
+        paths.append(contract.V1BETA1.provisioned)
+    if not any(reading.true(obj, path) for path in paths):
         ready = reading.conditions(obj).get("Ready")
-        path = ".".join(spoken.provisioned)
         why = f"; {ready}" if ready and not ready.true else ""
-        return signals.waiting(obj, f"{path} is not true yet{why}")
+        return signals.waiting(
+            obj, f"{'.'.join(paths[-1])} is not true yet{why}"
+        )
     # The contract asks for no condition; one that is there must hold.
     found = reading.conditions(obj)
     present = [name for name in ("Ready",) if name in found]

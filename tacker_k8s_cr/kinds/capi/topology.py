@@ -1,4 +1,4 @@
-"""Classes and templates of clusters, and what is added to clusters."""
+"""Classes of clusters, and what is added to clusters."""
 
 from __future__ import annotations
 
@@ -69,16 +69,6 @@ def extension(obj: Manifest) -> Verdict:
     found = reading.conditions(obj)
     verdict = signals.unmet(obj, found, "Discovered")
     return verdict or base.current("Discovered")
-
-
-_TEMPLATE = Handler(base.stored, Rank.TEMPLATE)
-
-
-def of_templates(group_kind: GroupKind) -> Handler | None:
-    """The handler of templates: nothing works on one before it is cloned."""
-    if not contract.in_family(group_kind.group):
-        return None
-    return _TEMPLATE if group_kind.kind.endswith("Template") else None
 
 
 HANDLERS: Mapping[GroupKind, Handler] = {
