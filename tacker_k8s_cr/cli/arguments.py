@@ -1,0 +1,107 @@
+"""The options that commands share, and reading what they are given."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+TIMEOUT = "30m"
+
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+def seconds(text: str) -> float:
+    """``90``, ``90s``, ``5m``, ``1h30m``: a time of more than nothing."""
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smh])", text)
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        total = float(text)
+    elif parts and "".join(map("".join, parts)) == text:
+        total = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    else:
+        total = 0.0
+    if not total:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no time: write seconds, or a form such as 90s, 5m "
+            "or 1h30m"
+        )
+    return total
+
+
+def count(text: str) -> int:
+    """A whole number that is not below zero."""
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no whole number from 0 on"
+        )
+    return int(text)
+
+
+def add_instance(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "name",
+        metavar="NAME",
+        help="the instance: lower case letters, digits, '-' and '.', at most "
+        "63 characters",
+    )
+
+
+def add_package(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="+",
+        help="a CSAR (zip or folder), or files and folders of manifests",
+    )
+
+
+def add_cluster(parser: argparse.ArgumentParser, timeout: str) -> None:
+    """Which cluster, where in it, and for how long."""
+    group = parser.add_argument_group("cluster")
+    group.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        help="several with ':' between; else what KUBECONFIG names, else "
+        "~/.kube/config, else the service account of the pod",
+    )
+    group.add_argument(
+        "--context", metavar="CONTEXT", help="another than the current one"
+    )
+    group.add_argument(
+        "-n",
+        "--namespace",
+        metavar="NAMESPACE",
+        default="default",
+        help="where objects go that name none, and where the record of the "
+        "instance lies; %(default)s unless given",
+    )
+    group.add_argument(
+        "--insecure",
+        action="store_true",
+        help="trust any server that answers: do not verify its certificate",
+    )
+    group.add_argument(
+        "--timeout",
+        metavar="TIME",
+        type=seconds,
+        default=seconds(timeout),
+        help="for the whole operation, in seconds or such as 90s, 5m, 1h30m; "
+        f"{timeout} unless given",
+    )
+
+
+def add_writing(parser: argparse.ArgumentParser) -> None:
+    """How a package is applied."""
+    group = parser.add_argument_group("writing")
+    group.add_argument(
+        "--no-dry-run",
+        dest="dry_run",
+        action="store_false",
+        help="do not let the server check every object before the first "
+        "write: faster, and what it refuses is found half way",
+    )
+    group.add_argument(
+        "--conflict",
+        choices=("fail", "take"),
+        default="fail",
+        help="with a field that somebody else owns; %(default)s unless given",
+    )

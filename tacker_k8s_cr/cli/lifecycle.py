@@ -1,0 +1,274 @@
+"""The operations of an instance's life as commands.
+
+They call what ``import tacker_k8s_cr`` offers to everybody, whose names are
+brought in at their first use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.cli import arguments
+from tacker_k8s_cr.cli import choosing
+from tacker_k8s_cr.cli import showing
+from tacker_k8s_cr.cli.lines import Silent
+from tacker_k8s_cr.cli.operating import Operating
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.report import Report
+
+if TYPE_CHECKING:
+    from tacker_k8s_cr.cluster.protocol import Cluster
+
+
+class Instantiate(Operating):
+    """Bring a package to life; ends when all of it is current.
+
+    An instance whose instantiation ended early is taken up where it
+    stopped. If the server refuses an object half way, what was made is
+    removed again.
+    """
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        arguments.add_package(parser)
+        parser.add_argument(
+            "--level",
+            metavar="LEVEL",
+            default="",
+            help="instantiation level of the package's VNFD; its default "
+            "unless given",
+        )
+        arguments.add_writing(parser)
+
+    def operate(
+        self,
+        args: argparse.Namespace,
+        cluster: Cluster,
+        deadline: Deadline,
+        listen: Silent,
+    ) -> Report:
+        return k8s_cr.instantiate(
+            cluster,
+            args.name,
+            k8s_cr.load(*args.paths),
+            namespace=args.namespace,
+            deadline=deadline,
+            level=args.level,
+            options=k8s_cr.Options(
+                dry_run=args.dry_run, conflict=args.conflict
+            ),
+            listen=listen,
+        )
+
+
+class Change(Operating):
+    """Replace the package, then take away what the new one does not name.
+
+    Custom resource definitions, namespaces, volume claims and Clusters are
+    kept unless their manifest had the annotation "prune". Numbers of
+    replicas stay as they are.
+    """
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        arguments.add_package(parser)
+        arguments.add_writing(parser)
+
+    def operate(
+        self,
+        args: argparse.Namespace,
+        cluster: Cluster,
+        deadline: Deadline,
+        listen: Silent,
+    ) -> Report:
+        return k8s_cr.change(
+            cluster,
+            args.name,
+            k8s_cr.load(*args.paths),
+            namespace=args.namespace,
+            deadline=deadline,
+            options=k8s_cr.Options(
+                dry_run=args.dry_run, conflict=args.conflict
+            ),
+            listen=listen,
+        )
+
+
+class Scale(Operating):
+    """Set the number of replicas of an object, or the level of an aspect.
+
+    Numbers are absolute, except --steps: doing it twice is doing it once.
+    """
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "object",
+            metavar="KIND/OBJECT",
+            nargs="?",
+            help="an object of the instance, such as Deployment/web or "
+            "machinedeployment.cluster.x-k8s.io/workers; one of several in "
+            "different namespaces as KIND/NAMESPACE/OBJECT",
+        )
+        parser.add_argument(
+            "--replicas",
+            metavar="N",
+            type=arguments.count,
+            help="how many there shall be",
+        )
+        parser.add_argument(
+            "--aspect", metavar="ASPECT", help="of the package's VNFD"
+        )
+        far = parser.add_mutually_exclusive_group()
+        far.add_argument(
+            "--steps",
+            metavar="N",
+            type=int,
+            help="how many steps out; in, where N is negative",
+        )
+        far.add_argument(
+            "--to-level",
+            metavar="L",
+            type=arguments.count,
+            help="the level where to",
+        )
+
+    def operate(
+        self,
+        args: argparse.Namespace,
+        cluster: Cluster,
+        deadline: Deadline,
+        listen: Silent,
+    ) -> Report:
+        return k8s_cr.scale(
+            cluster,
+            args.name,
+            self._targets(args, cluster.until(deadline)),
+            aspect=args.aspect or "",
+            steps=args.steps or 0,
+            level=args.to_level,
+            namespace=args.namespace,
+            deadline=deadline,
+            listen=listen,
+        )
+
+    def _targets(
+        self, args: argparse.Namespace, cluster: Cluster
+    ) -> dict[ObjectRef, int] | None:
+        far = args.steps is not None or args.to_level is not None
+        if args.aspect and (args.object or args.replicas is not None):
+            raise errors.RequestInvalid(
+                "scale: either KIND/OBJECT with --replicas, or --aspect"
+            )
+        if args.aspect:
+            if not far:
+                raise errors.RequestInvalid(
+                    f"scale: how far is not said: --aspect {args.aspect} "
+                    "needs --steps or --to-level"
+                )
+            return None
+        if far or args.object is None or args.replicas is None:
+            raise errors.RequestInvalid(
+                "scale: it takes KIND/OBJECT and --replicas, or --aspect and "
+                "--steps or --to-level"
+            )
+        ref = choosing.chosen(
+            args.object,
+            _owned(cluster, args.name, args.namespace),
+            args.namespace,
+            lambda kind: cluster.resource(kind).plural,
+        )
+        return {ref: args.replicas}
+
+
+class Status(Operating):
+    """Show how every object of an instance is now; writes nothing.
+
+    On a terminal a tree by kind, unless a format or columns are named.
+    """
+
+    timeout = "1m"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        self._usual = parser.get_default("formatter")
+        parser.set_defaults(formatter=None)
+        return parser
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        self._as_tree = (
+            parsed_args.formatter is None
+            and not parsed_args.columns
+            and showing.on_terminal(self.app.stdout, os.environ)
+        )
+        if parsed_args.formatter is None:
+            parsed_args.formatter = self._usual
+        return super().run(parsed_args)
+
+    def operate(
+        self,
+        args: argparse.Namespace,
+        cluster: Cluster,
+        deadline: Deadline,
+        listen: Silent,
+    ) -> Report:
+        return k8s_cr.status(
+            cluster, args.name, namespace=args.namespace, deadline=deadline
+        )
+
+    def show(self, args: argparse.Namespace, report: Report) -> None:
+        if not self._as_tree:
+            super().show(args, report)
+            return
+        # It takes a while to import, and is used for people only.
+        from tacker_k8s_cr.cli.live import show_tree
+
+        show_tree(report, self.app.stdout)
+
+
+class Terminate(Operating):
+    """Remove all that an instance made, and wait until it is gone.
+
+    Refuses, before anything is deleted, if objects of others would go with
+    a definition or a namespace of the instance.
+    """
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--grace-seconds",
+            metavar="N",
+            type=arguments.count,
+            help="for pods and others that end gracefully; what each says "
+            "itself unless given",
+        )
+
+    def operate(
+        self,
+        args: argparse.Namespace,
+        cluster: Cluster,
+        deadline: Deadline,
+        listen: Silent,
+    ) -> Report:
+        return k8s_cr.terminate(
+            cluster,
+            args.name,
+            namespace=args.namespace,
+            deadline=deadline,
+            options=k8s_cr.Options(grace_seconds=args.grace_seconds),
+            listen=listen,
+        )
+
+
+def _owned(
+    cluster: Cluster, instance: str, namespace: str
+) -> tuple[ObjectRef, ...]:
+    """What the record says that the instance owns."""
+    from tacker_k8s_cr import inventory
+    from tacker_k8s_cr import record
+
+    entry = record.read(cluster, inventory.checked_name(instance), namespace)
+    if entry is None:
+        raise errors.InstanceUnknown(instance, namespace)
+    return tuple(entry.inventory.owned)

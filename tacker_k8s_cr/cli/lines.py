@@ -1,0 +1,69 @@
+"""Progress as plain lines, for a log, a pipe or a terminal that is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TextIO
+
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.progress import Goal
+from tacker_k8s_cr.progress import Progress
+
+
+def changes(before: Progress, after: Progress, now: float) -> Iterator[str]:
+    """One line for each object of which we know something new."""
+    same = before.goal is after.goal
+    for ref, seen in after.seen.items():
+        last = before.seen.get(ref) if same else None
+        if ref in after.gone or (last and last.verdict == seen.verdict):
+            continue
+        yield f"{ref}: {after.verdict(ref, now)}"
+    for ref in after.awaited:
+        if ref in after.gone and not (same and ref in before.gone):
+            if after.goal is Goal.GONE:
+                yield f"{ref}: gone"
+            else:
+                yield f"{ref}: {after.verdict(ref, now)}"
+
+
+class Silent:
+    """Shows nothing, and remembers what was last known."""
+
+    def __init__(self, deadline: Deadline):
+        self.deadline = deadline
+        self.begun = deadline.now
+        self.last: Progress | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        self.last = progress
+
+    def __enter__(self) -> Silent:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Nothing was opened."""
+
+
+class Lines(Silent):
+    """One line for each change of verdict, with the seconds since begun."""
+
+    def __init__(self, deadline: Deadline, stream: TextIO):
+        super().__init__(deadline)
+        self._stream: TextIO | None = stream
+
+    def __call__(self, progress: Progress) -> None:
+        before = self.last or Progress(progress.registry, progress.goal)
+        super().__call__(progress)
+        now = self.deadline.now
+        for line in changes(before, progress, now):
+            self._write(f"{now - self.begun:6.1f} s  {line}\n")
+
+    def _write(self, text: str) -> None:
+        """An operation goes on when nobody reads its progress any more."""
+        if self._stream is None:
+            return
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._stream = None

@@ -1,0 +1,169 @@
+"""Progress on a terminal: what is open, redrawn in place, and never long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TextIO
+
+from rich import box
+from rich.console import Console
+from rich.console import Group
+from rich.console import RenderableType
+from rich.live import Live as Display
+from rich.markup import escape
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from tacker_k8s_cr.cli.lines import Silent
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.progress import Goal
+from tacker_k8s_cr.progress import Progress
+from tacker_k8s_cr.report import Report
+from tacker_k8s_cr.report import Row
+
+SHOWN = 12
+"""Objects at most; a package may have thousands."""
+
+RECENT = 3
+"""Objects shown that have settled lately."""
+
+STYLES = {
+    State.CURRENT: "green",
+    State.IN_PROGRESS: "yellow",
+    State.BLOCKED: "red",
+    State.FAILED: "bold red",
+    State.TERMINATING: "magenta",
+}
+
+
+def table(
+    progress: Progress, settled: Sequence[ObjectRef], now: float, rows: int
+) -> Table:
+    """Open objects, the longest awaited first, and the last to settle.
+
+    :param rows: at most.
+    """
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=True)
+    shown.add_column("Object", overflow="ellipsis", no_wrap=True, ratio=5)
+    shown.add_column("State", no_wrap=True, width=11)
+    shown.add_column("Reason", overflow="ellipsis", no_wrap=True, ratio=6)
+    shown.add_column("Age", no_wrap=True, justify="right", width=6)
+    waiting = sorted(
+        progress.unsettled, key=lambda ref: progress.awaited[ref].since
+    )
+    done = [ref for ref in settled if ref in progress.awaited][-RECENT:]
+    room = max(1, rows - len(done))
+    if len(waiting) > room:
+        room -= 1  # for the line that counts the rest
+    for ref in [*done, *waiting[:room]]:
+        verdict = progress.verdict(ref, now)
+        age = now - progress.awaited[ref].since
+        shown.add_row(
+            Text(str(ref)),
+            _state(progress, ref, verdict),
+            Text(verdict.reason.partition("\n")[0]),
+            f"{age:.0f} s",
+        )
+    if len(waiting) > room:
+        shown.add_row(Text(f"and {len(waiting) - room} more"), "", "", "")
+    return shown
+
+
+def _state(progress: Progress, ref: ObjectRef, verdict: Verdict) -> Text:
+    if progress.goal is Goal.GONE and ref in progress.gone:
+        return Text("gone", "green")
+    return Text(verdict.state.value, STYLES[verdict.state])
+
+
+class Live(Silent):
+    """A heading and a table that change in place, until the operation ends.
+
+    What it showed is taken off again: what remains is the result.
+    """
+
+    def __init__(
+        self,
+        deadline: Deadline,
+        stream: TextIO,
+        heading: str,
+        console: Console | None = None,
+    ):
+        super().__init__(deadline)
+        self._settled: list[ObjectRef] = []
+        self._console = console or Console(file=stream)
+        self._spinner = Spinner("dots")
+        self._heading = heading
+        self._display = Display(
+            console=self._console,
+            get_renderable=self.shown,
+            refresh_per_second=4,
+            transient=True,
+        )
+
+    def __call__(self, progress: Progress) -> None:
+        before = self.last
+        super().__call__(progress)
+        if before is None or before.goal is not progress.goal:
+            self._settled = []
+            open_before = set(progress.awaited)
+        else:
+            open_before = set(before.unsettled) | (
+                progress.awaited.keys() - before.awaited.keys()
+            )
+        self._settled += open_before - set(progress.unsettled)
+
+    def __enter__(self) -> Live:
+        self._display.start()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._display.stop()
+
+    def shown(self) -> RenderableType:
+        now = self.deadline.now
+        progress = self.last
+        said = f"[bold]{escape(self._heading)}[/]  {now - self.begun:.0f} s"
+        if progress is None:
+            said += "  looking at what is there"
+        else:
+            total = len(progress.awaited)
+            done = total - len(progress.unsettled)
+            said += f"  {done} of {total} {progress.goal.value}"
+            if progress.stage:
+                said += f"  [dim]{escape(progress.stage)}[/]"
+        self._spinner.update(text=said)
+        if progress is None:
+            return self._spinner
+        rows = max(3, min(SHOWN, self._console.height - 5))
+        return Group(self._spinner, table(progress, self._settled, now, rows))
+
+
+def tree(report: Report) -> Tree:
+    """An instance's objects below their kinds."""
+    said = f"[bold]{escape(report.instance)}[/]  {escape(report.phase)}"
+    root = Tree(said)
+    kinds: dict[str, list[Row]] = {}
+    for row in report.rows:
+        kinds.setdefault(str(row.ref.group_kind), []).append(row)
+    for kind, rows in sorted(kinds.items()):
+        branch = root.add(f"[bold]{escape(kind)}[/]")
+        for row in sorted(rows, key=lambda row: row.ref):
+            where = f"{row.ref.namespace}/" if row.ref.namespace else ""
+            verdict = row.verdict
+            branch.add(
+                Text.assemble(
+                    f"{where}{row.ref.name}  ",
+                    (verdict.state.value, STYLES[verdict.state]),
+                    f"  {verdict.reason}",
+                )
+            )
+    return root
+
+
+def show_tree(report: Report, stream: TextIO) -> None:
+    Console(file=stream).print(tree(report))

@@ -1,0 +1,194 @@
+"""What the commands have in common: how they run, and tell what came of it."""
+
+from __future__ import annotations
+
+import abc
+import argparse
+from collections.abc import Sequence
+import logging
+import os
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from cliff import lister
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.cli import arguments
+from tacker_k8s_cr.cli import interrupts
+from tacker_k8s_cr.cli import outcome
+from tacker_k8s_cr.cli import showing
+from tacker_k8s_cr.cli.lines import Silent
+from tacker_k8s_cr.cli.outcome import Outcome
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.report import Report
+
+if TYPE_CHECKING:
+    from tacker_k8s_cr.cluster.protocol import Cluster
+
+LOG = logging.getLogger(__name__)
+
+COLUMNS = (
+    "Kind",
+    "Namespace",
+    "Name",
+    "Action",
+    "State",
+    "Reason",
+    "Seconds",
+)
+
+WHOLE = ("json", "yaml")
+"""Formats that give the whole report; the others give the objects' rows."""
+
+
+class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
+    """A command on one instance.
+
+    Its result goes to standard output, all else to standard error.
+    """
+
+    timeout = arguments.TIMEOUT
+
+    need_sort_by_cliff = True
+
+    def get_epilog(self) -> str:
+        """None. cliff's would look through all installed distributions."""
+        return ""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        arguments.add_instance(parser)
+        self.add_arguments(parser)
+        arguments.add_cluster(parser, self.timeout)
+        return parser
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add what only this command has."""
+
+    @property
+    def operation(self) -> str:
+        return type(self).__name__.lower()
+
+    @abc.abstractmethod
+    def operate(
+        self,
+        args: argparse.Namespace,
+        cluster: Cluster,
+        deadline: Deadline,
+        listen: Silent,
+    ) -> Report:
+        """Carry the operation out."""
+
+    # -- Running -------------------------------------------------------------
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Operate, tell what came of it, and answer with the exit code."""
+        deadline = Deadline.after(parsed_args.timeout)
+        listen = showing.progress(
+            f"{self.operation} {parsed_args.name}",
+            deadline,
+            self.app.stderr,
+            os.environ,
+            self.app.options.verbose_level,
+        )
+        try:
+            self._check_columns(parsed_args)
+            with interrupts.raised(), listen:
+                report = self._report(parsed_args, deadline, listen)
+        except errors.Error as error:
+            self._debug(error)
+            return self._failed(parsed_args, outcome.of_error(error))
+        except KeyboardInterrupt:
+            ended = outcome.interrupted(
+                self.operation, parsed_args.name, listen.last, deadline.now
+            )
+            return self._failed(parsed_args, ended)
+        except Exception as error:  # noqa: BLE001  a defect; told as one
+            self._debug(error)
+            return self._failed(parsed_args, outcome.defect(error))
+        self._tell(report)
+        self.show(parsed_args, report)
+        return outcome.Exit.DONE
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Never called: cliff's own way loses the report and the exit code."""
+        raise NotImplementedError
+
+    def _report(
+        self, args: argparse.Namespace, deadline: Deadline, listen: Silent
+    ) -> Report:
+        cluster: Cluster = self.app.connect(
+            args.kubeconfig, args.context, verify=not args.insecure
+        )
+        try:
+            return self.operate(args, cluster, deadline, listen)
+        finally:
+            cluster.close()
+
+    # -- Telling -------------------------------------------------------------
+
+    def show(self, args: argparse.Namespace, report: Report) -> None:
+        """The report on standard output."""
+        if args.formatter in WHOLE and not args.columns:
+            self._emit(args, report.as_dict())
+            return
+        self.formatter = self._formatter_plugins[args.formatter].obj
+        self.produce_output(args, COLUMNS, list(map(_cells, report.rows)))
+
+    def _emit(self, args: argparse.Namespace, value: Any) -> None:
+        formatter = self._formatter_plugins[args.formatter].obj
+        formatter.emit_one(
+            tuple(value), tuple(value.values()), self.app.stdout, args
+        )
+
+    def _failed(self, args: argparse.Namespace, ended: Outcome) -> int:
+        """Say why, and where JSON is expected give it too."""
+        self.app.stderr.write(f"{ended.message}\n")
+        if args.formatter in WHOLE:
+            self._emit(args, ended.as_dict())
+        return ended.exit
+
+    def _tell(self, report: Report) -> None:
+        """One line for people: how many objects, how long."""
+        if self.app.options.verbose_level == 0:
+            return
+        counted: dict[str, int] = {}
+        for row in report.rows:
+            name = row.action.value
+            counted[name] = counted.get(name, 0) + 1
+        said = ", ".join(f"{n} {name}" for name, n in counted.items())
+        self.app.stderr.write(
+            f"{self.operation} {report.instance}: done in "
+            f"{report.seconds:.1f} s with {report.requests} requests; "
+            f"objects: {said or 'none'}\n"
+        )
+
+    def _debug(self, error: Exception) -> None:
+        if self.app.options.debug:
+            trace = traceback.format_exception(error)
+            self.app.stderr.write("".join(trace))
+
+    def _check_columns(self, args: argparse.Namespace) -> None:
+        """A wrong name of a column must not come up when all is done."""
+        known = {_normal(name) for name in COLUMNS}
+        wrong = [name for name in args.columns if _normal(name) not in known]
+        if wrong:
+            raise errors.RequestInvalid(
+                f"no column {', '.join(wrong)}; there are {', '.join(COLUMNS)}"
+            )
+
+
+def _normal(name: str) -> str:
+    return name.lower().strip().replace(" ", "_")
+
+
+def _cells(row: Any) -> Sequence[Any]:
+    return (
+        str(row.ref.group_kind),
+        row.ref.namespace,
+        row.ref.name,
+        row.action.value,
+        row.verdict.state.value,
+        row.verdict.reason,
+        round(row.seconds, 1),
+    )

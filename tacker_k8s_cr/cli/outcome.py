@@ -1,0 +1,141 @@
+"""What an error means for who called: an exit code, and a value for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import enum
+from typing import Any
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.errors import Unsettled
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.progress import Goal
+from tacker_k8s_cr.progress import Progress
+
+
+class Exit(enum.IntEnum):
+    """The exit codes. They are documented, and stay."""
+
+    DONE = 0
+    DEFECT = 1
+    REFUSED = 2
+    FAILED = 3
+    TIMED_OUT = 4
+    INTERRUPTED = 130
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """How an operation that did not succeed ended.
+
+    :param written: objects that it wrote and that are still there.
+    :param unsettled: objects that are not where they should be.
+    """
+
+    type: str
+    exit: Exit
+    message: str
+    written: Sequence[ObjectRef] = ()
+    unsettled: Sequence[Unsettled] = ()
+
+    def as_dict(self) -> Mapping[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "type": self.type,
+            "exit": int(self.exit),
+            "message": self.message,
+            "written": [_ref(ref) for ref in self.written],
+            "unsettled": [
+                {
+                    **_ref(item.ref),
+                    "state": item.verdict.state.value,
+                    "reason": item.verdict.reason,
+                    "age": round(item.age, 3),
+                    "notes": list(item.notes),
+                }
+                for item in self.unsettled
+            ],
+        }
+
+
+def of_error(error: errors.Error) -> Outcome:
+    return Outcome(
+        type(error).__name__,
+        _exit(error),
+        str(error),
+        error.written,
+        getattr(error, "unsettled", ()),
+    )
+
+
+def _exit(error: errors.Error) -> Exit:
+    if isinstance(error, errors.NotReady | errors.NotGone):
+        return Exit.TIMED_OUT
+    if error.begun or isinstance(error, errors.Failed):
+        return Exit.FAILED
+    return Exit.REFUSED
+
+
+def interrupted(
+    operation: str, instance: str, progress: Progress | None, now: float
+) -> Outcome:
+    """What is known at the moment when somebody ended the operation.
+
+    :param progress: the last; None when nothing was written yet.
+    """
+    what = f"{operation} {instance}: interrupted"
+    if progress is None or not progress.awaited:
+        return Outcome(
+            "Interrupted",
+            Exit.INTERRUPTED,
+            f"{what}; as far as is known, before anything was written",
+        )
+    unsettled = [
+        Unsettled(
+            ref,
+            progress.verdict(ref, now),
+            now - progress.awaited[ref].since,
+        )
+        for ref in progress.unsettled
+    ]
+    goal = progress.goal.value
+    count = len(progress.awaited)
+    lines = [
+        f"{what}; {count - len(unsettled)} of {count} object(s) {goal}"
+        + (":" if unsettled else ""),
+        *(f"  {item}" for item in unsettled),
+        f"The record of {instance} has how far it came: status shows it, the "
+        "same command goes on from there, terminate removes it.",
+    ]
+    written = () if progress.goal is Goal.GONE else tuple(progress.awaited)
+    return Outcome(
+        "Interrupted", Exit.INTERRUPTED, "\n".join(lines), written, unsettled
+    )
+
+
+def defect(error: Exception) -> Outcome:
+    """An exception that is none of ours.
+
+    Its text is left out: it may quote what was being read. Where it came
+    from is enough to find it.
+    """
+    where = ""
+    trace = error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_globals.get("__name__", "?")
+        if str(name).partition(".")[0] == __name__.partition(".")[0]:
+            where = f" in {name}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    kind = type(error).__name__
+    return Outcome(
+        kind,
+        Exit.DEFECT,
+        f"a defect of tacker-k8s-cr: {kind}{where}; please report it with "
+        "what the same command prints with --debug",
+    )
+
+
+def _ref(ref: ObjectRef) -> dict[str, str]:
+    return dataclasses.asdict(ref)

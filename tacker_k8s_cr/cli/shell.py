@@ -1,0 +1,135 @@
+"""The program ``tacker-k8s-cr``: its options, its help and its log."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Sequence
+import importlib.metadata
+import inspect
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from cliff import app
+from cliff import commandmanager
+from cliff import help as cliff_help
+
+import tacker_k8s_cr
+from tacker_k8s_cr.cli.outcome import Exit
+
+if TYPE_CHECKING:
+    from tacker_k8s_cr.cluster.protocol import Cluster
+
+NAMESPACE = "tacker_k8s_cr.cli"
+"""Entry points of commands; other distributions may add theirs."""
+
+BROKEN_PIPE = 141
+"""cliff's exit code when nobody reads standard output any more."""
+
+CODES = """\
+Exit codes: 0 done; 2 refused before anything was written; 3 failed after \
+that; 4 time was up; 130 interrupted; 1 a defect of this program.
+"""
+
+
+class Help(cliff_help.HelpCommand):  # type: ignore[misc]
+    """Show the help of a command."""
+
+    def get_epilog(self) -> str:
+        """None. cliff's would look through all installed distributions."""
+        return ""
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        if not parsed_args.cmd:
+            self.app.print_help()
+            return 0
+        shown: int = super().take_action(parsed_args)
+        return shown
+
+
+class Shell(app.App):  # type: ignore[misc]
+    """The application; one for each run.
+
+    :param connect: gives the cluster that commands work on.
+    """
+
+    NAME = "tacker-k8s-cr"
+    LOG = logging.getLogger(NAME)
+
+    def __init__(
+        self,
+        connect: Callable[..., Cluster] | None = None,
+        stdout: TextIO | None = None,
+        stderr: TextIO | None = None,
+    ):
+        super().__init__(
+            description="Carry VNF packages of Kubernetes manifests through "
+            "their life cycle.",
+            version=importlib.metadata.version("tacker-k8s-cr"),
+            command_manager=commandmanager.CommandManager(NAMESPACE),
+            stdout=stdout,
+            stderr=stderr,
+            deferred_help=True,
+        )
+        self.command_manager.add_command("help", Help)
+        self._connect = connect
+
+    @property
+    def connect(self) -> Callable[..., Cluster]:
+        return self._connect or tacker_k8s_cr.connect
+
+    def print_help_if_requested(self) -> None:
+        """cliff's own looks through all installed distributions for it."""
+        if self.options.deferred_help:
+            self.print_help()
+            raise cliff_help.HelpExit(0)
+
+    def print_help(self) -> None:
+        self.parser.prog = self.NAME
+        out = self.stdout
+        out.write(self.parser.format_help())
+        out.write("\nCommands:\n")
+        for name, entry_point in sorted(self.command_manager):
+            said = inspect.getdoc(entry_point.load()) or ""
+            line = said.partition("\n")[0].rstrip(".")
+            out.write(f"  {name:<13} {line}\n")
+        out.write(f"\n{CODES}")
+
+    def interact(self) -> None:
+        """No command was named; there is no shell in the shell."""
+        self.print_help()
+        raise SystemExit(Exit.REFUSED)
+
+    def configure_logging(self) -> None:
+        """Warnings to standard error; with -v also what happens."""
+        levels = {0: logging.ERROR, 1: logging.WARNING, 2: logging.INFO}
+        level = levels.get(self.options.verbose_level, logging.DEBUG)
+        console = logging.StreamHandler(self.stderr)
+        console.setLevel(level)
+        console.setFormatter(logging.Formatter("%(message)s"))
+        root = logging.getLogger()
+        root.addHandler(console)
+        if self.options.log_file:
+            file = logging.FileHandler(self.options.log_file)
+            file.setFormatter(logging.Formatter(self.LOG_FILE_MESSAGE_FORMAT))
+            file.setLevel(min(level, logging.INFO))
+            root.addHandler(file)
+            level = min(level, logging.INFO)
+        root.setLevel(level)
+        # At DEBUG it logs bodies, and Secrets are among them.
+        logging.getLogger("kubernetes").setLevel(logging.INFO)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The entry point of the program."""
+    code: int = Shell().run(list(sys.argv[1:] if argv is None else argv))
+    if code == BROKEN_PIPE:
+        # Python flushes standard output at exit and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
