@@ -141,7 +141,7 @@ def _check(found: Definitions, entry: str) -> list[Problem]:
             moved = _moved(document, name, root)
             path.write_text(yaml.dump(moved, Dumper=_DUMPER))
         try:
-            ToscaTemplate(str(root / entry))
+            ToscaTemplate(str(root / entry), parsed_params={})
         except Exception as error:  # noqa: BLE001  it raises whatever it meets
             faults = [str(e) for e in ExceptionCollector.getExceptions()]
             faults = faults or [f"{type(error).__name__}: {error}"]
