@@ -1,0 +1,295 @@
+"""The fake cluster, which shows the behaviour of ``cluster.protocol``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+from typing import Any
+
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.cluster.protocol import Applied
+from tacker_k8s_cr.cluster.protocol import Item
+from tacker_k8s_cr.cluster.protocol import Result
+from tacker_k8s_cr.cluster.protocol import Watch
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import Error
+from tacker_k8s_cr.errors import KindUnknown
+from tacker_k8s_cr.errors import Outdated
+from tacker_k8s_cr.errors import Rejected
+from tacker_k8s_cr.errors import Unavailable
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Resource
+from tacker_k8s_cr.objects import field
+from tests.fakes import fields
+from tests.fakes.store import Stored
+from tests.fakes.streams import FakeWatching
+from tests.fakes.streams import matches
+from tests.fakes.world import World
+
+
+def nothing_comes(seconds: float) -> None:
+    assert not seconds, "a watch waits, and nothing more will come"
+
+
+class FakeCluster:
+    """A cluster without a server. What is beyond the protocol:
+
+    :param controller: called with this cluster and the object after each
+        write, to play the controllers (their own writes do not call it).
+    :param idle: called with the seconds when a watch has nothing to show,
+        in the place of waiting; it may write, or move a clock. Left out,
+        a wait for what never comes fails instead of going on for ever.
+    """
+
+    def __init__(
+        self,
+        controller: Callable[[FakeCluster, Manifest], None] | None = None,
+        idle: Callable[[float], None] = nothing_comes,
+    ):
+        self.world = World()
+        self.world.controller = controller
+        self.world.idle = idle
+        self.deadline = Deadline.never()
+        for name in ("default", "kube-system"):
+            metadata = {"name": name}
+            self.apply(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Namespace",
+                    "metadata": metadata,
+                },
+                "fake",
+            )
+        self.sent.clear()
+
+    @property
+    def server(self) -> str:
+        return "https://fake.example.org"
+
+    @property
+    def sent(self) -> list[tuple[str, ObjectRef | GroupKind | None]]:
+        """Every request: its verb, and what it was about."""
+        return self.world.sent
+
+    @property
+    def requests(self) -> int:
+        return len(self.sent)
+
+    def fail(
+        self, error: Error, verb: str = "", ref: ObjectRef | None = None
+    ) -> None:
+        """The next request (of this verb, about this object) raises it."""
+        self.world.faults.append((verb, ref, error))
+
+    def report(self, ref: ObjectRef, status: Mapping[str, Any]) -> Manifest:
+        """Write a status, as a controller does."""
+        stored = self.world.found(ref)
+        obj = {**stored.obj, "status": dict(status)}
+        return self.world.kept(
+            stored.updated(obj, "controller", "status"), stored
+        )
+
+    def until(self, deadline: Deadline) -> FakeCluster:
+        view = object.__new__(FakeCluster)
+        view.world = self.world
+        view.deadline = deadline
+        return view
+
+    def version(self) -> str:
+        self._send("get")
+        return "v1.36.3"
+
+    def resource(self, group_kind: GroupKind, version: str = "") -> Resource:
+        served = self.world.served(group_kind)
+        for resource in served:
+            if version in ("", resource.version):
+                return resource
+        versions = [resource.version for resource in served] if version else ()
+        raise KindUnknown(group_kind, version, versions)
+
+    def resources(self) -> Sequence[Resource]:
+        return tuple(served[0] for served in self.world.kinds.values())
+
+    def forget(self, group: str) -> None:
+        """There is nothing that it could remember wrongly."""
+
+    def get(self, ref: ObjectRef) -> Manifest | None:
+        self._send("get", ref)
+        stored = self.world.objects.get(ref)
+        return stored.shown() if stored else None
+
+    def get_metadata(self, ref: ObjectRef) -> Manifest | None:
+        obj = self.get(ref)
+        return _metadata_of(obj) if obj else None
+
+    def list_objects(
+        self,
+        group_kind: GroupKind,
+        namespace: str = "",
+        selector: str = "",
+        fields: str = "",
+    ) -> Iterator[Manifest]:
+        self._send("list", group_kind)
+        self.resource(group_kind)
+        watch = Watch(group_kind, namespace, selector)
+        wanted = dict(pair.split("=", 1) for pair in fields.split(",") if pair)
+        return iter(
+            [
+                stored.shown()
+                for ref, stored in sorted(self.world.objects.items())
+                if matches(watch, stored.obj)
+                and all(
+                    field(stored.obj, tuple(path.split("."))) == value
+                    for path, value in wanted.items()
+                )
+            ]
+        )
+
+    def list_metadata(
+        self, group_kind: GroupKind, namespace: str = "", selector: str = ""
+    ) -> Iterator[Manifest]:
+        objs = self.list_objects(group_kind, namespace, selector)
+        return map(_metadata_of, objs)
+
+    def apply(
+        self,
+        manifest: Manifest,
+        manager: str,
+        *,
+        uid: str = "",
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> Applied:
+        ref = self._to_write("patch", manifest)
+        stored = self.world.objects.get(ref)
+        if uid and (stored is None or uid != objects.uid(stored.obj)):
+            raise Outdated(ref, f"the object does not have the uid {uid}")
+        if stored is None:
+            self.world.check_place(ref)
+            start = Stored(self.world.new(manifest), {})
+            made = start.applied(manifest, manager, force)
+            obj = made.shown() if dry_run else self._kept(made, None)
+            return Applied(obj, created=True)
+        after = stored.applied(manifest, manager, force)
+        obj = after.shown() if dry_run else self._kept(after, stored)
+        return Applied(obj, created=False)
+
+    def create(self, manifest: Manifest, manager: str) -> Manifest:
+        ref = self._to_write("create", manifest)
+        if ref in self.world.objects:
+            raise Outdated(ref, f"{ref.name} already exists")
+        self.world.check_place(ref)
+        new = self.world.new(manifest)
+        start = Stored(new, {})
+        made = start.updated(fields.merged(new, dict(manifest)), manager)
+        return self._kept(made, None)
+
+    def replace(self, manifest: Manifest, manager: str) -> Manifest:
+        ref = self._to_write("update", manifest)
+        stored = self.world.found(ref)
+        self._check_version(ref, stored, manifest)
+        given = {**manifest["metadata"]}
+        given.pop("managedFields", None)
+        obj = {**manifest, "metadata": {**given}}
+        return self._kept(stored.updated(obj, manager), stored)
+
+    def patch(
+        self,
+        ref: ObjectRef,
+        body: Mapping[str, Any],
+        manager: str,
+        *,
+        subresource: str = "",
+    ) -> Manifest:
+        self._send("patch", ref)
+        stored = self.world.found(ref)
+        self._check_version(ref, stored, body)
+        if subresource:
+            served = self.resource(ref.group_kind).subresources
+            if subresource not in served:
+                raise Rejected(ref, 404, "NotFound", f"no {subresource}")
+        if subresource == "scale":
+            body = {"spec": {"replicas": body["spec"]["replicas"]}}
+        obj = fields.patched(stored.obj, body)
+        obj["metadata"]["resourceVersion"] = "0"
+        return self._kept(stored.updated(obj, manager, subresource), stored)
+
+    def delete(
+        self,
+        ref: ObjectRef,
+        uid: str,
+        *,
+        grace_seconds: int | None = None,
+        propagation: str = "Background",
+    ) -> Manifest | None:
+        self._send("delete", ref)
+        stored = self.world.objects.get(ref)
+        if stored is None or uid != objects.uid(stored.obj):
+            return None
+        self.world.doom(ref)
+        self.world.played(self, stored.shown())
+        left = self.world.objects.get(ref)
+        return left.shown() if left else None
+
+    def each(
+        self, function: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[tuple[Item, Result | Error]]:
+        for item in items:
+            try:
+                yield item, function(item)
+            except Error as error:
+                yield item, error
+
+    @contextlib.contextmanager
+    def watching(self, watches: Sequence[Watch]) -> Iterator[FakeWatching]:
+        streams = FakeWatching(self.world, watches)
+        self.world.watchers.append(streams)
+        try:
+            yield streams
+        finally:
+            self.world.watchers.remove(streams)
+
+    def close(self) -> None:
+        """There is nothing open."""
+
+    def _send(self, verb: str, about: Any = None) -> None:
+        if self.deadline.passed:
+            raise Unavailable(f"{verb} {about}", 408, "the deadline passed")
+        self.sent.append((verb, about))
+        for fault in self.world.faults:
+            if fault[0] in ("", verb) and fault[1] in (None, about):
+                self.world.faults.remove(fault)
+                raise fault[2]
+
+    def _to_write(self, verb: str, manifest: Manifest) -> ObjectRef:
+        ref = ObjectRef.of(manifest)
+        _, version = objects.split_api_version(manifest["apiVersion"])
+        resource = self.resource(ref.group_kind, version)
+        if resource.namespaced and not ref.namespace:
+            raise Rejected(ref, 400, "BadRequest", "a namespace is required")
+        self._send(verb, ref)
+        return ref
+
+    def _check_version(
+        self, ref: ObjectRef, stored: Stored, body: Mapping[str, Any]
+    ) -> None:
+        for name in ("uid", "resourceVersion"):
+            asked = field(body, ("metadata", name))
+            if asked and asked != stored.obj["metadata"][name]:
+                raise Outdated(ref, "the object has been modified")
+
+    def _kept(self, after: Stored, before: Stored | None) -> Manifest:
+        obj = self.world.kept(after, before)
+        self.world.played(self, obj)
+        return obj
+
+
+def _metadata_of(obj: Manifest) -> Manifest:
+    parts = ("apiVersion", "kind", "metadata")
+    return {part: obj[part] for part in parts}

@@ -1,0 +1,116 @@
+"""Who owns which field: server-side apply, as far as the tests need it.
+
+A path is a tuple of keys. A list of named mappings is one of items by
+name, any other list is one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import copy
+import json
+from typing import Any
+
+Path = tuple[str, ...]
+
+_NOT_OWNED = {
+    ("apiVersion",),
+    ("kind",),
+    ("metadata", "name"),
+    ("metadata", "namespace"),
+    ("metadata", "uid"),
+    ("metadata", "resourceVersion"),
+    ("metadata", "generation"),
+    ("metadata", "creationTimestamp"),
+    ("metadata", "deletionTimestamp"),
+}
+
+
+def leaves(value: Any, path: Path = ()) -> dict[Path, Any]:
+    """Every field that has a value, by path."""
+    if path in _NOT_OWNED or path[:2] == ("metadata", "managedFields"):
+        return {}
+    if isinstance(value, Mapping) and value:
+        items = value.items()
+    elif _named(value):
+        items = [(_key(item), item) for item in value]
+    else:
+        return {path: value}
+    found: dict[Path, Any] = {}
+    for key, item in items:
+        found.update(leaves(item, (*path, key)))
+    return found
+
+
+def merged(obj: Any, wanted: Any) -> Any:
+    """The object with all that is wanted in it."""
+    if isinstance(obj, Mapping) and isinstance(wanted, Mapping):
+        changed = {key: merged(obj.get(key), wanted[key]) for key in wanted}
+        return {**obj, **changed}
+    if _named(obj) and _named(wanted):
+        items = {_key(item): item for item in obj}
+        for item in wanted:
+            items[_key(item)] = merged(items.get(_key(item)), item)
+        return list(items.values())
+    return copy.deepcopy(wanted)
+
+
+def without(obj: Any, path: Path) -> Any:
+    """The object without one field, and without what that leaves empty."""
+    key, *rest = path
+    if isinstance(obj, list):
+        items = {_key(item): item for item in obj}
+        items[key] = without(items.get(key, {}), tuple(rest)) if rest else {}
+        return [item for item in items.values() if item]
+    if not isinstance(obj, Mapping) or key not in obj:
+        return obj
+    inner = without(obj[key], tuple(rest)) if rest else None
+    kept = {name: value for name, value in obj.items() if name != key}
+    return {**kept, key: inner} if inner else kept
+
+
+def patched(obj: Any, patch: Any) -> Any:
+    """JSON merge patch (RFC 7396)."""
+    if not isinstance(patch, Mapping):
+        return copy.deepcopy(patch)
+    start = dict(obj) if isinstance(obj, Mapping) else {}
+    for key, value in patch.items():
+        if value is None:
+            start.pop(key, None)
+        else:
+            start[key] = patched(start.get(key), value)
+    return start
+
+
+def dotted(path: Path) -> str:
+    """As the server names a field: ``spec.containers[name="a"].image``."""
+    text = ""
+    for key in path:
+        text += f'[name="{key[2:]}"]' if key.startswith("k:") else f".{key}"
+    return text.removeprefix(".")
+
+
+def fields_v1(paths: Iterable[Path]) -> dict[str, Any]:
+    """As ``managedFields`` holds them."""
+    root: dict[str, Any] = {}
+    for path in sorted(paths):
+        at = root
+        for key in path:
+            name = f"f:{key}"
+            if key.startswith("k:"):
+                name = "k:" + json.dumps({"name": key[2:]})
+            at = at.setdefault(name, {})
+    return root
+
+
+def _named(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(item, Mapping) and "name" in item for item in value)
+    )
+
+
+def _key(item: Mapping[str, Any]) -> str:
+    return f"k:{item['name']}"

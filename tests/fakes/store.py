@@ -1,0 +1,95 @@
+"""Objects with their versions and owners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import copy
+import dataclasses
+from typing import Any
+
+from tacker_k8s_cr.errors import Conflict
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import field
+from tests.fakes import fields
+
+Owner = tuple[str, str, str]
+"""Manager, operation and sub-resource."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Stored:
+    """One object; each write makes another of these."""
+
+    obj: Mapping[str, Any]
+    owned: Mapping[Owner, frozenset[fields.Path]]
+
+    def shown(self) -> dict[str, Any]:
+        obj: dict[str, Any] = copy.deepcopy(dict(self.obj))
+        obj["metadata"]["managedFields"] = [
+            {
+                "manager": manager,
+                "operation": operation,
+                "apiVersion": obj["apiVersion"],
+                "fieldsType": "FieldsV1",
+                "fieldsV1": fields.fields_v1(paths),
+                **({"subresource": part} if part else {}),
+            }
+            for (manager, operation, part), paths in self.owned.items()
+            if paths
+        ]
+        return obj
+
+    def applied(self, manifest: Manifest, manager: str, force: bool) -> Stored:
+        """Raises Conflict where others own fields with other values."""
+        owner = (manager, "Apply", "")
+        wanted = fields.leaves(manifest)
+        live = fields.leaves(self.obj)
+        others = {
+            path: other
+            for other, paths in self.owned.items()
+            for path in paths
+            if other != owner
+            and path in wanted
+            and path in live
+            and live[path] != wanted[path]
+        }
+        if others and not force:
+            named = {fields.dotted(p): o[0] for p, o in others.items()}
+            raise Conflict(ObjectRef.of(self.obj), named)
+        owned = {
+            other: paths - others.keys() if other != owner else paths
+            for other, paths in self.owned.items()
+        }
+        given_up = owned.pop(owner, frozenset()) - wanted.keys()
+        obj = fields.merged(self.obj, dict(manifest))
+        for path in given_up - frozenset().union(*owned.values()):
+            obj = fields.without(obj, path)
+        return Stored(obj, {**owned, owner: frozenset(wanted)})
+
+    def updated(
+        self, obj: Mapping[str, Any], manager: str, part: str = ""
+    ) -> Stored:
+        """The manager owns what it changed, and nobody else does."""
+        before = fields.leaves(self.obj)
+        after = fields.leaves(obj)
+        changed = {
+            path
+            for path, value in after.items()
+            if path not in before or before[path] != value
+        }
+        owner = (manager, "Update", part)
+        owned = {
+            other: frozenset(paths & after.keys() - changed)
+            for other, paths in self.owned.items()
+        }
+        owned[owner] = owned.get(owner, frozenset()) | changed
+        return Stored(obj, owned)
+
+
+def generations(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
+    """A change of anything but metadata and status makes a new one."""
+    number = int(field(before, ("metadata", "generation"), 1))
+    parts = (before.keys() | after.keys()) - {"metadata", "status"}
+    changed = any(before.get(part) != after.get(part) for part in parts)
+    return number + 1 if changed else number
