@@ -124,16 +124,16 @@ def _one(cluster: Cluster, step: Apply, manager: str, force: bool) -> Written:
     if result.created:
         return Written(step.ref, result.obj, Action.CREATED)
     if not step.uid:
-        _give_up(cluster, step, manager)
-        raise errors.Owned({step.ref: ownership.owner(result.obj)})
+        theirs = _given_up(cluster, step, manager)
+        raise errors.Owned({step.ref: ownership.owner(theirs)})
     version = objects.field(result.obj, ("metadata", "resourceVersion"))
     same = version == step.version
     action = Action.UNCHANGED if same else Action.CONFIGURED
     return Written(step.ref, result.obj, action)
 
 
-def _give_up(cluster: Cluster, step: Apply, manager: str) -> None:
-    """Take back an apply that met an object of somebody else.
+def _given_up(cluster: Cluster, step: Apply, manager: str) -> Manifest:
+    """Take back an apply that met an object of somebody else; the object.
 
     Between our check and our apply somebody made it. Applying the bare
     object under our manager removes the fields that we had just set, and
@@ -149,4 +149,4 @@ def _give_up(cluster: Cluster, step: Apply, manager: str) -> None:
             if key in metadata
         },
     }
-    cluster.apply(bare, manager)
+    return cluster.apply(bare, manager).obj

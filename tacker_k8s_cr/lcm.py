@@ -89,6 +89,7 @@ def instantiate(
     op.knowing(ready.registry)
     planned = plan.instantiate(ready.items, ready.registry, ready.owners.live)
     made = _record_namespace(op, planned)
+    planned = planned.without(made)
     inventory = _with_package(before.owning(made), package, ready)
     refused = None
     with op.locked():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -89,6 +90,17 @@ class Plan:
 
     stages: tuple[Stage, ...]
     kept: tuple[ObjectRef, ...] = ()
+
+    def without(self, refs: Collection[ObjectRef]) -> Plan:
+        """The plan without the steps on these objects."""
+        stages = (
+            dataclasses.replace(
+                stage,
+                steps=tuple(s for s in stage.steps if s.ref not in refs),
+            )
+            for stage in self.stages
+        )
+        return Plan(tuple(s for s in stages if s.steps), self.kept)
 
 
 # -- Where a manifest goes ---------------------------------------------------

@@ -1,0 +1,80 @@
+"""A connection to the real API server, and packages to try on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import json
+import pathlib
+from typing import Any
+import uuid
+
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import lock
+from tacker_k8s_cr import record
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.package.model import Package
+
+SECONDS = 60.0
+"""For one operation of the tests; none of them should come near it."""
+
+
+@pytest.fixture(scope="session")
+def cluster(kubeconfig: pathlib.Path) -> Iterator[Cluster]:
+    """The API server, as its administrator."""
+    connected = k8s_cr.connect(kubeconfig=str(kubeconfig))
+    yield connected
+    connected.close()
+
+
+@pytest.fixture
+def deadline() -> k8s_cr.Deadline:
+    return k8s_cr.Deadline.after(SECONDS)
+
+
+@pytest.fixture
+def unique() -> str:
+    """A name that nobody else has."""
+    return f"t{uuid.uuid4().hex[:10]}"
+
+
+@pytest.fixture
+def packed(tmp_path: pathlib.Path) -> Callable[..., Package]:
+    """A package of these manifests, read from a file as an author's is."""
+
+    def pack(*manifests: Mapping[str, Any], name: str = "a") -> Package:
+        path = tmp_path / f"{name}.yaml"
+        path.write_text("\n---\n".join(json.dumps(m) for m in manifests))
+        return k8s_cr.load(path)
+
+    return pack
+
+
+@pytest.fixture
+def traces(cluster: Cluster) -> Callable[[str, str], list[str]]:
+    """What an instance has in the cluster: objects of ours, and its record."""
+
+    def found(instance: str, namespace: str) -> list[str]:
+        kinds = [
+            r.group_kind for r in cluster.resources() if "list" in r.verbs
+        ]
+        selectors = (
+            f"k8s-cr.tacker.openstack.org/instance={instance}",
+            record.selector(instance),
+        )
+        listed = []
+        for selector in selectors:
+            for kind, objs in cluster.each(
+                lambda k, s=selector: list(cluster.list_metadata(k, "", s)),
+                kinds,
+            ):
+                if isinstance(objs, list) and kind != lock.LEASE:
+                    listed += [
+                        f"{kind}/{obj['metadata']['name']}" for obj in objs
+                    ]
+        return sorted(listed)
+
+    return found

@@ -1,0 +1,304 @@
+"""What is refused is refused before anything is written."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.objects import ObjectRef
+from tests.functional import manifests
+
+pytestmark = pytest.mark.plane
+
+
+@pytest.fixture
+def refused(cluster, namespace, packed, deadline, unique, traces):
+    """Instantiate, expect the error, and show that nothing was written."""
+
+    def attempt(error, *documents, **more):
+        with pytest.raises(error) as caught:
+            k8s_cr.instantiate(
+                cluster,
+                unique,
+                packed(*documents),
+                namespace=more.pop("namespace", namespace),
+                deadline=deadline,
+                **more,
+            )
+        assert () == caught.value.written
+        assert [] == traces(unique, namespace)
+        return caught.value
+
+    return attempt
+
+
+def test_a_kind_that_nobody_knows(refused):
+    """Kind and file are named, all of them at once (TK-24, T3)."""
+    error = refused(
+        errors.KindUnknown,
+        manifests.config_map("a"),
+        manifests.custom("nobody.example.org", "Thing", "x"),
+        manifests.custom("nobody.example.org", "Other", "y"),
+    )
+
+    assert "document 2" in str(error)
+    assert "Thing.nobody.example.org" in str(error)
+    assert "Other.nobody.example.org" in str(error)
+
+
+def test_a_version_that_is_not_served(refused):
+    """The versions that are served are named."""
+    old = {**manifests.deployment("web"), "apiVersion": "apps/v1beta1"}
+
+    assert "is served at v1, not at v1beta1" in str(
+        refused(errors.KindUnknown, old)
+    )
+
+
+def test_a_namespace_that_is_not_there(refused):
+    """The object's place in the package is named."""
+    error = refused(
+        errors.NamespaceAbsent, manifests.config_map("a", "no-such-place")
+    )
+
+    assert ["no-such-place"] == list(error.absent)
+    assert "a.yaml: the namespace no-such-place" in str(error)
+
+
+def test_the_namespace_of_the_record_is_not_there(refused):
+    """The same, where the operator named one that is not there."""
+    refused(
+        errors.NamespaceAbsent,
+        manifests.config_map("a"),
+        namespace="no-such-place",
+    )
+
+
+def test_an_object_of_somebody_else(refused, cluster, namespace):
+    """The owner is named, and the object left as it was (T8, P20)."""
+    made = cluster.create(
+        manifests.config_map("a", namespace, key="theirs"), "kubectl-create"
+    )
+
+    error = refused(errors.Owned, manifests.config_map("a", key="ours"))
+
+    assert "kubectl-create" in str(error)
+    assert made == cluster.get(ObjectRef("", "ConfigMap", namespace, "a"))
+
+
+def test_an_object_of_another_instance(
+    refused, cluster, namespace, packed, deadline
+):
+    """The other instance is named (P20)."""
+    package = packed(manifests.config_map("a", key="theirs"), name="other")
+    life = {"namespace": namespace, "deadline": deadline}
+    k8s_cr.instantiate(cluster, "the-other-one", package, **life)
+
+    error = refused(errors.Owned, manifests.config_map("a", key="ours"))
+
+    assert "the instance the-other-one" in str(error)
+    k8s_cr.terminate(cluster, "the-other-one", **life)
+
+
+def test_an_object_that_is_just_as_we_want_it_is_shared(
+    cluster, namespace, packed, deadline, unique
+):
+    """It is used, and neither written nor ever deleted (decision 4.8)."""
+    made = cluster.create(manifests.config_map("a", namespace), "somebody")
+    life = {"namespace": namespace, "deadline": deadline}
+
+    report = k8s_cr.instantiate(
+        cluster,
+        unique,
+        packed(manifests.config_map("a"), manifests.config_map("b")),
+        **life,
+    )
+
+    assert {"a": "shared", "b": "created"} == {
+        row.ref.name: row.action.value for row in report.rows
+    }
+    k8s_cr.terminate(cluster, unique, **life)
+    assert made == cluster.get(ObjectRef("", "ConfigMap", namespace, "a"))
+
+
+class Meddled:
+    """A cluster where somebody is quicker than us, just before an apply."""
+
+    def __init__(self, cluster, act):
+        self._cluster = cluster
+        self._act = act
+
+    def __getattr__(self, name):
+        return getattr(self._cluster, name)
+
+    def until(self, deadline):
+        return Meddled(self._cluster.until(deadline), self._act)
+
+    def apply(self, manifest, manager, *, dry_run=False, **more):
+        if not dry_run:
+            self._act(manifest)
+        return self._cluster.apply(manifest, manager, dry_run=dry_run, **more)
+
+
+def test_an_object_made_between_our_check_and_our_apply(
+    cluster, namespace, packed, deadline, unique, traces
+):
+    """It is left as it was, but for what the server keeps of a visit."""
+    theirs = manifests.config_map("b", namespace, key="theirs")
+    made = []
+
+    def act(manifest):
+        if manifest["metadata"]["name"] == "b" and not made:
+            made.append(cluster.create(copy.deepcopy(theirs), "somebody"))
+
+    with pytest.raises(errors.Owned, match="somebody") as caught:
+        k8s_cr.instantiate(
+            Meddled(cluster, act),
+            unique,
+            packed(
+                manifests.config_map("a"), manifests.config_map("b", x="ours")
+            ),
+            namespace=namespace,
+            deadline=deadline,
+        )
+
+    assert () == caught.value.written
+    assert [] == traces(unique, namespace)
+    left = cluster.get(ObjectRef("", "ConfigMap", namespace, "b"))
+    assert {"key": "theirs"} == left["data"]
+    assert ["somebody"] == [
+        entry["manager"] for entry in left["metadata"]["managedFields"]
+    ]
+
+
+def test_a_field_that_the_kind_does_not_have(refused):
+    """A typing error is found before the first write (A5)."""
+    wrong = manifests.deployment("web")
+    wrong["spec"]["replica"] = 3
+
+    assert "spec.replica" in str(
+        refused(errors.Rejected, manifests.config_map("a"), wrong)
+    )
+
+
+def test_all_refusals_are_told_at_once(refused):
+    """An author mends a package in one round."""
+    one = manifests.deployment("one", -1)
+    two = manifests.deployment("two", -2)
+
+    error = refused(errors.Refused, one, manifests.config_map("a"), two)
+
+    assert 2 == len(error.refusals)
+    assert "Deployment.apps/" in str(error)
+
+
+def test_an_admission_policy_says_no(
+    refused, cluster, namespace, unique, deadline
+):
+    """Its own words come back."""
+    policy = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": unique},
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": [""],
+                        "apiVersions": ["v1"],
+                        "operations": ["CREATE"],
+                        "resources": ["configmaps"],
+                    }
+                ]
+            },
+            "validations": [
+                {
+                    "expression": "!has(object.data.forbidden)",
+                    "message": "no such thing in this house",
+                }
+            ],
+        },
+    }
+    binding = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": unique},
+        "spec": {
+            "policyName": unique,
+            "validationActions": ["Deny"],
+            "matchResources": {
+                "namespaceSelector": {
+                    "matchLabels": {"kubernetes.io/metadata.name": namespace}
+                }
+            },
+        },
+    }
+    made = [cluster.create(obj, "tests") for obj in (policy, binding)]
+    trial = manifests.config_map("trial", namespace, forbidden="x")
+    try:
+        # The server takes a moment to heed a new policy.
+        while not deadline.passed:
+            try:
+                cluster.apply(trial, "tests", dry_run=True)
+            except errors.Rejected:
+                break
+        error = refused(
+            errors.Rejected, manifests.config_map("a", forbidden="x")
+        )
+        assert "no such thing in this house" in str(error)
+    finally:
+        for obj in made:
+            cluster.delete(ObjectRef.of(obj), obj["metadata"]["uid"])
+
+
+def test_a_conflict_names_field_and_manager(
+    cluster, namespace, packed, deadline, unique
+):
+    """And nothing is forced unless that is asked for (P6)."""
+    life = {"namespace": namespace, "deadline": deadline}
+    k8s_cr.instantiate(
+        cluster, unique, packed(manifests.config_map("a", key="one")), **life
+    )
+    cluster.apply(
+        manifests.config_map("a", namespace, key="two"), "editor", force=True
+    )
+    again = packed(manifests.config_map("a", key="three"))
+
+    with pytest.raises(errors.Conflict) as caught:
+        k8s_cr.change(cluster, unique, again, **life)
+
+    assert {"data.key": "editor"} == {
+        path: owner.strip('"') for path, owner in caught.value.fields.items()
+    }
+    k8s_cr.change(
+        cluster,
+        unique,
+        again,
+        options=k8s_cr.Options(conflict="take"),
+        **life,
+    )
+    ref = ObjectRef("", "ConfigMap", namespace, "a")
+    assert "three" == cluster.get(ref)["data"]["key"]
+    k8s_cr.terminate(cluster, unique, **life)
+
+
+def test_no_value_of_a_secret_is_in_a_refusal(refused, namespace):
+    """Not even where the server rejects that very value (P23)."""
+    planted = "planted-5f2c9a"
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "s"},
+        "type": "kubernetes.io/dockerconfigjson",
+        "stringData": {".dockerconfigjson": planted},
+    }
+
+    error = refused(errors.Rejected, secret)
+
+    assert planted not in str(error)
+    assert planted not in repr(error)
+    assert planted not in json.dumps(vars(error), default=str)
