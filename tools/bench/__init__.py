@@ -1,0 +1,1 @@
+"""Measures ours against kubectl and client-go, on one API server."""

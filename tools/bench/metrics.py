@@ -1,0 +1,69 @@
+"""How many requests an API server says it answered: pure.
+
+The server counts them in ``apiserver_request_total``, by verb and resource.
+Others than we send requests too: every component renews a Lease every two
+seconds. What they send is kept out in three ways: only the resources that an
+operation writes are counted, watches are not (a watch counts when it ends,
+whoever opened it long before), and what an idle stretch of the same run
+showed is subtracted for the seconds that the measurement took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+import dataclasses
+import re
+
+RESOURCES = frozenset({"configmaps", "leases", "namespaces", "secrets"})
+"""What an operation on ConfigMaps writes, with its record and its lock."""
+
+_LONG = frozenset({"CONNECT", "WATCH"})
+_SAMPLE = re.compile(r"^apiserver_request_total\{(?P<labels>.*)\} (?P<n>\S+)$")
+_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+
+
+@dataclasses.dataclass(frozen=True)
+class Count:
+    """Requests answered since the server's start, by resource and verb."""
+
+    by_kind: Mapping[tuple[str, str], float]
+    moment: float
+
+    def total(self, resources: Collection[str] = RESOURCES) -> float:
+        return sum(
+            number
+            for (resource, verb), number in self.by_kind.items()
+            if resource in resources and verb not in _LONG
+        )
+
+
+def counted(text: str, moment: float) -> Count:
+    """The count in a server's metrics, as text.
+
+    :param moment: when they were asked for, in seconds.
+    """
+    found: dict[tuple[str, str], float] = {}
+    for line in text.splitlines():
+        sample = _SAMPLE.match(line)
+        if sample is None:
+            continue
+        labels = dict(_LABEL.findall(sample["labels"]))
+        key = labels.get("resource", ""), labels.get("verb", "")
+        found[key] = found.get(key, 0.0) + float(sample["n"])
+    return Count(found, moment)
+
+
+def rate(before: Count, after: Count) -> float:
+    """Requests in a second between two counts."""
+    seconds = after.moment - before.moment
+    return (after.total() - before.total()) / seconds
+
+
+def between(before: Count, after: Count, noise: float = 0.0) -> float:
+    """Requests between two counts, without those of others.
+
+    :param noise: requests in a second that others send all the time.
+    """
+    others = noise * (after.moment - before.moment)
+    return max(0.0, after.total() - before.total() - others)

@@ -1,0 +1,71 @@
+"""Everybody in turn, several times over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+from tools.bench import metrics
+from tools.bench.ground import Ground
+
+Do = Callable[[str], float]
+"""Does it in a namespace; the seconds that took."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Contender:
+    """Who is measured: how it applies, and how it deletes if that counts."""
+
+    apply: Do
+    delete: Do | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """One thing done once: seconds, and requests that the server counted."""
+
+    seconds: float
+    requests: float
+
+
+Round = Mapping[str, Measured]
+"""What was measured, by who did what: ``kubectl apply``."""
+
+
+def order(names: Sequence[str], number: int) -> tuple[str, ...]:
+    """Who comes after whom in a round: each is first in its turn.
+
+    What one leaves behind for the next (a log to be cut, the server's
+    garbage to be collected) then falls on each of them.
+    """
+    first = number % len(names)
+    return (*names[first:], *names[:first])
+
+
+def run(
+    ground: Ground,
+    contenders: Mapping[str, Contender],
+    number: int,
+    noise: float,
+) -> Round:
+    """Let each apply to a fresh namespace, and take it away again.
+
+    :param noise: requests in a second that others send all the time.
+    """
+    found: dict[str, Measured] = {}
+
+    def measure(what: str, do: Do, namespace: str) -> None:
+        before = ground.count()
+        seconds = do(namespace)
+        requests = metrics.between(before, ground.count(), noise)
+        found[what] = Measured(seconds, requests)
+
+    for name in order(tuple(contenders), number):
+        contender = contenders[name]
+        with ground.namespace() as namespace:
+            measure(f"{name} apply", contender.apply, namespace)
+            if contender.delete:
+                measure(f"{name} delete", contender.delete, namespace)
+    return found
