@@ -1,0 +1,201 @@
+"""Tacker's own objects <-> our values."""
+
+import json
+
+import pytest
+from tacker import objects
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import conf
+from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import translate
+from tacker_k8s_cr.members import Member
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.package import Package
+from tacker_k8s_cr.package.model import Aspect
+from tacker_k8s_cr.package.model import Vdu
+from tacker_k8s_cr.package.model import Vnfd
+
+ID = "3f0d2a5e-5d2c-4c9e-8a7e-0f1e2d3c4b5a"
+WEB = ObjectRef("apps", "Deployment", "edge", "web")
+PACKAGE = Package(
+    "p",
+    (),
+    Vnfd(
+        id="vnfd",
+        flavour="simple",
+        vdus={"VDU1": Vdu("VDU1", "web", 0, 5)},
+        aspects={"a": Aspect("a", 2, {"VDU1": (1,)})},
+        initial={"VDU1": 1},
+        levels={"small": {"a": 0}, "large": {"a": 2}},
+        level_numbers={"small": {"VDU1": 1}, "large": {"VDU1": 3}},
+        default_level="small",
+    ),
+)
+
+
+def instance(**fields):
+    return objects.VnfInstance(id=ID, **fields)
+
+
+def member(name, uid="u-1", **fields):
+    ref = ObjectRef("", "Pod", "edge", name)
+    return Member(ref, uid, WEB, **fields)
+
+
+def test_a_reference_leads_back_to_its_instance():
+    """What Tacker keeps is short, and says where the record lies."""
+    assert f"edge/{ID}" == translate.reference(ID, "edge")
+    assert (ID, "edge") == translate.place(f"edge/{ID}")
+
+
+def test_without_a_reference_the_noted_namespace_counts():
+    """An instantiation that ended early left Tacker no instance_id."""
+    vnf_instance = instance(vnf_metadata={"namespace": "edge"})
+
+    assert (ID, "edge") == translate.place(None, vnf_instance)
+    assert (ID, "default") == translate.place("", instance(vnf_metadata={}))
+
+
+@pytest.mark.parametrize(
+    "instance_id",
+    [
+        "{'namespace': 'default', 'name': 'web', 'kind': 'Deployment'}",
+        "e5b1f8f0-7a4e-4d7e-9e0e-0a2f1b3c4d5e",
+        "edge/web",
+    ],
+)
+def test_an_instance_of_another_driver_is_refused(instance_id):
+    """Saying that it has nothing would leave its objects behind."""
+    with pytest.raises(errors.RequestInvalid, match="by another driver"):
+        translate.place(instance_id)
+
+
+def test_the_namespace_is_noted_beside_what_is_there():
+    """Both keys are those that Tacker's own code reads."""
+    vnf_instance = instance(vnf_metadata={"mine": "kept"})
+
+    translate.note_namespace(vnf_instance, "edge")
+
+    assert {"mine": "kept", "namespace": "edge", "tenant": "edge"} == (
+        vnf_instance.vnf_metadata
+    )
+
+
+def test_the_request_wins_over_the_configuration(options):
+    """What a request leaves open is the option's."""
+    settings = conf.settings()
+
+    assert Options(True, "fail", 300) == translate.options(
+        request.Asked(), settings
+    )
+    assert Options(False, "take", 300, grace_seconds=7) == translate.options(
+        request.Asked(dry_run=False, conflict="take"), settings, 7
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "asked"),
+    [
+        (None, None),
+        (None, objects.TerminateVnfRequest(termination_type="FORCEFUL")),
+        (
+            30,
+            objects.TerminateVnfRequest(
+                termination_type="GRACEFUL", graceful_termination_timeout=30
+            ),
+        ),
+    ],
+)
+def test_a_graceful_termination_gives_grace_seconds(seconds, asked):
+    """A heal has no request, and a forceful one leaves each kind's own."""
+    assert seconds == translate.grace_seconds(asked)
+
+
+def test_a_graceful_termination_without_a_time_has_each_kinds_own():
+    """Tacker leaves the time-out None when the request has none."""
+    asked = objects.TerminateVnfRequest(
+        termination_type="GRACEFUL", graceful_termination_timeout=None
+    )
+
+    assert None is translate.grace_seconds(asked)
+
+
+def test_scale_levels_go_there_and_back():
+    """Tacker's records of the levels and ours say the same."""
+    levels = {"a": 2, "b": 0}
+
+    assert levels == translate.scale_levels(translate.scale_status(levels))
+    assert {} == translate.scale_levels(None)
+
+
+@pytest.mark.parametrize(
+    ("level", "levels"), [(None, {"a": 0}), ("large", {"a": 2})]
+)
+def test_the_first_levels_are_those_of_the_instantiation_level(level, levels):
+    """The request's level, or else the VNFD's default."""
+    asked = objects.InstantiateVnfRequest(instantiation_level_id=level)
+
+    assert levels == translate.first_levels(PACKAGE, {}, asked)
+
+
+def test_a_heal_keeps_the_levels_that_were_there():
+    """Tacker puts them aside before it terminates and instantiates."""
+    asked = objects.InstantiateVnfRequest(instantiation_level_id="small")
+    kept = {"scale_status": translate.scale_status({"a": 1})}
+
+    assert {"a": 1} == translate.first_levels(PACKAGE, kept, asked)
+
+
+def test_a_level_that_is_not_there_is_refused():
+    """The error names the levels that are."""
+    asked = objects.InstantiateVnfRequest(instantiation_level_id="huge")
+
+    with pytest.raises(errors.RequestInvalid, match="small, large"):
+        translate.first_levels(PACKAGE, {}, asked)
+
+
+def test_members_become_vnfc_resources():
+    """The name is the resource's id, and the owner's kind its type."""
+    [found] = translate.vnfc_resources(
+        {"VDU1": [member("web-1", node="node-1")]}
+    )
+
+    assert ("VDU1", "web-1", "Deployment") == (
+        found.vdu_id,
+        found.compute_resource.resource_id,
+        found.compute_resource.vim_level_resource_type,
+    )
+    assert {
+        "kind": "Pod",
+        "namespace": "edge",
+        "uid": "u-1",
+        "owner": "web",
+        "node": "node-1",
+    } == found.metadata
+
+
+def test_a_member_keeps_its_id():
+    """Tacker asks again and again, and an id is one VNFC's for life."""
+
+    def id_of(**fields):
+        return translate.vnfc_resources({"V": [member("a", **fields)]})[0].id
+
+    assert id_of() == id_of(node="known by now")
+    assert id_of(uid="u-1") != id_of(uid="u-2")
+
+
+def test_tacker_can_store_what_we_note():
+    """Its record of the instance takes them, and gives them out as JSON."""
+    info = objects.InstantiatedVnfInfo(flavour_id="simple", vnf_instance_id=ID)
+    info.vnfc_resource_info = translate.vnfc_resources(
+        {"VDU1": [member("web-1"), member("web-2", "u-2")]}
+    )
+
+    stored = [item.to_dict() for item in info.vnfc_resource_info]
+
+    assert ["web-1", "web-2"] == [
+        item["compute_resource"]["resource_id"]
+        for item in json.loads(json.dumps(stored))
+    ]
