@@ -27,7 +27,8 @@ def chosen(
 
     Raises RequestInvalid unless there is exactly one.
     """
-    kind, *place, name = text.split("/")
+    kind, *place = text.split("/")
+    name = place.pop() if place else ""
     if not kind or not name or len(place) > 1:
         raise RequestInvalid(
             f"{text}: not KIND/OBJECT, such as MachineDeployment/workers"

@@ -1,0 +1,113 @@
+"""What an error means by exit code, and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.cli import outcome
+from tacker_k8s_cr.errors import Unsettled
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.progress import Awaited
+from tacker_k8s_cr.progress import Goal
+from tacker_k8s_cr.progress import Progress
+
+REF = ObjectRef("apps", "Deployment", "ns", "web")
+LATE = Unsettled(
+    REF, Verdict(State.IN_PROGRESS, "1/2 available"), 12.3456, ("a note",)
+)
+REGISTRY = Registry({}, Handler(lambda obj: Verdict(State.CURRENT, "stored")))
+
+
+@pytest.mark.parametrize(
+    ("error", "begun", "expected"),
+    [
+        (errors.RequestInvalid("no"), False, 2),
+        (errors.Rejected(REF, 422, "Invalid", "no"), False, 2),
+        (errors.Rejected(REF, 422, "Invalid", "no"), True, 3),
+        (errors.Busy("a", "b"), False, 2),
+        (errors.LockLost("a", "b"), True, 3),
+        (errors.Failed([LATE], 1), True, 3),
+        (errors.Failed([LATE], 1), False, 3),
+        (errors.NotReady([LATE], 1), True, 4),
+        (errors.NotGone([LATE], 1), True, 4),
+    ],
+)
+def test_an_error_has_an_exit_code(error, begun, expected):
+    """Refused, failed after writing and timed out are told apart."""
+    error.begun = begun
+
+    assert expected == outcome.of_error(error).exit
+
+
+def test_an_error_is_a_value_for_json():
+    """JSON has the type, the sentence, what was written and what is open."""
+    error = errors.NotReady([LATE], 60)
+    error.written = (REF,)
+    ref = {
+        "group": "apps",
+        "kind": "Deployment",
+        "namespace": "ns",
+        "name": "web",
+    }
+
+    found = json.loads(json.dumps(outcome.of_error(error).as_dict()))
+
+    assert {
+        "type": "NotReady",
+        "exit": 4,
+        "message": str(error),
+        "written": [ref],
+        "unsettled": [
+            {
+                **ref,
+                "state": "in progress",
+                "reason": "1/2 available",
+                "age": 12.346,
+                "notes": ["a note"],
+            }
+        ],
+    } == found
+
+
+def test_an_interrupt_before_the_first_write_says_so():
+    """Nothing was heard of any object: nothing was written."""
+    ended = outcome.interrupted("instantiate", "a", None, 0.0)
+
+    assert 130 == ended.exit
+    assert "before anything was written" in ended.message
+
+
+@pytest.mark.parametrize("goal", Goal)
+def test_an_interrupt_says_what_is_known(goal):
+    """Each open object is told with its age, and how to go on."""
+    progress = Progress(REGISTRY, goal).awaiting({REF: Awaited("u", 1, 10.0)})
+
+    ended = outcome.interrupted("change", "a", progress, 12.0)
+
+    assert f"{REF}: in progress: nothing heard of it yet (for 2 s)" in (
+        ended.message
+    )
+    assert "status shows it" in ended.message
+    assert ((REF,) if goal is Goal.CURRENT else ()) == ended.written
+
+
+def test_a_defect_is_told_without_its_text():
+    """The text of a foreign exception may quote a Secret: it is left out."""
+    try:
+        outcome.of_error("hunter2")
+    except AttributeError as error:
+        ended = outcome.defect(error)
+
+    assert 1 == ended.exit
+    assert "AttributeError in tacker_k8s_cr.cli.outcome, line " in (
+        ended.message
+    )
+    assert "hunter2" not in ended.message
+    assert "--debug" in ended.message

@@ -1,0 +1,214 @@
+"""Progress is shown to people by drawing, to others by lines."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from tacker_k8s_cr.cli import live
+from tacker_k8s_cr.cli import showing
+from tacker_k8s_cr.cli.lines import Lines
+from tacker_k8s_cr.cli.lines import Silent
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.progress import Awaited
+from tacker_k8s_cr.progress import Goal
+from tacker_k8s_cr.progress import Progress
+from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.report import Report
+from tacker_k8s_cr.report import Row
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+REGISTRY = Registry(
+    {},
+    Handler(
+        lambda obj: Verdict(State(obj["status"]["state"]), "so it [bold] is")
+    ),
+)
+
+
+def ref(name):
+    return ObjectRef("test.example.org", "Thing", "ns", name)
+
+
+def thing(name, state="in progress"):
+    return {
+        "apiVersion": "test.example.org/v1",
+        "kind": "Thing",
+        "metadata": {"name": name, "namespace": "ns", "uid": name},
+        "status": {"state": state},
+    }
+
+
+def waiting(names, goal=Goal.CURRENT):
+    return Progress(REGISTRY, goal, stage="workloads").awaiting(
+        {ref(name): Awaited(name, 0, 100.0) for name in names}
+    )
+
+
+def drawn(renderable, width=100):
+    console = Console(file=io.StringIO(), width=width, height=30)
+    console.print(renderable)
+    return console.file.getvalue()
+
+
+def test_who_watches_decides_how_progress_is_shown():
+    """A terminal is drawn on; a pipe, a dumb one and a log get lines."""
+    deadline = Deadline(200.0, Clock())
+    xterm = {"TERM": "xterm"}
+
+    def shown(stream, environ=xterm, verbosity=1):
+        return type(
+            showing.progress("x", deadline, stream, environ, verbosity)
+        )
+
+    assert live.Live is shown(Terminal())
+    assert Lines is shown(io.StringIO())
+    assert Lines is shown(Terminal(), {"TERM": "dumb"})
+    assert Lines is shown(Terminal(), {})
+    assert Silent is shown(Terminal(), verbosity=0)
+    assert Silent is shown(Terminal(), verbosity=2)
+
+
+def test_a_line_is_written_for_each_change_of_verdict():
+    """What is known already is not said again; each line has the time."""
+    clock = Clock()
+    stream = io.StringIO()
+    lines = Lines(Deadline(200.0, clock), stream)
+
+    first = waiting("ab")
+    lines(first)
+    second = first.observed([thing("a")], clock.now)
+    lines(second)
+    clock.now = 103.5
+    lines(second.observed([thing("a")], clock.now))
+    lines(second.observed([thing("a", "current"), thing("b")], clock.now))
+
+    assert [
+        "   0.0 s  Thing.test.example.org/ns/a: in progress: so it [bold] is",
+        "   3.5 s  Thing.test.example.org/ns/a: current: so it [bold] is",
+        "   3.5 s  Thing.test.example.org/ns/b: in progress: so it [bold] is",
+    ] == stream.getvalue().splitlines()
+
+
+def test_a_line_says_that_an_object_is_gone():
+    """What is deleted is said once, and not what it was before."""
+    stream = io.StringIO()
+    lines = Lines(Deadline(200.0, Clock()), stream)
+    lines(waiting("a").observed([thing("a", "current")], 100.0))
+
+    going = waiting("a", Goal.GONE)
+    lines(going)
+    lines(going.vanished([ref("a")]))
+    lines(going.vanished([ref("a")]))
+
+    assert ["gone"] == [
+        line.rpartition(": ")[2] for line in stream.getvalue().splitlines()[1:]
+    ]
+
+
+def test_an_operation_survives_that_nobody_reads_its_progress():
+    """A closed stream ends the lines and not the operation."""
+    stream = io.StringIO()
+    lines = Lines(Deadline(200.0, Clock()), stream)
+    stream.close()
+    progress = waiting("a").observed([thing("a")], 100.0)
+
+    lines(progress)
+    lines(progress.vanished([ref("a")]))
+
+    assert progress.awaited == lines.last.awaited
+
+
+def test_a_display_shows_state_reason_and_age_of_what_is_open():
+    """The heading counts; each open object has a row; text is no markup."""
+    clock = Clock()
+    stream = Terminal()
+    shown = live.Live(
+        Deadline(200.0, clock),
+        stream,
+        "instantiate a",
+        Console(file=stream, width=100, height=30),
+    )
+    shown(waiting("ab").observed([thing("a"), thing("b")], clock.now))
+    shown(shown.last.observed([thing("b", "current")], clock.now))
+    clock.now = 107.0
+
+    text = drawn(shown.shown())
+
+    assert "instantiate a  7 s  1 of 2 current  workloads" in text
+    assert text.index("ns/b") < text.index("ns/a")
+    row = next(line for line in text.splitlines() if "ns/a" in line)
+    assert "in progress   so it [bold] is " in row
+    assert row.rstrip().endswith("7 s")
+
+
+def test_a_display_stays_short():
+    """Of a thousand objects a dozen rows are shown, and how many more."""
+    names = [f"n{number}" for number in range(1000)]
+    progress = waiting(names)
+
+    table = live.table(progress, [], 101.0, live.SHOWN)
+
+    assert live.SHOWN == len(table.rows)
+    assert "and 989 more" in drawn(table)
+
+
+def test_a_display_leaves_nothing_behind_and_colours_only_where_wanted():
+    """Without colour (NO_COLOR) a display writes no colour codes."""
+    stream = Terminal()
+    console = Console(
+        file=stream, force_terminal=True, no_color=True, width=80, height=20
+    )
+    shown = live.Live(Deadline(200.0, Clock()), stream, "x", console)
+
+    with shown:
+        shown(waiting("a").observed([thing("a", "failed")], 100.0))
+
+    assert "failed" in stream.getvalue()
+    assert "\x1b[31m" not in stream.getvalue()
+    assert "\x1b[1;31m" not in stream.getvalue()
+
+
+def test_a_status_is_a_tree_by_kind():
+    """Objects are below their kind, with state and reason."""
+    report = Report(
+        "site-a",
+        "default",
+        "status",
+        (
+            Row(
+                ref("b"), Action.OWNED, Verdict(State.FAILED, "no [red] luck")
+            ),
+            Row(ref("a"), Action.OWNED, Verdict(State.CURRENT, "stored")),
+        ),
+        phase="instantiated",
+    )
+
+    assert [
+        "site-a  instantiated",
+        "└── Thing.test.example.org",
+        "    ├── ns/a  current  stored",
+        "    └── ns/b  failed  no [red] luck",
+    ] == [line.rstrip() for line in drawn(live.tree(report)).splitlines()]

@@ -1,0 +1,233 @@
+"""The program answers at once, and refuses what it does not understand."""
+
+from __future__ import annotations
+
+import io
+import logging
+import subprocess
+import sys
+
+import pytest
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.cli import shell
+from tacker_k8s_cr.cluster.protocol import Cluster
+
+COMMANDS = ("instantiate", "scale", "change", "status", "terminate")
+
+SLOW = ("cmd2", "kubernetes", "requests", "rich", "toscaparser")
+SLOW += ("tacker_k8s_cr.lcm", "tacker_k8s_cr.package.loading", "yaml")
+
+PARSERS = f"""
+import sys
+from tacker_k8s_cr.cli import shell
+program = shell.Shell()
+for name in {COMMANDS}:
+    command, _, _ = program.command_manager.find_command([name])
+    command(program, None, name).get_parser(name)
+print(*(name for name in {SLOW} if name in sys.modules))
+"""
+
+
+@pytest.fixture(autouse=True)
+def _log():
+    """Each program adds where its log goes; a test leaves none behind."""
+    root = logging.getLogger()
+    before = list(root.handlers), root.level
+    yield
+    root.handlers[:], level = before
+    root.setLevel(level)
+
+
+def run(*argv: str, connect=None) -> tuple[int, str, str]:
+    """The exit code, and what the program wrote to either stream."""
+    out = io.StringIO()
+    err = io.StringIO()
+    program = shell.Shell(connect, stdout=out, stderr=err)
+    try:
+        code = program.run(list(argv))
+    except SystemExit as ended:
+        code = ended.code or 0
+    return code, out.getvalue(), err.getvalue()
+
+
+def unreachable(*args: object, **kwargs: object) -> Cluster:
+    raise errors.Unreachable("https://127.0.0.1:1", "refused")
+
+
+def test_help_needs_nothing_that_is_slow():
+    """With all parsers built, nothing that takes a while is imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", PARSERS],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert [] == done.stdout.split()
+
+
+def test_the_help_lists_the_commands_and_the_exit_codes():
+    """Each command has its line; the codes are told in the same place."""
+    code, out, _ = run("--help")
+
+    assert 0 == code
+    for name in COMMANDS:
+        assert f"\n  {name} " in out
+    assert "Exit codes: 0 done; 2 refused" in out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_has_its_own_help(name):
+    """The options after the command's name are those of the command."""
+    for argv in ([name, "--help"], ["help", name]):
+        code, out, _ = run(*argv)
+
+        assert 0 == code
+        assert out.startswith(f"usage: tacker-k8s-cr {name} ")
+        for option in ("--kubeconfig", "--context", "--namespace"):
+            assert option in out
+        assert "--timeout" in out
+        assert "--insecure" in out
+
+
+def test_no_command_is_a_usage_error():
+    """Without a command the help is shown, and nothing was done."""
+    code, out, _ = run()
+
+    assert 2 == code
+    assert "Commands:" in out
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["replace", "a"],
+        ["status"],
+        ["status", "a", "--timeout", "soon"],
+        ["instantiate", "a"],
+        ["instantiate", "a", "p", "--conflict", "maybe"],
+        ["scale", "a", "Deployment/web", "--replicas", "-1"],
+        ["scale", "a", "--aspect", "x", "--steps", "1", "--to-level", "1"],
+        ["terminate", "a", "--grace-seconds", "few"],
+    ],
+)
+def test_what_is_not_understood_is_a_usage_error(argv):
+    """Usage errors have the exit code of what is refused."""
+    assert 2 == run(*argv)[0]
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["Deployment/web"],
+        ["--replicas", "1"],
+        ["--aspect", "workers"],
+        ["--steps", "1"],
+        ["Deployment/web", "--aspect", "workers", "--steps", "1"],
+        ["Deployment/web", "--replicas", "1", "--to-level", "1"],
+    ],
+)
+def test_scale_says_which_arguments_go_together(argv):
+    """An object goes with a number, an aspect with steps or a level."""
+    code, out, err = run(
+        "scale", "a", *argv, connect=lambda *args, **kwargs: Nothing()
+    )
+
+    assert (2, "") == (code, out)
+    assert err.startswith("scale: ")
+
+
+def test_a_column_that_is_none_is_refused_before_anything_is_done():
+    """A typing error in a column does not come up when all is done."""
+    code, _, err = run("status", "a", "-c", "nmae", connect=unreachable)
+
+    assert 2 == code
+    assert "no column nmae; there are Kind, Namespace, Name" in err
+
+
+def test_an_error_is_a_sentence():
+    """What cannot be is said on standard error, and nothing else."""
+    code, out, err = run("status", "a", connect=unreachable)
+
+    assert (2, "") == (code, out)
+    assert (
+        "the API server https://127.0.0.1:1 cannot be reached: refused\n"
+        == err
+    )
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_an_error_is_a_value_where_values_are_wanted(form):
+    """A machine reads the error from standard output (exit, type, text)."""
+    import yaml
+
+    code, out, err = run("status", "a", "-f", form, connect=unreachable)
+
+    assert 2 == code
+    assert {
+        "type": "Unreachable",
+        "exit": 2,
+        "message": err.strip(),
+        "written": [],
+        "unsettled": [],
+    } == yaml.safe_load(out)
+
+
+def test_a_defect_is_one_line_and_its_trace_only_when_asked_for():
+    """Whatever else is raised ends with the code 1, and without its text."""
+
+    def broken(*args: object, **kwargs: object) -> Cluster:
+        raise KeyError("hunter2")
+
+    code, _, err = run("status", "a", connect=broken)
+    _, _, debugged = run("status", "a", "--debug", connect=broken)
+
+    assert 1 == code
+    assert 1 == err.count("\n")
+    assert "a defect of tacker-k8s-cr: KeyError" in err
+    assert "hunter2" not in err
+    assert "Traceback" in debugged
+
+
+def test_ctrl_c_before_the_first_write_is_told():
+    """An interrupt has the code 130, and what is known is said."""
+
+    def interrupting(*args: object, **kwargs: object) -> Cluster:
+        raise KeyboardInterrupt
+
+    code, _, err = run("status", "a", connect=interrupting)
+
+    assert 130 == code
+    assert "status a: interrupted; as far as is known, before" in err
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        ([], (None, None, True)),
+        (["--kubeconfig", "k", "--context", "c"], ("k", "c", True)),
+        (["--insecure"], (None, None, False)),
+    ],
+)
+def test_options_say_how_to_connect(argv, expected):
+    """The file, the context and the trust go to the connection."""
+    seen = []
+
+    def connect(kubeconfig, context, *, verify):
+        seen.append((kubeconfig, context, verify))
+        raise errors.Unreachable("s", "w")
+
+    run("status", "a", *argv, connect=connect)
+
+    assert [expected] == seen
+
+
+class Nothing:
+    """A cluster that nobody asks anything."""
+
+    def until(self, deadline):
+        return self
+
+    def close(self):
+        """Nothing was opened."""
