@@ -1,0 +1,216 @@
+"""Both drivers as Tacker loads them, and what it may call."""
+
+import hashlib
+import inspect
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from tacker.common import driver_manager
+from tacker.common import exceptions
+from tacker.vnfm.infra_drivers import abstract_driver
+from tacker.vnfm.infra_drivers import scale_driver
+from tacker.vnfm.mgmt_drivers import vnflcm_abstract_driver
+
+from tests import host
+
+INFRA = "tacker.tacker.vnfm.drivers"
+MANAGEMENT = "tacker.tacker.mgmt.drivers"
+
+CALLS = {
+    "pre_instantiation_vnf": "context vnf_instance vim_connection_info "
+    "vnf_software_images instantiate_vnf_req vnf_package_path",
+    "instantiate_vnf": "context plugin vnf_instance vnfd_dict grant_response "
+    "vim_connection_info vnf_package_path instantiate_vnf_req",
+    "create_wait": "plugin context vnf_dict vnf_id auth_attr",
+    "update_stack_wait": "plugin context vnf_dict stack_id auth_attr",
+    "post_vnf_instantiation": "context vnf_instance vim_connection_info "
+    "instantiate_vnf_req",
+    "delete": "plugin context vnf_id auth_attr vnf_instance terminate_vnf_req",
+    "delete_wait": "plugin context vnf_id auth_attr vnf_instance",
+    "delete_vnf_instance_resource": "context vnf_instance "
+    "vim_connection_info vnf_resource",
+    "heal_vnf": "context vnf_instance vim_connection_info heal_vnf_request",
+    "heal_vnf_wait": "context vnf_instance vim_connection_info "
+    "heal_vnf_request",
+    "post_heal_vnf": "context vnf_instance vim_connection_info "
+    "heal_vnf_request",
+    "get_scale_in_ids": "plugin context vnf_dict is_reverse auth_attr "
+    "region_name number_of_steps",
+    "get_scale_ids": "plugin context vnf_dict auth_attr region_name",
+    "get_grant_resource": "plugin vnf_instance vnf_info scale_vnf_request "
+    "placement_obj_list vim_connection_info del_list",
+    "scale": "plugin context auth_attr policy region_name",
+    "scale_wait": "plugin context auth_attr policy region_name last_event_id",
+    "scale_resource_update": "context vnf_instance vnf_info "
+    "scale_vnf_request vim_connection_info",
+    "scale_out_initial": "plugin context auth_attr vnf_info "
+    "scale_vnf_request region_name vnf_instance",
+    "get_rollback_ids": "plugin context vnf_dict aspect_id auth_attr "
+    "region_name",
+    "scale_in_reverse": "plugin context auth_attr vnf_info "
+    "scale_vnf_request region_name scale_name_list grp_id vnf_instance",
+    "scale_update_wait": "plugin context auth_attr vnf_info region_name",
+    "change_ext_conn_vnf": "context vnf_instance vnf_dict "
+    "vim_connection_info change_ext_conn_req",
+    "change_ext_conn_vnf_wait": "context vnf_instance vim_connection_info",
+    "post_change_ext_conn_vnf": "context vnf_instance vim_connection_info",
+    "get_cinder_list": "vnf_info",
+    "sync_db": "context vnf_instance vim_info",
+}
+"""Every method that Tacker 16.0.0 calls on an infra driver in its v1, with
+the names of its arguments; read from its sources."""
+
+REFUSED = {
+    "heal_vnf": "a heal of single VNFCs",
+    "heal_vnf_wait": "a heal of single VNFCs",
+    "scale_in_reverse": "a rollback of a scale",
+    "scale_update_wait": "a rollback of a scale",
+    "get_rollback_ids": "a rollback of a scale",
+    "scale_out_initial": "an initial scale out",
+    "get_grant_resource": "a grant by an external NFVO",
+    "get_cinder_list": "a grant by an external NFVO",
+    "change_ext_conn_vnf": "a change of external connectivity",
+    "change_ext_conn_vnf_wait": "a change of external connectivity",
+    "post_change_ext_conn_vnf": "a change of external connectivity",
+    "sync_db": "a synchronization of the database",
+}
+
+HOOKS = (
+    "instantiate",
+    "terminate",
+    "scale",
+    "heal",
+    "change_external_connectivity",
+    "modify_information",
+)
+
+
+@pytest.fixture
+def infra():
+    """The infra driver, by Tacker's own loader, as a VIM's type finds it."""
+    found = driver_manager.DriverManager(INFRA, ["noop", "kubernetes_cr"])
+    return found["kubernetes"]
+
+
+@pytest.fixture
+def management():
+    """The management driver, by Tacker's own loader."""
+    found = driver_manager.DriverManager(MANAGEMENT, ["kubeconfig-webhook"])
+    return found["kubeconfig-webhook"]
+
+
+def test_tacker_finds_the_infra_driver_by_the_type_of_a_vim(infra):
+    """It is listed by its entry point's name, and found as kubernetes."""
+    assert "kubernetes_cr" == infra.get_name()
+    assert infra.get_description()
+    assert isinstance(infra, abstract_driver.VnfAbstractDriver)
+    assert isinstance(infra, scale_driver.VnfScaleAbstractDriver)
+
+
+def test_tacker_finds_the_management_driver_by_its_name(management):
+    """Its type is its entry point's name, as Tacker's index demands."""
+    assert "kubeconfig-webhook" == management.get_type()
+    assert "kubeconfig-webhook" == management.get_name()
+    assert management.get_description()
+    assert isinstance(
+        management, vnflcm_abstract_driver.VnflcmMgmtAbstractDriver
+    )
+
+
+@pytest.mark.parametrize("method", CALLS)
+def test_a_method_takes_what_tacker_gives(infra, method):
+    """By name: the interface's own signatures are narrower (TK-18)."""
+    given = dict.fromkeys(CALLS[method].split())
+
+    assert inspect.signature(getattr(infra, method)).bind(**given)
+
+
+@pytest.mark.parametrize("method", REFUSED)
+def test_what_is_not_there_yet_says_so(infra, method):
+    """The error names the operation; nothing looks as if it were done."""
+    with pytest.raises(exceptions.TackerException) as caught:
+        getattr(infra, method)(**dict.fromkeys(CALLS[method].split()))
+
+    assert (
+        f"{REFUSED[method]} is not supported by the infra driver "
+        "kubernetes_cr; nothing was changed"
+    ) == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "method", ["create", "update", "update_wait", "get_resource_info"]
+)
+def test_the_legacy_calls_are_refused(infra, method):
+    """They belong to the interface, and Tacker does not use them."""
+    with pytest.raises(exceptions.TackerException, match=method):
+        getattr(infra, method)()
+
+
+def test_hooks_without_work_change_nothing(management):
+    """Only instantiate has something to deliver; all others pass."""
+    for operation in HOOKS[1:]:
+        for end in ("start", "end"):
+            hook = getattr(management, f"{operation}_{end}")
+
+            assert None is hook(context=None, vnf_instance=None)
+
+
+def test_the_file_that_tacker_hashes_is_that_of_the_package(management):
+    """The class is defined in the file that a VNF package carries."""
+    loaded = pathlib.Path(inspect.getfile(type(management)))
+    here = pathlib.Path(__file__).parents[3]
+    carried = here / "mgmt_drivers" / "kubeconfig_webhook.py"
+
+    assert _digest(carried) == _digest(loaded)
+
+
+def _digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+IMPORT = """
+import sys, time, warnings
+warnings.simplefilter("ignore")
+import tacker.vnfm.infra_drivers.abstract_driver
+before = time.process_time()
+import tacker_k8s_cr.driver.infra
+took = time.process_time() - before
+driver = tacker_k8s_cr.driver.infra.KubernetesCr()
+print(f"{took:.3f}", "kubernetes.client.rest" in sys.modules)
+"""
+
+
+def test_importing_the_driver_is_cheap(record_property):
+    """It adds at most 0.3 s to Tacker, and no Kubernetes client.
+
+    The time is that of the process itself, the best of three; a machine
+    that is busy with something else does not make it fail.
+    """
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", IMPORT],
+            capture_output=True,
+            check=True,
+            text=True,
+            env={**os.environ, "PYTHONWARNINGS": ""},
+        ).stdout.split()
+        for _ in range(3)
+    ]
+
+    took = min(float(seconds) for seconds, _ in found)
+    record_property("import seconds", took)
+    sys.stdout.write(f"importing the driver: {took:.3f} s of processor time\n")
+    assert {"False"} == {client for _, client in found}
+    assert took <= 0.3
+
+
+def test_a_driver_can_be_made_many_times(infra):
+    """Tacker makes four before it forks, and one more at each scale."""
+    with host.configured():
+        made = [type(infra)() for _ in range(5)]
+
+    assert {"kubernetes"} == {driver.get_type() for driver in made}
+    assert not any(vars(driver) for driver in made)

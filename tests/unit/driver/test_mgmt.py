@@ -1,0 +1,93 @@
+"""Where the management driver posts to, and what it refuses early."""
+
+import base64
+import types
+
+import pytest
+from tacker.common import exceptions
+
+from mgmt_drivers.kubeconfig_webhook import KubeconfigWebhook
+from tacker_k8s_cr import deliver
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import conf
+from tacker_k8s_cr.driver import mgmt
+from tacker_k8s_cr.driver import request
+
+KEY = base64.b64encode(b"k" * 24).decode()
+
+
+def asked(**webhook):
+    return request.read({"tacker_k8s_cr": {"webhook": webhook}})
+
+
+def start(params):
+    """The hook before an instantiation, as Tacker calls it."""
+    KubeconfigWebhook().instantiate_start(
+        context=None,
+        vnf_instance=types.SimpleNamespace(id="i-1"),
+        instantiate_vnf_request=types.SimpleNamespace(
+            additional_params=params
+        ),
+        grant=None,
+        grant_request=None,
+    )
+
+
+def test_the_request_names_the_receiver(options):
+    """Its URL and probe win over the configuration's."""
+    options(webhook_url="https://b.example", webhook_probe="skip")
+
+    found = mgmt.delivery(
+        asked(url="https://a.example", probe="try"), conf.settings()
+    )
+
+    assert ("https://a.example", deliver.Probe.TRY) == (
+        found.receiver.url,
+        found.probe,
+    )
+
+
+def test_the_configuration_names_the_receiver(options):
+    """What the request leaves open, the options say; secrets always."""
+    options(
+        webhook_url="https://b.example",
+        webhook_probe="skip",
+        webhook_secret=KEY,
+        webhook_token="t0ken",
+    )
+
+    found = mgmt.delivery(request.read({}), conf.settings())
+
+    assert ("https://b.example", (KEY,), "t0ken", deliver.Probe.SKIP) == (
+        found.receiver.url,
+        found.receiver.secrets,
+        found.receiver.token,
+        found.probe,
+    )
+
+
+def test_no_receiver_is_an_error(options):
+    """A package that asks for the driver wants something delivered."""
+    with pytest.raises(errors.RequestInvalid, match="no webhook is named"):
+        mgmt.delivery(request.read({}), conf.settings())
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({}, "no webhook is named"),
+        ({"tacker_k8s_cr": {"webhook": {"url": "http://h"}}}, "has no TLS"),
+        ({"tacker_k8s_cr": {"webhook": {"uri": "x"}}}, "no such parameter"),
+    ],
+)
+def test_settings_are_looked_at_before_anything_is_made(options, params, said):
+    """A VNF that cannot be delivered is not instantiated first."""
+    with pytest.raises(exceptions.InvalidInput, match=said):
+        start(params)
+
+
+def test_good_settings_pass(options):
+    """Nothing is sent at that point."""
+    options(webhook_url="https://b.invalid")
+
+    start({})
