@@ -11,6 +11,7 @@ import os
 import pathlib
 
 from tools.plane import credentials
+from tools.plane import node
 from tools.plane.errors import PlaneError
 from tools.plane.folders import Folders
 from tools.plane.lifecycle import PARTS
@@ -46,7 +47,9 @@ def ensure(say: _Say = print) -> bool:
 
 def down(say: _Say = print) -> bool:
     """End the plane and remove its folder; whether anything ran."""
-    return Plane.of(os.environ, say).down()
+    plane = Plane.of(os.environ, say)
+    node.down(plane)
+    return plane.down()
 
 
 def token(user: str) -> str:

@@ -11,6 +11,9 @@ import sys
 
 from tools.plane import binaries
 from tools.plane import build
+from tools.plane import host
+from tools.plane import images
+from tools.plane import node
 from tools.plane import stages
 from tools.plane.errors import PlaneError
 from tools.plane.lifecycle import PARTS
@@ -56,6 +59,9 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument(
         "--no-kwok", action="store_true", help="without nodes and Stages"
     )
+    one.add_argument(
+        "--node", action="store_true", help="with a real node too (as root)"
+    )
     one = command("down", _down, "end all of it")
     one.add_argument(
         "--keep", action="store_true", help="keep data, keys and logs"
@@ -68,7 +74,27 @@ def _parser() -> argparse.ArgumentParser:
     command("env", _env, "lines for a shell: eval $(... env)")
     one = command("stages", _stages, "apply Stages and their definitions")
     one.add_argument("files", nargs="+", type=pathlib.Path, metavar="FILE")
+    _node_parser(command("node", None, "a real node beside kwok's, as root"))
     return parser
+
+
+def _node_parser(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, call, text in (
+        ("up", _node_up, "add it to the running plane"),
+        ("down", _node_down, "take it away with all that it left"),
+        ("install", _node_install, "install the Debian packages it needs"),
+        ("image", _node_image, "make an image of static binaries"),
+    ):
+        one = commands.add_parser(name, help=text, description=text)
+        one.set_defaults(call=call)
+    one.add_argument("name", metavar="NAME", help="such as localhost/web:1")
+    one.add_argument(
+        "files", nargs="+", metavar="BINARY[:PATH]", help="PATH is inside"
+    )
+    one.add_argument(
+        "--entrypoint", required=True, metavar="COMMAND", help="one string"
+    )
 
 
 def _build(arguments: argparse.Namespace, plane: Plane) -> None:
@@ -92,12 +118,15 @@ def _up(arguments: argparse.Namespace, plane: Plane) -> None:
         left_out.add("kwok")
     if not plane.up([part for part in PARTS if part not in left_out]):
         say("the plane runs already")
+    if arguments.node:
+        _node_up(arguments, plane)
     say(f"export KUBECONFIG={shlex.quote(str(plane.folders.kubeconfig))}")
 
 
 def _down(arguments: argparse.Namespace, plane: Plane) -> None:
-    if not plane.down(keep=arguments.keep):
-        say("nothing of the plane was running")
+    node.down(plane)
+    ran = plane.down(keep=arguments.keep)
+    say("the plane is down" if ran else "nothing of the plane was running")
 
 
 def _status(_arguments: argparse.Namespace, plane: Plane) -> int:
@@ -105,6 +134,8 @@ def _status(_arguments: argparse.Namespace, plane: Plane) -> int:
     for name, component in plane.table.items():
         identity = plane.records[name]
         if identity is None:
+            if component.part == "node":
+                continue
             state = "not started"
         elif plane.works(component):
             state = f"ready, process {identity.pid}"
@@ -134,6 +165,34 @@ def _stages(arguments: argparse.Namespace, plane: Plane) -> None:
     found = stages.documents(arguments.files)
     stages.add(plane.kubectl, found)
     say(f"{len(found)} objects applied")
+
+
+def _node_up(_arguments: argparse.Namespace, plane: Plane) -> None:
+    if not node.up(plane):
+        say("the real node is up already")
+
+
+def _node_down(_arguments: argparse.Namespace, plane: Plane) -> None:
+    if not node.down(plane):
+        say("there was no real node")
+
+
+def _node_install(_arguments: argparse.Namespace, _plane: Plane) -> None:
+    missing = host.packages_missing()
+    if missing:
+        host.install(missing)
+    say(f"installed: {' '.join(missing) or 'nothing, all are there'}")
+
+
+def _node_image(arguments: argparse.Namespace, plane: Plane) -> None:
+    files = {}
+    for given in arguments.files:
+        source, _, inside = given.partition(":")
+        path = pathlib.Path(source)
+        files[inside or f"/bin/{path.name}"] = images.executable(path)
+    command = shlex.split(arguments.entrypoint)
+    node.add_image(plane, arguments.name, files, command)
+    say(f"{arguments.name}: the node has it")
 
 
 if __name__ == "__main__":

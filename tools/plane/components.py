@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from collections.abc import Mapping
 import dataclasses
+import pathlib
 import ssl
-import urllib.error
 import urllib.request
 
 from tools.plane import credentials
@@ -28,6 +27,7 @@ class Component:
     :param part: what of the plane it belongs to.
     :param url: answers 200 when the component is ready.
     :param ports: what it listens on; must be free before.
+    :param program: empty for the binary of the same name.
     """
 
     name: str
@@ -35,11 +35,12 @@ class Component:
     arguments: tuple[str, ...]
     url: str
     ports: tuple[int, ...]
+    program: str = ""
 
 
-def table(folders: Folders) -> Mapping[str, Component]:
+def table(folders: Folders) -> tuple[Component, ...]:
     """All components but the node's, in the order of their start."""
-    found = (
+    return (
         _etcd(folders),
         _apiserver(folders),
         _controller_manager(folders),
@@ -47,7 +48,6 @@ def table(folders: Folders) -> Mapping[str, Component]:
         _kwok(folders),
         *_cluster_api(folders),
     )
-    return {component.name: component for component in found}
 
 
 def ports(components: Iterable[Component]) -> dict[int, str]:
@@ -59,11 +59,12 @@ def ports(components: Iterable[Component]) -> dict[int, str]:
     }
 
 
-def environ(folders: Folders) -> dict[str, str]:
+def environ(folders: Folders, built: pathlib.Path) -> dict[str, str]:
     """What the processes see; not the secrets of who starts them."""
     return {
         "HOME": str(folders.temp),
-        "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+        # containerd looks for its shim, and for runc, here.
+        "PATH": f"{built}:/usr/sbin:/usr/bin:/sbin:/bin",
         # The in-memory provider exits without a temporary folder.
         "TMPDIR": str(folders.temp),
         # The host part of each workload cluster's endpoint.

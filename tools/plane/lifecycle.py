@@ -21,6 +21,7 @@ from tools.plane import components
 from tools.plane import credentials
 from tools.plane import interrupts
 from tools.plane import lock
+from tools.plane import node_components
 from tools.plane import ports
 from tools.plane import processes
 from tools.plane import stages
@@ -57,7 +58,12 @@ class Plane:
 
     @property
     def table(self) -> Mapping[str, Component]:
-        return components.table(self.folders)
+        parts = (components.table, node_components.table)
+        return {
+            component.name: component
+            for part in parts
+            for component in part(self.folders)
+        }
 
     @property
     def records(self) -> Records:
@@ -69,7 +75,7 @@ class Plane:
         return Kubectl(
             self.store.path("kubectl"),
             self.folders.kubeconfig,
-            components.environ(self.folders),
+            components.environ(self.folders, self.store.folder),
         )
 
     @contextlib.contextmanager
@@ -113,7 +119,7 @@ class Plane:
             lacking = self.lacking(parts)
             if not lacking:
                 return False
-            with self._undone(one.name for one in lacking):
+            with self.undone(one.name for one in lacking):
                 self._up(parts, lacking)
         return True
 
@@ -123,7 +129,9 @@ class Plane:
             return False
         with self.locked():
             names = self.records.names()
-            self._stop(names)
+            if any(one.part == "node" for one in self._named(names)):
+                raise PlaneError("take the real node down first")
+            self.end(names)
             if not keep:
                 shutil.rmtree(self.folders.run)
         return bool(names)
@@ -136,14 +144,62 @@ class Plane:
                 if self.works(component):
                     self.say(f"{component.name}: runs already")
                     continue
-                self._stop([component.name])
+                self.end([component.name])
                 ports.check(components.ports([component]))
-                with self._undone([component.name]):
-                    self._start([component])
+                with self.undone([component.name]):
+                    self.begin([component])
 
     def stop(self, names: Iterable[str]) -> None:
         with self.locked():
-            self._stop([component.name for component in self._named(names)])
+            self.end([component.name for component in self._named(names)])
+
+    def begin(self, wanted: Iterable[Component]) -> None:
+        """Start some at once, then wait for each."""
+        begun = []
+        for component in wanted:
+            program = component.program or self.store.path(component.name)
+            identity = processes.start(
+                self.records,
+                component.name,
+                [str(program), *component.arguments],
+                components.environ(self.folders, self.store.folder),
+                self.folders.log(component.name),
+            )
+            begun.append((component, identity))
+        for component, identity in begun:
+            seconds = processes.wait_ready(
+                component.name,
+                identity,
+                functools.partial(components.answers, self.folders, component),
+                self.folders.log(component.name),
+                SECONDS,
+            )
+            self.say(f"{component.name}: ready after {seconds:.1f} s")
+
+    def end(self, names: Iterable[str]) -> None:
+        """End these, what was started last first."""
+        order = list(self.table)
+        known = [name for name in reversed(order) if name in set(names)]
+        for name in known:
+            identity = self.records[name]
+            if identity is None:
+                continue
+            if identity.alive:
+                processes.stop(identity)
+                self.say(f"{name}: ended")
+            self.records.remove(name)
+
+    @contextlib.contextmanager
+    def undone(self, names: Iterable[str]) -> Iterator[None]:
+        """When what is inside fails, none of these stays running."""
+        affected = list(names)
+        try:
+            yield
+        except BaseException:
+            # A second ctrl-C waits until the first is dealt with.
+            with interrupts.held():
+                self.end(affected)
+            raise
 
     # -- Inside -------------------------------------------------------------
 
@@ -164,17 +220,17 @@ class Plane:
         begin = time.monotonic()
         for component in lacking:
             # One that runs but does not answer is in its successor's way.
-            self._stop([component.name])
+            self.end([component.name])
         ports.check(components.ports(lacking))
         credentials.ensure(self.folders)
         for component in lacking:
             if component.part == "control plane":
-                self._start([component])
+                self.begin([component])
         manifests = self.store.manifests
         if "kwok" in parts:
             # All kinds of the Stages must be served when kwok starts.
             stages.add(self.kubectl, stages.shipped(manifests))
-            self._start(one for one in lacking if one.part == "kwok")
+            self.begin(one for one in lacking if one.part == "kwok")
             self.kubectl.apply(stages.nodes())
         if "cluster api" in parts:
             self._cluster_api(
@@ -193,7 +249,7 @@ class Plane:
         ]
         self.kubectl.apply(definitions)
         self.kubectl.established(definitions)
-        self._start(lacking)
+        self.begin(lacking)
         # A configuration whose server is not there refuses every write.
         self.kubectl.apply(
             configuration
@@ -211,51 +267,3 @@ class Plane:
             self.kubectl(
                 "wait", "--for=condition=Ready", "--timeout=60s", *nodes
             )
-
-    def _start(self, wanted: Iterable[Component]) -> None:
-        """Start some at once, then wait for each."""
-        begun = []
-        for component in wanted:
-            program = self.store.path(component.name)
-            identity = processes.start(
-                self.records,
-                component.name,
-                [str(program), *component.arguments],
-                components.environ(self.folders),
-                self.folders.log(component.name),
-            )
-            begun.append((component, identity))
-        for component, identity in begun:
-            seconds = processes.wait_ready(
-                component.name,
-                identity,
-                functools.partial(components.answers, self.folders, component),
-                self.folders.log(component.name),
-                SECONDS,
-            )
-            self.say(f"{component.name}: ready after {seconds:.1f} s")
-
-    def _stop(self, names: Iterable[str]) -> None:
-        """End these, what was started last first."""
-        order = list(self.table)
-        known = [name for name in reversed(order) if name in set(names)]
-        for name in known:
-            identity = self.records[name]
-            if identity is None:
-                continue
-            if identity.alive:
-                processes.stop(identity)
-                self.say(f"{name}: ended")
-            self.records.remove(name)
-
-    @contextlib.contextmanager
-    def _undone(self, names: Iterable[str]) -> Iterator[None]:
-        """When what is inside fails, none of these stays running."""
-        affected = list(names)
-        try:
-            yield
-        except BaseException:
-            # A second ctrl-C waits until the first is dealt with.
-            with interrupts.held():
-                self._stop(affected)
-            raise

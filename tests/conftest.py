@@ -1,0 +1,97 @@
+"""The cluster that tests use, and what becomes of those that it cannot run.
+
+KUBECONFIG names a cluster; unset, it is the local plane, which is started if
+it does not run, and ended then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import os
+import pathlib
+import uuid
+
+import pytest
+
+from tools import plane
+from tools.plane import target
+from tools.plane.kubectl import Kubectl
+from tools.plane.target import Target
+
+NEEDS = ("capi", "stages", "root")
+"""Markers of what a cluster or a user may lack. Tests are skipped then,
+unless --need says that they were meant to run."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--need",
+        default="",
+        metavar="MARKER,...",
+        help="fail, where one would skip, tests with these markers",
+    )
+
+
+@pytest.fixture(scope="session")
+def chosen() -> Iterator[Target]:
+    """The cluster of this session; it answers."""
+    found = target.choose(os.environ)
+    started = found.ours and plane.ensure()
+    yield found
+    if started:
+        plane.down()
+
+
+@pytest.fixture(scope="session")
+def missing(chosen: Target) -> dict[str, str]:
+    """What the cluster lacks, and how that shows."""
+    return target.missing(chosen)
+
+
+@pytest.fixture
+def lack(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Skip the test for a reason, or fail it if it was meant to run."""
+
+    def _lack(what: str, reason: str) -> None:
+        if what in request.config.getoption("--need").split(","):
+            pytest.fail(f"{what} is needed, but {reason}", pytrace=False)
+        pytest.skip(reason)
+
+    return _lack
+
+
+@pytest.fixture(autouse=True)
+def _runnable(
+    request: pytest.FixtureRequest, lack: Callable[[str, str], None]
+) -> None:
+    """Holds back a test for which something is missing."""
+    needs = [n for n in NEEDS if request.node.get_closest_marker(n)]
+    if "root" in needs and os.getuid():
+        lack("root", "this user is not root")
+    if {"capi", "stages"} & set(needs):
+        missing = request.getfixturevalue("missing")
+        for what in needs:
+            if what in missing:
+                lack(what, missing[what])
+
+
+@pytest.fixture(scope="session")
+def kubeconfig(chosen: Target) -> pathlib.Path:
+    """An administrator's kubeconfig for the cluster."""
+    return chosen.kubeconfig
+
+
+@pytest.fixture(scope="session")
+def kubectl(chosen: Target) -> Kubectl:
+    """kubectl for the cluster: call it with arguments."""
+    return target.kubectl(chosen)
+
+
+@pytest.fixture
+def namespace(kubectl: Kubectl) -> Iterator[str]:
+    """A namespace of the test's own; it goes afterwards with all in it."""
+    name = f"test-{uuid.uuid4().hex[:10]}"
+    kubectl("create", "namespace", name)
+    yield name
+    kubectl("delete", "namespace", name, "--wait=false", "--ignore-not-found")

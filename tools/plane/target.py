@@ -1,0 +1,103 @@
+"""Which cluster the tests and the demonstration use, and what it lacks.
+
+KUBECONFIG names one; unset, it is the local plane. A cluster that somebody
+named is taken as it is: what discovery does not show there is skipped, and
+the reason says so. The local plane has everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+import dataclasses
+import os
+import pathlib
+import shutil
+
+from tools.plane import binaries
+from tools.plane import build
+from tools.plane.errors import PlaneError
+from tools.plane.folders import Folders
+from tools.plane.kubectl import Kubectl
+from tools.plane.lifecycle import Plane
+
+NEEDED = {
+    "capi": (
+        "Cluster API with its kubeadm and in-memory providers",
+        (
+            "clusters.cluster.x-k8s.io",
+            "kubeadmcontrolplanes.controlplane.cluster.x-k8s.io",
+            "devclusters.infrastructure.cluster.x-k8s.io",
+        ),
+    ),
+    "stages": ("kwok's Stages", ("stages.kwok.x-k8s.io",)),
+}
+"""What a cluster may lack: its name, and the resources that show it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A cluster to use.
+
+    :param ours: whether it is the local plane, which we may start.
+    """
+
+    kubeconfig: pathlib.Path
+    ours: bool
+
+
+def choose(environ: Mapping[str, str]) -> Target:
+    """The cluster that KUBECONFIG names; the local plane when it is unset."""
+    own = Folders.of(environ).kubeconfig
+    named = environ.get("KUBECONFIG", "")
+    if not named:
+        return Target(own, ours=True)
+    if os.pathsep in named:
+        raise PlaneError(
+            f"KUBECONFIG names several files ({named}); name one, for "
+            "instance made by kubectl config view --flatten"
+        )
+    path = pathlib.Path(named).expanduser().absolute()
+    if path.resolve() == own.resolve():
+        return Target(own, ours=True)
+    if not path.is_file():
+        raise PlaneError(f"KUBECONFIG names {named}, which is not there")
+    return Target(path, ours=False)
+
+
+def lacking(resources: Collection[str]) -> dict[str, str]:
+    """What a server with these resources lacks, and what shows it."""
+    found = {}
+    for what, (title, needed) in NEEDED.items():
+        absent = [name for name in needed if name not in resources]
+        if absent:
+            found[what] = (
+                f"the cluster has no {title}: it does not serve "
+                + ", ".join(absent)
+            )
+    return found
+
+
+def missing(target: Target) -> dict[str, str]:
+    """What this cluster lacks, as its discovery shows it."""
+    if target.ours:
+        return {}
+    done = kubectl(target).run("api-resources", "--output=name")
+    # One aggregated API that is down makes it fail after it has printed
+    # all the others.
+    if done.returncode and not done.stdout:
+        raise PlaneError(f"{target.kubeconfig}: {done.stderr.strip()}")
+    return lacking(done.stdout.split())
+
+
+def kubectl(target: Target) -> Kubectl:
+    """A kubectl for this cluster: from PATH, else the one that we build."""
+    plane = Plane.of(os.environ)
+    if target.ours:
+        return plane.kubectl
+    program = shutil.which("kubectl")
+    if program is None:
+        build.build(plane.store, [binaries.ALL["kubectl"]], plane.say)
+        program = str(plane.store.path("kubectl"))
+    # A person's kubeconfig may name helpers that need the environment.
+    return Kubectl(pathlib.Path(program), target.kubeconfig, os.environ)
