@@ -17,23 +17,23 @@ class NotJson(Exception):
     """Begins with a brace and is no JSON: a YAML flow mapping, perhaps."""
 
 
-class _Duplicate(Exception):
-    pass
+class _Refused(Exception):
+    """Is JSON, and means nothing to a server."""
 
 
 def read(text: str) -> Iterator[tuple[Any, int]]:
     decoder = json.JSONDecoder(
         object_pairs_hook=_pairs,
         parse_constant=_constant,
-        parse_float=lambda digits: _json_number(float(digits)),
-        parse_int=lambda digits: _json_number(int(digits)),
+        parse_float=_number,
+        parse_int=_number,
     )
     position = 0
     while (position := _skip_space(text, position)) < len(text):
         line = text.count("\n", 0, position)
         try:
             value, end = decoder.raw_decode(text, position)
-        except _Duplicate as error:
+        except _Refused as error:
             raise _located(text[position:], str(error), line) from error
         except RecursionError as error:
             raise yaml_text.Fault("nested too deeply", line, 0) from error
@@ -44,8 +44,12 @@ def read(text: str) -> Iterator[tuple[Any, int]]:
         position = end
 
 
-def _json_number(value: float) -> Any:
-    return scalars.number(value)
+def _number(digits: str) -> Any:
+    """As in YAML, which keeps as text what is too large for a number."""
+    value = scalars.number(scalars.plain(digits))
+    if isinstance(value, str):
+        raise _Refused("a number is too large")
+    return value
 
 
 def _constant(name: str) -> Any:
@@ -56,7 +60,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     built: dict[str, Any] = {}
     for name, value in pairs:
         if name in built:
-            raise _Duplicate(yaml_text.again(name))
+            raise _Refused(yaml_text.again(name))
         built[_whole(name)] = _whole(value)
     return built
 

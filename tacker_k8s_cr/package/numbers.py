@@ -14,24 +14,25 @@ from tacker_k8s_cr.package.model import Vnfd
 
 
 def replicas(vnfd: Vnfd, levels: Mapping[str, int]) -> dict[str, int]:
-    """By VDU that an aspect scales, its number at the aspects' levels.
+    """By VDU, its number at the scale levels of the aspects.
 
     An aspect that is not named is at level 0. A VDU that no aspect scales
-    is not in the answer: scaling must leave it alone, and its number at
-    instantiation is that of `at_level`.
+    has the number of the default instantiation level, whatever the levels:
+    who scales one aspect sets the numbers of the VDUs in its ``steps``.
 
     :raises RequestInvalid: an aspect is not known, its level is out of
         bounds, or a VDU's number leaves its profile.
     """
     for aspect, level in levels.items():
         _check(vnfd, aspect, level)
-    numbers = scaled(vnfd, levels)
+    fixed = vnfd.level_numbers.get(vnfd.default_level, {})
+    numbers = {**vnfd.initial, **fixed, **scaled(vnfd, levels)}
     _check_profiles(vnfd, numbers)
     return numbers
 
 
 def scaled(vnfd: Vnfd, levels: Mapping[str, int]) -> dict[str, int]:
-    """The same, without any check."""
+    """The numbers of the VDUs that aspects scale, without any check."""
     numbers: dict[str, int] = {}
     for aspect in vnfd.aspects.values():
         level = levels.get(aspect.id, 0)
@@ -55,7 +56,7 @@ def at_level(
     name = instantiation_level or vnfd.default_level
     if not name and not vnfd.levels:
         zero = dict.fromkeys(vnfd.aspects, 0)
-        return zero, {**vnfd.initial, **replicas(vnfd, zero)}
+        return zero, replicas(vnfd, zero)
     if name not in vnfd.levels:
         known = ", ".join(vnfd.levels) or "none"
         found = (

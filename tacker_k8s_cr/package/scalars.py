@@ -44,7 +44,8 @@ _BASES = (
     (re.compile(r"[-+]?0[xX][0-9a-fA-F]+"), 16),
     (re.compile(r"[-+]?0[bB][01]+"), 2),
     (re.compile(r"[-+]?0[oO]?[0-7]+"), 8),
-    (re.compile(r"[-+]?(0|[1-9][0-9]*)"), 10),
+    # Python refuses to convert thousands of decimal digits; 64 bits hold 20.
+    (re.compile(r"[-+]?(0|[1-9][0-9]{0,19})"), 10),
 )
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _GROUPED = re.compile(r"\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?")
