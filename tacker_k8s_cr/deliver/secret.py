@@ -27,6 +27,9 @@ KEY = "value"
 CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 """Label that Cluster API demands of a cluster's Secrets."""
 
+LAST_LOOK = 5.0
+"""Seconds for a last look when time is up."""
+
 
 def secret_ref(workload: ObjectRef) -> ObjectRef:
     """Where the kubeconfig of a Cluster lies, by contract."""
@@ -53,8 +56,7 @@ def awaited(
     )
     with cluster.watching([watch]) as watching:
         found = _seen(watching, ref, deadline)
-    # One that a person made may lack the label.
-    found = found or cluster.get(ref)
+    found = found or _without_label(cluster, ref, deadline)
     if found is None:
         seconds = deadline.now - begun
         verdict = Verdict(
@@ -65,6 +67,17 @@ def awaited(
             [errors.Unsettled(ref, verdict, seconds)], seconds
         )
     return found
+
+
+def _without_label(
+    cluster: Cluster, ref: ObjectRef, deadline: Deadline
+) -> Manifest | None:
+    """A Secret that a person made may lack the label; one last look."""
+    brief = Deadline.after(LAST_LOOK, deadline.clock)
+    try:
+        return cluster.until(brief).get(ref)
+    except errors.ClusterError:
+        return None
 
 
 def _seen(
