@@ -99,7 +99,8 @@ def fields_v1(paths: Iterable[Path]) -> dict[str, Any]:
         for key in path:
             name = f"f:{key}"
             if key.startswith("k:"):
-                name = "k:" + json.dumps({"name": key[2:]})
+                item = {"name": key[2:]}
+                name = "k:" + json.dumps(item, separators=(",", ":"))
             at = at.setdefault(name, {})
     return root
 

@@ -1,0 +1,67 @@
+"""One suite, two clusters: whatever claims to be one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import pathlib
+import uuid
+
+import pytest
+
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.cluster import connect
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.objects import ObjectRef
+from tests.contracts.manifests import MANAGER
+from tests.contracts.manifests import namespaced
+from tests.contracts.observing import SECONDS
+from tests.fakes import FakeCluster
+
+
+@pytest.fixture
+def fake_cluster() -> FakeCluster:
+    return FakeCluster()
+
+
+@pytest.fixture(scope="session")
+def connected(kubeconfig: pathlib.Path) -> Iterator[Cluster]:
+    cluster = connect(kubeconfig)
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture
+def real_cluster(connected: Cluster) -> Cluster:
+    return connected.until(Deadline.after(SECONDS))
+
+
+@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.plane)])
+def cluster(request: pytest.FixtureRequest) -> Cluster:
+    """Anything that claims to be a cluster."""
+    found: Cluster = request.getfixturevalue(f"{request.param}_cluster")
+    return found
+
+
+@pytest.fixture
+def unique() -> str:
+    """A name that nobody else has."""
+    return f"contract-{uuid.uuid4().hex[:10]}"
+
+
+@pytest.fixture
+def removed(cluster: Cluster) -> Iterator[list[ObjectRef]]:
+    """Objects of the whole cluster that a test leaves to be removed."""
+    refs: list[ObjectRef] = []
+    yield refs
+    for ref in refs:
+        if obj := cluster.get(ref):
+            cluster.delete(ref, objects.uid(obj))
+
+
+@pytest.fixture
+def place(cluster: Cluster, unique: str, removed: list[ObjectRef]) -> str:
+    """A namespace of the test's own."""
+    cluster.apply(namespaced(unique), MANAGER)
+    removed.append(ObjectRef("", "Namespace", "", unique))
+    return unique
