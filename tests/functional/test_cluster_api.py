@@ -1,0 +1,155 @@
+"""A Cluster API cluster through its life, with its real controllers."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.package.model import Document
+
+pytestmark = [pytest.mark.plane, pytest.mark.capi]
+
+SAMPLE = (
+    pathlib.Path(__file__).parents[2]
+    / "samples/vnf_packages/capi_workload_cluster"
+)
+CAPI = "cluster.x-k8s.io"
+MACHINE = GroupKind(CAPI, "Machine")
+
+
+def with_text(package, old, new):
+    """The package with another text in the place of one, in all manifests."""
+
+    def changed(value):
+        if isinstance(value, dict):
+            return {key: changed(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [changed(item) for item in value]
+        return new if value == old else value
+
+    documents = tuple(
+        Document(changed(document.manifest), document.where)
+        for document in package.documents
+    )
+    return dataclasses.replace(package, documents=documents)
+
+
+@pytest.fixture
+def machines(cluster, namespace):
+    """Names of the machines by their Kubernetes version."""
+
+    def found():
+        by_version: dict[str, set[str]] = {}
+        for machine in cluster.list_objects(MACHINE, namespace):
+            names = by_version.setdefault(machine["spec"]["version"], set())
+            names.add(machine["metadata"]["name"])
+        return by_version
+
+    return found
+
+
+def test_a_cluster_through_its_life(
+    cluster, namespace, unique, machines, traces
+):
+    """Current means usable, scaled means running, gone means gone (TK-9).
+
+    The package holds the Cluster beside its infrastructure and templates;
+    deleting them together dead-locks for ever (P16, P17).
+    """
+    package = k8s_cr.load(SAMPLE)
+    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(240)}
+    ref = ObjectRef(CAPI, "Cluster", namespace, "workload")
+
+    k8s_cr.instantiate(cluster, unique, package, **life)
+
+    available = [
+        condition["status"]
+        for condition in cluster.get(ref)["status"]["conditions"]
+        if condition["type"] == "Available"
+    ]
+    assert ["True"] == available
+    assert {"v1.35.0": 2} == {v: len(n) for v, n in machines().items()}
+
+    k8s_cr.scale(cluster, unique, aspect="workers", steps=2, **life)
+    assert 4 == len(machines()["v1.35.0"])
+    k8s_cr.scale(cluster, unique, aspect="workers", level=1, **life)
+    before = machines()["v1.35.0"]
+    assert 3 == len(before)
+
+    k8s_cr.change(
+        cluster, unique, with_text(package, "v1.35.0", "v1.36.0"), **life
+    )
+
+    after = machines()
+    assert {"v1.36.0": 3} == {v: len(n) for v, n in after.items()}
+    assert not before & after["v1.36.0"]
+
+    k8s_cr.terminate(cluster, unique, **life)
+
+    assert cluster.get(ref) is None
+    assert {} == machines()
+    assert [] == traces(unique, namespace)
+
+
+def test_a_cluster_that_never_starts_is_explained(
+    cluster, namespace, unique, traces
+):
+    """The words of the machines' infrastructure come with the error (P11)."""
+    package = with_text(k8s_cr.load(SAMPLE), "2s", "24h")
+    life = {"namespace": namespace}
+
+    with pytest.raises(errors.NotReady) as caught:
+        k8s_cr.instantiate(
+            cluster,
+            unique,
+            package,
+            deadline=k8s_cr.Deadline.after(25),
+            **life,
+        )
+
+    stuck = {item.ref.kind: item for item in caught.value.unsettled}
+    assert {"Cluster", "KubeadmControlPlane", "MachineDeployment"} == set(
+        stuck
+    )
+    words = "\n".join(stuck["Cluster"].notes)
+    assert "WaitingForStartupTimeout" in words
+    k8s_cr.terminate(
+        cluster, unique, deadline=k8s_cr.Deadline.after(90), **life
+    )
+    assert [] == traces(unique, namespace)
+
+
+def test_an_even_number_of_control_plane_machines_is_refused(
+    cluster, namespace, unique
+):
+    """By us beforehand, in the package by the webhook's own words (D5)."""
+    documents = []
+    for document in k8s_cr.load(SAMPLE).documents:
+        manifest = document.manifest
+        if manifest["kind"] == "KubeadmControlPlane":
+            manifest = {
+                **manifest,
+                "spec": {**manifest["spec"], "replicas": 2},
+            }
+        documents.append(Document(manifest, document.where))
+    package = dataclasses.replace(
+        k8s_cr.load(SAMPLE), documents=tuple(documents), vnfd=None
+    )
+
+    with pytest.raises(errors.Rejected, match="replicas") as caught:
+        k8s_cr.instantiate(
+            cluster,
+            unique,
+            package,
+            namespace=namespace,
+            deadline=k8s_cr.Deadline.after(60),
+        )
+
+    assert "KubeadmControlPlane" in str(caught.value)
+    assert () == caught.value.written
