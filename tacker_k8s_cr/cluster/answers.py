@@ -198,7 +198,7 @@ def _not_found(case: _Case) -> Error:
         if not field(case.answer.body, ("details", "name")):
             return NotYet(case.subject, "the server does not serve its kind")
         return case.outdated()
-    return Absent(str(request))
+    return Absent(f"{request}: not there")
 
 
 def _conflict(case: _Case) -> Error | Again:
@@ -242,7 +242,7 @@ def _timed_out(case: _Case) -> Again:
 
 
 def _expired(case: _Case) -> Error:
-    return Expired(str(case.request))
+    return Expired(f"{case.request}: {case.message}")
 
 
 APPLY = "application/apply-patch+yaml"

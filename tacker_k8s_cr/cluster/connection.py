@@ -12,12 +12,14 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import re
 import socket
 import ssl
 import threading
 import time
 from typing import TYPE_CHECKING
 import urllib.parse
+import warnings
 
 from tacker_k8s_cr.cluster import credentials
 from tacker_k8s_cr.cluster import tls
@@ -163,6 +165,8 @@ def _pool(
             kubeconfig.where, "proxy-url is not a URL of a proxy"
         ) from None
     settings = manager.connection_pool_kw
+    if not configuration.verify_ssl:
+        _say_it_once(kubeconfig.server)
     if kubeconfig.server.startswith("https:"):
         for name in ("ca_certs", "ca_cert_data", "cert_file", "key_file"):
             settings.pop(name, None)
@@ -173,6 +177,14 @@ def _pool(
         kubeconfig.server
     )
     return pool
+
+
+def _say_it_once(server: str) -> None:
+    """``connect`` logs that nothing is verified; no need to, each time."""
+    host = re.escape(urllib.parse.urlsplit(server).hostname or "")
+    warnings.filterwarnings(
+        "ignore", message=f"Unverified HTTPS request .* host '{host}'"
+    )
 
 
 _NO_DELAY = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -8,6 +8,7 @@ import dataclasses
 from typing import Any
 
 from tacker_k8s_cr.cluster import paths
+from tacker_k8s_cr.cluster.answers import Absent
 from tacker_k8s_cr.cluster.answers import Answer
 from tacker_k8s_cr.cluster.answers import Expired
 from tacker_k8s_cr.cluster.answers import Request
@@ -54,10 +55,11 @@ class Selection:
 def objects(
     send: Send, selection: Selection, metadata: bool = False
 ) -> Iterator[Manifest]:
-    """What the selection holds; nothing where its kind is not served.
+    """What the selection holds.
 
-    A list that takes longer than the server remembers its beginning (410)
-    is asked for once more, in one piece.
+    Nothing, where the server stopped serving its kind since we asked. A
+    list that takes longer than the server remembers its beginning (410) is
+    asked for once more, in one piece.
     """
     seen = set()
     try:
@@ -65,6 +67,8 @@ def objects(
             for obj in page:
                 seen.add(_key(obj))
                 yield obj
+    except Absent:
+        return
     except Expired:
         for page in pages(send, selection, metadata, size=0):
             yield from (obj for obj in page if _key(obj) not in seen)

@@ -24,6 +24,7 @@ from tacker_k8s_cr.cluster.connection import Access
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Outdated
 from tacker_k8s_cr.errors import Unavailable
+from tacker_k8s_cr.errors import Unreachable
 
 LOG = logging.getLogger(__name__)
 
@@ -104,7 +105,11 @@ class Sender:
 
     def _whole(self, request: Request) -> Answer:
         response = self._response(request, _READ, preload=True)
-        return Answer(response.status, _mapping(response.data))
+        body = _json(response.data)
+        if body is None:
+            why = "what answers there is no Kubernetes API server"
+            raise Unreachable(self.server, why)
+        return Answer(response.status, body)
 
     def _response(
         self, request: Request, silence: float, preload: bool
@@ -118,13 +123,22 @@ class Sender:
                 response = self._sent(request, renewed, silence, preload)
         if response.status < 300:
             return response
-        answer = Answer(
-            response.status,
-            _mapping(response.data),
-            _seconds(response.headers.get("Retry-After")),
-        )
+        raise judged(request, self._refusal(response), self.server)
+
+    def _refusal(self, response: urllib3.BaseHTTPResponse) -> Answer:
+        try:
+            data = response.data
+        except (exceptions.HTTPError, OSError) as error:
+            raise failures.meaning(self.server, error) from error
         response.release_conn()
-        raise judged(request, answer, self.server)
+        after = _seconds(response.headers.get("Retry-After"))
+        body = _json(data)
+        if body is None:
+            # A page of some proxy may hold anything: only a line is shown.
+            text = data[:200].decode(errors="replace").strip()
+            plain = text and "<" not in text and "\n" not in text
+            body = {"message": text if plain else "no word of Kubernetes'"}
+        return Answer(response.status, body, after)
 
     def _sent(
         self, request: Request, access: Access, silence: float, preload: bool
@@ -234,17 +248,10 @@ def _seconds(retry_after: str | None) -> float:
         return 1.0
 
 
-def _mapping(data: bytes) -> Any:
-    """The body; of text that is not JSON, its first line as a message.
-
-    A page of some proxy may hold anything, so it is not shown.
-    """
+def _json(data: bytes) -> Any:
+    """The object that the text is; None for anything else."""
     try:
         body = json.loads(data) if data else {}
     except ValueError:
-        body = None
-    if isinstance(body, dict):
-        return body
-    text = data[:200].decode(errors="replace").strip()
-    plain = text and "<" not in text and "\n" not in text
-    return {"message": text if plain else "the answer is not Kubernetes'"}
+        return None
+    return body if isinstance(body, dict) else None

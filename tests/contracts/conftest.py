@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+import datetime
 import pathlib
 import uuid
 
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
 import pytest
 
 from tacker_k8s_cr import objects
@@ -65,3 +71,24 @@ def place(cluster: Cluster, unique: str, removed: list[ObjectRef]) -> str:
     cluster.apply(namespaced(unique), MANAGER)
     removed.append(ObjectRef("", "Namespace", "", unique))
     return unique
+
+
+@pytest.fixture(scope="session")
+def another_ca() -> str:
+    """An authority that signed nothing of the cluster's."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "another")])
+    now = datetime.datetime.now(datetime.timezone.utc)
+    constraints = x509.BasicConstraints(ca=True, path_length=None)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now)
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(constraints, critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    return certificate.public_bytes(Encoding.PEM).decode()
