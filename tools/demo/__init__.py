@@ -1,0 +1,1 @@
+"""One story: a Cluster API cluster through its whole life."""
