@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Sequence
 from typing import TextIO
 
@@ -49,10 +50,11 @@ def table(
     :param rows: at most.
     """
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=True)
-    shown.add_column("Object", overflow="ellipsis", no_wrap=True, ratio=5)
+    shown.add_column("Object", overflow="ellipsis", no_wrap=True, ratio=4)
     shown.add_column("State", no_wrap=True, width=11)
-    shown.add_column("Reason", overflow="ellipsis", no_wrap=True, ratio=6)
+    shown.add_column("Reason", overflow="ellipsis", no_wrap=True, ratio=5)
     shown.add_column("Age", no_wrap=True, justify="right", width=6)
+    namespaces = {ref.namespace for ref in progress.awaited} - {""}
     waiting = sorted(
         progress.unsettled, key=lambda ref: progress.awaited[ref].since
     )
@@ -64,7 +66,7 @@ def table(
         verdict = progress.verdict(ref, now)
         age = now - progress.awaited[ref].since
         shown.add_row(
-            Text(str(ref)),
+            Text(_brief(ref, namespaces)),
             _state(progress, ref, verdict),
             Text(verdict.reason.partition("\n")[0]),
             f"{age:.0f} s",
@@ -72,6 +74,12 @@ def table(
     if len(waiting) > room:
         shown.add_row(Text(f"and {len(waiting) - room} more"), "", "", "")
     return shown
+
+
+def _brief(ref: ObjectRef, namespaces: Collection[str]) -> str:
+    """Without what is the same in every row, or told by the kind."""
+    where = f"{ref.namespace}/" if len(namespaces) > 1 else ""
+    return f"{ref.kind}/{where if ref.namespace else ''}{ref.name}"
 
 
 def _state(progress: Progress, ref: ObjectRef, verdict: Verdict) -> Text:

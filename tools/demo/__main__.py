@@ -60,15 +60,25 @@ def main() -> int:
     stage = Stage(show)
     try:
         with interrupts.raised(), contextlib.ExitStack() as stack:
-            _tell(stage, stack, arguments.shared)
+            try:
+                _tell(stage, stack, arguments.shared)
+            except BaseException as error:
+                show.failed(f"{_why(error)}; cleaning up")
+                raise
     except (Unexpected, errors.Error, PlaneError, CsarError) as error:
-        show.failed(f"not as expected: {error}")
+        show.failed(_why(error))
         return 1
     except KeyboardInterrupt as interrupt:
-        show.failed(f"ended by {interrupt or 'SIGINT'}; cleaned up")
+        show.failed(_why(interrupt))
         return 130
     show.table(stage.done)
     return 0
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return f"ended by {error or 'SIGINT'}"
+    return f"not as expected: {error}"
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -12,7 +12,7 @@ from tools.demo.scene import Step
 from tools.demo.scene import expect
 
 SAMPLE = csar.SAMPLES / "custom_resource"
-ASPECT = "router"
+ASPECT = "routers"
 
 SKIPPED = (
     "a workload cluster, and it being Available",

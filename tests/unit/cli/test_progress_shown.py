@@ -158,8 +158,8 @@ def test_a_display_shows_state_reason_and_age_of_what_is_open():
     text = drawn(shown.shown())
 
     assert "instantiate a  7 s  1 of 2 current  workloads" in text
-    assert text.index("ns/b") < text.index("ns/a")
-    row = next(line for line in text.splitlines() if "ns/a" in line)
+    assert text.index("Thing/b") < text.index("Thing/a")
+    row = next(line for line in text.splitlines() if "Thing/a" in line)
     assert "in progress   so it [bold] is " in row
     assert row.rstrip().endswith("7 s")
 
