@@ -17,6 +17,7 @@ from tacker_k8s_cr import inventory as inventories
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
@@ -83,40 +84,55 @@ def write(
 
     Raises Outdated when somebody else wrote the record since it was read.
     """
-    instance = inventory.instance
-    manager = objects.MANAGER + instance
-    namespace = _namespace(entry, inventory)
-    ref = secret_ref(instance, namespace)
-    stored = inventories.store(inventory)
-    before = set(_pieces(entry.head)) if entry else set()
-    for name, content in stored.pieces.items():
-        if name in before:
-            continue
-        with contextlib.suppress(errors.Outdated):  # same name, same content
-            cluster.create(
-                _secret(_piece_ref(ref, name), instance, "piece", content),
-                manager,
-            )
-    head = _secret(ref, instance, "head", stored.head.encode())
+    manager = objects.MANAGER + inventory.instance
     if entry is None:
-        written = cluster.create(head, manager)
-    else:
-        kept = {
-            key: entry.head["metadata"][key]
-            for key in ("uid", "resourceVersion")
-        }
-        head = {**head, "metadata": {**head["metadata"], **kept}}
-        written = cluster.replace(head, manager)
+        # A head first, if an empty one: pieces without a head would be
+        # found by nobody, should we die before it is there.
+        empty = Inventory(inventory.instance, inventory.namespace)
+        ref = secret_ref(inventory.instance, inventory.namespace)
+        head = _head(ref, inventories.store(empty).head, inventory.instance)
+        entry = Entry(empty, cluster.create(head, manager))
+    ref = ObjectRef.of(entry.head)
+    stored = inventories.store(inventory)
+    before = set(_pieces(entry.head))
+    for name, content in stored.pieces.items():
+        if name not in before:
+            piece = _secret(
+                _piece_ref(ref, name), inventory.instance, "piece", content
+            )
+            with contextlib.suppress(errors.Outdated):  # it has that content
+                cluster.create(piece, manager)
+    head = _head(ref, stored.head, inventory.instance)
+    kept = {k: entry.head["metadata"][k] for k in ("uid", "resourceVersion")}
+    written = cluster.replace(
+        {**head, "metadata": {**head["metadata"], **kept}}, manager
+    )
     for name in before - stored.pieces.keys():
         remove(cluster, _piece_ref(ref, name))
     return Entry(inventory, written)
 
 
 def erase(cluster: Cluster, entry: Entry) -> None:
-    """Remove the record; the head goes last, so that none is headless."""
+    """Remove the record; the head goes last, so that none is headless.
+
+    It is emptied first: whoever comes after a crash can still read it. With
+    the pieces go those that a writer left who died before it could move the
+    head to them.
+    """
+    inventory = Inventory(
+        entry.inventory.instance, entry.inventory.namespace, Phase.ENDING
+    )
+    entry = write(cluster, inventory, entry)
     ref = ObjectRef.of(entry.head)
-    for name in _pieces(entry.head):
-        remove(cluster, _piece_ref(ref, name))
+    # Who may not list Secrets leaves what such a writer left.
+    with contextlib.suppress(errors.Forbidden):
+        for obj in list(
+            cluster.list_metadata(
+                SECRET, ref.namespace, selector(inventory.instance)
+            )
+        ):
+            if obj["metadata"]["name"] != ref.name:
+                cluster.delete(ObjectRef.of(obj), objects.uid(obj))
     cluster.delete(ref, objects.uid(entry.head))
 
 
@@ -133,12 +149,6 @@ def alive(cluster: Cluster, instance: str) -> bool:
         return True
 
 
-def _namespace(entry: Entry | None, inventory: Inventory) -> str:
-    if entry:
-        return ObjectRef.of(entry.head).namespace
-    return inventory.namespace
-
-
 def _piece_ref(head: ObjectRef, name: str) -> ObjectRef:
     return dataclasses.replace(head, name=f"{head.name}.{name}")
 
@@ -149,6 +159,10 @@ def _pieces(head: Manifest) -> tuple[str, ...]:
 
 def _data(secret: Manifest, key: str) -> bytes:
     return base64.b64decode(objects.field(secret, ("data", key), ""))
+
+
+def _head(ref: ObjectRef, text: str, instance: str) -> Manifest:
+    return _secret(ref, instance, "head", text.encode())
 
 
 def _secret(

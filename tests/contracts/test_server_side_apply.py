@@ -51,6 +51,16 @@ def test_a_change_makes_a_version(cluster: Cluster, place: str) -> None:
     assert {"a": "2"} == second.obj["data"]
 
 
+def test_an_empty_mapping_may_be_filled(cluster: Cluster, place: str) -> None:
+    """What was applied empty holds, later, what is put into it."""
+    empty = {**config_map(place), "data": {}}
+    cluster.apply(empty, MANAGER)
+
+    applied = cluster.apply(config_map(place, a="1"), MANAGER)
+
+    assert {"a": "1"} == applied.obj["data"]
+
+
 def test_what_is_left_out_goes(cluster: Cluster, place: str) -> None:
     """A field that only we owned goes when the next apply leaves it out."""
     cluster.apply(config_map(place, a="1", b="2"), MANAGER)

@@ -61,7 +61,12 @@ class Stored:
             other: paths - others.keys() if other != owner else paths
             for other, paths in self.owned.items()
         }
-        given_up = owned.pop(owner, frozenset()) - wanted.keys()
+        given_up = {
+            path
+            for path in owned.pop(owner, frozenset()) - wanted.keys()
+            # A mapping that was empty and is not any more stays.
+            if not any(other[: len(path)] == path for other in wanted)
+        }
         obj = fields.merged(self.obj, dict(manifest))
         for path in given_up - frozenset().union(*owned.values()):
             obj = fields.without(obj, path)

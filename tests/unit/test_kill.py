@@ -1,0 +1,256 @@
+"""An operation that is killed at any request is finished by the next one.
+
+The same is shown on a real API server elsewhere; here every single request
+of three operations is tried, before it is sent and after it was carried out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+
+import pytest
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import lcm
+from tacker_k8s_cr import lock
+from tacker_k8s_cr import objects
+from tacker_k8s_cr import record
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.package.model import Package
+from tests.fakes import FakeCluster
+from tests.functional import manifests
+
+GROUP = "test.example.org"
+STORED = {objects.PREFIX + "readiness": "created"}
+
+
+def package(*given):
+    return Package(
+        "test",
+        tuple(
+            Document(manifest, f"a.yaml, document {number}")
+            for number, manifest in enumerate(given, 1)
+        ),
+    )
+
+
+OLD = package(
+    manifests.custom(GROUP, "Thing", "one", STORED),
+    manifests.definition(GROUP, "Thing"),
+    manifests.config_map("same"),
+    manifests.config_map("old"),
+)
+NEW = package(
+    manifests.definition(GROUP, "Thing"),
+    manifests.custom(GROUP, "Thing", "one", STORED, size="xl"),
+    manifests.custom(GROUP, "Thing", "two", STORED),
+    manifests.config_map("same"),
+)
+
+
+class Killed(BaseException):
+    """Nobody catches it, as nobody catches a signal."""
+
+
+VERBS = (
+    "apply",
+    "create",
+    "delete",
+    "get",
+    "get_metadata",
+    "list_metadata",
+    "list_objects",
+    "patch",
+    "replace",
+    "version",
+)
+
+
+class Mortal:
+    """A cluster that is gone for its caller from one request on."""
+
+    def __init__(self, cluster, life, after):
+        self._cluster = cluster
+        self._life = life
+        self._after = after
+
+    def __getattr__(self, name):
+        found = getattr(self._cluster, name)
+        if name not in VERBS:
+            return found
+
+        def verb(*args, **more):
+            left = next(self._life, 0)
+            if left <= 0 and not (left == 0 and self._after):
+                raise Killed
+            result = found(*args, **more)
+            if left <= 0:
+                raise Killed
+            return result
+
+        return verb
+
+    def until(self, deadline):
+        return Mortal(self._cluster.until(deadline), self._life, self._after)
+
+
+def mortal(cluster, requests, after):
+    """Lives for so many requests; the next one is its last."""
+    return Mortal(cluster, iter(range(requests, -10_000, -1)), after)
+
+
+class Clock:
+    """It moves when a watch has nothing to show."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+    def idle(self, seconds):
+        self.now += max(seconds, 0.001)
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def fresh(clock):
+    def cluster():
+        return FakeCluster(idle=clock.idle)
+
+    return cluster
+
+
+def run(operation, cluster, clock, *args):
+    return operation(
+        cluster, "one", *args, deadline=Deadline.after(300, clock)
+    )
+
+
+def owned(cluster):
+    """Names of all that bears our label."""
+    return sorted(
+        ref.name
+        for ref, stored in cluster.world.objects.items()
+        if objects.INSTANCE in objects.labels(stored.obj)
+    )
+
+
+def records(cluster):
+    return [
+        ref
+        for ref in cluster.world.objects
+        if ref.name.startswith(record.NAME) and ref.kind == "Secret"
+    ]
+
+
+def deaths(operation, prepare, fresh, clock, *args):
+    """Every cluster in which the operation died, one request later each."""
+    for requests in itertools.count():
+        for after in (False, True):
+            cluster = fresh()
+            prepare(cluster)
+            try:
+                run(operation, mortal(cluster, requests, after), clock, *args)
+            except Killed:
+                yield cluster
+            else:
+                return
+
+
+def nothing(cluster):
+    """The cluster as it comes."""
+
+
+def test_instantiate_is_taken_up_wherever_it_died(fresh, clock):
+    """No object is lost or doubled, and terminate leaves none (P21, M7)."""
+    died = 0
+    for cluster in deaths(lcm.instantiate, nothing, fresh, clock, OLD):
+        died += 1
+        with contextlib.suppress(
+            errors.InstanceExists
+        ):  # it died when all was done
+            run(lcm.instantiate, cluster, clock, OLD)
+        assert ["old", "one", "same", f"things.{GROUP}"] == owned(cluster)
+        inventory = record.read(cluster, "one", "default").inventory
+        assert 4 == len(inventory.owned)
+
+        run(lcm.terminate, cluster, clock)
+
+        assert [] == owned(cluster)
+        assert [] == records(cluster)
+    assert died > 30
+
+
+def test_instantiate_that_died_is_terminated(fresh, clock):
+    """Without being taken up first, and nothing stays."""
+    for cluster in deaths(lcm.instantiate, nothing, fresh, clock, OLD):
+        with contextlib.suppress(
+            errors.InstanceUnknown
+        ):  # it died before there was a record
+            run(lcm.terminate, cluster, clock)
+        assert [] == owned(cluster)
+        assert [] == records(cluster)
+
+
+def test_change_is_taken_up_wherever_it_died(fresh, clock):
+    """What the new package names is there, and nothing else (T6)."""
+
+    def prepare(cluster):
+        run(lcm.instantiate, cluster, clock, OLD)
+
+    died = 0
+    for cluster in deaths(lcm.change, prepare, fresh, clock, NEW):
+        died += 1
+        run(lcm.change, cluster, clock, NEW)
+        assert ["one", "same", f"things.{GROUP}", "two"] == owned(cluster)
+        one = cluster.get(ObjectRef(GROUP, "Thing", "default", "one"))
+        assert "xl" == one["spec"]["size"]
+
+        run(lcm.terminate, cluster, clock)
+
+        assert [] == owned(cluster)
+        assert [] == records(cluster)
+    assert died > 30
+
+
+def test_terminate_is_taken_up_wherever_it_died(fresh, clock):
+    """The second run removes what the first one left."""
+
+    def prepare(cluster):
+        run(lcm.instantiate, cluster, clock, OLD)
+
+    died = 0
+    for cluster in deaths(lcm.terminate, prepare, fresh, clock):
+        died += 1
+        with contextlib.suppress(
+            errors.InstanceUnknown
+        ):  # it died when all was done
+            run(lcm.terminate, cluster, clock)
+        assert [] == owned(cluster)
+        assert [] == records(cluster)
+    assert died > 20
+
+
+def test_a_lock_whose_holder_died_is_taken_after_its_term(fresh, clock):
+    """And not before: the holder might only be slow."""
+    cluster = fresh()
+    died = mortal(cluster, 1, True)  # it has the Lease, and no more
+    with (
+        pytest.raises(Killed),
+        lock.locked(died, "one", "default", Deadline.after(300, clock)),
+    ):
+        raise Killed
+    begun = clock.now
+
+    with lock.locked(cluster, "one", "default", Deadline.after(300, clock)):
+        pass
+
+    assert begun + lock.TERM <= clock.now + 0.01
