@@ -12,12 +12,22 @@ import os
 import pathlib
 import uuid
 
+import hypothesis
 import pytest
 
 from tools import plane
 from tools.plane import target
 from tools.plane.kubectl import Kubectl
 from tools.plane.target import Target
+
+# How fast values are made says nothing about us: the first run in a clone
+# writes hypothesis' own tables, and a machine may be busy.
+hypothesis.settings.register_profile(
+    "house",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("house")
 
 NEEDS = ("capi", "stages", "root")
 """Markers of what a cluster or a user may lack. Tests are skipped then,
