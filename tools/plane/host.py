@@ -9,7 +9,9 @@ import contextlib
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
+import time
 
 from tools.plane import processes
 from tools.plane.errors import PlaneError
@@ -48,6 +50,9 @@ FOLDERS = (
 
 TABLES = (("ip", "kube-proxy"), ("ip6", "kube-proxy"))
 """Of nftables; kube-proxy's."""
+
+_CONTAINERS = "k8s.io"
+"""Where containerd puts control groups when a kubelet names no place."""
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -120,7 +125,8 @@ def remove_folders(before: Collection[str]) -> None:
 
 
 def link_exists(name: str) -> bool:
-    return pathlib.Path("/sys/class/net", name).exists()
+    # Not from /sys, which may show another network namespace than ours.
+    return name in (found for _, found in socket.if_nameindex())
 
 
 def add_bridge(name: str, address: str) -> None:
@@ -169,7 +175,9 @@ def mounts(below: pathlib.Path, table: str | None = None) -> tuple[str, ...]:
 def unmount(below: pathlib.Path) -> None:
     """Unmount all that is mounted below a folder."""
     for point in mounts(below):
-        run("umount", "--lazy", point)
+        # A container that has just ended takes its own mounts away.
+        with contextlib.suppress(PlaneError):
+            run("umount", "--lazy", point)
     if left := mounts(below):
         raise PlaneError(f"still mounted: {', '.join(left)}")
 
@@ -177,7 +185,7 @@ def unmount(below: pathlib.Path) -> None:
 # -- Processes and cgroups ----------------------------------------------------
 
 
-def shims(socket: pathlib.Path) -> Iterator[Identity]:
+def shims(address: pathlib.Path) -> Iterator[Identity]:
     """The processes by which this containerd keeps containers."""
     for path in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -185,28 +193,27 @@ def shims(socket: pathlib.Path) -> Iterator[Identity]:
         except OSError:
             continue
         name = pathlib.PurePath(words[0]).name
-        ours = name.startswith("containerd-shim") and str(socket) in words
+        ours = name.startswith("containerd-shim") and str(address) in words
         if ours and (identity := Identity.of(int(path.name))):
             yield identity
 
 
-def cgroups(name: str) -> tuple[pathlib.Path, ...]:
-    """The control groups of that name and all inside, innermost first.
+def cgroups() -> tuple[pathlib.Path, ...]:
+    """The control groups of containers, the innermost first.
 
     Version 1 has a tree for each controller, version 2 has one tree.
     """
     base = pathlib.Path("/sys/fs/cgroup")
-    roots = [*base.glob(name), *base.glob(f"*/{name}")]
-    found = []
-    for root in roots:
-        for folder, _, _ in os.walk(root, topdown=False):
-            found.append(pathlib.Path(folder))
-    return tuple(found)
+    return tuple(
+        pathlib.Path(folder)
+        for root in (*base.glob(_CONTAINERS), *base.glob(f"*/{_CONTAINERS}"))
+        for folder, _, _ in os.walk(root, topdown=False)
+    )
 
 
-def remove_cgroups(name: str) -> None:
-    """End what runs in the control groups, then remove them."""
-    found = cgroups(name)
+def remove_cgroups(before: Collection[str]) -> None:
+    """End what runs in those that were not there before; remove them."""
+    found = [path for path in cgroups() if str(path) not in before]
     pids = {
         int(pid)
         for folder in found
@@ -216,8 +223,19 @@ def remove_cgroups(name: str) -> None:
         if identity := Identity.of(pid):
             processes.stop(identity, patience=1)
     for folder in found:
-        with contextlib.suppress(FileNotFoundError):
+        _remove_cgroup(folder)
+
+
+def _remove_cgroup(folder: pathlib.Path, seconds: float = 5) -> None:
+    end = time.monotonic() + seconds
+    while folder.exists():
+        try:
             folder.rmdir()
+        except OSError:
+            # Busy until the kernel is done with who was in it.
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
 
 
 def run(*command: str) -> str:

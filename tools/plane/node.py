@@ -21,19 +21,22 @@ from tools.plane import interrupts
 from tools.plane import node_components
 from tools.plane import ports
 from tools.plane import processes
+from tools.plane.components import SERVICES
 from tools.plane.components import ports as ports_of
 from tools.plane.errors import PlaneError
 from tools.plane.folders import write_private
 from tools.plane.kubectl import Object
 from tools.plane.lifecycle import Plane
 from tools.plane.node_components import BRIDGE
-from tools.plane.node_components import CGROUP
 from tools.plane.node_components import LABEL
 
 BUSYBOX = "localhost/busybox:1"
 """Always there: /bin/busybox, and /bin/sh that leads to it."""
 NAME = credentials.NODE_NAME
 SECONDS = 60.0
+SOON = "--grace-period=5"
+"""For pods that do not end by themselves; it counts only if it comes before
+the taint, which leaves them the time that they asked for."""
 
 
 def exists(plane: Plane) -> bool:
@@ -127,13 +130,20 @@ def _before(plane: Plane) -> pathlib.Path:
 def _up(plane: Plane) -> None:
     begin = time.monotonic()
     plane.folders.node.mkdir(mode=0o700, exist_ok=True)
-    before = {"settings": host.settings(), "folders": host.folders()}
+    before = {
+        "settings": host.settings(),
+        "folders": host.folders(),
+        "cgroups": [str(path) for path in host.cgroups()],
+    }
     write_private(_before(plane), json.dumps(before).encode())
     for path, text in node_components.files(plane.folders).items():
         path.parent.mkdir(exist_ok=True)
         write_private(path, text.encode())
     # The bridge's address is the node's: a kubelet refuses a loopback one.
     host.add_bridge(BRIDGE, f"{credentials.NODE_ADDRESS}/24")
+    # A machine without a default route would find no way to a Service,
+    # before the rules that turn it into a pod's address come to it.
+    host.run("ip", "route", "add", SERVICES, "dev", BRIDGE)
     plane.begin([plane.table["forward"], plane.table["containerd"]])
     busybox = {"/bin/busybox": images.executable(pathlib.Path("/bin/busybox"))}
     forever = ["/bin/busybox", "sleep", "2147483647"]
@@ -196,14 +206,20 @@ def _down(plane: Plane) -> None:
     before = json.loads(_before(plane).read_text())
     answers = not plane.lacking(["control plane"])
     if answers:
-        _drain(plane)
+        # Whatever the server says, the machine is to be as it was.
+        try:
+            _drain(plane)
+        except PlaneError as error:
+            plane.say(
+                f"{NAME}: its pods are ended without the server: {error}"
+            )
     plane.end(["kubelet", "kube-proxy"])
     for shim in host.shims(node_components.socket(plane.folders)):
         # Its container first, else nobody would be left to end that.
-        host.remove_cgroups(CGROUP)
+        host.remove_cgroups(before["cgroups"])
         processes.stop(shim, patience=2)
     plane.end(["containerd"])
-    host.remove_cgroups(CGROUP)
+    host.remove_cgroups(before["cgroups"])
     host.unmount(plane.folders.node)
     plane.end(["forward"])
     host.remove_link(BRIDGE)
@@ -224,34 +240,38 @@ def _drain(plane: Plane) -> None:
     kubectl = plane.kubectl
     if kubectl.run("get", f"node/{NAME}").returncode:
         return
-    # Daemon sets would put new pods on a node that only takes no more.
+    _delete_pods(plane, SOON)
+    # Daemon sets would put new pods on a node that only takes no more. The
+    # key is another than the one that pods of this node tolerate.
     kubectl(
-        "taint", f"node/{NAME}", f"{LABEL[0]}=leaving:NoExecute", "--overwrite"
+        "taint",
+        "nodes",
+        NAME,
+        f"{LABEL[0]}-leaves=yes:NoExecute",
+        "--overwrite",
     )
-    kubectl(
+    end = time.monotonic() + SECONDS
+    while plane.records.alive("kubelet") and time.monotonic() < end:
+        # Again and again, since some of them are made anew before the
+        # controllers know of the taint.
+        _delete_pods(plane, SOON)
+        if not _pods(plane):
+            return
+        time.sleep(0.5)
+    if left := _pods(plane):
+        plane.say(f"{NAME}: pods that did not end: {', '.join(left)}")
+        _delete_pods(plane, "--force", "--grace-period=0")
+
+
+def _delete_pods(plane: Plane, *how: str) -> None:
+    plane.kubectl(
         "delete",
         "pods",
         "--all-namespaces",
         f"--field-selector=spec.nodeName={NAME}",
         "--wait=false",
+        *how,
     )
-    end = time.monotonic() + SECONDS
-    while plane.records.alive("kubelet") and time.monotonic() < end:
-        if not _pods(plane):
-            return
-        time.sleep(0.2)
-    left = ", ".join(_pods(plane))
-    if left:
-        plane.say(f"{NAME}: pods that did not end in time: {left}")
-        kubectl(
-            "delete",
-            "pods",
-            "--all-namespaces",
-            f"--field-selector=spec.nodeName={NAME}",
-            "--force",
-            "--grace-period=0",
-            "--wait=false",
-        )
 
 
 def _pods(plane: Plane) -> list[str]:

@@ -17,7 +17,6 @@ from tools.plane.folders import Folders
 BRIDGE = "plane0"
 PODS = "10.245.0.0/24"
 CNI_PLUGINS = "/usr/lib/cni"
-CGROUP = "tacker-k8s-cr-plane"
 PAUSE = "localhost/pause:1"
 LABEL = ("plane.tacker-k8s-cr/node", "real")
 """On the node, as a label and as a taint: kwok's nodes stay the default."""
@@ -165,7 +164,6 @@ def _kubelet(folders: Folders) -> dict[str, Any]:
         "failCgroupV1": False,
         "cgroupDriver": "cgroupfs",
         "cgroupsPerQOS": False,
-        "cgroupRoot": f"/{CGROUP}",
         "enforceNodeAllocatable": [],
         # Chains of iptables would outlive the kubelet.
         "makeIPTablesUtilChains": False,
@@ -193,6 +191,11 @@ def _kube_proxy(folders: Folders) -> dict[str, Any]:
         # Between pods of one bridge an answer goes past the rules that
         # would translate it back, unless it comes to the bridge's address.
         "nftables": {"masqueradeAll": True},
-        # The machine's limit of connections stays as it is.
-        "conntrack": {"maxPerCore": 0, "min": 0},
+        # The machine's limits of connections stay as they are.
+        "conntrack": {
+            "maxPerCore": 0,
+            "min": 0,
+            "tcpEstablishedTimeout": "0s",
+            "tcpCloseWaitTimeout": "0s",
+        },
     }
