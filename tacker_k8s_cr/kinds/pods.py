@@ -12,6 +12,8 @@ from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import Verdict
 
+POD = GroupKind("", "Pod")
+
 IMAGE = ("ErrImagePull", "ImagePullBackOff")
 """A kubelet shows these two in turn for one trouble: it tries, then waits."""
 
@@ -131,12 +133,11 @@ def cron_job(obj: Manifest) -> Verdict:
 
 
 def _pods(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
-    selector = reading.selector(obj, ("spec", "selector"))
-    return ((GroupKind("", "Pod"), selector),) if selector else ()
+    return reading.selected(POD, obj, ("spec", "selector"))
 
 
 HANDLERS: Mapping[GroupKind, Handler] = {
-    GroupKind("", "Pod"): Handler(pod, Rank.WORKLOAD),
+    POD: Handler(pod, Rank.WORKLOAD),
     GroupKind("batch", "Job"): Handler(job, Rank.WORKLOAD, made=_pods),
     GroupKind("batch", "CronJob"): Handler(cron_job, Rank.WORKLOAD),
 }

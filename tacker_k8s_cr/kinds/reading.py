@@ -13,6 +13,7 @@ import dataclasses
 from typing import Any
 
 from tacker_k8s_cr import objects
+from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import Path
 
@@ -166,3 +167,14 @@ def selector(obj: Manifest, path: Path) -> str:
             "DoesNotExist": [f"!{key}"],
         }.get(operator, [])
     return ",".join(parts)
+
+
+def selected(
+    group_kind: GroupKind, obj: Manifest, path: Path
+) -> tuple[tuple[GroupKind, str], ...]:
+    """What a handler's ``made`` answers, for a selector at the path.
+
+    An empty selector selects everything, which nobody has made; none does.
+    """
+    found = selector(obj, path)
+    return ((group_kind, found),) if found else ()

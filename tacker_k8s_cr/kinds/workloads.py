@@ -135,11 +135,11 @@ def _lacking(lack: str, failure: Condition | None) -> Verdict:
 
 
 def _replica_sets(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
-    return ((REPLICA_SET, reading.selector(obj, ("spec", "selector"))),)
+    return reading.selected(REPLICA_SET, obj, ("spec", "selector"))
 
 
 def _pods(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
-    return ((POD, reading.selector(obj, ("spec", "selector"))),)
+    return reading.selected(POD, obj, ("spec", "selector"))
 
 
 HANDLERS: Mapping[GroupKind, Handler] = {

@@ -50,16 +50,16 @@ WRONG = frozenset(
 
 def begun(obj: Manifest) -> Verdict | None:
     """What can be said before looking at what the kind is for."""
-    if verdict := base.shared(obj):
-        if verdict.state is not State.TERMINATING:
-            return verdict
+    verdict = base.shared(obj)
+    if verdict and verdict.state is State.TERMINATING:
         deleting = told(obj).get("Deleting")
         if deleting and deleting.true and deleting.reason:
             return Verdict(State.TERMINATING, f"{verdict.reason}; {deleting}")
         return verdict
+    # A paused object does not even report which generation it saw.
     if why := paused(obj):
         return base.in_progress(f"paused: {why}", "Paused/Paused")
-    return _failed(obj)
+    return verdict or _failed(obj)
 
 
 def told(obj: Manifest) -> dict[str, Condition]:
