@@ -186,7 +186,10 @@ def load(stored: Stored) -> Inventory:
         )
 
     def part(name: str) -> list[Any]:
-        joined = b"".join(stored.pieces[n] for n in head["parts"][name])
+        names = head["parts"][name]
+        if not names:
+            return []
+        joined = b"".join(stored.pieces[n] for n in names)
         value: list[Any] = json.loads(zlib.decompress(joined))
         return value
 
@@ -223,6 +226,8 @@ def _text(value: Any) -> str:
 
 
 def _cut(value: Sequence[Any]) -> dict[str, bytes]:
+    if not value:
+        return {}
     whole = zlib.compress(_text(value).encode(), 6)
     cut = [whole[i : i + PIECE] for i in range(0, len(whole), PIECE)]
     return {hashlib.sha256(b).hexdigest()[:16]: b for b in cut}
