@@ -1,0 +1,222 @@
+"""Rules in which a package says when an object is current."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+import pytest
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.kinds import custom
+from tacker_k8s_cr.kinds import rules
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.base import Rank
+from tacker_k8s_cr.objects import State
+
+OBJ = {
+    "apiVersion": "example.org/v1",
+    "kind": "Gizmo",
+    "metadata": {
+        "name": "a",
+        "namespace": "ns",
+        "generation": 2,
+        "annotations": {"example.org/done": "yes"},
+    },
+    "spec": {"replicas": 3},
+    "status": {
+        "phase": "Running",
+        "ready": True,
+        "replicas": 3,
+        "ratio": 0.5,
+        "text": "a, b = c",
+        "empty": "",
+        "targets": [{"health": "green"}, {"health": "red"}],
+        "conditions": [
+            {"type": "Ready", "status": "True"},
+            {"type": "Old", "status": "True", "observedGeneration": 1},
+            {"type": "Degraded", "status": "False", "reason": "AllWell"},
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "condition=Ready",
+        "condition=Ready=True",
+        "condition=Ready=true|unknown",
+        "condition=Degraded=False",
+        "condition=Degraded!=True",
+        "status.phase=Running",
+        ".status.phase == Running",
+        "status.phase=Completed|Running",
+        "status.phase!=Failed",
+        "status.ready",
+        "status.ready=true",
+        "status.replicas=3",
+        "status.replicas=.spec.replicas",
+        "status.ratio=0.5",
+        "status.targets.0.health=green",
+        'status.text="a, b = c"',
+        'status.empty=""',
+        "metadata.annotations.example\\.org/done=yes",
+        "condition=Ready, status.phase=Running",
+        "condition=Ready\nstatus.phase=Running",
+    ],
+)
+def test_a_rule_that_is_met(rule):
+    """Conditions, fields at any depth and other fields can be asked for."""
+    assert all(found.met(OBJ) for found in rules.parsed(rule))
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        ("condition=Ready=False", "Ready is True"),
+        ("condition=Absent", "condition Absent is not reported"),
+        ("condition=Old", "Old is True (for an older generation)"),
+        ("condition=Degraded", "Degraded is False: AllWell"),
+        ("status.phase=Completed", "status.phase is Running"),
+        ("status.phase!=Running", "status.phase is Running"),
+        ("status.absent", "status.absent is not reported"),
+        ("status.absent=x", "status.absent is not reported"),
+        ("status.absent!=x", "status.absent is not reported"),
+        ("status.empty", "status.empty is empty"),
+        ("status.targets.1.health=green", "status.targets.1.health is red"),
+        ("status.targets.7.health=green", "status.targets.7.health is not "),
+        ("status.replicas=.spec.absent", "status.replicas is 3"),
+        ("status.targets=x", "status.targets is not reported"),
+    ],
+)
+def test_a_rule_that_is_not_met(rule, found):
+    """What is not reported meets no rule; what is found is said."""
+    (parsed,) = rules.parsed(rule)
+
+    assert not parsed.met(OBJ)
+    assert parsed.found(OBJ).startswith(found)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "",
+        " , ",
+        "=",
+        "status.phase=",
+        "=Running",
+        "status..phase=Running",
+        "status.phase.=Running",
+        "status.items[0]=a",
+        "{.status.phase}=Running",
+        "status phase=Running",
+        "condition=",
+        "condition=Ready=Yes",
+        "condition!=Ready",
+        "condition=a b",
+        "status.phase=Running=Up",
+        'status.phase="Running',
+        "status.phase=Running|",
+    ],
+)
+def test_a_text_that_is_no_rule(rule):
+    """A bad rule is refused when it is read, not found out by a wait (P15)."""
+    with pytest.raises(errors.RequestInvalid):
+        rules.parsed(rule)
+
+
+@pytest.mark.parametrize(
+    ("given_", "expected"),
+    [
+        ({"condition": "Ready"}, "condition=Ready=True"),
+        (
+            {"condition": "Ready", "status": ["True", "Unknown"]},
+            "condition=Ready=True|Unknown",
+        ),
+        ({"path": "status.phase"}, "status.phase"),
+        ({"path": "status.replicas", "value": 3}, "status.replicas=3"),
+        ({"path": "status.ok", "value": True}, "status.ok=true"),
+        ({"path": "status.a", "value": ["b", "c"]}, "status.a=b|c"),
+    ],
+)
+def test_a_rule_as_a_mapping(given_, expected):
+    """A file may write a rule as a mapping of the same words."""
+    (rule,) = rules.read([given_])
+
+    assert expected == str(rule)
+
+
+@pytest.mark.parametrize(
+    "given_",
+    [
+        {},
+        {"value": "x"},
+        {"path": "status.a", "status": "True"},
+        {"condition": "Ready", "path": "status.a"},
+        {"condition": ["Ready"]},
+        {"condition": "Ready", "status": "Maybe"},
+        {"path": 7},
+        {"path": "status.a", "value": {}},
+        {"path": "status.a", "value": None},
+        {"path": "status.a", "value": []},
+        7,
+        None,
+    ],
+)
+def test_a_mapping_that_is_no_rule(given_):
+    """Unknown words and values that no field can have are refused."""
+    with pytest.raises(errors.RequestInvalid):
+        rules.read([given_])
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_rule_or_is_refused(text):
+    """Reading rules ends in rules or in our own error, and rules are total."""
+    try:
+        found = rules.parsed(text)
+    except errors.RequestInvalid:
+        return
+    for rule in found:
+        rule.met(OBJ)
+        assert rule.found(OBJ)
+
+
+def test_rules_decide_in_order():
+    """Failed comes first; then each rule for current must be met."""
+    handler = custom.by_rules(
+        ["condition=Ready", "status.phase=Running"], ["status.phase=Broken"]
+    )
+    broken = {**OBJ, "status": {**OBJ["status"], "phase": "Broken"}}
+    making = {**OBJ, "status": {**OBJ["status"], "phase": "Making"}}
+
+    assert State.CURRENT is handler.assess(OBJ).state
+    assert (
+        "in progress: status.phase is Making, status.phase=Running is wanted"
+    ) == str(handler.assess(making))
+    assert (
+        "failed: status.phase is Broken (rule status.phase=Broken)"
+    ) == str(handler.assess(broken))
+
+
+def test_rules_do_not_believe_an_older_generation():
+    """A rule that is met says nothing while the generation is behind."""
+    handler = custom.by_rules(["status.phase=Running"])
+    obj = {**OBJ, "status": {**OBJ["status"], "observedGeneration": 1}}
+
+    assert "generation 2 asked, 1 seen" == handler.assess(obj).reason
+
+
+def test_rules_for_failure_alone_leave_the_rest_to_the_kind():
+    """Without a rule for current, the kind itself says when it is."""
+    kind = Handler(custom.strict, Rank.WORKLOAD, ("spec", "replicas"))
+    handler = custom.by_rules(failed=["condition=Degraded"], kind=kind)
+
+    assert "Ready is True" == handler.assess(OBJ).reason
+    assert Rank.WORKLOAD is handler.rank
+    assert ("spec", "replicas") == handler.replicas
+
+
+def test_no_rule_at_all_is_refused():
+    """A handler by rules needs one."""
+    with pytest.raises(errors.RequestInvalid, match="no rule is given"):
+        custom.by_rules()

@@ -1,0 +1,159 @@
+"""Who keeps a number, and who must not be fought over it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacker_k8s_cr import kinds
+from tacker_k8s_cr.kinds import scaling
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
+
+CLUSTER = ObjectRef("cluster.x-k8s.io", "Cluster", "ns", "site-a")
+MIN = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
+MAX = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
+
+
+def obj(labels=None, annotations=None):
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "MachineDeployment",
+        "metadata": {
+            "name": "a",
+            "namespace": "ns",
+            "labels": labels or {},
+            "annotations": annotations or {},
+        },
+    }
+
+
+def owned(**labels):
+    return obj(
+        {
+            "topology.cluster.x-k8s.io/owned": "",
+            "cluster.x-k8s.io/cluster-name": "site-a",
+            **{
+                f"topology.cluster.x-k8s.io/{name.replace('_', '-')}": value
+                for name, value in labels.items()
+            },
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "entry"),
+    [
+        (
+            {"deployment_name": "md-0"},
+            scaling.Entry(CLUSTER, "machineDeployments", "md-0"),
+        ),
+        (
+            {"pool_name": "mp-0"},
+            scaling.Entry(CLUSTER, "machinePools", "mp-0"),
+        ),
+        ({}, scaling.Entry(CLUSTER)),
+    ],
+)
+def test_what_a_topology_made_is_scaled_there(labels, entry):
+    """The label tells, and names the entry of the Cluster (P8)."""
+    assert entry == scaling.topology_entry(owned(**labels))
+    assert str(entry) in scaling.topology_owned(owned(**labels))
+    assert str(CLUSTER) in scaling.topology_owned(owned(**labels))
+
+
+def test_a_topology_is_told_from_the_label_alone():
+    """Without the Cluster's name the number is still not ours to set."""
+    made = obj({"topology.cluster.x-k8s.io/owned": ""})
+
+    assert scaling.topology_entry(made) is None
+    assert "topology" in scaling.topology_owned(made)
+
+
+def test_a_machine_deployment_of_the_running_plane(load):
+    """What Cluster API 1.14 makes from a topology has these labels."""
+    found = scaling.topology_entry(load("machinedeployment/topology"))
+
+    assert "machineDeployments" == found.workers
+    assert "md-0" == found.name
+
+
+@pytest.mark.parametrize(
+    ("annotations", "words"),
+    [
+        ({MIN: "1", MAX: "5"}, "between 1 and 5"),
+        ({MAX: "5"}, "between ? and 5"),
+        ({scaling.MANAGED_BY: "karpenter"}, "kept by karpenter"),
+        ({scaling.MANAGED_BY: ""}, "kept elsewhere"),
+    ],
+)
+def test_what_is_autoscaled(annotations, words):
+    """The annotations of an autoscaler name the owner of the number (P7)."""
+    assert words in scaling.autoscaled(obj(annotations=annotations))
+
+
+def test_nobody_else_has_a_hand_in_it():
+    """An object without marks is scaled directly."""
+    assert scaling.topology_owned(obj()) is None
+    assert scaling.topology_entry(obj()) is None
+    assert scaling.autoscaled(obj()) is None
+    assert scaling.hpa_for([], ObjectRef.of(obj())) is None
+
+
+def test_an_autoscaler_of_pods_is_found_by_its_target(load):
+    """An HPA owns the number of what it targets, in its namespace (P7)."""
+    hpas = [
+        load("horizontalpodautoscaler/no_metrics"),
+        load("horizontalpodautoscaler/active"),
+    ]
+    ref = ObjectRef("apps", "Deployment", "default", "web")
+    elsewhere = ObjectRef("apps", "Deployment", "elsewhere", "web")
+    other = ObjectRef("apps", "StatefulSet", "default", "web")
+
+    assert (
+        "its number is kept by HorizontalPodAutoscaler.autoscaling/default/"
+        "web, between 2 and 5"
+    ) == scaling.hpa_for(hpas, ref)
+    assert scaling.hpa_for(hpas, elsewhere) is None
+    assert scaling.hpa_for(hpas, other) is None
+
+
+STACKED: dict = {"spec": {"kubeadmConfigSpec": {"clusterConfiguration": {}}}}
+EXTERNAL = {
+    "spec": {
+        "kubeadmConfigSpec": {
+            "clusterConfiguration": {
+                "etcd": {"external": {"endpoints": ["https://10.0.0.1"]}}
+            }
+        }
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("control_plane", "number", "allowed"),
+    [
+        (STACKED, 1, True),
+        (STACKED, 3, True),
+        (STACKED, 2, False),
+        (STACKED, 0, False),
+        (STACKED, -1, False),
+        (EXTERNAL, 2, True),
+        (EXTERNAL, 0, False),
+        ({}, 4, False),
+    ],
+)
+def test_a_control_plane_with_its_own_etcd_is_odd(
+    control_plane, number, allowed
+):
+    """A number that the webhook would refuse is refused before."""
+    group = "controlplane.cluster.x-k8s.io"
+    handler = kinds.BUILT_IN[GroupKind(group, "KubeadmControlPlane")]
+
+    assert allowed is (handler.refuse_replicas(control_plane, number) is None)
+
+
+def test_other_control_planes_make_their_own_rules():
+    """Only a KubeadmControlPlane is known to refuse numbers."""
+    group = "controlplane.cluster.x-k8s.io"
+
+    assert kinds.BUILT_IN[GroupKind(group, "Other")].refuse_replicas is None
