@@ -145,6 +145,13 @@ def _is_url(name: str) -> bool:
     return bool(parts.scheme and (parts.netloc or parts.scheme == "file"))
 
 
+def no_meta(files: Files) -> str:
+    """Why an archive is no CSAR, with the usual cause where it shows."""
+    why = f"is no CSAR: it has no {META}"
+    deeper = sorted(name for name in files.names if name.endswith(f"/{META}"))
+    return f"{why}; {deeper[0]} has to be at its root" if deeper else why
+
+
 def chosen(artifacts: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
     """The artifacts that a request names, in the order in which it does.
 

@@ -87,7 +87,7 @@ def one(path: pathlib.Path) -> str:
 
 def _limited(path: pathlib.Path, limit: int) -> Iterator[bytes]:
     try:
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise Unreadable("is not a file")
         with path.open("rb") as stream:
             size = 0
@@ -106,9 +106,11 @@ class Folder:
     def __init__(self, root: pathlib.Path):
         self._root = root
         self._left = MAX_TOTAL
-        self.names = frozenset(
-            path.relative_to(root).as_posix() for path in walk(root)
-        )
+        try:
+            found = [path.relative_to(root) for path in walk(root)]
+        except Unreadable as error:
+            raise PackageInvalid([Problem(str(root), str(error))]) from None
+        self.names = frozenset(path.as_posix() for path in found)
         if len(self.names) > MAX_FILES:
             what = f"has more than {MAX_FILES} files"
             raise PackageInvalid([Problem(str(root), what)])
@@ -196,8 +198,16 @@ def _entry_fault(entry: zipfile.ZipInfo) -> str | None:
 
 
 def walk(root: pathlib.Path) -> Iterator[pathlib.Path]:
-    """All files below a folder, sorted; without hidden files and folders."""
-    for folder, folders, names in os.walk(root):
+    """All files below a folder, without hidden files and folders.
+
+    :raises Unreadable: a folder cannot be listed.
+    """
+
+    def fail(error: OSError) -> None:
+        what = f"{error.filename} cannot be read: {error.strerror}"
+        raise Unreadable(what) from error
+
+    for folder, folders, names in os.walk(root, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
             if not name.startswith("."):

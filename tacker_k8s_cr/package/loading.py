@@ -83,9 +83,9 @@ def _plain(paths: Sequence[pathlib.Path]) -> Package:
 
 
 def _listed(path: pathlib.Path) -> list[pathlib.Path]:
-    if not path.exists():
+    if not os.path.exists(path):
         raise Unreadable("is not there")
-    if not path.is_dir():
+    if not os.path.isdir(path):
         return [path]
     return [
         file
@@ -130,7 +130,7 @@ class _Contents:
             faults.append(Problem(str(path), "has no manifests"))
         if faults:
             raise PackageInvalid(faults)
-        name = path.name if path.is_dir() else path.stem
+        name = path.name if os.path.isdir(path) else path.stem
         return Package(name, tuple(self.documents), described)
 
 
@@ -138,10 +138,10 @@ class _Contents:
 
 
 def _is_csar(path: pathlib.Path) -> bool:
-    if path.is_dir():
-        return (path / csar.META).is_file() or _is_source(path)
+    if os.path.isdir(path):
+        return os.path.isfile(path / csar.META) or _is_source(path)
     return path.suffix.lower() in _ARCHIVES or (
-        path.is_file() and zipfile.is_zipfile(path)
+        os.path.isfile(path) and zipfile.is_zipfile(path)
     )
 
 
@@ -157,9 +157,9 @@ def _is_source(path: pathlib.Path) -> bool:
 def _csar(
     path: pathlib.Path, def_files: Sequence[str] | None, flavour: str
 ) -> Package:
-    if path.is_dir():
+    if os.path.isdir(path):
         return _unpacked(path, _files.Folder(path), def_files, flavour)
-    if not path.exists():
+    if not os.path.exists(path):
         raise PackageInvalid([Problem(str(path), "is not there")])
     with contextlib.closing(_files.Archive(path)) as archive:
         return _unpacked(path, archive, def_files, flavour)
@@ -175,12 +175,11 @@ def _unpacked(
         meta = csar.read(files)
         artifacts = tuple(meta.artifacts)
         described = definitions.of_csar(files, meta.entry)
-    elif path.is_dir():
+    elif os.path.isdir(path):
         artifacts = tuple(sorted(files.names))
         described = definitions.of_source(files)
     else:
-        what = f"is no CSAR: it has no {csar.META}"
-        raise PackageInvalid([Problem(str(path), what)])
+        raise PackageInvalid([Problem(str(path), csar.no_meta(files))])
     wanted = (
         csar.manifests(artifacts)
         if def_files is None

@@ -194,7 +194,7 @@ def _texts(metadata: Mapping[str, Any], field: str) -> Iterator[str]:
 
 
 def _server_set(metadata: Mapping[str, Any]) -> Iterator[str]:
-    found = [name for name in SERVER_SET if metadata.get(name) is not None]
+    found = [name for name in SERVER_SET if metadata.get(name)]
     if found:
         yield (
             f"metadata has {', '.join(found)}, which only a server sets: the "
@@ -207,7 +207,7 @@ def _name(value: Any) -> str:
 
 
 def _kept(value: Mapping[str, Any]) -> Manifest:
-    """Without what a server sets: the status, and fields that are null.
+    """Without what a server sets: the status, and fields without content.
 
     Code generators write ``creationTimestamp: null``, and what ``kubectl
     get`` shows has a status; neither is asked of a server.

@@ -48,8 +48,12 @@ def read(text: str) -> tuple[Any, int]:
             builder.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        if mark and error.context_mark and mark.line > text.count("\n"):
+            # At the end of the text: where it began says more.
+            mark = error.context_mark
         what = error.problem or error.context or "no YAML"
-        raise Fault(what, mark.line, mark.column) from None  # type: ignore[union-attr]
+        at = (mark.line, mark.column) if mark else (0, 0)
+        raise Fault(what, *at) from None
     except yaml.reader.ReaderError as error:
         before = text.encode()[: error.position].decode(errors="replace")
         line = before.count("\n")
@@ -96,7 +100,7 @@ class _Builder:
             self._documents += 1
             if self._documents > 1:
                 raise _fault("more follows the end of the document", event)
-            self.line = event.start_mark.line
+            self.line = _place(event)[0]
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         value: Any
@@ -200,5 +204,9 @@ def _merge(container: Any, value: Any, event: yaml.Event) -> None:
 
 
 def _fault(what: str, event: yaml.Event) -> Fault:
+    return Fault(what, *_place(event))
+
+
+def _place(event: yaml.Event) -> tuple[int, int]:
     mark = event.start_mark
-    return Fault(what, mark.line, mark.column)
+    return (mark.line, mark.column) if mark else (0, 0)

@@ -1,0 +1,412 @@
+"""CSARs, packed and unpacked, and all that can be wrong with one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import pathlib
+import stat
+import zipfile
+
+import pytest
+
+from tacker_k8s_cr import package
+from tacker_k8s_cr.errors import PackageInvalid
+from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.package import files
+from tests.unit.package import csars
+
+Write = Callable[[Mapping[str, bytes]], pathlib.Path]
+
+
+@pytest.fixture(params=["zip", "folder"])
+def write(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Write:
+    """Makes a CSAR of files, in both forms in which one comes."""
+    if request.param == "zip":
+        return lambda content: csars.packed(tmp_path / "p.zip", content)
+    return lambda content: csars.unpacked(tmp_path / "p", content)
+
+
+def _problems(path: pathlib.Path) -> list[str]:
+    with pytest.raises(PackageInvalid) as caught:
+        package.load(path)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def _names(loaded: package.Package) -> list[str]:
+    return [manifest["metadata"]["name"] for manifest in loaded.manifests]
+
+
+def test_csar_gives_its_artifacts_and_its_vnfd(write: Write) -> None:
+    """Manifests come in the order of TOSCA.meta, with numbers and hooks."""
+    loaded = package.load(write(csars.files()))
+
+    assert ["two", "one"] == _names(loaded)
+    assert loaded.vnfd is not None
+    assert ("p", "by-node") == (loaded.name, loaded.vnfd.id)
+    assert [csars.TWO, csars.ONE] == [d.where for d in loaded.documents]
+
+
+def test_definition_files_are_taken_in_the_order_of_the_request(
+    write: Write,
+) -> None:
+    """``lcm-kubernetes-def-files`` selects and orders."""
+    path = write(csars.files())
+
+    assert ["one"] == _names(package.load(path, def_files=[csars.ONE]))
+    assert ["one", "two"] == _names(
+        package.load(path, def_files=[csars.ONE, csars.TWO, csars.ONE])
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (["Files/kubernetes/x.yaml"], "x.yaml is no artifact of the package"),
+        ([csars.TOP], "top.yaml is no artifact"),
+        (["../../etc/passwd"], "passwd is no artifact"),
+        ([], "is empty"),
+    ],
+)
+def test_definition_file_must_be_an_artifact(
+    write: Write, wanted: list[str], expected: str
+) -> None:
+    """The error names those that are."""
+    with pytest.raises(RequestInvalid, match=expected):
+        package.load(write(csars.files()), def_files=wanted)
+
+
+def test_artifact_that_is_a_url_is_not_fetched(write: Write) -> None:
+    """Only what is inside the package is read; the rest may stay away."""
+    url = "https://example.org/a.yaml"
+    content = csars.files()
+    block = f"\nName: {url}\nAlgorithm: SHA-256\nHash: 00\n"
+    content[csars.META] += block.encode()
+    path = write(content)
+
+    assert ["two", "one"] == _names(package.load(path))
+    with pytest.raises(RequestInvalid, match="is a URL"):
+        package.load(path, def_files=[url])
+
+
+def test_manifest_file_adds_artifacts(write: Write) -> None:
+    """With ETSI-Entry-Manifest both lists count, the manifest's first."""
+    content = csars.files(ETSI_Entry_Manifest="p.mf")
+    content["Files/kubernetes/three.yaml"] = csars.manifest("three").encode()
+    content["p.mf"] = (
+        b"metadata:\n  vnf_product_name: p\n\n"
+        b"Source: Files/kubernetes/three.yaml\n"
+    )
+
+    assert ["three", "two", "one"] == _names(package.load(write(content)))
+
+
+def test_manifests_may_lie_elsewhere(write: Write) -> None:
+    """Where nothing is below Files/kubernetes, other YAML is taken."""
+    artifacts = {
+        "Artifacts/a.yaml": csars.manifest("a"),
+        "Scripts/values.yaml": "no: manifest",
+        "a.txt": "no manifest",
+    }
+
+    assert ["a"] == _names(
+        package.load(write(csars.files(artifacts=artifacts)))
+    )
+
+
+def test_artifact_without_a_hash_is_taken(write: Write) -> None:
+    """Tacker takes a block of TOSCA.meta with a name and nothing else."""
+    content = csars.files()
+    head, *_ = content[csars.META].split(b"\n\n")
+    content[csars.META] = head + f"\n\nName: {csars.ONE}\n".encode()
+
+    assert ["one"] == _names(package.load(write(content)))
+
+
+def test_machine_image_is_not_read(write: Write) -> None:
+    """Tacker does not check the hash of one either; it may be gigabytes."""
+    content = csars.files()
+    content["Files/images/a.qcow2"] = b"0"
+    content[csars.META] += (
+        b"\nName: Files/images/a.qcow2\nAlgorithm: SHA-256\nHash: 00\n"
+    )
+
+    assert ["two", "one"] == _names(package.load(write(content)))
+
+
+def test_every_artifact_is_checked(write: Write) -> None:
+    """Missing, changed, and of an unknown algorithm: all at once."""
+    content = csars.files()
+    content[csars.ONE] += b"# changed\n"
+    del content[csars.TWO]
+    content["a.txt"] = b"a"
+    content[csars.META] += (
+        b"\nName: a.txt\nAlgorithm: MD5\nHash: 00\n\nName: b.txt\nHash: 00\n"
+    )
+    meta, missing, changed, unknown, last = _problems(write(content))
+
+    assert f"{csars.META}: b.txt: has only one of Algorithm and Hash" == meta
+    assert f"{csars.TWO}: is named as an artifact and is not there" == missing
+    assert "it is not the file that was packed" in changed
+    assert unknown.startswith("a.txt: has the algorithm MD5, wanted one of")
+    assert last.startswith("b.txt: is named")
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ({"Entry_Definitions": ""}, "lacks Entry-Definitions"),
+        ({"Entry_Definitions": "x.yaml"}, "the entry x.yaml, which is not"),
+        ({"Entry_Definitions": "../x.yaml"}, "the entry ../x.yaml, which"),
+        ({"ETSI_Entry_Manifest": "x.mf"}, "names the manifest x.mf"),
+    ],
+)
+def test_entries_must_be_there(
+    write: Write, head: dict[str, str], expected: str
+) -> None:
+    """TOSCA.meta names what is in the package."""
+    (problem,) = _problems(write(csars.files(**head)))
+
+    assert expected in problem
+
+
+def test_faults_of_a_manifest_have_their_place(write: Write) -> None:
+    """The place is the path in the package, wherever that lies."""
+    artifacts = {
+        csars.ONE: "kind: A\n---\n" + csars.manifest("two"),
+        csars.TWO: csars.manifest("two"),
+    }
+
+    assert [
+        f"{csars.ONE}, document 1: lacks apiVersion, metadata.name",
+        f"{csars.TWO}: ConfigMap/two is there twice; the first is in "
+        f"{csars.ONE}, document 2",
+    ] == _problems(write(csars.files(artifacts=artifacts)))
+
+
+def test_csar_stands_alone(write: Write, tmp_path: pathlib.Path) -> None:
+    """It cannot be loaded with other paths: whose VNFD would count?"""
+    (tmp_path / "a.yaml").write_text(csars.manifest("a"))
+
+    with pytest.raises(RequestInvalid, match="a package of its own"):
+        package.load(tmp_path / "a.yaml", write(csars.files()))
+
+
+def test_source_of_a_csar_needs_no_types(tmp_path: pathlib.Path) -> None:
+    """A folder with Definitions and without TOSCA-Metadata is a CSAR to be:
+    the type files, and the hashes, come with the build."""
+    content = csars.files()
+    del content[csars.META], content[csars.TYPES]
+    loaded = package.load(csars.unpacked(tmp_path / "p", content))
+
+    assert ["one", "two"] == _names(loaded)
+    assert loaded.vnfd is not None
+    assert {"web": 1} == loaded.vnfd.level_numbers["small"]
+
+
+def test_folder_named_definitions_is_no_source_by_that(
+    tmp_path: pathlib.Path,
+) -> None:
+    """Only TOSCA definitions make it one; others put manifests there."""
+    path = csars.unpacked(
+        tmp_path / "p", {"Definitions/a.yaml": csars.manifest("a").encode()}
+    )
+
+    assert ["a"] == _names(package.load(path))
+
+
+# -- Definitions --------------------------------------------------------------
+
+
+def test_import_must_be_in_the_package(write: Write) -> None:
+    """Nothing outside is read, whatever path an import has."""
+    imports = ["types.yaml", "../../../etc/hostname", "/etc/hostname", "a.yml"]
+    top = {**csars.top("df.yaml"), "imports": imports}
+
+    assert [
+        f"{csars.TOP}: imports ../../../etc/hostname, which is not in the "
+        "package",
+        f"{csars.TOP}: imports /etc/hostname, which is not in the package",
+        f"{csars.TOP}: imports a.yml, which is not in the package",
+    ] == _problems(write(csars.files({csars.TOP: top})))
+
+
+def test_import_by_url_is_the_file_beside_it(write: Write) -> None:
+    """A package brings what it imports; nothing is fetched."""
+    url = "https://forge.example.org/raw/types.yaml"
+    top = {**csars.top(), "imports": [{"types": url}, {"df": "df.yaml"}]}
+    loaded = package.load(write(csars.files({csars.TOP: top})))
+
+    assert loaded.vnfd is not None
+    missing = {**top, "imports": ["https://forge.example.org/x.yaml"]}
+    (problem,) = _problems(write(csars.files({csars.TOP: missing})))
+    assert "imports https://forge.example.org/x.yaml, which is not" in problem
+
+
+def test_import_by_a_repository_is_refused(write: Write) -> None:
+    """It would be fetched from where the repository is."""
+    item = {"a": {"file": "types.yaml", "repository": "r"}}
+    top = {**csars.top(), "imports": [item]}
+    (problem,) = _problems(write(csars.files({csars.TOP: top})))
+
+    assert "which is not in the package" in problem
+
+
+def test_definitions_that_do_not_parse_have_line_and_column(
+    write: Write,
+) -> None:
+    """As manifests have."""
+    content = csars.files()
+    content[csars.FLAVOUR] = b"a: b: c"
+    (problem,) = _problems(write(content))
+
+    assert f"{csars.FLAVOUR}: line 1, column 5: mapping values" in problem
+
+
+@pytest.mark.parametrize(
+    "text", [b"[", b"- a", b"a: !!python/none x", b"[" * 999]
+)
+def test_definitions_that_are_none_are_refused(
+    write: Write, text: bytes
+) -> None:
+    """Whatever is in their place, it is a fault and no exception."""
+    content = csars.files()
+    content[csars.FLAVOUR] = text
+    (problem,) = _problems(write(content))
+
+    assert problem.startswith(csars.FLAVOUR)
+
+
+def test_tosca_parser_checks_the_definitions(write: Write) -> None:
+    """A property that its type does not have is found, and named."""
+    vnf = {"properties": {"colour": "red"}}
+    content = csars.files({csars.FLAVOUR: csars.flavour(vnf=vnf)})
+    problems = _problems(write(content))
+
+    assert any(
+        p.startswith(f"{csars.TOP}: tosca-parser says: ") and "colour" in p
+        for p in problems
+    )
+
+
+def test_unknown_type_is_a_fault(write: Write) -> None:
+    """As is a node of a type that nobody defines."""
+    vdus = {"web": {"type": "example.Unknown"}}
+    content = csars.files({csars.FLAVOUR: csars.flavour(vdus=vdus)})
+
+    assert any("example.Unknown" in p for p in _problems(write(content)))
+
+
+# -- Archives -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["../a.yaml", "/a.yaml", "a/../../b", "a\\b", "C:/a", "a/.."]
+)
+def test_entry_that_leads_out_is_refused(
+    tmp_path: pathlib.Path, name: str
+) -> None:
+    """Nothing is unpacked, and such an archive is not read at all."""
+    path = tmp_path / "p.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for known, data in csars.files().items():
+            archive.writestr(known, data)
+        entry = zipfile.ZipInfo("x")
+        entry.filename = name
+        archive.writestr(entry, b"a")
+
+    assert [f"{path}: {name}: leads out of the package"] == _problems(path)
+
+
+def test_link_in_an_archive_is_refused(tmp_path: pathlib.Path) -> None:
+    """A link could name any file of whoever unpacks it."""
+    path = csars.packed(tmp_path / "p.zip", csars.files())
+    with zipfile.ZipFile(path, "a") as archive:
+        entry = zipfile.ZipInfo("link.yaml")
+        entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(entry, b"/etc/passwd")
+
+    assert [f"{path}: link.yaml: is a symbolic link"] == _problems(path)
+
+
+def test_link_out_of_a_folder_is_refused(tmp_path: pathlib.Path) -> None:
+    """The same for a package that is unpacked already."""
+    path = csars.unpacked(tmp_path / "p", csars.files())
+    (tmp_path / "out.yaml").write_bytes((path / csars.ONE).read_bytes())
+    (path / csars.ONE).unlink()
+    (path / csars.ONE).symlink_to(tmp_path / "out.yaml")
+
+    assert [
+        f"{csars.ONE}: is a link to something outside the package"
+    ] == _problems(path)
+
+
+def test_encrypted_archive_is_refused(tmp_path: pathlib.Path) -> None:
+    """Nobody gives us a password; the entry that needs one is named.
+
+    The flag is set in the bytes of the archive's directory, since the
+    standard library cannot encrypt.
+    """
+    path = csars.packed(tmp_path / "p.zip", {"a.yaml": b"a"}, method=0)
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(data)
+
+    assert [f"{path}: a.yaml: is encrypted"] == _problems(path)
+
+
+def test_damaged_archive_is_refused(tmp_path: pathlib.Path) -> None:
+    """An entry whose bytes are not those that were packed is named."""
+    path = csars.packed(tmp_path / "p.zip", csars.files(), method=0)
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"name: one", b"name: 0ne", 1))
+
+    assert any(
+        p.startswith(f"{csars.ONE}: cannot be unpacked")
+        for p in _problems(path)
+    )
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no archive"])
+def test_file_that_is_no_archive_is_refused(
+    tmp_path: pathlib.Path, content: bytes
+) -> None:
+    """Its name says that it is one."""
+    path = tmp_path / "p.csar"
+    path.write_bytes(content)
+    (problem,) = _problems(path)
+
+    assert problem.startswith(f"{path}: is not a zip archive that can be read")
+
+
+def test_archive_that_is_not_there_is_named(tmp_path: pathlib.Path) -> None:
+    """As any path."""
+    assert [f"{tmp_path}/p.zip: is not there"] == _problems(tmp_path / "p.zip")
+
+
+def test_archive_without_metadata_is_no_csar(tmp_path: pathlib.Path) -> None:
+    """The usual cause: the folder was packed, and not what is in it."""
+    inside = {f"p/{name}": data for name, data in csars.files().items()}
+    path = csars.packed(tmp_path / "p.zip", inside)
+
+    assert [
+        f"{path}: is no CSAR: it has no {csars.META}; p/{csars.META} has to be "
+        "at its root"
+    ] == _problems(path)
+
+
+def test_entry_that_grows_is_refused(tmp_path: pathlib.Path) -> None:
+    """A small archive of a large manifest does not fill the memory."""
+    artifacts = {csars.ONE: " " * (files.MAX_FILE + 1)}
+    path = csars.packed(tmp_path / "p.zip", csars.files(artifacts=artifacts))
+
+    assert path.stat().st_size < 100_000
+    assert [f"{csars.ONE}: is larger than 16 MiB"] == _problems(path)
+
+
+def test_name_twice_in_an_archive_is_refused(tmp_path: pathlib.Path) -> None:
+    """Two programs could read two contents under one name."""
+    path = csars.packed(tmp_path / "p.zip", {"a.yaml": b"", "b.yaml": b""})
+    path.write_bytes(path.read_bytes().replace(b"b.yaml", b"a.yaml"))
+
+    assert [f"{path}: a.yaml: is there twice"] == _problems(path)

@@ -1,0 +1,157 @@
+"""From a text to its documents, and where its faults are."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+import pytest
+
+from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr.package import documents
+from tacker_k8s_cr.package import yaml_text
+
+
+def _values(text: str) -> list[object]:
+    found, problems = documents.read(text, "a.yaml")
+    assert [] == problems
+    return [item.value for item in found]
+
+
+def _problem(text: str) -> Problem:
+    _, problems = documents.read(text, "a.yaml")
+    (problem,) = problems
+    return problem
+
+
+def test_file_has_several_documents() -> None:
+    """Lines of three dashes separate documents."""
+    assert [{"a": 1}, {"b": 2}] == _values("a: 1\n---\nb: 2\n")
+
+
+def test_empty_documents_are_skipped() -> None:
+    """Nothing, a comment or null is no document, but it is counted."""
+    found, _ = documents.read("# x\n---\na: 1\n---\n---\n# y\n---\nb: 1", "a")
+
+    assert [1, 4] == [item.number for item in found]
+    assert [3, 8] == [item.line for item in found]
+
+
+def test_separator_inside_a_block_is_text() -> None:
+    """Dashes that are indented belong to the text of a block."""
+    assert [{"a": "x\n---\ny\n"}] == _values("a: |\n  x\n  ---\n  y\n")
+
+
+def test_json_values_follow_each_other() -> None:
+    """A JSON stream needs no separators."""
+    assert [{"a": 1}, {"b": [2]}] == _values('{"a": 1}{"b": [2]}\n')
+
+
+def test_flow_mapping_is_yaml() -> None:
+    """What begins with a brace and is no JSON is read as YAML."""
+    assert [{"a": True}] == _values("{a: yes}")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: b: c", Problem("a.yaml, line 1, column 5", "mapping values")),
+        ("x: 1\n---\na: [1", Problem("a.yaml, line 3, column 4", "did not")),
+        ("a: 1\n b: 2", Problem("a.yaml, line 2, column 3", "mapping")),
+        ("a: 1\na: 2", Problem("a.yaml, line 2, column 1", "'a' is there")),
+        ("a: {b: 1, b: 2}", Problem("a.yaml, line 1, column 11", "'b' is")),
+        ("1: a\n'1': b", Problem("a.yaml, line 2, column 1", "'1' is there")),
+        ('{"a": 1,\n "a": 2}', Problem("a.yaml, line 2, column 2", "'a' is")),
+        ("a: *b", Problem("a.yaml, line 1, column 4", "b is not known")),
+        ("a: &b [*b]", Problem("a.yaml, line 1, column 8", "contains itself")),
+        ("a: .inf", Problem("a.yaml, line 1, column 4", "infinity")),
+        ("a: !!int x", Problem("a.yaml, line 1, column 4", "type int")),
+        ("a: !!binary x", Problem("a.yaml, line 1, column 4", "base64")),
+        ("? [a]\n: b", Problem("a.yaml, line 1, column 3", "a key is")),
+        ("~: a", Problem("a.yaml, line 1, column 1", "null")),
+        ("a: {<<: 1}", Problem("a.yaml, line 1, column 9", "<< takes")),
+        ("a: \x07", Problem("a.yaml, line 1, column 4", "control")),
+        ("a: 1\n--- b: 2", Problem("a.yaml, line 2, column 4", "comment")),
+        ("a: 1\n...\nb: 2", Problem("a.yaml, line 3, column 1", "")),
+    ],
+)
+def test_fault_has_its_line_and_column(text: str, expected: Problem) -> None:
+    """What does not parse is reported with file, line and column."""
+    problem = _problem(text)
+
+    assert expected.where == problem.where
+    assert expected.what in problem.what
+
+
+def test_faults_of_all_documents_are_reported() -> None:
+    """A document that does not parse does not hide the ones behind it."""
+    found, problems = documents.read("a: [\n---\nb: 1\n---\nc: d: e", "f")
+
+    assert ([{"b": 1}], 2) == ([item.value for item in found], len(problems))
+
+
+def test_fault_does_not_show_the_text() -> None:
+    """A manifest may hold a secret, so a fault names only the place."""
+    problem = _problem("stringData:\n  password: hunter2: x\n")
+
+    assert "hunter2" not in str(problem)
+
+
+def test_merge_wins_over_keys_before_it() -> None:
+    """As in Kubernetes, and unlike in YAML 1.1 (kubectl 1.36)."""
+    text = "a: &a {p: 1, q: 2}\nb: {p: 3, <<: *a}\nc: {<<: *a, p: 3}"
+    (value,) = _values(text)
+
+    assert isinstance(value, dict)
+    assert ({"p": 1, "q": 2}, {"p": 3, "q": 2}) == (value["b"], value["c"])
+
+
+def test_alias_is_a_copy() -> None:
+    """Changing what an alias stands for leaves its origin alone."""
+    (value,) = _values("a: &a {b: [1]}\nc: *a")
+
+    assert isinstance(value, dict)
+    assert value["a"] == value["c"]
+    assert value["a"]["b"] is not value["c"]["b"]
+
+
+def test_aliases_are_bounded() -> None:
+    """Nine lines that stand for a thousand million values are refused."""
+    lines = ["l0: &l0 [a, a, a, a, a, a, a, a, a]"]
+    for n in range(1, 9):
+        lines.append(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]")
+
+    assert "aliases stand for" in _problem("\n".join(lines)).what
+
+
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", '{"a":'])
+def test_depth_is_bounded(opening: str) -> None:
+    """A text of nothing but beginnings is refused, and ends nothing."""
+    assert "nested too deeply" == _problem(opening * 100_000).what
+
+
+def test_depth_that_is_in_use_is_accepted() -> None:
+    """A hundred levels are twice what the largest definitions have."""
+    assert 1 == len(_values("{a: " * 100 + "1" + "}" * 100))
+    assert 100 < yaml_text.MAX_DEPTH
+
+
+def test_number_of_thousands_of_digits_is_refused_or_text() -> None:
+    """It is no number to Kubernetes; YAML keeps it as text."""
+    digits = "9" * 5000
+
+    assert [{"a": digits}] == _values(f"a: {digits}")
+    assert "too large" in _problem(f'{{"a": {digits}}}').what
+
+
+def test_half_a_surrogate_pair_is_replaced() -> None:
+    """What is no character cannot be sent; Go replaces it too."""
+    assert [{"a": "\ufffd"}] == _values('{"a": "\\ud800"}')
+
+
+@given(st.text(alphabet="ab:-[]{}&*<'\"!|>?#%@,\n\t .1~", max_size=60))
+def test_any_text_is_documents_or_faults(text: str) -> None:
+    """Whatever the text, there is an answer and no exception."""
+    found, problems = documents.read(text, "a")
+
+    assert all(item.value is not None for item in found)
+    assert all(problem.where.startswith("a, line ") for problem in problems)

@@ -1,0 +1,185 @@
+"""What a document must be to be a manifest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tacker_k8s_cr.package import documents
+from tacker_k8s_cr.package import manifests
+
+NAMED = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+
+
+def _read(*values: Any) -> tuple[list[Any], list[str]]:
+    found = [documents.Found(v, n, 1) for n, v in enumerate(values, 1)]
+    taken, problems = manifests.read(found, "a.yaml")
+    repeated = manifests.repeated(taken)
+    return taken, [str(problem) for problem in problems + repeated]
+
+
+def _with(**fields: Any) -> dict[str, Any]:
+    metadata = {**NAMED["metadata"], **fields.pop("metadata", {})}  # type: ignore[dict-item]
+    return {**NAMED, "metadata": metadata, **fields}
+
+
+def test_manifest_knows_its_place() -> None:
+    """Where a file holds several documents, a place has its number."""
+    (one,), _ = _read(NAMED)
+    several, _ = _read(NAMED, _with(metadata={"name": "b"}))
+
+    assert "a.yaml" == one.where
+    assert ["a.yaml, document 1", "a.yaml, document 2"] == [
+        document.where for document in several
+    ]
+
+
+def test_all_that_is_lacking_is_named_at_once() -> None:
+    """Every document's fault is reported, each with all that it lacks."""
+    _, problems = _read({"a": 1}, NAMED, {"kind": "A", "metadata": None}, [1])
+
+    assert [
+        "a.yaml, document 1: lacks apiVersion, kind, metadata.name",
+        "a.yaml, document 3: lacks apiVersion, metadata.name",
+        "a.yaml, document 4: is a sequence, wanted a mapping with kind and "
+        "name",
+    ] == problems
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (
+            _with(metadata={"name": 123}),
+            "name is a number, wanted a string; p",
+        ),
+        (_with(metadata={"name": True}), "name is a boolean, wanted a string"),
+        (_with(metadata={"name": ["a"]}), "name is a sequence"),
+        (_with(metadata={"name": "a/b"}), "no object can have this name"),
+        (_with(metadata={"name": ".."}), "no object can have this name"),
+        (_with(metadata={"namespace": 7}), "metadata.namespace is a number"),
+        (_with(metadata={"namespace": "A b"}), "no namespace can have"),
+        (_with(apiVersion="a/b/c"), "neither version nor group/version"),
+        (_with(apiVersion=1), "apiVersion is a number"),
+        (_with(kind="Pod/exec"), "'Pod/exec' is not a word"),
+        ({**NAMED, "metadata": "a"}, "metadata is a string, wanted a mapping"),
+        (_with(metadata={"labels": {"v": 1.0}}), "labels: v is a number"),
+        (_with(metadata={"labels": ["a"]}), "labels is a sequence"),
+        (_with(metadata={"annotations": {"on": True}}), "on is a boolean"),
+        (_with(metadata={"uid": "1"}), "uid, which only a server sets"),
+        (
+            _with(metadata={"resourceVersion": "1", "managedFields": [{}]}),
+            "metadata has managedFields, resourceVersion, which only",
+        ),
+    ],
+)
+def test_manifest_that_cannot_be_meant_is_refused(
+    value: Any, expected: str
+) -> None:
+    """A fault that a server would find late is found here, in our words."""
+    taken, (problem,) = _read(value)
+
+    assert [] == taken
+    assert expected in problem
+
+
+def test_generated_name_is_refused() -> None:
+    """An object with another name each time is never found again."""
+    value = {**NAMED, "metadata": {"generateName": "a-"}}
+    _, (problem,) = _read(value)
+
+    assert "metadata.generateName is not supported" in problem
+    assert "lacks" not in problem
+
+
+def test_status_is_left_out() -> None:
+    """A status is what a server says, never what is asked of it."""
+    (document,), _ = _read(_with(status={"phase": "Running"}))
+
+    assert NAMED == document.manifest
+
+
+def test_null_of_a_code_generator_is_left_out() -> None:
+    """``creationTimestamp: null`` stands in what kubebuilder writes."""
+    (document,), _ = _read(_with(metadata={"creationTimestamp": None}))
+
+    assert NAMED == document.manifest
+
+
+def test_list_is_taken_apart() -> None:
+    """A List holds objects, and each knows which item it was."""
+    other = _with(metadata={"name": "b"})
+    value = {"apiVersion": "v1", "kind": "List", "items": [NAMED, other]}
+    taken, problems = _read(value)
+
+    assert [] == problems
+    assert [NAMED, other] == [document.manifest for document in taken]
+    assert ["a.yaml, item 1", "a.yaml, item 2"] == [d.where for d in taken]
+
+
+def test_typed_list_gives_its_items_their_kind() -> None:
+    """What kubectl get writes for one kind may name it only once."""
+    value = {
+        "apiVersion": "apps/v1",
+        "kind": "DeploymentList",
+        "metadata": {"resourceVersion": ""},
+        "items": [{"metadata": {"name": "a"}}],
+    }
+    (document,), _ = _read(value)
+
+    assert {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "a"},
+    } == document.manifest
+
+
+def test_lists_in_lists_are_taken_apart() -> None:
+    """However deep; a fault inside names the whole way to it."""
+    inner = {"apiVersion": "v1", "kind": "List", "items": [{"kind": "A"}]}
+    outer = {"apiVersion": "v1", "kind": "List", "items": [inner]}
+    _, (problem,) = _read(outer)
+
+    assert problem.startswith("a.yaml, item 1, item 1: lacks apiVersion")
+
+
+def test_object_whose_kind_ends_with_list_is_an_object() -> None:
+    """A custom kind such as AllowList has a name; a list has none."""
+    value = _with(kind="AllowList", items=["a", "b"])
+    (document,), _ = _read(value)
+
+    assert value == document.manifest
+
+
+def test_same_object_twice_is_refused_with_both_places() -> None:
+    """One of the two would win, and nobody could say which."""
+    again = _with(apiVersion="v1", data={"a": "b"})
+    _, (problem,) = _read(NAMED, again)
+
+    assert (
+        "a.yaml, document 2: ConfigMap/a is there twice; the first is in "
+        "a.yaml, document 1"
+    ) == problem
+
+
+def test_same_name_of_another_kind_group_or_namespace_is_another() -> None:
+    """Objects are told apart by group, kind, namespace and name."""
+    taken, problems = _read(
+        NAMED,
+        _with(kind="Secret"),
+        _with(apiVersion="a.example.org/v1"),
+        _with(metadata={"namespace": "b"}),
+    )
+
+    assert (4, []) == (len(taken), problems)
+
+
+def test_same_object_in_two_versions_is_there_twice() -> None:
+    """A version is a way to show an object, no part of its name."""
+    _, problems = _read(
+        _with(apiVersion="apps/v1", kind="Deployment"),
+        _with(apiVersion="apps/v1beta1", kind="Deployment"),
+    )
+
+    assert 1 == len(problems)

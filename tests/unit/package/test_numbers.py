@@ -1,0 +1,210 @@
+"""Numbers of VDUs by scale level, for any VNFD."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+import pytest
+
+from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.package import numbers
+from tacker_k8s_cr.package.model import Aspect
+from tacker_k8s_cr.package.model import Vdu
+from tacker_k8s_cr.package.model import Vnfd
+
+NAMES = ("a", "b", "c")
+
+
+@st.composite
+def vnfds(draw: st.DrawFn, aspects_from: int = 0) -> Vnfd:
+    """Up to three VDUs and aspects, each aspect with steps for some VDUs."""
+    vdus = draw(st.sets(st.sampled_from(NAMES), min_size=1))
+    aspects = {
+        name: Aspect(
+            name,
+            draw(st.integers(0, 5)),
+            {
+                vdu: tuple(draw(st.lists(st.integers(0, 3), min_size=1)))
+                for vdu in sorted(draw(st.sets(st.sampled_from(sorted(vdus)))))
+            },
+        )
+        for name in sorted(
+            draw(st.sets(st.sampled_from(NAMES), min_size=aspects_from))
+        )
+    }
+    return Vnfd(
+        id="id",
+        flavour="simple",
+        vdus={name: Vdu(name, name, 0, 1000) for name in sorted(vdus)},
+        aspects=aspects,
+        initial={name: draw(st.integers(0, 3)) for name in sorted(vdus)},
+        levels={},
+        level_numbers={},
+        default_level="",
+    )
+
+
+@st.composite
+def at_levels(
+    draw: st.DrawFn, aspects_from: int = 0
+) -> tuple[Vnfd, dict[str, int]]:
+    """A VNFD, and a level of each of its aspects."""
+    vnfd = draw(vnfds(aspects_from))
+    return vnfd, {
+        aspect.id: draw(st.integers(0, aspect.max_level))
+        for aspect in vnfd.aspects.values()
+    }
+
+
+@st.composite
+def moves(draw: st.DrawFn) -> tuple[Vnfd, dict[str, int], str, int]:
+    """Also one of its aspects, and another level of that."""
+    vnfd, levels = draw(at_levels(aspects_from=1))
+    aspect = draw(st.sampled_from(sorted(vnfd.aspects)))
+    most = vnfd.aspects[aspect].max_level
+    return vnfd, levels, aspect, draw(st.integers(0, most))
+
+
+VNFD = Vnfd(
+    id="id",
+    flavour="simple",
+    vdus={"web": Vdu("web", "web", 1, 9), "log": Vdu("log", "log", 1, 2)},
+    aspects={"size": Aspect("size", 3, {"web": (1, 4)})},
+    initial={"web": 1, "log": 1},
+    levels={"small": {"size": 0}, "large": {"size": 2}, "huge": {"size": 3}},
+    level_numbers={
+        "small": {"web": 1, "log": 1},
+        "large": {"web": 6, "log": 2},
+        "huge": {"web": 10, "log": 2},
+    },
+    default_level="small",
+)
+
+
+@given(vnfds())
+def test_level_zero_is_the_beginning(vnfd: Vnfd) -> None:
+    """Without any step there is the initial number of everything."""
+    assert dict(vnfd.initial) == numbers.replicas(vnfd, {})
+    assert (
+        dict.fromkeys(vnfd.aspects, 0),
+        dict(vnfd.initial),
+    ) == numbers.at_level(vnfd)
+
+
+@given(at_levels())
+def test_numbers_depend_on_the_levels_alone(
+    case: tuple[Vnfd, dict[str, int]],
+) -> None:
+    """So that setting them twice changes nothing, in whatever order."""
+    vnfd, levels = case
+    backwards = dict(reversed(levels.items()))
+
+    assert numbers.replicas(vnfd, levels) == numbers.replicas(vnfd, backwards)
+
+
+@given(moves())
+def test_step_back_undoes_a_step(
+    case: tuple[Vnfd, dict[str, int], str, int],
+) -> None:
+    """Out and in again leads to the same levels and numbers."""
+    vnfd, levels, aspect, wanted = case
+    steps = wanted - levels[aspect]
+    there = numbers.stepped(vnfd, levels, aspect, steps)
+
+    assert wanted == there[aspect]
+    assert levels == numbers.stepped(vnfd, there, aspect, -steps)
+
+
+@given(moves())
+def test_step_changes_only_what_its_aspect_scales(
+    case: tuple[Vnfd, dict[str, int], str, int],
+) -> None:
+    """By the step's number, and nothing else."""
+    vnfd, levels, aspect, wanted = case
+    before = numbers.replicas(vnfd, {**levels, aspect: max(wanted - 1, 0)})
+    after = numbers.replicas(vnfd, {**levels, aspect: wanted})
+    added = {vdu: after[vdu] - before[vdu] for vdu in vnfd.vdus}
+    steps = vnfd.aspects[aspect].steps if wanted else {}
+
+    assert {
+        vdu: steps[vdu][min(wanted, len(steps[vdu])) - 1]
+        if vdu in steps
+        else 0
+        for vdu in vnfd.vdus
+    } == added
+
+
+@given(moves(), st.integers(-9, 9))
+def test_level_never_leaves_its_bounds(
+    case: tuple[Vnfd, dict[str, int], str, int], steps: int
+) -> None:
+    """A step beyond them is refused, and one within is taken."""
+    vnfd, levels, aspect, _ = case
+    within = 0 <= levels[aspect] + steps <= vnfd.aspects[aspect].max_level
+    try:
+        after = numbers.stepped(vnfd, levels, aspect, steps)
+    except RequestInvalid:
+        assert not within
+    else:
+        assert within
+        assert levels[aspect] + steps == after[aspect]
+
+
+def test_last_step_repeats_itself() -> None:
+    """A single delta is every step's, and so is the last of several."""
+    found = [numbers.scaled(VNFD, {"size": n})["web"] for n in range(4)]
+
+    assert [1, 2, 6, 10] == found
+
+
+def test_instantiation_level_gives_numbers_of_its_own() -> None:
+    """Also for a VDU that no aspect scales."""
+    assert ({"size": 2}, {"web": 6, "log": 2}) == numbers.at_level(
+        VNFD, "large"
+    )
+    assert ({"size": 0}, {"web": 1, "log": 1}) == numbers.at_level(VNFD)
+
+
+def test_unscaled_vdu_has_the_number_of_the_default_level() -> None:
+    """Whatever the scale levels are."""
+    assert {"web": 6, "log": 1} == numbers.replicas(VNFD, {"size": 2})
+
+
+def test_unknown_aspect_is_refused_with_the_known_ones() -> None:
+    """The error says which there are."""
+    expected = "has no aspect speed; its aspects are: size"
+
+    with pytest.raises(RequestInvalid, match=expected):
+        numbers.stepped(VNFD, {}, "speed", 1)
+    with pytest.raises(RequestInvalid, match=expected):
+        numbers.replicas(VNFD, {"speed": 1})
+
+
+def test_level_out_of_bounds_is_refused_with_the_bounds() -> None:
+    """The error says what was wanted, from where, and what there is."""
+    with pytest.raises(RequestInvalid) as caught:
+        numbers.stepped(VNFD, {"size": 2}, "size", 2)
+    assert (
+        "aspect size: +2 steps from level 2 lead to level 4; its levels are "
+        "0 to 3"
+    ) == str(caught.value)
+    with pytest.raises(RequestInvalid, match="level -1; its levels"):
+        numbers.stepped(VNFD, {}, "size", -1)
+    with pytest.raises(RequestInvalid, match="level 4 is wanted; .* 0 to 3"):
+        numbers.replicas(VNFD, {"size": 4})
+
+
+def test_number_outside_the_profile_is_refused() -> None:
+    """A VDU's profile bounds its number, whatever its aspect allows."""
+    with pytest.raises(RequestInvalid, match="VDU web: 10 would .* 1 to 9"):
+        numbers.replicas(VNFD, {"size": 3})
+    with pytest.raises(RequestInvalid, match="VDU web: 10 would .* 1 to 9"):
+        numbers.at_level(VNFD, "huge")
+
+
+def test_unknown_instantiation_level_is_refused_with_the_known_ones() -> None:
+    """The error says which there are."""
+    with pytest.raises(
+        RequestInvalid, match="level x; .*: small, large, huge"
+    ):
+        numbers.at_level(VNFD, "x")

@@ -1,0 +1,138 @@
+"""Which object of a package each VDU is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tacker_k8s_cr.errors import PackageInvalid
+from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.package import targets
+from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.package.model import Vdu
+from tacker_k8s_cr.package.model import Vnfd
+
+VDU = "k8s-cr.tacker.openstack.org/vdu"
+WEB = ObjectRef("apps", "Deployment", "", "web")
+
+
+def _scalable(manifest: Manifest) -> bool:
+    return manifest["kind"] in ("Deployment", "StatefulSet")
+
+
+def _manifest(name: str, kind: str = "Deployment", vdu: str = "") -> Any:
+    metadata: dict[str, Any] = {"name": name}
+    if vdu:
+        metadata["annotations"] = {VDU: vdu}
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata}
+
+
+def _package(*manifests: Any, vdus: str = "web") -> Package:
+    found = {name: Vdu(name, name, 0, 9) for name in vdus.split()}
+    vnfd = Vnfd("id", "simple", found, {}, {}, {}, {}, "")
+    documents = [
+        Document(manifest, f"{number}.yaml")
+        for number, manifest in enumerate(manifests, 1)
+    ]
+    return Package("p", tuple(documents), vnfd)
+
+
+def test_name_and_a_kind_that_scales_make_a_target() -> None:
+    """A Service of the same name is not it."""
+    package = _package(_manifest("web", "Service"), _manifest("web"))
+
+    assert {"web": WEB} == targets.by_vdu(package, _scalable)
+
+
+def test_annotation_wins_over_the_name() -> None:
+    """An author who writes it means it."""
+    package = _package(
+        _manifest("web"), _manifest("server", "StatefulSet", vdu="web")
+    )
+    expected = ObjectRef("apps", "StatefulSet", "", "server")
+
+    assert {"web": expected} == targets.by_vdu(package, _scalable)
+
+
+@pytest.mark.parametrize("named", ["b", "Deployment/b", "Deployment.apps/b"])
+def test_request_may_name_the_target(named: str) -> None:
+    """By name, by kind and name, or as errors show an object."""
+    package = _package(_manifest("web"), _manifest("b"))
+    expected = ObjectRef("apps", "Deployment", "", "b")
+
+    assert {"web": expected} == targets.by_vdu(
+        package, _scalable, {"web": named}
+    )
+
+
+def test_request_against_the_annotation_is_refused() -> None:
+    """Neither is obeyed: one of the two is a mistake."""
+    package = _package(_manifest("web", vdu="web"), _manifest("b"))
+
+    with pytest.raises(RequestInvalid, match="but its annotation is on"):
+        targets.by_vdu(package, _scalable, {"web": "b"})
+    assert {"web": WEB} == targets.by_vdu(package, _scalable, {"web": "web"})
+
+
+@pytest.mark.parametrize(
+    ("mapping", "expected"),
+    [
+        ({"web": "x"}, "VDU web is to be x: the package has no such object"),
+        ({"web": "Service/a"}, "Service.apps/a has no number of replicas"),
+        ({"web": "web"}, "that may be any of Deployment.apps/web, Stateful"),
+        ({"x": "web"}, "the mapping names VDU x; the package has: web"),
+    ],
+)
+def test_mapping_must_name_one_object_that_scales(
+    mapping: dict[str, str], expected: str
+) -> None:
+    """The error says what was found in its place."""
+    package = _package(
+        _manifest("web"),
+        _manifest("web", "StatefulSet"),
+        _manifest("a", "Service"),
+    )
+
+    with pytest.raises(RequestInvalid, match=expected):
+        targets.by_vdu(package, _scalable, mapping)
+
+
+def test_all_vdus_without_one_target_are_reported_at_once() -> None:
+    """With all that an author needs to mend it."""
+    package = _package(
+        _manifest("web"),
+        _manifest("web", "StatefulSet"),
+        _manifest("log", "Service"),
+        _manifest("a", "Service", vdu="sql"),
+        _manifest("b", vdu="unknown"),
+        _manifest("c", vdu="twice"),
+        _manifest("d", vdu="twice"),
+        vdus="web log sql twice",
+    )
+    with pytest.raises(PackageInvalid) as caught:
+        targets.by_vdu(package, _scalable)
+
+    assert [
+        "4.yaml: Service.apps/a has the annotation of VDU sql and no number "
+        "of replicas",
+        "5.yaml: Deployment.apps/b has the annotation of VDU unknown, which "
+        "the VNFD does not have; it has: web, log, sql, twice",
+        "7.yaml: Deployment.apps/d has the annotation of VDU twice, and so "
+        "has Deployment.apps/c",
+        "p: VDU web may be any of Deployment.apps/web (1.yaml), "
+        "StatefulSet.apps/web (2.yaml); name it with the annotation "
+        f"{VDU}: web",
+        "p: VDU log: no object that can be scaled has the name log; name it "
+        f"with the annotation {VDU}: log",
+    ] == [str(problem) for problem in caught.value.problems]
+
+
+def test_package_without_a_vnfd_has_no_targets() -> None:
+    """Its objects are scaled by their own names."""
+    package = Package("p", (Document(_manifest("web"), "1.yaml"),))
+
+    assert {} == targets.by_vdu(package, _scalable)
