@@ -8,6 +8,7 @@ same again, ``NotYet`` for what something else must bring first, and
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 import http.client
@@ -159,14 +160,27 @@ def masked(request: Request, message: str) -> str:
     if request.ref.kind != "Secret":
         return message
     sent = json.loads(request.body)
-    values = [
-        str(value)
+    values = {
+        value
         for part in ("data", "stringData")
-        for value in (sent.get(part) or {}).values()
-    ]
+        for value in _leaves(sent.get(part))
+    }
+    # As they are, and as they stand between quotation marks.
+    values |= {json.dumps(value)[1:-1] for value in values}
     for value in sorted(filter(None, values), key=len, reverse=True):
         message = message.replace(value, "***")
     return message
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """All texts and numbers in it; it may not have the form it should."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _leaves(item)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield str(value)
 
 
 def _unauthenticated(case: _Case) -> Error:
