@@ -149,6 +149,57 @@ def test_a_requirement_says_its_licence_and_its_reason(name):
     ]
 
 
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _required(*names: str) -> set[str]:
+    lines = "\n".join((ROOT / name).read_text() for name in names)
+    found = re.findall(r"^([A-Za-z][\w.-]*)", lines, re.MULTILINE)
+    return {_normal(name) for name in found}
+
+
+def _imported(*folders: str) -> set[str]:
+    """Top-level names that the modules in these folders import."""
+    found = set()
+    for folder in folders:
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Import):
+                    found |= {alias.name for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and node.module:
+                    found.add(node.module)
+    return {name.partition(".")[0] for name in found}
+
+
+@pytest.mark.parametrize(
+    ("folders", "requirements"),
+    [
+        (["tacker_k8s_cr"], ["requirements.txt"]),
+        (
+            ["tacker_k8s_cr", "mgmt_drivers", "tests", "tools"],
+            ["requirements.txt", "test-requirements.txt"],
+        ),
+    ],
+)
+def test_what_is_imported_is_required(folders, requirements):
+    """No library is there only because another one brings it.
+
+    Tacker, with the library of its database, is the host and no requirement.
+    """
+    ours = {"tacker_k8s_cr", "mgmt_drivers", "tests", "tools"}
+    host = {"tacker", "oslo_db"}
+    others = _imported(*folders) - set(sys.stdlib_module_names) - ours - host
+    brought = importlib.metadata.packages_distributions()
+    required = _required(*requirements)
+
+    assert [] == [
+        name
+        for name in sorted(others)
+        if not {_normal(dist) for dist in brought.get(name, [])} & required
+    ]
+
+
 @pytest.mark.parametrize(
     "page",
     [
