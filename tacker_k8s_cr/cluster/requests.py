@@ -21,6 +21,7 @@ from tacker_k8s_cr.cluster.answers import Answer
 from tacker_k8s_cr.cluster.answers import Request
 from tacker_k8s_cr.cluster.answers import judged
 from tacker_k8s_cr.cluster.connection import Access
+from tacker_k8s_cr.deadline import Clock
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Outdated
 from tacker_k8s_cr.errors import Unavailable
@@ -76,6 +77,7 @@ class Sender:
     deadline: Deadline
     lasting: bool = False
     sleep: Callable[[float], None] = time.sleep
+    clock: Clock = time.monotonic
 
     def send(self, request: Request) -> Answer:
         """The answer, with a code below 300. Raises what it means else."""
@@ -176,7 +178,7 @@ class _Persistence:
         self.request = request
         self.first: Again | None = first
         self.carried_out = first.carried_out
-        self.started = time.monotonic()
+        self.started = sender.clock()
         self.pauses: dict[int, float] = {}
 
     def carry_on(self, attempt: Callable[[Request], Sent]) -> Sent:
@@ -220,7 +222,7 @@ class _Persistence:
         pause = self.pause(state)
         if pause >= self.sender.deadline.left:
             return True
-        waited = time.monotonic() - self.started + pause
+        waited = self.sender.clock() - self.started + pause
         return not self.sender.lasting and waited > _raised(state).patience
 
     def say(self, state: tenacity.RetryCallState) -> None:

@@ -1,0 +1,61 @@
+"""A server on the loopback interface that answers as it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import http.server
+import threading
+
+import pytest
+
+from tacker_k8s_cr.cluster import connect
+from tacker_k8s_cr.cluster.connection import Connection
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.requests import Counter
+from tacker_k8s_cr.cluster.requests import Sender
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.kubeconfig import Kubeconfig
+from tests.unit.cluster.scripted import Handler
+from tests.unit.cluster.scripted import Scripted
+
+SECONDS = 20.0
+
+
+@pytest.fixture
+def script() -> Scripted:
+    return Scripted()
+
+
+@pytest.fixture
+def url(script: Scripted) -> Iterator[str]:
+    handler = type("OfTest", (Handler,), {"script": script})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def pauses() -> list[float]:
+    """How long a sender paused; nobody really waits."""
+    return []
+
+
+@pytest.fixture
+def sender(url: str, pauses: list[float]) -> Iterator[Sender]:
+    kubeconfig = Kubeconfig(where="test", server=url, token="t0ken")
+    connection = Connection(lambda: kubeconfig, verify=True, size=2)
+    deadline = Deadline.after(SECONDS)
+    yield Sender(connection, url, Counter(), deadline, sleep=pauses.append)
+    connection.close()
+
+
+@pytest.fixture
+def cluster(url: str) -> Iterator[Cluster]:
+    connected = connect(server=url, token="t0ken", pool=2)
+    yield connected.until(Deadline.after(SECONDS))
+    connected.close()

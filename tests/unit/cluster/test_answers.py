@@ -1,0 +1,299 @@
+"""What an API server's answers mean.
+
+The answers are those of kube-apiserver 1.36.3, taken from a running one
+unless a test says otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tacker_k8s_cr.cluster import answers
+from tacker_k8s_cr.cluster.answers import Again
+from tacker_k8s_cr.cluster.answers import Answer
+from tacker_k8s_cr.cluster.answers import Request
+from tacker_k8s_cr.errors import Conflict
+from tacker_k8s_cr.errors import Forbidden
+from tacker_k8s_cr.errors import NotYet
+from tacker_k8s_cr.errors import Outdated
+from tacker_k8s_cr.errors import Rejected
+from tacker_k8s_cr.errors import Unauthenticated
+from tacker_k8s_cr.errors import Unavailable
+from tacker_k8s_cr.objects import ObjectRef
+
+ONE = ObjectRef("", "ConfigMap", "ns", "one")
+APPLY = Request(
+    "patch",
+    "PATCH",
+    "/api/v1/namespaces/ns/configmaps/one",
+    "configmaps",
+    "ns",
+    ONE,
+    b"{}",
+    answers.APPLY,
+)
+LIST = Request("list", "GET", "/api/v1/configmaps", "configmaps")
+GET = Request("get", "GET", "/x", "configmaps", "ns", ONE)
+DELETE = Request("delete", "DELETE", "/x", "configmaps", "ns", ONE, b"{}")
+CREATE = Request("create", "POST", "/x", "configmaps", "ns", ONE, b"{}")
+
+
+def judged(
+    code: int,
+    message: str = "",
+    reason: str = "",
+    request: Request = APPLY,
+    after: float = 0.0,
+    **details: Any,
+) -> Any:
+    body = {"message": message, "reason": reason, "details": details}
+    answer = Answer(code, body, after)
+    return answers.judged(request, answer, "https://a.example.org")
+
+
+def cause(reason: str, message: str, field: str) -> dict[str, str]:
+    return {"reason": reason, "message": message, "field": field}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Internal error occurred: failed calling webhook "
+        '"default.cluster.cluster.x-k8s.io": failed to call webhook: Post '
+        '"https://127.0.0.1:9443/mutate": connect: connection refused',
+        "conversion webhook for cluster.x-k8s.io/v1beta2, Kind=Cluster "
+        'failed: Post "https://127.0.0.1:9443/convert?timeout=30s": refused',
+        # kube-apiserver, pkg/admission/plugin/webhook/errors
+        'admission webhook "a.example.org" does not support dry run',
+    ],
+)
+def test_a_webhook_that_is_away_may_come(message: str) -> None:
+    """The webhook's words are kept, whatever the code."""
+    for code in (400, 500):
+        means = judged(code, message)
+        assert isinstance(means, NotYet)
+        assert message in str(means)
+
+
+@pytest.mark.parametrize("code", [400, 403, 422, 500])
+def test_a_denial_is_final(code: int) -> None:
+    """A webhook that says no is not asked again; its words are kept."""
+    words = (
+        'admission webhook "validation.cluster.cluster.x-k8s.io" denied the '
+        "request: spec.topology.version: Invalid value"
+    )
+
+    means = judged(code, words, "Forbidden")
+
+    assert isinstance(means, Rejected)
+    assert words in str(means)
+
+
+def test_what_the_authorizer_forbids() -> None:
+    """Verb, resource and namespace are those of our own request."""
+    words = (
+        'configmaps "one" is forbidden: User "few" cannot patch resource '
+        '"configmaps" in API group "" in the namespace "ns"'
+    )
+
+    means = judged(403, words, "Forbidden")
+
+    assert isinstance(means, Forbidden)
+    assert ("patch", "configmaps", "ns") == (
+        means.verb,
+        means.resource,
+        means.namespace,
+    )
+
+
+def test_what_admission_forbids() -> None:
+    """A quota, or Pod security, says no to the object, not to us."""
+    words = 'pods "one" is forbidden: violates PodSecurity "restricted"'
+
+    assert isinstance(judged(403, words, "Forbidden"), Rejected)
+
+
+def test_an_account_that_is_on_its_way() -> None:
+    """A Pod right after its namespace: the account follows (P12)."""
+    words = (
+        'pods "one" is forbidden: error looking up service account '
+        'ns/default: serviceaccount "default" not found'
+    )
+
+    assert isinstance(judged(403, words, "Forbidden"), NotYet)
+
+
+def test_a_namespace_that_is_ending() -> None:
+    """It may be made again: not yet."""
+    words = (
+        'configmaps "one" is forbidden: unable to create new content in '
+        "namespace ns because it is being terminated"
+    )
+    ending = cause("NamespaceTerminating", "namespace ns", "")
+
+    assert isinstance(judged(403, words, "Forbidden"), NotYet)
+    assert isinstance(judged(403, "", "Forbidden", causes=[ending]), NotYet)
+
+
+def test_a_namespace_that_is_not_there() -> None:
+    """An apply into it is not possible yet."""
+    means = judged(
+        404,
+        'namespaces "ns" not found',
+        "NotFound",
+        name="ns",
+        kind="namespaces",
+    )
+
+    assert isinstance(means, NotYet)
+    assert 'ConfigMap/ns/one: namespaces "ns" not found' == str(means)
+
+
+def test_a_path_that_is_not_there() -> None:
+    """A kind right after its definition has no path yet."""
+    means = judged(404, "404 page not found")
+
+    assert isinstance(means, NotYet)
+
+
+def test_an_object_that_is_not_there() -> None:
+    """What is patched and gone is outdated; what is read is absent."""
+    said = {"name": "one", "kind": "configmaps"}
+
+    assert isinstance(judged(404, "gone", "NotFound", **said), Outdated)
+    for request in (GET, DELETE, LIST):
+        means = judged(404, "gone", "NotFound", request, **said)
+        assert isinstance(means, answers.Absent)
+
+
+def test_a_conflict_names_field_and_manager() -> None:
+    """Each field that somebody else owns, by path, with its owner."""
+    causes = [
+        cause(
+            "FieldManagerConflict",
+            'conflict with "kubectl" using apps/v1',
+            ".spec.replicas",
+        ),
+        cause(
+            "FieldManagerConflict",
+            'conflict with "kube-controller-manager" with subresource '
+            '"scale" using apps/v1 at 2026-11-21T11:00:00Z',
+            '.spec.containers[name="a"].image',
+        ),
+    ]
+
+    means = judged(409, "Apply failed", "Conflict", causes=causes)
+
+    assert isinstance(means, Conflict)
+    assert {
+        "spec.replicas": "kubectl",
+        'spec.containers[name="a"].image': "kube-controller-manager",
+    } == means.fields
+
+
+def test_an_apply_for_an_object_that_is_gone() -> None:
+    """A uid in the manifest that nothing has."""
+    words = (
+        'Operation cannot be fulfilled on configmaps "a": uid mismatch: the '
+        "provided object specified uid 123, and no existing object was found"
+    )
+
+    assert isinstance(judged(409, words, "Conflict"), Outdated)
+
+
+def test_an_apply_for_another_object() -> None:
+    """A uid in the manifest that is not the live one."""
+    causes = [cause("FieldValueInvalid", "immutable", "metadata.uid")]
+
+    means = judged(422, "is invalid", "Invalid", causes=causes)
+
+    assert isinstance(means, Outdated)
+
+
+def test_writers_that_meet() -> None:
+    """An apply or delete goes again; what has a version is outdated."""
+    words = (
+        'Operation cannot be fulfilled on configmaps "a": the object has '
+        "been modified; please apply your changes to the latest version"
+    )
+
+    assert isinstance(judged(409, words, "Conflict"), Again)
+    assert isinstance(judged(409, words, "Conflict", DELETE), Again)
+    assert isinstance(judged(409, words, "Conflict", CREATE), Outdated)
+
+
+def test_a_manifest_that_does_not_fit() -> None:
+    """A misspelt field answers 500 without a reason, and is final."""
+    words = (
+        "failed to create typed patch object (ns/one; /v1, Kind=ConfigMap): "
+        ".datta: field not declared in schema"
+    )
+
+    means = judged(500, words)
+
+    assert isinstance(means, Rejected)
+    assert ".datta" in str(means)
+
+
+@pytest.mark.parametrize("code", [429, 500, 502, 503, 504, 507])
+def test_what_may_pass(code: int) -> None:
+    """It is tried again, as the server asks; then it is unavailable."""
+    means = judged(code, "busy", after=5.0)
+
+    assert isinstance(means, Again)
+    assert 5.0 == means.after
+    assert isinstance(means.why, Unavailable)
+    assert f"patch ConfigMap/ns/one: busy ({code})" == str(means.why)
+
+
+@pytest.mark.parametrize("code", [301, 400, 405, 406, 413, 415, 418, 422])
+def test_what_does_not_pass(code: int) -> None:
+    """Anything else that is refused is final."""
+    assert isinstance(judged(code, "no", "BadRequest"), Rejected)
+
+
+def test_a_credential_that_is_refused() -> None:
+    """The server is named."""
+    means = judged(401, "Unauthorized", "Unauthorized")
+
+    assert isinstance(means, Unauthenticated)
+    expected = "the API server https://a.example.org refuses the credential"
+    assert expected == str(means)
+
+
+def test_a_version_that_is_too_old() -> None:
+    """A list or watch has to begin anew."""
+    means = judged(410, "too old resource version", "Expired", LIST)
+
+    assert isinstance(means, answers.Expired)
+
+
+def test_every_answer_means_something() -> None:
+    """No code and no verb is left without a meaning."""
+    for code in range(300, 600):
+        for request in (APPLY, LIST, GET, DELETE, CREATE):
+            assert judged(code, "words", request=request)
+
+
+def test_a_secrets_values_are_masked() -> None:
+    """Longer ones first, so that none is left in part; not those of others."""
+    body = {"data": {"a": "abc", "b": "abcdef"}, "stringData": {"c": 7777}}
+    secret = ObjectRef("", "Secret", "ns", "one")
+    text = json.dumps(body).encode()
+    request = Request("patch", "PATCH", "/x", "secrets", "ns", secret, text)
+    words = "expected string, got abcdef, abc and 7777"
+
+    assert "expected string, got ***, *** and ***" == answers.masked(
+        request, words
+    )
+    assert words == answers.masked(APPLY, words)
+
+
+def test_a_request_does_not_show_its_body() -> None:
+    """The body may be a Secret."""
+    request = Request("patch", "PATCH", "/x", "secrets", body=b"s3cret")
+
+    assert "s3cret" not in repr(request)

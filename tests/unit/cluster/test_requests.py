@@ -1,0 +1,242 @@
+"""One request, and again where its answer calls for that."""
+
+from __future__ import annotations
+
+import dataclasses
+import socket
+
+import pytest
+
+from tacker_k8s_cr.cluster.answers import Request
+from tacker_k8s_cr.cluster.connection import Connection
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.requests import Sender
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import Outdated
+from tacker_k8s_cr.errors import Unauthenticated
+from tacker_k8s_cr.errors import Unavailable
+from tacker_k8s_cr.errors import Unreachable
+from tacker_k8s_cr.kubeconfig import Kubeconfig
+from tests.unit.cluster.scripted import Scripted
+from tests.unit.cluster.scripted import hangs_up
+from tests.unit.cluster.scripted import says
+from tests.unit.cluster.scripted import status
+
+GET = Request("get", "GET", "/version", "/version")
+SERVED = {
+    "resources": [
+        {
+            "name": "configmaps",
+            "kind": "ConfigMap",
+            "namespaced": True,
+            "verbs": ["list"],
+        }
+    ]
+}
+MANIFEST = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "one", "namespace": "ns", "resourceVersion": "1"},
+    "data": {"a": "1"},
+}
+
+
+def test_a_request_shows_who_we_are(script: Scripted, sender: Sender) -> None:
+    """The token goes with it, and nothing that was not asked for."""
+    script.then(says(200, {"gitVersion": "v1"}))
+
+    answer = sender.send(GET)
+
+    assert {"gitVersion": "v1"} == answer.body
+    (sent,) = script.sent
+    assert "Bearer t0ken" == sent.headers["Authorization"]
+    assert "tacker-k8s-cr" == sent.headers["User-Agent"]
+    assert 1 == sender.counter.total
+
+
+def test_the_server_is_given_the_time_it_asks_for(
+    script: Scripted, sender: Sender, pauses: list[float]
+) -> None:
+    """Retry-After is honoured; a restarted server sends it (T8)."""
+    script.then(
+        says(429, {"message": "storage is (re)initializing"}, Retry_After="1"),
+        says(503, {"message": "please try again"}, Retry_After="5"),
+        says(200, {"a": 1}),
+    )
+
+    assert {"a": 1} == sender.send(GET).body
+    assert [1.0, 5.0] == pauses
+    assert 3 == sender.counter.total
+
+
+def test_a_server_that_stays_busy(script: Scripted, sender: Sender) -> None:
+    """When the server asks for more than there is, that is the end."""
+    script.then(says(503, {"message": "busy"}, Retry_After="60"))
+
+    with pytest.raises(Unavailable, match=r"get /version: busy \(503\)"):
+        sender.send(GET)
+
+    assert 1 == sender.counter.total
+
+
+def test_patience_has_an_end(script: Scripted, sender: Sender) -> None:
+    """An internal error that stays is told, without a deadline too."""
+    ticks = iter(range(1000))
+    endless = dataclasses.replace(
+        sender,
+        deadline=Deadline.never(),
+        clock=lambda: float(next(ticks)),
+    )
+    script.then(*[status(500, "boom")] * 40)
+
+    with pytest.raises(Unavailable, match="boom"):
+        endless.send(GET)
+
+    assert 5 < endless.counter.total < 15
+
+
+def test_no_request_past_the_deadline(
+    script: Scripted, sender: Sender
+) -> None:
+    """When time is up nothing is sent."""
+    late = dataclasses.replace(sender, deadline=Deadline.after(-1))
+
+    with pytest.raises(Unavailable, match="the deadline passed"):
+        late.send(GET)
+
+    assert [] == script.sent
+
+
+def test_a_broken_connection_is_made_again(
+    script: Scripted, sender: Sender
+) -> None:
+    """A server that hangs up is asked again; the answer says so."""
+    script.then(hangs_up, says(200, {"a": 1}))
+
+    answer = sender.send(GET)
+
+    assert {"a": 1} == answer.body
+    assert answer.repeated
+
+
+def test_nobody_listens(sender: Sender, pauses: list[float]) -> None:
+    """A refused connection is tried for a while, and told with its server."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server = f"http://127.0.0.1:{port}"
+    ticks = iter(range(100_000))
+    lost = dataclasses.replace(
+        sender,
+        way=_way(server),
+        server=server,
+        clock=lambda: float(next(ticks)),
+    )
+
+    with pytest.raises(Unreachable) as caught:
+        lost.send(GET)
+
+    assert f"{server} cannot be reached: Connection refused" in str(
+        caught.value
+    )
+    assert pauses
+
+
+def test_a_refused_credential_is_final(
+    script: Scripted, sender: Sender
+) -> None:
+    """A fixed token that was refused is not tried again."""
+    script.then(status(401, "Unauthorized", "Unauthorized"))
+
+    with pytest.raises(Unauthenticated):
+        sender.send(GET)
+
+    assert 1 == sender.counter.total
+
+
+def test_what_is_no_api_server(script: Scripted, sender: Sender) -> None:
+    """A page of something else is not taken for an answer, nor shown."""
+    script.then(says(200, "<html>s3cret</html>"))
+
+    with pytest.raises(Unreachable, match="no Kubernetes API server"):
+        sender.send(GET)
+
+
+def test_a_page_of_a_proxy_is_not_shown(
+    script: Scripted, sender: Sender
+) -> None:
+    """Only a line of plain text is told of what is not a Status."""
+    script.then(says(400, "<html>s3cret</html>"), says(400, "plain words"))
+
+    for expected in ("no word of Kubernetes", "plain words"):
+        with pytest.raises(Exception, match=expected) as caught:
+            sender.send(GET)
+        assert "s3cret" not in str(caught.value)
+
+
+def test_redirects_are_not_followed(script: Scripted, sender: Sender) -> None:
+    """The credential goes to the server that was named, and no other."""
+    script.then(says(302, "", Location="http://evil.example.org/"))
+
+    with pytest.raises(Exception, match="302"):
+        sender.send(GET)
+
+    assert 1 == sender.counter.total
+
+
+def test_a_write_whose_answer_was_lost(
+    script: Scripted, cluster: Cluster
+) -> None:
+    """A replace that was done is not taken for somebody else's."""
+    live = {**MANIFEST, "metadata": {**MANIFEST["metadata"], "uid": "u"}}
+    script.then(
+        says(200, SERVED),
+        hangs_up,
+        status(409, "the object has been modified", "Conflict"),
+        says(200, {"versions": ["v1"]}),
+        says(200, {"groups": []}),
+        says(200, live),
+    )
+
+    assert live == cluster.replace(MANIFEST, "m")
+
+
+def test_a_write_that_somebody_else_beat(
+    script: Scripted, cluster: Cluster
+) -> None:
+    """A replace whose answer was lost, over what is not ours."""
+    script.then(
+        says(200, SERVED),
+        hangs_up,
+        status(409, "the object has been modified", "Conflict"),
+        says(200, {"versions": ["v1"]}),
+        says(200, {"groups": []}),
+        says(200, {**MANIFEST, "data": {"a": "2"}}),
+    )
+
+    with pytest.raises(Outdated, match="has been modified"):
+        cluster.replace(MANIFEST, "m")
+
+
+@pytest.mark.parametrize(("manager", "ours"), [("m", True), ("k", False)])
+def test_an_apply_whose_answer_was_lost(
+    script: Scripted, cluster: Cluster, manager: str, ours: bool
+) -> None:
+    """It made the object if nobody but us ever wrote it."""
+    entries = [
+        {"manager": "m", "operation": "Apply"},
+        {"manager": manager, "operation": "Update"},
+        {"manager": "c", "operation": "Update", "subresource": "status"},
+    ]
+    metadata = {**MANIFEST["metadata"], "managedFields": entries}
+    script.then(
+        says(200, SERVED),
+        hangs_up,
+        says(200, {**MANIFEST, "metadata": metadata}),
+    )
+
+    assert ours == cluster.apply(MANIFEST, "m").created
+
+
+def _way(server: str) -> Connection:
+    kubeconfig = Kubeconfig(where="test", server=server)
+    return Connection(lambda: kubeconfig, verify=True, size=1)

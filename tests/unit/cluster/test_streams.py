@@ -1,0 +1,288 @@
+"""A watch goes on where it ended, or looks again.
+
+The events have the form of kube-apiserver 1.36.3's; the endings are those
+seen of it, and those a network adds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import Listed
+from tacker_k8s_cr.cluster.protocol import Observation
+from tacker_k8s_cr.cluster.protocol import Watch
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import Forbidden
+from tacker_k8s_cr.errors import Unauthenticated
+from tacker_k8s_cr.objects import GroupKind
+from tests.unit.cluster.scripted import Scripted
+from tests.unit.cluster.scripted import events
+from tests.unit.cluster.scripted import hangs_up
+from tests.unit.cluster.scripted import says
+from tests.unit.cluster.scripted import status
+
+WATCH = Watch(GroupKind("", "ConfigMap"), "ns", "a=b")
+SERVED = (
+    says(200, {"versions": ["v1"]}),
+    says(200, {"groups": []}),
+    says(
+        200,
+        {
+            "resources": [
+                {
+                    "name": "configmaps",
+                    "kind": "ConfigMap",
+                    "namespaced": True,
+                    "verbs": ["list", "watch"],
+                }
+            ]
+        },
+    ),
+)
+TOO_OLD = {
+    "type": "ERROR",
+    "object": {
+        "kind": "Status",
+        "message": "too old resource version: 1 (3)",
+        "reason": "Expired",
+        "code": 410,
+    },
+}
+
+
+def listed(version: str, *names: str, **metadata: str) -> Any:
+    items = [{"metadata": {"name": name, "namespace": "ns"}} for name in names]
+    return says(
+        200,
+        {
+            "metadata": {"resourceVersion": version, **metadata},
+            "items": items,
+        },
+    )
+
+
+def event(kind: str, version: str, name: str = "one") -> dict[str, Any]:
+    return {
+        "type": kind,
+        "object": {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": name, "resourceVersion": version},
+        },
+    }
+
+
+def brought(cluster: Cluster, count: int) -> list[Observation]:
+    """The first observations of the watch."""
+    deadline = Deadline.after(10)
+    taken: list[Observation] = []
+    with cluster.watching([WATCH]) as watching:
+        while len(taken) < count and not deadline.passed:
+            taken.extend(watching.take(deadline.left))
+    return taken
+
+
+def told(taken: list[Observation]) -> list[Any]:
+    """Names in a list; version and whether gone of a change."""
+    return [
+        [obj["metadata"]["name"] for obj in item.objs]
+        if isinstance(item, Listed)
+        else (item.obj["metadata"]["resourceVersion"], item.gone)
+        for item in taken
+    ]
+
+
+def asked(script: Scripted) -> list[str]:
+    """What each list and watch asked to begin with."""
+    paths = [sent.path for sent in script.sent if "/configmaps" in sent.path]
+    return [
+        path.split("resourceVersion=")[1].split("&")[0]
+        if "watch=true" in path
+        else "list"
+        for path in paths
+    ]
+
+
+def test_changes_follow_the_list(script: Scripted, cluster: Cluster) -> None:
+    """A watch starts from the list's version, with a selector, bookmarks."""
+    script.then(
+        *SERVED,
+        listed("7", "one"),
+        events(event("MODIFIED", "8"), event("DELETED", "9")),
+    )
+
+    taken = brought(cluster, 3)
+
+    assert [["one"], ("8", False), ("9", True)] == told(taken)
+    path = script.sent[4].path
+    assert path.startswith("/api/v1/namespaces/ns/configmaps?")
+    assert "labelSelector=a%3Db" in path
+    assert "allowWatchBookmarks=true" in path
+    assert "timeoutSeconds=" in path
+
+
+@pytest.mark.parametrize("end", ["proper", "broken"])
+def test_an_ended_watch_goes_on(
+    script: Scripted, cluster: Cluster, end: str
+) -> None:
+    """It asks for what came after the last event it saw."""
+    script.then(
+        *SERVED,
+        listed("7"),
+        events(event("ADDED", "8"), end=end),
+        events(event("MODIFIED", "9")),
+    )
+
+    assert [[], ("8", False), ("9", False)] == told(brought(cluster, 3))
+    assert ["list", "7", "8"] == asked(script)[:3]
+
+
+def test_a_bookmark_moves_on(script: Scripted, cluster: Cluster) -> None:
+    """It is no object; only its version is remembered."""
+    script.then(
+        *SERVED,
+        listed("7"),
+        events(event("BOOKMARK", "20", "")),
+        events(event("ADDED", "21")),
+    )
+
+    assert [[], ("21", False)] == told(brought(cluster, 2))
+    assert ["list", "7", "20"] == asked(script)[:3]
+
+
+def test_half_an_event_is_none(script: Scripted, cluster: Cluster) -> None:
+    """A watch that ends in mid-word goes on before that word."""
+    script.then(
+        *SERVED,
+        listed("7"),
+        events(event("ADDED", "8"), '{"type":"MOD', end="broken"),
+        events(event("MODIFIED", "9")),
+    )
+
+    assert [[], ("8", False), ("9", False)] == told(brought(cluster, 3))
+
+
+@pytest.mark.parametrize(
+    "expired",
+    [
+        events(TOO_OLD),
+        status(410, "too old resource version", "Expired"),
+        events({"type": "ERROR", "object": {"code": 500, "message": "oops"}}),
+    ],
+)
+def test_an_expired_version_means_to_look_again(
+    script: Scripted, cluster: Cluster, expired: Any
+) -> None:
+    """After a restart of the server, every watch gets an error 410 (T8)."""
+    script.then(
+        *SERVED,
+        listed("1", "one"),
+        expired,
+        listed("3", "two"),
+        events(event("ADDED", "4")),
+    )
+
+    assert [["one"], ["two"], ("4", False)] == told(brought(cluster, 3))
+    assert ["list", "1", "list", "3"] == asked(script)[:4]
+
+
+def test_a_list_in_pages_is_one(script: Scripted, cluster: Cluster) -> None:
+    """A watch shows all pages at once."""
+    script.then(
+        *SERVED,
+        listed("7", "one", **{"continue": "token"}),
+        listed("7", "two"),
+        events(event("ADDED", "8")),
+    )
+
+    assert [["one", "two"], ("8", False)] == told(brought(cluster, 2))
+    assert "continue=token" in script.sent[4].path
+
+
+def test_a_page_that_expired(script: Scripted, cluster: Cluster) -> None:
+    """A list that took too long is asked for in one piece."""
+    script.then(
+        *SERVED,
+        listed("7", "one", **{"continue": "token"}),
+        status(410, "The provided continue parameter is too old", "Expired"),
+        listed("9", "one", "two"),
+        events(event("ADDED", "10")),
+    )
+
+    assert [["one", "two"], ("10", False)] == told(brought(cluster, 2))
+    assert "limit=" not in script.sent[5].path
+
+
+def test_a_list_outside_of_a_watch(script: Scripted, cluster: Cluster) -> None:
+    """What was shown before a page expired is not shown again."""
+    script.then(
+        *SERVED,
+        listed("7", "one", **{"continue": "token"}),
+        status(410, "The provided continue parameter is too old", "Expired"),
+        listed("9", "one", "two"),
+    )
+
+    found = cluster.list_objects(WATCH.group_kind, "ns")
+
+    assert ["one", "two"] == [obj["metadata"]["name"] for obj in found]
+
+
+def test_a_kind_that_went(script: Scripted, cluster: Cluster) -> None:
+    """Objects go with their definition: the list is empty."""
+    script.then(*SERVED, says(404, "404 page not found"))
+
+    assert [[]] == told(brought(cluster, 1))
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        (status(403, 'User "a" cannot list resource "x"'), Forbidden),
+        (status(401, "Unauthorized"), Unauthenticated),
+    ],
+)
+def test_what_cannot_go_on(
+    script: Scripted, cluster: Cluster, reply: Any, error: type[Exception]
+) -> None:
+    """The error of a stream is raised where its changes are taken."""
+    script.then(*SERVED, reply)
+
+    with pytest.raises(error):
+        brought(cluster, 1)
+
+
+def test_a_webhook_away_is_waited_for(
+    script: Scripted, cluster: Cluster
+) -> None:
+    """A list that needs a conversion webhook is tried again."""
+    words = "conversion webhook for example.org/v1, Kind=A failed: refused"
+    script.then(*SERVED, status(500, words), listed("7", "one"))
+
+    assert [["one"]] == told(brought(cluster, 1))
+
+
+def test_a_restart_is_waited_for(script: Scripted, cluster: Cluster) -> None:
+    """A server that hangs up, then is not ready, is asked again."""
+    busy = says(503, {"message": "not installed"}, Retry_After="0")
+    script.then(
+        *SERVED,
+        listed("7"),
+        hangs_up,
+        busy,
+        events(event("ADDED", "8")),
+    )
+
+    assert [[], ("8", False)] == told(brought(cluster, 2))
+
+
+def test_past_its_deadline_a_stream_is_silent(
+    script: Scripted, cluster: Cluster
+) -> None:
+    """That time is up is for the caller to say, who knows for what."""
+    late = cluster.until(Deadline.after(0))
+
+    with late.watching([WATCH]) as watching:
+        assert [] == list(watching.take(0.01))
