@@ -1,0 +1,67 @@
+"""What is left is what was not there before, and belongs to nobody."""
+
+from __future__ import annotations
+
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
+from tests.fakes.cluster import FakeCluster
+from tools import leftovers
+from tools.leftovers import Snapshot
+
+LEASE = GroupKind("coordination.k8s.io", "Lease")
+A = ObjectRef("", "ConfigMap", "default", "a")
+COMPONENT = ObjectRef(LEASE.group, LEASE.kind, "kube-system", "scheduler")
+OURS = ObjectRef(LEASE.group, LEASE.kind, "default", "tacker-k8s-cr.demo")
+
+
+def config_map(name):
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "default"},
+    }
+
+
+def test_objects_are_compared_by_their_uid():
+    """One that was made anew under the same name is another one."""
+    before = Snapshot({"1": A})
+
+    assert [] == leftovers.left(before, Snapshot({"1": A}))
+    assert [A] == leftovers.left(before, Snapshot({"2": A}))
+
+
+def test_leases_of_components_do_not_count_and_ours_do():
+    """Components renew Leases of their own; a lock of ours must be gone."""
+    after = Snapshot({"1": COMPONENT, "2": OURS})
+
+    assert [OURS] == leftovers.left(Snapshot({}), after)
+
+
+def test_what_is_collected_in_time_is_not_left():
+    """It is looked again until nothing is left, or until time is up."""
+    cluster = FakeCluster()
+    before = leftovers.snapshot(cluster)
+    made = cluster.apply(config_map("a"), "m").obj
+    cluster.apply(config_map("b"), "m")
+    clock = [0.0]
+    pauses = []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        clock[0] += seconds
+        cluster.delete(A, made["metadata"]["uid"])
+
+    def look(matters):
+        return leftovers.remaining(
+            cluster,
+            before,
+            Deadline(clock[0] + 1.0, lambda: clock[0]),
+            matters,
+            sleep,
+        )
+
+    assert [] == look(lambda ref: ref.name == "a")
+    assert 1 == len(pauses)
+    assert ["b"] == [ref.name for ref in look(lambda ref: True)]
+    assert 1.0 < clock[0] <= 2.0
