@@ -49,10 +49,14 @@ def selector(instance: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """An inventory as it was read, and the version of the head it was in."""
+    """An inventory, and the version of the head it was in when read.
+
+    :param stored: what lies in the cluster; the inventory may be ahead.
+    """
 
     inventory: Inventory
     head: Manifest
+    stored: Inventory
 
 
 def read(cluster: Cluster, instance: str, namespace: str) -> Entry | None:
@@ -70,8 +74,8 @@ def read(cluster: Cluster, instance: str, namespace: str) -> Entry | None:
                 break
             pieces[name] = _data(piece, "piece")
         else:
-            stored = inventories.Stored(text, pieces)
-            return Entry(inventories.load(stored), head)
+            found = inventories.load(inventories.Stored(text, pieces))
+            return Entry(found, head, found)
     raise errors.InstanceExists(
         instance, f"has a record that is incomplete: see {ref}"
     )
@@ -91,10 +95,11 @@ def write(
         empty = Inventory(inventory.instance, inventory.namespace)
         ref = secret_ref(inventory.instance, inventory.namespace)
         head = _head(ref, inventories.store(empty).head, inventory.instance)
-        entry = Entry(empty, cluster.create(head, manager))
+        entry = Entry(empty, cluster.create(head, manager), empty)
     ref = ObjectRef.of(entry.head)
-    stored = inventories.store(inventory)
-    before = set(_pieces(entry.head))
+    last = _data(entry.head, "head").decode()
+    stored = inventories.store(inventory, entry.stored, last)
+    before = set(inventories.pieces_of(last))
     for name, content in stored.pieces.items():
         if name not in before:
             piece = _secret(
@@ -107,9 +112,9 @@ def write(
     written = cluster.replace(
         {**head, "metadata": {**head["metadata"], **kept}}, manager
     )
-    for name in before - stored.pieces.keys():
+    for name in before - set(inventories.pieces_of(stored.head)):
         remove(cluster, _piece_ref(ref, name))
-    return Entry(inventory, written)
+    return Entry(inventory, written, inventory)
 
 
 def erase(cluster: Cluster, entry: Entry) -> None:
@@ -151,10 +156,6 @@ def alive(cluster: Cluster, instance: str) -> bool:
 
 def _piece_ref(head: ObjectRef, name: str) -> ObjectRef:
     return dataclasses.replace(head, name=f"{head.name}.{name}")
-
-
-def _pieces(head: Manifest) -> tuple[str, ...]:
-    return inventories.pieces_of(_data(head, "head").decode())
 
 
 def _data(secret: Manifest, key: str) -> bytes:

@@ -86,6 +86,30 @@ def test_a_new_journal_leaves_the_manifests_alone():
     assert shared & inventory.store(later).pieces.keys()
 
 
+@given(inventories, inventories)
+def test_what_is_still_the_same_is_not_written_again(last, other):
+    """Parts that are new have pieces; the head names those and the old."""
+    before = inventory.store(last)
+    mixed = dataclasses.replace(
+        other, manifests=last.manifests, owned=last.owned
+    )
+    after = inventory.store(mixed, last, before.head)
+
+    assert inventory.store(mixed).head == after.head
+    assert mixed == inventory.load(
+        dataclasses.replace(after, pieces={**before.pieces, **after.pieces})
+    )
+
+
+def test_a_new_journal_has_pieces_of_its_own_only():
+    """The manifests, the bulk of a record, are not even looked at."""
+    big = Inventory("i", "n", manifests=({"data": "x" * 5000},))
+    later = big.entering("scale", "replicas", [ObjectRef("", "A", "n", "a")])
+    head = inventory.store(big).head
+
+    assert 1 == len(inventory.store(later, big, head).pieces)
+
+
 def test_a_piece_stays_below_what_a_secret_holds():
     """However much a package holds: 10,000 objects fit."""
     refs_ = {
