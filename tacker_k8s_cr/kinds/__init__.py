@@ -5,6 +5,7 @@ from __future__ import annotations
 from tacker_k8s_cr.kinds import capi
 from tacker_k8s_cr.kinds import custom
 from tacker_k8s_cr.kinds import definitions
+from tacker_k8s_cr.kinds import operators
 from tacker_k8s_cr.kinds import plain
 from tacker_k8s_cr.kinds import pods
 from tacker_k8s_cr.kinds import services
@@ -21,6 +22,7 @@ BUILT_IN = Registry(
         **workloads.HANDLERS,
         **pods.HANDLERS,
         **capi.HANDLERS,
+        **operators.HANDLERS,
     },
     fallback=custom.ANY,
     families=capi.FAMILIES,

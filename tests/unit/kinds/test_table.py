@@ -115,7 +115,7 @@ def test_any_provider_by_its_contract(group, kind):
     ("group", "kind"),
     [
         ("example.org", "Gizmo"),
-        ("networking.istio.io", "VirtualService"),
+        ("serving.knative.dev", "Service"),
         (INFRA, "OpenStackClusterIdentity"),
         ("example.org", "Cluster"),
     ],
