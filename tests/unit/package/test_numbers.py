@@ -190,21 +190,21 @@ def test_level_out_of_bounds_is_refused_with_the_bounds() -> None:
     ) == str(caught.value)
     with pytest.raises(RequestInvalid, match="level -1; its levels"):
         numbers.stepped(VNFD, {}, "size", -1)
-    with pytest.raises(RequestInvalid, match="level 4 is wanted; .* 0 to 3"):
+    with pytest.raises(RequestInvalid, match=r"level 4 is wanted; .* 0 to 3"):
         numbers.replicas(VNFD, {"size": 4})
 
 
 def test_number_outside_the_profile_is_refused() -> None:
     """A VDU's profile bounds its number, whatever its aspect allows."""
-    with pytest.raises(RequestInvalid, match="VDU web: 10 would .* 1 to 9"):
+    with pytest.raises(RequestInvalid, match=r"VDU web: 10 would .* 1 to 9"):
         numbers.replicas(VNFD, {"size": 3})
-    with pytest.raises(RequestInvalid, match="VDU web: 10 would .* 1 to 9"):
+    with pytest.raises(RequestInvalid, match=r"VDU web: 10 would .* 1 to 9"):
         numbers.at_level(VNFD, "huge")
 
 
 def test_unknown_instantiation_level_is_refused_with_the_known_ones() -> None:
     """The error says which there are."""
     with pytest.raises(
-        RequestInvalid, match="level x; .*: small, large, huge"
+        RequestInvalid, match=r"level x; .*: small, large, huge"
     ):
         numbers.at_level(VNFD, "x")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -116,7 +117,7 @@ def test_flavour_is_chosen_by_its_name() -> None:
     with pytest.raises(RequestInvalid, match="several flavours; choose one"):
         vnfd.read(definitions)
     with pytest.raises(
-        RequestInvalid, match="no flavour x; .* one of: simple"
+        RequestInvalid, match=r"no flavour x; .* one of: simple"
     ):
         _read("x")
 
@@ -141,9 +142,8 @@ def test_vdu_without_policies_has_its_minimum() -> None:
 
 def test_only_level_is_the_default() -> None:
     """As SOL001 has it, a default is needed only among several."""
-    policies = csars.POLICIES[:3] + [
-        csars.policy("InstantiationLevels", levels={1: {"description": "a"}})
-    ]
+    levels = csars.policy("InstantiationLevels", levels={1: {}})
+    policies = [*csars.POLICIES[:3], levels]
 
     assert "1" == _read(policies=policies).default_level
 
@@ -158,17 +158,16 @@ def test_number_of_a_level_follows_from_its_scale_levels() -> None:
 def test_steps_may_differ() -> None:
     """Each step has its delta, in the order of the aspect."""
     aspects = {"size": {"max_scale_level": 3, "step_deltas": ["a", "b", "a"]}}
-    policies = _changed(0, aspects=aspects)[:2] + [
-        csars.policy(
-            "VduScalingAspectDeltas",
-            ["web"],
-            aspect="size",
-            deltas={
-                "a": {"number_of_instances": 1},
-                "b": {"number_of_instances": 2},
-            },
-        )
-    ]
+    deltas = csars.policy(
+        "VduScalingAspectDeltas",
+        ["web"],
+        aspect="size",
+        deltas={
+            "a": {"number_of_instances": 1},
+            "b": {"number_of_instances": 2},
+        },
+    )
+    policies = [*_changed(0, aspects=aspects)[:2], deltas]
 
     assert {"web": (1, 2, 1)} == _read(policies=policies).aspects["size"].steps
 
@@ -273,13 +272,9 @@ def test_any_shape_is_a_vnfd_or_a_fault(wrong: Any) -> None:
     for part in parts:
         document = csars.flavour()
         document["topology_template"][part] = wrong
-        try:
+        with contextlib.suppress(PackageInvalid):
             vnfd.read({"a": document, "b": {"node_types": wrong}})
-        except PackageInvalid:
-            pass
     for index in range(len(csars.POLICIES)):
         for name in ("aspects", "deltas", "levels", "initial_delta"):
-            try:
+            with contextlib.suppress(PackageInvalid):
                 _read(policies=_changed(index, **{name: wrong}))
-            except PackageInvalid:
-                pass

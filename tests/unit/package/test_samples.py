@@ -1,0 +1,167 @@
+"""The samples, as sources and as the CSARs that are built of them."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import Any
+import zipfile
+
+import pytest
+
+from tacker_k8s_cr import kinds
+from tacker_k8s_cr import package
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.package import targets
+from tools import csar
+
+SAMPLES = sorted(path.parent for path in csar.SAMPLES.glob("*/csar.yaml"))
+WORKLOAD = csar.SAMPLES / "capi_workload_cluster"
+VARIANTS = [
+    (sample, variant)
+    for sample in SAMPLES
+    for variant in ("", *csar.recipe(sample).variants)
+]
+
+
+def _name(value: Any) -> str:
+    return value.name if isinstance(value, pathlib.Path) else str(value)
+
+
+def _scalable(manifest: Manifest) -> bool:
+    return kinds.BUILT_IN[GroupKind.of(manifest)].replicas is not None
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=_name)
+def test_source_and_csar_are_the_same_package(
+    sample: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    """What an author tries from the folder is what Tacker gets."""
+    source = package.load(sample)
+    built = package.load(csar.build(sample, tmp_path / f"{sample.name}.zip"))
+
+    assert source == built
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=_name)
+def test_every_vdu_has_its_object(sample: pathlib.Path) -> None:
+    """An aspect of a sample scales something."""
+    loaded = package.load(sample)
+    assert loaded.vnfd is not None
+    found = targets.by_vdu(loaded, _scalable)
+
+    assert loaded.vnfd.vdus.keys() == found.keys()
+    assert loaded.vnfd.aspects
+
+
+def test_same_source_gives_the_same_bytes(tmp_path: pathlib.Path) -> None:
+    """A CSAR can be compared by its hash with one that was uploaded."""
+    first = csar.build(WORKLOAD, tmp_path / "a.zip").read_bytes()
+
+    assert first == csar.build(WORKLOAD, tmp_path / "b.zip").read_bytes()
+
+
+def test_variant_has_other_texts(tmp_path: pathlib.Path) -> None:
+    """The second package of an upgrade differs in version and id alone."""
+    before = package.load(WORKLOAD)
+    path = csar.build(WORKLOAD, tmp_path / "p.zip", variant="v1_36")
+    after = package.load(path)
+    assert before.vnfd is not None
+    assert after.vnfd is not None
+
+    assert before.vnfd.id != after.vnfd.id
+    assert json.dumps(before.manifests).replace("v1.35.0", "v1.36.0") == (
+        json.dumps(after.manifests)
+    )
+    assert before.manifests != after.manifests
+
+
+def test_hook_of_v1_is_the_file_that_tacker_loads(
+    tmp_path: pathlib.Path,
+) -> None:
+    """Byte for byte, at the path from the root that the VNFD names, and
+    under the name of our entry point."""
+    path = csar.build(WORKLOAD, tmp_path / "p.zip")
+    vnfd = package.load(path).vnfd
+    assert vnfd is not None
+    shim = csar.ROOT / "mgmt_drivers" / "kubeconfig_webhook.py"
+
+    assert {"instantiate_end": "kubeconfig-webhook"} == vnfd.management
+    with zipfile.ZipFile(path) as archive:
+        file = vnfd.artifacts["kubeconfig-webhook"]
+        assert shim.read_bytes() == archive.read(file)
+
+
+@pytest.fixture
+def source(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A folder with hooks for both APIs, and a variant."""
+    folder = tmp_path / "source"
+    (folder / "Definitions").mkdir(parents=True)
+    (folder / "Definitions" / "a.yaml").write_text(
+        "file: Scripts/kubeconfig_webhook.py\n"
+    )
+    (folder / "csar.yaml").write_text(
+        "entry: Definitions/a.yaml\n"
+        "management:\n"
+        "  v1: {file: Scripts/kubeconfig_webhook.py, from: setup.py}\n"
+        "  v2: {file: Scripts/v2.py, from: LICENSE}\n"
+        "variants: {other: {no such text: other}}\n"
+    )
+    return folder
+
+
+def test_hook_of_v2_counts_from_the_definitions(
+    source: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    """Tacker's v2 API has another file, and another way to name it."""
+    path = csar.build(source, tmp_path / "p.zip", api="v2")
+    with zipfile.ZipFile(path) as archive:
+        text = archive.read("Definitions/a.yaml")
+        script = archive.read("Scripts/v2.py")
+
+    assert b"file: ../Scripts/v2.py\n" == text
+    assert (csar.ROOT / "LICENSE").read_bytes() == script
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--variant", "none"], "no variant none; there are: other"),
+        (["--variant", "other"], "no such text is in no file"),
+        (["--etsi-types", "/nowhere"], "/nowhere/etsi_nfv"),
+    ],
+)
+def test_what_cannot_be_built_is_said(
+    source: pathlib.Path,
+    tmp_path: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    expected: str,
+) -> None:
+    """The command ends with one sentence, and writes nothing."""
+    out = tmp_path / "p.zip"
+
+    assert 1 == csar.main([str(source), "-o", str(out), *arguments])
+    assert expected in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("text", ["", "a", "[", "entry: {}\nvariants: a"])
+def test_recipe_that_is_none_is_refused(
+    source: pathlib.Path, tmp_path: pathlib.Path, text: str
+) -> None:
+    """As a folder without one."""
+    (source / "csar.yaml").write_text(text)
+
+    with pytest.raises(csar.CsarError, match=r"csar\.yaml"):
+        csar.build(source, tmp_path / "p.zip")
+
+
+def test_all_samples_are_built_with_one_command(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a folder each sample and each variant has its CSAR."""
+    assert 0 == csar.main(["-o", str(tmp_path)])
+    assert len(VARIANTS) == len(capsys.readouterr().out.splitlines())
+    assert len(VARIANTS) == len(list(tmp_path.glob("*.zip")))
