@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -85,16 +86,29 @@ def _processes(inodes: Collection[int]) -> dict[int, str]:
     """By inode of a socket, the process that has it open."""
     found: dict[int, str] = {}
     for path in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            targets = [os.readlink(entry) for entry in (path / "fd").iterdir()]
-            name = (path / "comm").read_text().strip()
-        except OSError:
-            continue
-        for target in targets:
-            match = re.fullmatch(r"socket:\[(\d+)\]", target)
-            if match and int(match[1]) in inodes:
-                found[int(match[1])] = f"{name} (process {path.name})"
+        for inode in _sockets(path) & set(inodes):
+            found[inode] = f"{_name(path)} (process {path.name})"
     return found
+
+
+def _sockets(process: pathlib.Path) -> set[int]:
+    """The inodes of a process's open sockets; none if we may not look."""
+    found = set()
+    with contextlib.suppress(OSError):
+        for entry in os.listdir(process / "fd"):
+            # It may be closed by now, and others are still of interest.
+            with contextlib.suppress(OSError):
+                target = os.readlink(process / "fd" / entry)
+                if match := re.fullmatch(r"socket:\[(\d+)\]", target):
+                    found.add(int(match[1]))
+    return found
+
+
+def _name(process: pathlib.Path) -> str:
+    try:
+        return (process / "comm").read_text().strip()
+    except OSError:
+        return "ended"
 
 
 def _user(uid: int) -> str:

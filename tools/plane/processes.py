@@ -142,9 +142,12 @@ def stop(identity: Identity, patience: float = PATIENCE) -> None:
         # if the start time is right now, it is right for the descriptor.
         if not identity.alive:
             return
-        for number in (signal.SIGTERM, signal.SIGKILL):
+        for number, seconds in (
+            (signal.SIGTERM, patience),
+            (signal.SIGKILL, PATIENCE),
+        ):
             signal.pidfd_send_signal(descriptor, number)
-            if _ended(descriptor, patience):
+            if _ended(descriptor, seconds):
                 return
         raise PlaneError(f"process {identity.pid} does not end")
     except ProcessLookupError:

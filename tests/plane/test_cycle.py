@@ -1,0 +1,137 @@
+"""A plane of its own, from the start to the end.
+
+As root it runs in a network namespace, beside any other; else the ports
+must be free.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tools.plane import processes
+from tools.plane.errors import PlaneError
+
+pytestmark = pytest.mark.cycle
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def started_from(store):
+    """The processes that run one of the plane's binaries."""
+    found = set()
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            program = os.readlink(path / "exe")
+        except OSError:
+            continue
+        if pathlib.Path(program).parent == store.folder:
+            found.add(int(path.name))
+    return found
+
+
+def test_the_whole_of_it_comes_and_goes(own_ports):
+    """All answer when up returns; after down no process and no file."""
+    plane = own_ports
+    before = started_from(plane.store)
+
+    assert plane.up()
+
+    assert () == plane.lacking(["control plane", "kwok", "cluster api"])
+    assert not plane.up()
+    assert 3 == len(plane.kubectl.json("get", "nodes")["items"])
+
+    assert plane.down()
+
+    assert before == started_from(plane.store)
+    assert not plane.folders.run.exists()
+    assert not plane.down()
+
+
+def test_what_crashed_is_started_again(own_ports):
+    """Up starts only what is missing; the others are not touched."""
+    plane = own_ports
+    plane.up(["control plane"])
+    scheduler, etcd = (
+        plane.records[name] for name in ("kube-scheduler", "etcd")
+    )
+    os.kill(scheduler.pid, signal.SIGKILL)
+    processes.stop(scheduler)
+
+    assert ["kube-scheduler"] == [
+        one.name for one in plane.lacking(["control plane"])
+    ]
+    assert plane.up(["control plane"])
+
+    assert etcd == plane.records["etcd"]
+    assert () == plane.lacking(["control plane"])
+
+
+def test_one_process_is_stopped_and_started(own_ports):
+    """The others go on; the data are there afterwards."""
+    plane = own_ports
+    plane.up(["control plane"])
+    plane.kubectl("create", "namespace", "kept")
+
+    plane.stop(["kube-apiserver"])
+    assert plane.records["kube-apiserver"] is None
+    plane.start(["kube-apiserver"])
+
+    assert plane.kubectl("get", "namespace", "kept")
+    with pytest.raises(PlaneError, match="no component nonsense"):
+        plane.stop(["nonsense"])
+
+
+def test_data_may_be_kept_for_the_next_start(own_ports):
+    """Down with keep leaves data and credentials."""
+    plane = own_ports
+    plane.up(["control plane"])
+    plane.kubectl("create", "namespace", "kept")
+    kubeconfig = plane.folders.kubeconfig.read_bytes()
+
+    plane.down(keep=True)
+    plane.up(["control plane"])
+
+    assert plane.kubectl("get", "namespace", "kept")
+    assert kubeconfig == plane.folders.kubeconfig.read_bytes()
+
+
+def test_a_ctrl_c_leaves_nothing_running(own_ports):
+    """Whatever had been started is ended; the logs stay for who looks."""
+    plane = own_ports
+    before = started_from(plane.store)
+    command = [sys.executable, "-m", "tools.plane", "up"]
+    environ = {**os.environ, "PLANE_RUN": str(plane.folders.run)}
+
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert "etcd: ready" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        process.stdout.read()
+
+    assert 130 == process.returncode
+    assert before == started_from(plane.store)
+    assert () == plane.records.names()
+    assert plane.folders.log("etcd").exists()
+
+
+def test_a_component_that_cannot_start_takes_the_others_down(own_ports):
+    """The error shows its log, and nothing stays running."""
+    plane = own_ports
+    before = started_from(plane.store)
+    plane.folders.make()
+    # A file where etcd wants a folder.
+    plane.folders.etcd.touch()
+
+    with pytest.raises(
+        PlaneError, match=r"(?s)etcd ended while starting.*log"
+    ):
+        plane.up(["control plane"])
+
+    assert before == started_from(plane.store)

@@ -1,0 +1,261 @@
+"""Processes of the plane, with small programs in place of components."""
+
+from __future__ import annotations
+
+import dataclasses
+import http.server
+import os
+import pathlib
+import signal
+import socket
+import threading
+
+import pytest
+
+from tools.plane import interrupts
+from tools.plane import lock
+from tools.plane import ports
+from tools.plane import processes
+from tools.plane.components import Component
+from tools.plane.components import answers
+from tools.plane.errors import PlaneError
+from tools.plane.folders import Folders
+from tools.plane.processes import Identity
+
+FOREVER = "import time; time.sleep(600)"
+STUBBORN = (
+    "import signal, sys, time; "
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+    "print('deaf', flush=True); time.sleep(600)"
+)
+
+
+def test_a_process_is_recorded_and_ended(standing_in, records):
+    """It is found again by its record, and gone after the stop."""
+    identity = standing_in(FOREVER)
+
+    assert records["stand-in"] == identity
+    assert identity.alive
+
+    processes.stop(identity)
+
+    assert not identity.alive
+    assert not pathlib.Path(f"/proc/{identity.pid}").exists()
+
+
+def test_a_process_does_not_end_with_a_ctrl_c_of_who_started_it(standing_in):
+    """It has a session of its own, which no terminal sends signals to."""
+    identity = standing_in(FOREVER)
+
+    assert identity.pid == os.getsid(identity.pid)
+
+
+def test_a_process_that_ignores_the_request_is_ended(
+    standing_in, records, tmp_path
+):
+    """Patience has an end."""
+    identity = standing_in(STUBBORN)
+    said = tmp_path / "stand-in.log"
+    processes.wait_ready(
+        "stand-in", identity, lambda: "deaf" in said.read_text(), said, 10
+    )
+
+    processes.stop(identity, patience=0.2)
+
+    assert not identity.alive
+
+
+@pytest.mark.parametrize(
+    "change", [{"begun": 1}, {"boot": "an earlier run of the machine"}]
+)
+def test_a_recycled_id_is_never_ended(standing_in, change):
+    """A process that has the number but not the start time is another's."""
+    stranger = standing_in(FOREVER)
+
+    processes.stop(dataclasses.replace(stranger, **change))
+
+    assert stranger.alive
+
+
+def test_a_process_that_is_gone_needs_no_end(standing_in):
+    """To stop twice is harmless."""
+    identity = standing_in(FOREVER)
+
+    processes.stop(identity)
+    processes.stop(identity)
+
+    assert not identity.alive
+
+
+def test_a_process_that_ends_while_starting_shows_its_last_words(
+    standing_in, tmp_path
+):
+    """The end of its log is in the error."""
+    identity = standing_in("raise SystemExit('no such flag: --wrong')")
+
+    with pytest.raises(PlaneError, match=r"(?s)ended.*no such flag: --wrong"):
+        processes.wait_ready(
+            "stand-in", identity, lambda: False, tmp_path / "stand-in.log", 10
+        )
+
+
+def test_a_process_that_never_answers_shows_its_last_words(
+    standing_in, tmp_path
+):
+    """When time is up the error says how long, and shows the log."""
+    identity = standing_in(STUBBORN)
+    log = tmp_path / "stand-in.log"
+    processes.wait_ready(
+        "stand-in", identity, lambda: "deaf" in log.read_text(), log, 10
+    )
+
+    with pytest.raises(PlaneError, match=r"(?s)does not answer after.*deaf"):
+        processes.wait_ready("stand-in", identity, lambda: False, log, 0)
+
+
+def test_the_log_is_for_its_user_alone(standing_in, tmp_path):
+    """It may hold what others should not read."""
+    standing_in(FOREVER)
+
+    assert 0o600 == (tmp_path / "stand-in.log").stat().st_mode & 0o777
+
+
+def test_a_port_that_is_taken_is_named_with_its_holder():
+    """Component, port, process name, process id and user."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        name = pathlib.Path("/proc/self/comm").read_text().strip()
+
+        with pytest.raises(PlaneError) as caught:
+            ports.check({port: "etcd"})
+
+    assert (
+        f"etcd: port {port} is held by {name} (process {os.getpid()}), of user"
+    ) in str(caught.value)
+
+
+def test_a_free_port_is_no_obstacle():
+    """The check passes when nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+    ports.check({port: "etcd"})
+
+
+class Reply(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == "/ready" else 503)
+        self.end_headers()
+
+    def log_message(self, *_arguments):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("path", "ready"), [("/ready", True), ("/starting", False)]
+)
+def test_ready_means_answered(path, ready, tmp_path):
+    """A process that runs but does not say 200 is not ready."""
+    with http.server.HTTPServer(("127.0.0.1", 0), Reply) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_port}{path}"
+        component = Component("a", "control plane", (), url, ())
+        try:
+            assert ready == answers(Folders(tmp_path), component)
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_nobody_there_is_not_ready(tmp_path):
+    """A refused connection is no answer."""
+    component = Component("a", "control plane", (), "http://127.0.0.1:1/", ())
+
+    assert not answers(Folders(tmp_path), component)
+
+
+def test_a_second_command_waits_for_the_first(tmp_path):
+    """It says for whom it waits, and goes on when the lock is free."""
+    path = tmp_path / "run" / "lock"
+    said = []
+    waiting = threading.Event()
+    entered = threading.Event()
+
+    def say(text):
+        said.append(text)
+        waiting.set()
+
+    def second():
+        with lock.held(path, say):
+            entered.set()
+
+    thread = threading.Thread(target=second)
+    with lock.held(path, print):
+        thread.start()
+        assert waiting.wait(10)
+        assert not entered.is_set()
+    assert entered.wait(10)
+    thread.join()
+    assert [
+        f"waiting for process {os.getpid()}, which works in {path.parent}"
+    ] == said
+
+
+def test_a_lock_whose_file_was_removed_keeps_nobody_in(tmp_path):
+    """The command that waited locks the new file, not the removed one."""
+    path = tmp_path / "lock"
+    waiting = threading.Event()
+    entered = threading.Event()
+
+    def second():
+        with lock.held(path, lambda _text: waiting.set()):
+            entered.set()
+            assert path.exists()
+
+    thread = threading.Thread(target=second)
+    with lock.held(path, print):
+        thread.start()
+        assert waiting.wait(10)
+        path.unlink()
+    thread.join()
+    assert entered.is_set()
+
+
+def test_a_signal_waits_until_a_process_is_recorded():
+    """What must not be interrupted is finished first."""
+    done = []
+
+    def critical():
+        with interrupts.held():
+            os.kill(os.getpid(), signal.SIGINT)
+            done.append("all of it")
+
+    with pytest.raises(KeyboardInterrupt):
+        critical()
+
+    assert ["all of it"] == done
+
+
+def test_a_request_to_end_is_an_interrupt():
+    """SIGTERM ends a start as orderly as ctrl-C does."""
+    with (
+        interrupts.raised(),
+        pytest.raises(KeyboardInterrupt, match="SIGTERM"),
+    ):
+        signal.raise_signal(signal.SIGTERM)
+
+
+def test_signals_are_handled_as_before_afterwards():
+    """The library changes nothing for good."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    with interrupts.raised(), interrupts.held():
+        assert before != signal.getsignal(signal.SIGTERM)
+
+    assert before == signal.getsignal(signal.SIGTERM)
+
+
+def test_a_process_of_an_id_that_nobody_has_is_none():
+    """Process ids end below this one."""
+    assert Identity.of(2**22 + 1) is None
