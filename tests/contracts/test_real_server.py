@@ -18,10 +18,17 @@ import pytest
 from tacker_k8s_cr import kubeconfig as kubeconfigs
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.cluster import connect
+from tacker_k8s_cr.cluster.connection import Connection
+from tacker_k8s_cr.cluster.listing import Selection
 from tacker_k8s_cr.cluster.protocol import Changed
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import Listed
 from tacker_k8s_cr.cluster.protocol import Watch
+from tacker_k8s_cr.cluster.requests import Counter
+from tacker_k8s_cr.cluster.requests import Sender
+from tacker_k8s_cr.cluster.streams import Closed
+from tacker_k8s_cr.cluster.streams import Line
+from tacker_k8s_cr.cluster.streams import Stream
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Forbidden
 from tacker_k8s_cr.errors import NotYet
@@ -503,8 +510,13 @@ def test_nothing_secret_is_logged(
         "kind": "Secret",
         "data": {"password": "Z2VoZWlt"},
     }
-    connecting(admin).apply(secret, MANAGER)
     cluster = connecting(stranger)
+    administrator = connecting(admin)
+    administrator.apply(secret, MANAGER)
+    assert cluster.get(ObjectRef("", "ConfigMap", namespace, "one")) is None
+    # Some releases of the client raise this level when they are set up.
+    caplog.set_level(logging.DEBUG, "urllib3")
+    administrator.apply(secret, MANAGER)
     with pytest.raises(Forbidden) as caught:
         cluster.apply(secret, MANAGER)
 
@@ -552,3 +564,26 @@ def test_a_changed_object_comes_with_its_kind(
 
     assert isinstance(item, Changed)
     assert "ConfigMap" == item.obj["kind"]
+
+
+def test_a_version_that_is_too_old(
+    kubeconfig: pathlib.Path, connected: Cluster, namespace: str
+) -> None:
+    """The server answers 200 and an error 410: there is another look (T8)."""
+    made = kubeconfigs.load(str(kubeconfig))
+    connection = Connection(lambda: made, verify=True, size=1)
+    sender = Sender(
+        connection, made.server, Counter(), Deadline.after(SECONDS)
+    )
+    selection = Selection(connected.resource(CONFIG_MAP), namespace)
+    stream = Stream(sender, Line(), selection, lambda obj, gone: None)
+    looks = iter(["1"])
+
+    def look() -> str:
+        for version in looks:
+            return version
+        raise Closed
+
+    with pytest.raises(Closed):
+        stream.follow(look)
+    connection.close()
