@@ -20,7 +20,9 @@ from tacker_k8s_cr.cli import showing
 from tacker_k8s_cr.cli.lines import Silent
 from tacker_k8s_cr.cli.outcome import Outcome
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.report import Action
 from tacker_k8s_cr.report import Report
+from tacker_k8s_cr.report import Row
 
 if TYPE_CHECKING:
     from tacker_k8s_cr.cluster.protocol import Cluster
@@ -97,7 +99,8 @@ class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
                 report = self._report(parsed_args, deadline, listen)
         except errors.Error as error:
             self._debug(error)
-            return self._failed(parsed_args, outcome.of_error(error))
+            ended = outcome.of_error(error, deadline.passed)
+            return self._failed(parsed_args, ended)
         except KeyboardInterrupt:
             ended = outcome.interrupted(
                 self.operation, parsed_args.name, listen.last, deadline.now
@@ -182,13 +185,14 @@ def _normal(name: str) -> str:
     return name.lower().strip().replace(" ", "_")
 
 
-def _cells(row: Any) -> Sequence[Any]:
+def _cells(row: Row) -> Sequence[Any]:
+    deleted = row.action is Action.DELETED
     return (
         str(row.ref.group_kind),
         row.ref.namespace,
         row.ref.name,
         row.action.value,
-        row.verdict.state.value,
-        row.verdict.reason,
+        "gone" if deleted else row.verdict.state.value,
+        "" if deleted else row.verdict.reason,
         round(row.seconds, 1),
     )

@@ -60,18 +60,33 @@ class Outcome:
         }
 
 
-def of_error(error: errors.Error) -> Outcome:
+_ENDED_BY_TIME = (
+    errors.KindUnknown,
+    errors.NotYet,
+    errors.Unavailable,
+    errors.Unreachable,
+)
+"""Errors that an operation raises when time is up, after trying again."""
+
+
+def of_error(error: errors.Error, late: bool = False) -> Outcome:
+    """What an error means.
+
+    :param late: whether the deadline of the operation had passed.
+    """
     return Outcome(
         type(error).__name__,
-        _exit(error),
+        _exit(error, late),
         str(error),
         error.written,
         getattr(error, "unsettled", ()),
     )
 
 
-def _exit(error: errors.Error) -> Exit:
+def _exit(error: errors.Error, late: bool) -> Exit:
     if isinstance(error, errors.NotReady | errors.NotGone):
+        return Exit.TIMED_OUT
+    if late and isinstance(error, _ENDED_BY_TIME):
         return Exit.TIMED_OUT
     if error.begun or isinstance(error, errors.Failed):
         return Exit.FAILED

@@ -46,6 +46,21 @@ def test_an_error_has_an_exit_code(error, begun, expected):
     assert expected == outcome.of_error(error).exit
 
 
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (errors.Unavailable("get x", 408, "the deadline passed"), 4),
+        (errors.Unreachable("https://a", "refused"), 4),
+        (errors.NotYet(REF, "its webhook does not answer"), 4),
+        (errors.Rejected(REF, 422, "Invalid", "no"), 2),
+        (errors.Failed([LATE], 1), 3),
+    ],
+)
+def test_what_time_ended_is_told_from_what_was_refused(error, expected):
+    """What was tried until the deadline counts as time that was up."""
+    assert expected == outcome.of_error(error, late=True).exit
+
+
 def test_an_error_is_a_value_for_json():
     """JSON has the type, the sentence, what was written and what is open."""
     error = errors.NotReady([LATE], 60)
