@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-import contextlib
 import dataclasses
 
+from tacker_k8s_cr import carry
 from tacker_k8s_cr import check
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
@@ -70,12 +70,14 @@ def instantiate(
     op = Operation(
         "instantiate", cluster, instance, namespace, deadline, options, listen
     )
-    op.read()
-    if op.entry and op.inventory.phase is not Phase.INSTANTIATING:
-        raise errors.InstanceExists(
-            instance, f"is there already: it is {op.inventory.phase.value}"
-        )
-    before = op.entry.inventory if op.entry else Inventory(instance, namespace)
+    op.ledger.read()
+    before = Inventory(instance, namespace)
+    if op.ledger.entry:
+        before = op.inventory
+        if before.phase is not Phase.INSTANTIATING:
+            raise errors.InstanceExists(
+                instance, f"is there already: it is {before.phase.value}"
+            )
     ready = prepare.prepared(
         op.cluster,
         package,
@@ -88,22 +90,21 @@ def instantiate(
     )
     op.knowing(ready.registry)
     planned = plan.instantiate(ready.items, ready.registry, ready.owners.live)
-    made = _record_namespace(op, planned)
-    planned = planned.without(made)
+    made = carry.record_namespace(op, planned)
     inventory = _with_package(before.owning(made), package, ready)
-    refused = None
+    refused: errors.Error | None = None
     with op.locked():
         try:
-            with op.noted():
-                _bring_in(op, planned, ready, inventory)
-                op.finished(op.inventory)
+            carry.bring_in(op, planned.without(made), ready, inventory)
+            op.ledger.rest()
         except REFUSALS as error:
             if before.owned:  # what a former try made is not ours to undo
                 raise
             refused = error
-            _take_back(op)
+            op.ledger.note(error, deadline)
+            carry.take_back(op)
     if refused:
-        _take_back_namespace(op, made)
+        carry.take_back_namespace(op, made)
         refused.written = tuple(op.remaining())
         refused.begun = bool(refused.written)
         raise refused
@@ -131,7 +132,7 @@ def change(
     op = Operation(
         "change", cluster, instance, namespace, deadline, options, listen
     )
-    op.read(Phase.INSTANTIATED, Phase.CHANGING)
+    op.ledger.read(Phase.INSTANTIATED, Phase.CHANGING)
     before = op.inventory
     ready = prepare.prepared(
         op.cluster,
@@ -155,9 +156,9 @@ def change(
         phase=Phase.CHANGING,
         before=before.before or before.manifests,
     )
-    with op.locked(), op.noted():
-        _bring_in(op, planned, ready, inventory)
-        op.finished(op.inventory)
+    with op.locked():
+        carry.bring_in(op, planned, ready, inventory)
+        op.ledger.rest()
     others = dict.fromkeys(ready.owners.shared, Action.SHARED)
     return op.report({**others, **dict.fromkeys(planned.kept, Action.KEPT)})
 
@@ -184,7 +185,7 @@ def scale(
     op = Operation(
         "scale", cluster, instance, namespace, deadline, options, listen
     )
-    op.read(Phase.INSTANTIATED, Phase.SCALING)
+    op.ledger.read(Phase.INSTANTIATED, Phase.SCALING)
     inventory = op.inventory
     levels = inventory.scale_levels
     if aspect:
@@ -196,14 +197,14 @@ def scale(
     inventory = dataclasses.replace(
         inventory, phase=Phase.SCALING, scale_levels=levels
     )
-    with op.locked(), op.noted():
-        op.write(inventory.entering(op.name, "replicas", targets))
+    with op.locked():
+        op.ledger.write(inventory.entering(op.name, "replicas", targets))
         for target in wanted:
-            op.guard()
+            op.ledger.guard()
             obj = replicas.asked(op.cluster, target, op.manager)
             op.taken_in(target.ref, obj, Action.SCALED, "replicas")
         op.settle()
-        op.finished(op.inventory)
+        op.ledger.rest()
     return op.report()
 
 
@@ -225,7 +226,7 @@ def terminate(
     op = Operation(
         "terminate", cluster, instance, namespace, deadline, options, listen
     )
-    op.read()
+    op.ledger.read()
     op.knowing(registry)
     inventory = op.inventory.owning(
         check.left_by_crash(op.cluster, op.inventory)
@@ -235,15 +236,15 @@ def terminate(
         if others:
             raise errors.WouldBeLost(others)
     inventory = dataclasses.replace(inventory, phase=Phase.ENDING)
-    last = _namespace(namespace)
-    with op.locked(), op.noted():
-        op.write(inventory)
+    last = carry.namespace(namespace)
+    with op.locked():
+        op.ledger.write(inventory)
         for stage in plan.terminate(inventory.owned, registry, last).stages:
             if last not in stage.refs:
                 op.carry_out(stage)
         if last not in inventory.owned:
-            op.retire()
-    op.entry = None
+            op.ledger.retire()
+    op.ledger.forget()
     if last in inventory.owned:
         # The record and the Lease lie in it, and go with it.
         op.take_away([plan.Delete(last, inventory.owned[last])], "namespace")
@@ -262,7 +263,7 @@ def status(
     op = Operation(
         "status", cluster, instance, namespace, deadline, DEFAULT, None
     )
-    op.read()
+    op.ledger.read()
     inventory = op.inventory
     op.knowing(prepare.known(op.cluster, registry, inventory))
     op.look(inventory.owned)
@@ -270,10 +271,6 @@ def status(
 
 
 # -- Parts of an operation ---------------------------------------------------
-
-
-def _namespace(name: str) -> ObjectRef:
-    return ObjectRef("", "Namespace", "", name)
 
 
 def _with_package(
@@ -301,83 +298,3 @@ def _asked_to_prune(inventory: Inventory) -> dict[ObjectRef, bool]:
         if (said := objects.annotation(manifest, "prune"))
         for ref in (ObjectRef.of(manifest),)
     }
-
-
-def _record_namespace(
-    op: Operation, planned: plan.Plan
-) -> dict[ObjectRef, str]:
-    """Make the namespace of the record, if the package brings it.
-
-    It is a stage of its own, before there can be a record. Its label and
-    manager are what a later run knows it by.
-    """
-    ref = _namespace(op.namespace)
-    steps = [
-        step
-        for stage in planned.stages
-        for step in stage.steps
-        if step.ref == ref and isinstance(step, plan.Apply)
-    ]
-    if steps:
-        op.bring_in(steps, "namespace of the record")
-        return {ref: op.progress.awaited[ref].uid}
-    if op.cluster.get_metadata(ref) is None:
-        raise errors.NamespaceAbsent(
-            {op.namespace: [f"the record of {op.instance}"]}
-        )
-    return {}
-
-
-def _bring_in(
-    op: Operation,
-    planned: plan.Plan,
-    ready: Prepared,
-    inventory: Inventory,
-) -> None:
-    """Carry out the stages, and wait for all that they applied."""
-    op.write(inventory)
-    for stage in planned.stages:
-        op.carry_out(stage)
-        op.served(
-            step.manifest
-            for step in stage.steps
-            if isinstance(step, plan.Apply)
-        )
-        if stage.name == plan.DEFINITIONS and ready.not_yet:
-            prepare.again(
-                op.cluster,
-                ready,
-                op.instance,
-                force=op.options.conflict == "take",
-            )
-    op.settle()
-
-
-def _take_back(op: Operation) -> None:
-    """Remove what this operation made; the lock is held."""
-    last = _namespace(op.namespace)
-    made = {
-        ref: uid
-        for ref, uid in op.inventory.owned.items()
-        if op.actions.get(ref) is Action.CREATED
-    }
-    with contextlib.suppress(errors.Error):
-        stages = plan.terminate(made, op.progress.registry, last).stages
-        for stage in stages:
-            if last not in stage.refs:
-                op.carry_out(stage)
-        if last not in made:
-            op.retire()
-
-
-def _take_back_namespace(op: Operation, made: Mapping[ObjectRef, str]) -> None:
-    """Remove the record's namespace, if this operation made it."""
-    op.entry = None
-    steps = [
-        plan.Delete(ref, uid)
-        for ref, uid in made.items()
-        if op.actions.get(ref) is Action.CREATED
-    ]
-    if steps and op.remaining() == [_namespace(op.namespace)]:
-        with contextlib.suppress(errors.Error):
-            op.take_away(steps, "namespace")

@@ -14,18 +14,15 @@ from tacker_k8s_cr import apply
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import inventory as inventories
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr import lock
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import plan
-from tacker_k8s_cr import record
 from tacker_k8s_cr import remove
 from tacker_k8s_cr import wait
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.inventory import Inventory
-from tacker_k8s_cr.inventory import Journal
-from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.ledger import Ledger
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
@@ -76,10 +73,9 @@ DEFAULT = Options()
 
 
 class Operation:
-    """The machine that every operation is: its record, lock and progress.
+    """The machine that every operation is: ledger, stages and progress.
 
-    The inventory in ``entry`` is what the cluster holds of it; every change
-    goes there before the requests that it announces.
+    Stages are announced in the ledger before their first request is sent.
     """
 
     def __init__(
@@ -101,100 +97,33 @@ class Operation:
         self.manager = objects.MANAGER + instance
         self.begun = deadline.now
         self.requests = cluster.requests
-        self.entry: record.Entry | None = None
-        self.begun_deleting = False
+        self.ledger = Ledger(self.cluster, self.instance, namespace)
+        self.deleting = False
         self.actions: dict[ObjectRef, Action] = {}
         self.settled: dict[ObjectRef, float] = {}
         self.progress = Progress(kinds.BUILT_IN, dwell=options.dwell)
         self._listen = listen
-        self._lock: lock.Lock | None = None
 
     def knowing(self, registry: Registry) -> None:
         """Judge objects by these handlers."""
         self.progress = dataclasses.replace(self.progress, registry=registry)
 
-    # -- Record and lock -----------------------------------------------------
-
     @property
     def inventory(self) -> Inventory:
-        """What the record holds. Raises InstanceUnknown without one."""
-        if self.entry is None:
-            raise errors.InstanceUnknown(self.instance, self.namespace)
-        return self.entry.inventory
-
-    def read(self, *phases: Phase) -> None:
-        """Read the record; with phases, refuse an instance in any other."""
-        self.entry = record.read(self.cluster, self.instance, self.namespace)
-        if phases and self.inventory.phase not in phases:
-            wanted = " or ".join(phase.value for phase in phases)
-            raise errors.InstanceExists(
-                self.instance,
-                f"is {self.inventory.phase.value}; to {self.name} it, it "
-                f"must be {wanted}",
-            )
-
-    def write(self, inventory: Inventory) -> None:
-        """Store the inventory, on top of what we read or wrote last."""
-        self.guard()
-        try:
-            self.entry = record.write(self.cluster, inventory, self.entry)
-        except errors.Outdated as error:
-            raise errors.LockLost(
-                self.instance, "somebody else wrote its record"
-            ) from error
+        return self.ledger.inventory
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the lock; nothing may have happened since we read."""
-        with lock.locked(
-            self.cluster, self.instance, self.namespace, self.deadline
-        ) as held:
-            head = record.secret_ref(self.instance, self.namespace)
-            now = self.cluster.get_metadata(head)
-            if _version(now) != _version(
-                self.entry.head if self.entry else None
-            ):
-                raise errors.Busy(
-                    self.instance, "an operation that has just ended"
-                )
-            self._lock = held
+        """Hold the lock; note in an error, and in the journal, how far we
+        came."""
+        with self.ledger.locked(self.deadline):
             try:
                 yield
-            finally:
-                self._lock = None
-
-    def guard(self) -> None:
-        """Raise unless the lock is ours for long enough for a request."""
-        if self._lock:
-            self._lock.guard()
-
-    def retire(self) -> None:
-        """Remove the record; the Lease goes when the lock is given back."""
-        if self.entry:
-            record.erase(self.cluster, self.entry)
-        if self._lock:
-            self._lock.retire()
-
-    @contextlib.contextmanager
-    def noted(self) -> Iterator[None]:
-        """Leave in the journal, and in the error, how far we came."""
-        try:
-            yield
-        except errors.Error as error:
-            error.written = tuple(self.remaining())
-            error.begun = bool(error.written) or self.begun_deleting
-            if self.entry and not isinstance(error, errors.LockLost):
-                journal = dataclasses.replace(
-                    self.inventory.journal, error=error.sentence()[:2000]
-                )
-                brief = Deadline.after(10, self.deadline.clock)
-                with contextlib.suppress(errors.Error):
-                    self.entry = record.write(
-                        self.cluster.until(brief),
-                        dataclasses.replace(self.inventory, journal=journal),
-                        self.entry,
-                    )
-            raise
+            except errors.Error as error:
+                error.written = tuple(self.remaining())
+                error.begun = bool(error.written) or self.deleting
+                self.ledger.note(error, self.deadline)
+                raise
 
     # -- Stages --------------------------------------------------------------
 
@@ -207,7 +136,9 @@ class Operation:
             stage.name,
             len(stage.steps),
         )
-        self.write(self.inventory.entering(self.name, stage.name, stage.refs))
+        self.ledger.write(
+            self.inventory.entering(self.name, stage.name, stage.refs)
+        )
         applies = [step for step in stage.steps if isinstance(step, Apply)]
         deletes = [step for step in stage.steps if isinstance(step, Delete)]
         if applies:
@@ -227,7 +158,7 @@ class Operation:
                 self.manager,
                 self.deadline,
                 force=self.options.conflict == "take",
-                guard=self.guard,
+                guard=self.ledger.guard,
             )
         except apply.Halted as error:
             halted = error
@@ -246,11 +177,7 @@ class Operation:
             views.append(item.obj)
         self.progress = self.progress.awaiting(awaited, name)
         self.listen(self.progress.observed(views, now))
-        if self.entry:
-            owned = {ref: found.uid for ref, found in awaited.items()}
-            self.entry = dataclasses.replace(
-                self.entry, inventory=self.inventory.owning(owned)
-            )
+        self.ledger.own({ref: found.uid for ref, found in awaited.items()})
 
     def taken_in(
         self, ref: ObjectRef, obj: Manifest, action: Action, name: str
@@ -283,12 +210,12 @@ class Operation:
         going = Progress(
             self.progress.registry, Goal.GONE, stage=name
         ).awaiting({step.ref: Awaited(step.uid, 0, now) for step in steps})
-        self.begun_deleting = True
+        self.deleting = True
         asked = remove.requested(
             self.cluster,
             steps,
             grace_seconds=self.options.grace_seconds,
-            guard=self.guard,
+            guard=self.ledger.guard,
         )
         for ref in asked.gone:
             self.actions[ref] = Action.DELETED
@@ -299,15 +226,11 @@ class Operation:
             self.instance,
             self.deadline,
             listen=self.listen,
-            guard=self.guard,
+            guard=self.ledger.guard,
         )
         for step in steps:
             self.actions[step.ref] = Action.DELETED
-        if self.entry:
-            self.entry = dataclasses.replace(
-                self.entry,
-                inventory=self.inventory.without(going.awaited),
-            )
+        self.ledger.disown(going.awaited)
 
     def settle(self) -> None:
         """Wait until all that was applied is current."""
@@ -317,7 +240,7 @@ class Operation:
             self.instance,
             self.deadline,
             listen=self.listen,
-            guard=self.guard,
+            guard=self.ledger.guard,
         )
 
     def served(self, manifests: Iterable[Manifest]) -> None:
@@ -356,7 +279,8 @@ class Operation:
     ) -> Report:
         """The outcome, with objects that were looked at but not written."""
         now = self.deadline.now
-        uids = self.entry.inventory.owned if self.entry else {}
+        known = self.ledger.entry and self.ledger.entry.inventory
+        uids = known.owned if known else {}
         rows = [
             Row(
                 ref,
@@ -373,7 +297,6 @@ class Operation:
             Row(ref, action, Verdict(State.CURRENT, action.value), "")
             for ref, action in (others or {}).items()
         ]
-        phase = self.entry.inventory.phase.value if self.entry else ""
         return Report(
             self.instance,
             self.namespace,
@@ -381,24 +304,9 @@ class Operation:
             tuple(rows),
             now - self.begun,
             self.cluster.requests - self.requests,
-            phase,
-        )
-
-    def finished(self, inventory: Inventory) -> None:
-        """Write the inventory as that of an instance at rest."""
-        self.write(
-            dataclasses.replace(
-                inventory,
-                phase=Phase.INSTANTIATED,
-                before=(),
-                journal=Journal(),
-            )
+            known.phase.value if known else "",
         )
 
 
 def _awaited(obj: Manifest, now: float) -> Awaited:
     return Awaited(objects.uid(obj), objects.generation(obj), now)
-
-
-def _version(head: Manifest | None) -> str:
-    return str(objects.field(head, ("metadata", "resourceVersion"), ""))

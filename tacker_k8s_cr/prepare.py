@@ -72,12 +72,13 @@ def prepared(
     levels: Mapping[str, int] = dict(scale_levels or {})
     vdus: Mapping[str, ObjectRef] = {}
     if package.vnfd:
-        if not levels:
-            levels, _ = numbers.at_level(package.vnfd, level)
+        if levels:
+            asked = numbers.replicas(package.vnfd, levels)
+        else:
+            levels, asked = numbers.at_level(package.vnfd, level)
         vdus = replicas.vdus(
             package, items, registry, found.subresources, vdu_mapping
         )
-        asked = numbers.replicas(package.vnfd, levels)
         items = replicas.numbered(items, registry, vdus, asked)
     authored = tuple(item.manifest for item in items)
     rotated = rotation.rotated(items, before)
