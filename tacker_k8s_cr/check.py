@@ -5,30 +5,27 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import dataclasses
 import re
-from typing import TypeVar
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import ownership
 from tacker_k8s_cr import plan
-from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.errors import Error
-from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr.kinds import custom
+from tacker_k8s_cr.kinds import storage
+from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.plan import Live
 from tacker_k8s_cr.plan import Placed
-
-ONE_BY_ONE = 50
-"""Objects of a kind up to which each is asked for by name; more: listed."""
 
 OLDEST = (1, 25)
 """Kubernetes that we support; server-side field validation came with it."""
@@ -95,6 +92,60 @@ def kinds(cluster: Cluster, documents: Sequence[Document]) -> Kinds:
     return Kinds(namespaced, subresources, frozenset(later))
 
 
+def followable(documents: Sequence[Document]) -> None:
+    """Refuse annotations of ours that cannot be followed, all at once."""
+    problems = []
+    for document in documents:
+        manifest = document.manifest
+        try:
+            custom.of_annotations(manifest)
+        except errors.PackageInvalid as error:
+            problems += [
+                Problem(document.where, str(problem))
+                for problem in error.problems
+            ]
+        for name, pattern, wanted in _ANNOTATIONS:
+            said = objects.annotation(manifest, name)
+            if said is not None and not re.fullmatch(pattern, said):
+                problems.append(
+                    Problem(
+                        document.where,
+                        f"{ObjectRef.of(manifest)}: annotation "
+                        f"{objects.PREFIX}{name}: {said!r} is not {wanted}",
+                    )
+                )
+    if problems:
+        raise errors.PackageInvalid(problems)
+
+
+_ANNOTATIONS = (
+    ("prune", "true|false", "true or false"),
+    ("blocked-after", r"\d+(\.\d+)?", "a number of seconds"),
+)
+
+
+def claims(cluster: Cluster, documents: Sequence[Document]) -> Registered:
+    """What the cluster's storage classes say about claims of the package.
+
+    A claim of a class that binds late is current while it is pending, and
+    nothing on the claim itself tells. Empty without claims.
+    """
+    manifests = [document.manifest for document in documents]
+    if not any(GroupKind.of(m) == storage.CLAIM for m in manifests):
+        return {}
+    classes = [m for m in manifests if GroupKind.of(m) == STORAGE_CLASS]
+    # Who may not look leaves the claim's own word.
+    with contextlib.suppress(errors.Forbidden):
+        classes.extend(cluster.list_objects(STORAGE_CLASS))
+        return storage.binding(classes)
+    return {}
+
+
+STORAGE_CLASS = GroupKind("storage.k8s.io", "StorageClass")
+
+Registered = Mapping[GroupKind, Handler]
+
+
 def namespaces(cluster: Cluster, items: Sequence[Placed]) -> frozenset[str]:
     """The namespaces of a package that are not there yet.
 
@@ -107,7 +158,7 @@ def namespaces(cluster: Cluster, items: Sequence[Placed]) -> frozenset[str]:
     brought = {i.ref.name for i in items if i.ref.group_kind == plan.NAMESPACE}
     absent = frozenset(
         name
-        for name, found in _results(
+        for name, found in raised(
             cluster.each(
                 lambda name: cluster.get_metadata(
                     ObjectRef("", "Namespace", "", name)
@@ -122,133 +173,6 @@ def namespaces(cluster: Cluster, items: Sequence[Placed]) -> frozenset[str]:
             {name: wheres[name] for name in absent - brought}
         )
     return absent
-
-
-@dataclasses.dataclass(frozen=True)
-class Owners:
-    """What of a package is there already.
-
-    :param live: objects that are the instance's.
-    :param shared: objects of others that are just as the package wants.
-    """
-
-    live: Mapping[ObjectRef, Live]
-    shared: frozenset[ObjectRef]
-
-
-def owners(
-    cluster: Cluster,
-    items: Sequence[Placed],
-    instance: str,
-    owned: Mapping[ObjectRef, str],
-    later: Collection[GroupKind],
-    adopted: Collection[ObjectRef] = (),
-) -> Owners:
-    """Find whose the objects are that are there already.
-
-    :param owned: UIDs that the inventory holds.
-    :param later: kinds that are not served yet, so have no objects.
-    :param adopted: objects to take over, whoever has them.
-
-    Raises Owned, naming every object of somebody else and that somebody.
-    """
-    wanted = [item for item in items if item.ref.group_kind not in later]
-    live = {}
-    others = {}
-    alive: dict[str, bool] = {}
-    for ref, obj in _metadata(cluster, [item.ref for item in wanted]):
-        mine = owned.get(ref) == objects.uid(obj)
-        if mine or ref in adopted or ownership.ours(obj, instance):
-            live[ref] = _live(obj)
-            continue
-        other = objects.labels(obj).get(objects.INSTANCE)
-        if other and other != instance:
-            if other not in alive:
-                alive[other] = record.alive(cluster, other)
-            if not alive[other]:
-                live[ref] = _live(obj)
-                continue
-        others[ref] = obj
-    foreign = [item for item in wanted if item.ref in others]
-    shared = frozenset(
-        item.ref
-        for item, same in _results(
-            cluster.each(lambda i: _shared(cluster, i, instance), foreign)
-        )
-        if same
-    )
-    taken = {
-        ref: ownership.owner(obj)
-        for ref, obj in others.items()
-        if ref not in shared
-    }
-    if taken:
-        raise errors.Owned(taken)
-    return Owners(live, shared)
-
-
-def _live(obj: Manifest) -> Live:
-    version = objects.field(obj, ("metadata", "resourceVersion"), "")
-    return Live(objects.uid(obj), version)
-
-
-def _metadata(
-    cluster: Cluster, refs: Sequence[ObjectRef]
-) -> Iterator[tuple[ObjectRef, Manifest]]:
-    """Metadata of those of the objects that are there."""
-    by_place: dict[tuple[GroupKind, str], list[ObjectRef]] = defaultdict(list)
-    for ref in refs:
-        by_place[ref.group_kind, ref.namespace].append(ref)
-    single: list[ObjectRef] = []
-    for (kind, namespace), some in by_place.items():
-        if len(some) <= ONE_BY_ONE:
-            single.extend(some)
-            continue
-        wanted = set(some)
-        try:
-            listed = tuple(cluster.list_metadata(kind, namespace))
-        except errors.Forbidden:
-            single.extend(some)
-            continue
-        for obj in listed:
-            ref = ObjectRef.of(obj)
-            if ref in wanted:
-                yield ref, obj
-    for ref, found in _results(cluster.each(cluster.get_metadata, single)):
-        if found is not None:
-            yield ref, found
-
-
-def _shared(cluster: Cluster, item: Placed, instance: str) -> bool:
-    """Whether our apply would change nothing but our label."""
-    live = cluster.get(item.ref)
-    if live is None:
-        return False
-    try:
-        would = cluster.apply(
-            item.manifest, objects.MANAGER + instance, dry_run=True
-        )
-    except errors.ClusterError:
-        return False
-    return ownership.same(live, would.obj)
-
-
-def left_by_crash(
-    cluster: Cluster, inventory: Inventory
-) -> dict[ObjectRef, str]:
-    """UIDs of what was written after the journal, and before a crash.
-
-    Only what the journal announced, and what bears our label and our
-    manager's Apply entry, is taken for ours.
-    """
-    doubtful = [
-        ref for ref in inventory.journal.pending if ref not in inventory.owned
-    ]
-    return {
-        ref: objects.uid(obj)
-        for ref, obj in _results(cluster.each(cluster.get_metadata, doubtful))
-        if obj is not None and ownership.ours(obj, inventory.instance)
-    }
 
 
 def dry_run(
@@ -310,17 +234,3 @@ def _worst_first(
         else:
             single.append(error)
     return [*general.values(), *sorted(single, key=str)]
-
-
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
-
-
-def _results(
-    pairs: Iterable[tuple[_Item, _Result | Error]],
-) -> Iterator[tuple[_Item, _Result]]:
-    """Items with their results; the first error is raised."""
-    for item, outcome in pairs:
-        if isinstance(outcome, Error):
-            raise outcome
-        yield item, outcome

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import dataclasses
 
 from tacker_k8s_cr import carry
-from tacker_k8s_cr import check
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import objects
+from tacker_k8s_cr import owners
 from tacker_k8s_cr import plan
 from tacker_k8s_cr import prepare
 from tacker_k8s_cr import remove
@@ -229,7 +229,7 @@ def terminate(
     op.ledger.read()
     op.knowing(registry)
     inventory = op.inventory.owning(
-        check.left_by_crash(op.cluster, op.inventory)
+        owners.left_by_crash(op.cluster, op.inventory)
     )
     if inventory.phase is not Phase.ENDING:
         others = remove.foreign(op.cluster, inventory.owned)

@@ -8,6 +8,7 @@ import dataclasses
 
 from tacker_k8s_cr import check
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import owners
 from tacker_k8s_cr import plan
 from tacker_k8s_cr import replicas
 from tacker_k8s_cr import rotation
@@ -19,6 +20,7 @@ from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.owners import Owners
 from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.plan import Placed
@@ -36,7 +38,7 @@ class Prepared:
 
     items: tuple[Placed, ...]
     authored: tuple[Manifest, ...]
-    owners: check.Owners
+    owners: Owners
     not_yet: frozenset[ObjectRef]
     registry: Registry
     vdus: Mapping[str, ObjectRef]
@@ -64,7 +66,10 @@ def prepared(
     """
     check.version(cluster)
     found = check.kinds(cluster, package.documents)
-    registry = _with_plain(registry, found.subresources)
+    check.followable(package.documents)
+    registry = _with_plain(registry, found.subresources).extended(
+        check.claims(cluster, package.documents)
+    )
     items = plan.placed(
         package.documents, found.namespaced, before.instance, before.namespace
     )
@@ -82,7 +87,7 @@ def prepared(
         items = replicas.numbered(items, registry, vdus, asked)
     authored = tuple(item.manifest for item in items)
     rotated = rotation.rotated(items, before)
-    owners = check.owners(
+    theirs = owners.found(
         cluster,
         rotated.items,
         before.instance,
@@ -91,16 +96,16 @@ def prepared(
         options.adopt,
     )
     items = tuple(
-        item for item in rotated.items if item.ref not in owners.shared
+        item for item in rotated.items if item.ref not in theirs.shared
     )
-    items = replicas.carried(cluster, items, registry, owners.live)
+    items = replicas.carried(cluster, items, registry, theirs.live)
     not_yet: frozenset[ObjectRef] = frozenset()
     if options.dry_run:
         not_yet = check.dry_run(
             cluster,
             items,
             before.instance,
-            owners.live,
+            theirs.live,
             later=found.later,
             absent=absent,
             force=options.conflict == "take",
@@ -108,7 +113,7 @@ def prepared(
     return Prepared(
         items,
         authored,
-        owners,
+        theirs,
         not_yet,
         registry,
         vdus,

@@ -8,8 +8,10 @@ import dataclasses
 import enum
 from typing import Any
 
+from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.kinds import custom
+from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
@@ -117,12 +119,23 @@ class Progress:
         return dataclasses.replace(self, gone=self.gone | found)
 
     def _seen(self, ref: ObjectRef, obj: Manifest, now: float) -> Seen:
-        handler = custom.of_annotations(obj) or self.registry[ref.group_kind]
-        verdict = handler.assess(obj)
+        verdict = self._handler(ref, obj).assess(obj)
         sign = (verdict.state, verdict.error, *_moving(obj))
         last = self.seen.get(ref)
         still = last.still if last and last.sign == sign else now
         return Seen(verdict, sign, still, _dwell(obj))
+
+    def _handler(self, ref: ObjectRef, obj: Manifest) -> Handler:
+        """The kind's, as the object's own annotations change it.
+
+        Those of a manifest were checked; somebody may have edited the
+        object since, which must not end the wait for all of them.
+        """
+        kind = self.registry[ref.group_kind]
+        try:
+            return custom.of_annotations(obj, kind) or kind
+        except errors.PackageInvalid:
+            return kind
 
     def verdict(self, ref: ObjectRef, now: float) -> Verdict:
         """What we know of one object at this moment."""

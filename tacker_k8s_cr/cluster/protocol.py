@@ -234,3 +234,13 @@ class Cluster(Protocol):
     def close(self) -> None:
         """Give back connections and threads."""
         ...
+
+
+def raised(
+    outcomes: Iterable[tuple[Item, Result | Error]],
+) -> Iterator[tuple[Item, Result]]:
+    """What ``each`` yields, where the first error is to end it all."""
+    for item, outcome in outcomes:
+        if isinstance(outcome, Error):
+            raise outcome
+        yield item, outcome
