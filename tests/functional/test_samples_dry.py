@@ -128,8 +128,7 @@ def test_misspelt_field_is_found(kubectl: Any, namespace: str) -> None:
 
 @pytest.fixture
 def renamed(tmp_path: pathlib.Path, unique: str) -> pathlib.Path:
-    """The sample with a group of the test's own: nobody else's objects are
-    in it, and taking it away takes away nobody's."""
+    """The sample with a group that nobody else has objects in."""
     folder = tmp_path / "custom_resource"
     shutil.copytree(csar.SAMPLES / "custom_resource", folder)
     for path in folder.rglob("*.yaml"):

@@ -193,8 +193,10 @@ def test_csar_stands_alone(write: Write, tmp_path: pathlib.Path) -> None:
 
 
 def test_source_of_a_csar_needs_no_types(tmp_path: pathlib.Path) -> None:
-    """A folder with Definitions and without TOSCA-Metadata is a CSAR to be:
-    the type files, and the hashes, come with the build."""
+    """A folder with Definitions and without TOSCA-Metadata is a CSAR to be.
+
+    The type files and the hashes come with the build.
+    """
     content = csars.files()
     del content[csars.META], content[csars.TYPES]
     loaded = package.load(csars.unpacked(tmp_path / "p", content))

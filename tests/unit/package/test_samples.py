@@ -80,8 +80,7 @@ def test_variant_has_other_texts(tmp_path: pathlib.Path) -> None:
 def test_hook_of_v1_is_the_file_that_tacker_loads(
     tmp_path: pathlib.Path,
 ) -> None:
-    """Byte for byte, at the path from the root that the VNFD names, and
-    under the name of our entry point."""
+    """Byte for byte, at the path that the VNFD names from the root."""
     path = csar.build(WORKLOAD, tmp_path / "p.zip")
     vnfd = package.load(path).vnfd
     assert vnfd is not None

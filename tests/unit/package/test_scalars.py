@@ -74,8 +74,7 @@ def test_infinity_is_refused(value: float) -> None:
 
 
 def test_key_of_any_type_becomes_a_name() -> None:
-    """Fields have names; a key that is a number or boolean is shown as Go
-    shows it."""
+    """A key that is a number or a boolean is shown as Go shows it."""
     keys = [scalars.key(value) for value in (True, 16, 1.1, 1234567.0, "a")]
 
     assert ["true", "16", "1.1", "1.234567e+06", "a"] == keys
