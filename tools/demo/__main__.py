@@ -125,12 +125,13 @@ def _tell(stage: Stage, stack: contextlib.ExitStack, shared: bool) -> None:
     )
     stack.callback(story.close)
     stage.sent = lambda: cluster.requests + story.requests
-    _played(stage, stack, scene, story)
+    played(stage, stack, scene, story)
 
 
-def _played(
+def played(
     stage: Stage, stack: contextlib.ExitStack, scene: Scene, story: Story
 ) -> None:
+    """The steps of a story, between two looks at all that is there."""
     noted: list[Snapshot] = []
 
     def note() -> str:
@@ -146,7 +147,10 @@ def _played(
             )
         if scene.alone:
             return "nothing, but for Events and components' Leases"
-        return f"nothing in {scene.namespace}; others' objects are not ours"
+        return (
+            f"nothing in {scene.namespace} nor of what the instance had; "
+            "what else came meanwhile is not ours"
+        )
 
     stage.step("Note what is there before", note)
     for step in story.steps:

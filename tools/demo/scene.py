@@ -54,6 +54,7 @@ class Scene:
 
     :param alone: whether nobody else changes the cluster meanwhile.
     :param folder: for files of the story; removed at its end.
+    :param made: all that the instance had at any time.
     """
 
     cluster: Cluster
@@ -64,13 +65,14 @@ class Scene:
     namespace: str = dataclasses.field(
         default_factory=lambda: f"demo-{uuid.uuid4().hex[:6]}"
     )
+    made: set[ObjectRef] = dataclasses.field(default_factory=set)
 
     # -- The instance --------------------------------------------------------
 
     def instantiate(self, path: pathlib.Path) -> Report:
         deadline = Deadline.after(SECONDS)
         with self.show.progress("instantiate", deadline) as listen:
-            return k8s_cr.instantiate(
+            report = k8s_cr.instantiate(
                 self.cluster,
                 self.instance,
                 k8s_cr.load(path),
@@ -78,11 +80,13 @@ class Scene:
                 deadline=deadline,
                 listen=listen,
             )
+        self.made.update(row.ref for row in report.rows)
+        return report
 
     def change(self, path: pathlib.Path) -> Report:
         deadline = Deadline.after(SECONDS)
         with self.show.progress("change", deadline) as listen:
-            return k8s_cr.change(
+            report = k8s_cr.change(
                 self.cluster,
                 self.instance,
                 k8s_cr.load(path),
@@ -90,6 +94,8 @@ class Scene:
                 deadline=deadline,
                 listen=listen,
             )
+        self.made.update(row.ref for row in report.rows)
+        return report
 
     def scale(self, aspect: str, level: int) -> Report:
         deadline = Deadline.after(SECONDS)
@@ -169,16 +175,18 @@ class Scene:
             f"the namespace {self.namespace} lacks one of {usual}",
         )
 
-    def left(self, before: Snapshot) -> list[ObjectRef]:
+    def left(
+        self, before: Snapshot, seconds: float = COLLECTED
+    ) -> list[ObjectRef]:
         """What is there that was not before.
 
         Where others are at work too, what is neither in our namespace nor
-        named after it may be theirs.
+        was in a report may be theirs.
         """
         return leftovers.remaining(
             self.cluster,
             before,
-            Deadline.after(COLLECTED),
+            Deadline.after(seconds),
             lambda ref: (
                 self.alone or self.namespace in (ref.namespace, ref.name)
             ),
