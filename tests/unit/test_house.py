@@ -104,6 +104,8 @@ def _entry_points() -> list[importlib.metadata.EntryPoint]:
     ]
 
 
+# Tacker imports what later versions of Python no longer have.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize(
     "entry_point",
     [
