@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import hashlib
 import re
 import urllib.parse
 
-from tacker_k8s_cr.errors import PackageInvalid
 from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.errors import RequestInvalid
 from tacker_k8s_cr.package import files as _files
@@ -46,18 +44,23 @@ class Artifact:
 
 @dataclasses.dataclass(frozen=True)
 class Csar:
-    """The entry of the definitions, and the artifacts in their order."""
+    """What a CSAR says it holds.
+
+    :param entry: of the definitions; empty where that is at fault.
+    :param artifacts: in their order.
+    :param unfit: the artifacts that are not as they should be.
+    """
 
     entry: str
-    artifacts: Mapping[str, Artifact]
+    artifacts: tuple[str, ...]
+    unfit: frozenset[str]
 
 
-def read(files: Files) -> Csar:
+def read(files: Files, problems: list[Problem]) -> Csar:
     """What TOSCA.meta and, where it names one, the manifest file say.
 
-    :raises PackageInvalid: naming every artifact that is not as they say.
+    :param problems: takes every artifact that is not as they say.
     """
-    problems: list[Problem] = []
     head, artifacts = _listed(files, META, problems)
     entry = head.get("Entry-Definitions", "")
     if not entry:
@@ -65,6 +68,7 @@ def read(files: Files) -> Csar:
     elif entry not in files.names:
         what = f"names the entry {entry}, which is not in the package"
         problems.append(Problem(META, what))
+        entry = ""
     if manifest := head.get("ETSI-Entry-Manifest", ""):
         if manifest in files.names:
             _, more = _listed(files, manifest, problems)
@@ -72,11 +76,14 @@ def read(files: Files) -> Csar:
         else:
             what = f"names the manifest {manifest}, which is not there"
             problems.append(Problem(META, what))
-    for artifact in artifacts.values():
-        problems += _unfit(files, artifact)
-    if problems:
-        raise PackageInvalid(problems)
-    return Csar(entry, artifacts)
+    faults = [
+        fault
+        for artifact in artifacts.values()
+        for fault in _unfit(files, artifact)
+    ]
+    problems += faults
+    unfit = frozenset(fault.where for fault in faults)
+    return Csar(entry, tuple(artifacts), unfit)
 
 
 def _listed(

@@ -37,11 +37,15 @@ _MAX_DEPTH = 200
 def of_csar(files: Files, entry: str) -> Definitions:
     """The entry and all that it imports.
 
+    An import by URL that the package does not bring is not fetched, and
+    without it tosca-parser cannot check the others.
+
     :raises PackageInvalid: an import is not in the package, a file does not
         parse, or tosca-parser finds a fault.
     """
     found: dict[str, Mapping[str, Any]] = {}
     problems: list[Problem] = []
+    complete = True
     pending = [entry]
     while pending:
         name = pending.pop()
@@ -56,10 +60,13 @@ def of_csar(files: Files, entry: str) -> Definitions:
             target = _target(wanted, name)
             if target in files.names:
                 pending.append(target)
+            elif isinstance(wanted, str) and "://" in wanted:
+                complete = False
             else:
                 what = f"imports {wanted}, which is not in the package"
                 problems.append(Problem(name, what))
-    problems = problems or _check(found, entry)
+    if complete and not problems:
+        problems = _check(found, entry)
     if problems:
         raise PackageInvalid(problems)
     return found

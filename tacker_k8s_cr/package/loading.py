@@ -171,21 +171,33 @@ def _unpacked(
     def_files: Sequence[str] | None,
     flavour: str,
 ) -> Package:
+    contents = _Contents()
     if csar.META in files.names:
-        meta = csar.read(files)
-        artifacts = tuple(meta.artifacts)
-        described = definitions.of_csar(files, meta.entry)
+        meta = csar.read(files, contents.problems)
     elif os.path.isdir(path):
-        artifacts = tuple(sorted(files.names))
-        described = definitions.of_source(files)
+        meta = csar.Csar("", tuple(sorted(files.names)), frozenset())
     else:
         raise PackageInvalid([Problem(str(path), csar.no_meta(files))])
     wanted = (
-        csar.manifests(artifacts)
+        csar.manifests(meta.artifacts)
         if def_files is None
-        else csar.chosen(artifacts, def_files)
+        else csar.chosen(meta.artifacts, def_files)
     )
-    contents = _Contents()
+    described = None
+    try:
+        described = _described(files, meta.entry, flavour)
+    except PackageInvalid as error:
+        contents.problems += error.problems
     for name in wanted:
-        contents.take(name, functools.partial(_files.text, files, name))
-    return contents.package(path, vnfd.read(described, flavour))
+        if name not in meta.unfit:
+            contents.take(name, functools.partial(_files.text, files, name))
+    return contents.package(path, described)
+
+
+def _described(files: Files, entry: str, flavour: str) -> Vnfd | None:
+    """The VNFD; None where TOSCA.meta does not lead to it."""
+    if csar.META not in files.names:
+        return vnfd.read(definitions.of_source(files), flavour)
+    if not entry:
+        return None
+    return vnfd.read(definitions.of_csar(files, entry), flavour)
