@@ -8,14 +8,13 @@ same again, ``NotYet`` for what something else must bring first, and
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 import http.client
-import json
 import re
 from typing import Any
 
+from tacker_k8s_cr.cluster import masking
 from tacker_k8s_cr.errors import ClusterError
 from tacker_k8s_cr.errors import Conflict
 from tacker_k8s_cr.errors import Error
@@ -107,7 +106,10 @@ class _Case:
 
     @property
     def message(self) -> str:
-        return masked(self.request, str(self.answer.body.get("message", "")))
+        said = str(self.answer.body.get("message", ""))
+        request = self.request
+        kind = request.ref.kind if request.ref else ""
+        return masking.masked(said, kind, request.body)
 
     @property
     def reason(self) -> str:
@@ -151,36 +153,6 @@ def judged(request: Request, answer: Answer, server: str) -> Error | Again:
             return means(case)
     code = answer.code if answer.code in _CODES else answer.code // 100
     return _CODES[code](case)
-
-
-def masked(request: Request, message: str) -> str:
-    """A message without the values of the Secret that was sent."""
-    if request.body is None or not request.ref:
-        return message
-    if request.ref.kind != "Secret":
-        return message
-    sent = json.loads(request.body)
-    values = {
-        value
-        for part in ("data", "stringData")
-        for value in _leaves(sent.get(part))
-    }
-    # As they are, and as they stand between quotation marks.
-    values |= {json.dumps(value)[1:-1] for value in values}
-    for value in sorted(filter(None, values), key=len, reverse=True):
-        message = message.replace(value, "***")
-    return message
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    """All texts and numbers in it; it may not have the form it should."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
-            yield from _leaves(item)
-    elif isinstance(value, str | int | float) and not isinstance(value, bool):
-        yield str(value)
 
 
 def _unauthenticated(case: _Case) -> Error:

@@ -32,7 +32,7 @@ def leaves(value: Any, path: Path = ()) -> dict[Path, Any]:
     if path in _NOT_OWNED or path[:2] == ("metadata", "managedFields"):
         return {}
     if isinstance(value, Mapping) and value:
-        items = value.items()
+        items = list(value.items())
     elif _named(value):
         items = [(_key(item), item) for item in value]
     else:

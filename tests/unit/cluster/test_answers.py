@@ -6,6 +6,7 @@ unless a test says otherwise.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -280,16 +281,17 @@ def test_every_answer_means_something() -> None:
 
 def test_a_secrets_values_are_masked() -> None:
     """Longer ones first, so that none is left in part; not those of others."""
-    body = {"data": {"a": "abc", "b": "abcdef"}, "stringData": {"c": 7777}}
+    sent = {"data": {"a": "abc", "b": "abcdef"}, "stringData": {"c": 7777}}
+    text = json.dumps(sent).encode()
     secret = ObjectRef("", "Secret", "ns", "one")
-    text = json.dumps(body).encode()
     request = Request("patch", "PATCH", "/x", "secrets", "ns", secret, text)
     words = "expected string, got abcdef, abc and 7777"
 
-    assert "expected string, got ***, *** and ***" == answers.masked(
-        request, words
-    )
-    assert words == answers.masked(APPLY, words)
+    means = judged(400, words, request=request)
+
+    assert "expected string, got ***, *** and ***" == means.message
+    other = dataclasses.replace(request, ref=ONE)
+    assert words == judged(400, words, request=other).message
 
 
 def test_a_request_does_not_show_its_body() -> None:
