@@ -229,7 +229,13 @@ def test_a_namespace_may_send_its_pods_to_the_real_node(plane):
         "scheduler.alpha.kubernetes.io/defaultTolerations="
         f'[{{"key": "{key}", "operator": "Exists"}}]',
     )
-    kubectl("create", "serviceaccount", "default", "--namespace=real")
+    kubectl(
+        "wait",
+        "--for=create",
+        "--timeout=60s",
+        "--namespace=real",
+        "serviceaccount/default",
+    )
 
     kubectl(
         "run",
