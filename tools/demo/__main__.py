@@ -62,8 +62,8 @@ def main() -> int:
         with interrupts.raised(), contextlib.ExitStack() as stack:
             try:
                 _tell(stage, stack, arguments.shared)
-            except BaseException as error:
-                show.failed(f"{_why(error)}; cleaning up")
+            except BaseException:
+                show.say("stopped here; cleaning up")
                 raise
     except (Unexpected, errors.Error, PlaneError, CsarError) as error:
         show.failed(_why(error))
@@ -142,9 +142,9 @@ def played(
     def compare() -> str:
         left = scene.left(noted[0])
         if left:
-            raise Unexpected(
-                f"left behind: {', '.join(str(ref) for ref in left)}"
-            )
+            named = ", ".join(map(str, left[:20]))
+            more = f" and {len(left) - 20} more" if len(left) > 20 else ""
+            raise Unexpected(f"left behind: {named}{more}")
         if scene.alone:
             return "nothing, but for Events and components' Leases"
         return (
