@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import json
-import re
 from typing import Any
 
 from tacker_k8s_cr.package import scalars
 from tacker_k8s_cr.package import yaml_text
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class NotJson(Exception):
@@ -68,7 +65,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _whole(value: Any) -> Any:
     """Half of a surrogate pair cannot be sent; Go puts U+FFFD there."""
     if isinstance(value, str) and not value.isascii():
-        return _SURROGATE.sub("\ufffd", value)
+        return yaml_text.SURROGATE.sub("\ufffd", value)
     return value
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import re
 from typing import Any
 
 import yaml
@@ -22,6 +23,9 @@ MAX_ALIASED = 100_000
 """Values that the aliases of one document may stand for, all together."""
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half of a character in UTF-16; it cannot be sent."""
+
 _MERGE = object()
 
 
@@ -112,6 +116,9 @@ class _Builder:
             value = scalars.plain(event.value)
         elif event.tag is None:
             value = event.value
+            if not value.isascii() and SURROGATE.search(value):
+                # libyaml refuses it; PyYAML's own reader does not.
+                raise _fault("half of a character is no text", event)
         else:
             try:
                 value = scalars.tagged(event.tag, event.value)

@@ -84,7 +84,7 @@ def _downloaded() -> pathlib.Path:
 
 @pytest.mark.capi
 def test_workload_cluster(kubectl: Any, namespace: str) -> None:
-    """Cluster API's webhooks and schemas pass the in-memory cluster."""
+    """Cluster API's webhooks and schemas pass the in-memory one (TK-20)."""
     loaded = k8s_cr.load(csar.SAMPLES / "capi_workload_cluster")
 
     _dry_run(kubectl, namespace, loaded.manifests)
@@ -104,7 +104,7 @@ def test_variant_of_the_workload_cluster(
 @pytest.mark.capi
 @pytest.mark.usefixtures("openstack")
 def test_openstack_cluster(kubectl: Any, namespace: str) -> None:
-    """The schemas of the OpenStack provider pass its kinds."""
+    """The schemas of the OpenStack provider pass its kinds (TK-9)."""
     loaded = k8s_cr.load(csar.SAMPLES / "capi_openstack_cluster")
 
     _dry_run(kubectl, namespace, loaded.manifests)
@@ -142,7 +142,7 @@ def renamed(tmp_path: pathlib.Path, unique: str) -> pathlib.Path:
 def test_custom_resource(
     kubectl: Any, namespace: str, renamed: pathlib.Path
 ) -> None:
-    """The definition is one, and its own object passes its schema."""
+    """The definition is one, and its own object passes its schema (TK-1)."""
     loaded = k8s_cr.load(renamed)
     definitions = [
         manifest

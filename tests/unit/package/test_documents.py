@@ -42,7 +42,7 @@ def test_separator_inside_a_block_is_text() -> None:
 
 
 def test_json_values_follow_each_other() -> None:
-    """A JSON stream needs no separators."""
+    """A JSON stream needs no separators (CR-16)."""
     assert [{"a": 1}, {"b": [2]}] == _values('{"a": 1}{"b": [2]}\n')
 
 

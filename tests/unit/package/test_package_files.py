@@ -37,7 +37,7 @@ def _problems(*paths: pathlib.Path) -> list[str]:
 
 
 def test_folder_gives_its_files_sorted_by_path(tmp_path: pathlib.Path) -> None:
-    """YAML and JSON at any depth; other and hidden files are left out."""
+    """YAML and JSON (CR-16) at any depth, without other and hidden files."""
     _write(
         tmp_path,
         b_yaml=_manifest("b"),
