@@ -15,29 +15,34 @@ from tacker_k8s_cr.package.model import Vnfd
 NAMES = ("a", "b", "c")
 
 
+STEPS = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(tuple)
+VDUS = ("a", "b")
+
+
 @st.composite
 def vnfds(draw: st.DrawFn, aspects_from: int = 0) -> Vnfd:
-    """Up to three VDUs and aspects, each aspect with steps for some VDUs."""
-    vdus = draw(st.sets(st.sampled_from(NAMES), min_size=1))
-    aspects = {
-        name: Aspect(
-            name,
-            draw(st.integers(0, 5)),
-            {
-                vdu: tuple(draw(st.lists(st.integers(0, 3), min_size=1)))
-                for vdu in sorted(draw(st.sets(st.sampled_from(sorted(vdus)))))
-            },
+    """Two VDUs and up to three aspects, with steps for some of the VDUs."""
+    found = draw(
+        st.dictionaries(
+            st.sampled_from(NAMES),
+            st.tuples(
+                st.integers(0, 5),
+                st.dictionaries(st.sampled_from(VDUS), STEPS, max_size=2),
+            ),
+            min_size=aspects_from,
+            max_size=3,
         )
-        for name in sorted(
-            draw(st.sets(st.sampled_from(NAMES), min_size=aspects_from))
-        )
-    }
+    )
+    first, second = draw(st.tuples(st.integers(0, 3), st.integers(0, 3)))
     return Vnfd(
         id="id",
         flavour="simple",
-        vdus={name: Vdu(name, name, 0, 1000) for name in sorted(vdus)},
-        aspects=aspects,
-        initial={name: draw(st.integers(0, 3)) for name in sorted(vdus)},
+        vdus={name: Vdu(name, name, 0, 1000) for name in VDUS},
+        aspects={
+            name: Aspect(name, most, steps)
+            for name, (most, steps) in found.items()
+        },
+        initial=dict(zip(VDUS, (first, second), strict=True)),
         levels={},
         level_numbers={},
         default_level="",
