@@ -120,16 +120,30 @@ def _round(
 
 
 def _one(cluster: Cluster, step: Apply, manager: str, force: bool) -> Written:
-    result = cluster.apply(step.manifest, manager, uid=step.uid, force=force)
+    try:
+        result = cluster.apply(
+            step.manifest, manager, uid=step.uid, force=force
+        )
+    except errors.Conflict:
+        if not step.uid:
+            _wait_if_going(step, cluster.get_metadata(step.ref))
+        raise
     if result.created:
         return Written(step.ref, result.obj, Action.CREATED)
     if not step.uid:
         theirs = _given_up(cluster, step, manager)
+        _wait_if_going(step, theirs)
         raise errors.Owned({step.ref: ownership.owner(theirs)})
     version = objects.field(result.obj, ("metadata", "resourceVersion"))
     same = version == step.version
     action = Action.UNCHANGED if same else Action.CONFIGURED
     return Written(step.ref, result.obj, action)
+
+
+def _wait_if_going(step: Apply, obj: Manifest | None) -> None:
+    """An object that is asked to go makes room for ours in a while."""
+    if objects.field(obj, ("metadata", "deletionTimestamp")):
+        raise errors.NotYet(step.ref, "an object of that name is still going")
 
 
 def _given_up(cluster: Cluster, step: Apply, manager: str) -> Manifest:

@@ -32,10 +32,12 @@ class Owners:
 
     :param live: objects that are the instance's.
     :param shared: objects of others that are just as the package wants.
+    :param going: objects that are asked to go; the apply waits for that.
     """
 
     live: Mapping[ObjectRef, Live]
     shared: frozenset[ObjectRef]
+    going: frozenset[ObjectRef] = frozenset()
 
 
 def found(
@@ -57,8 +59,12 @@ def found(
     wanted = [item for item in items if item.ref.group_kind not in later]
     live = {}
     others = {}
+    going = set()
     alive: dict[str, bool] = {}
     for ref, obj in _metadata(cluster, [item.ref for item in wanted]):
+        if objects.field(obj, ("metadata", "deletionTimestamp")):
+            going.add(ref)
+            continue
         mine = owned.get(ref) == objects.uid(obj)
         if mine or ref in adopted or ownership.ours(obj, instance):
             live[ref] = _live(obj)
@@ -86,7 +92,7 @@ def found(
     }
     if taken:
         raise errors.Owned(taken)
-    return Owners(live, shared)
+    return Owners(live, shared, frozenset(going))
 
 
 def _live(obj: Manifest) -> Live:

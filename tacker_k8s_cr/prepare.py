@@ -103,7 +103,7 @@ def prepared(
     if options.dry_run:
         not_yet = check.dry_run(
             cluster,
-            items,
+            [item for item in items if item.ref not in theirs.going],
             before.instance,
             theirs.live,
             later=found.later,

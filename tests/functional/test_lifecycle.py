@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 import tacker_k8s_cr as k8s_cr
@@ -283,4 +285,32 @@ def test_objects_of_others_are_not_taken_away_with_a_definition(
         k8s_cr.terminate(cluster, unique, **life)
 
     cluster.delete(ObjectRef.of(made), made["metadata"]["uid"])
+    k8s_cr.terminate(cluster, unique, **life)
+
+
+def test_an_object_that_is_going_is_waited_for(
+    cluster, namespace, packed, deadline, unique
+):
+    """A new one takes its place, as soon as it is free."""
+    held = manifests.config_map("a", namespace, key="old")
+    held["metadata"]["finalizers"] = ["example.org/hold"]
+    made = cluster.create(held, "somebody")
+    going = ref("ConfigMap", namespace, "a")
+    cluster.delete(going, objects.uid(made))
+    released = threading.Timer(
+        1.0,
+        lambda: cluster.patch(
+            going, {"metadata": {"finalizers": None}}, "somebody"
+        ),
+    )
+    released.start()
+    life = {"namespace": namespace, "deadline": deadline}
+
+    report = k8s_cr.instantiate(
+        cluster, unique, packed(manifests.config_map("a", key="new")), **life
+    )
+
+    released.join()
+    assert {"a": Action.CREATED} == actions(report)
+    assert {"key": "new"} == cluster.get(going)["data"]
     k8s_cr.terminate(cluster, unique, **life)
