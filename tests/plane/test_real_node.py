@@ -13,6 +13,8 @@ import pytest
 from tools.plane import host
 from tools.plane import node
 from tools.plane import processes
+from tools.plane.components import Component
+from tools.plane.components import answers
 from tools.plane.node_components import LABEL
 
 pytestmark = [pytest.mark.root, pytest.mark.cycle]
@@ -44,7 +46,7 @@ def machine(plane):
             for path in [*cgroups.glob("*"), *cgroups.glob("*/*")]
             if path.is_dir()
         ),
-        "settings": host.settings(),
+        "settings": [" = ".join(one) for one in host.settings().items()],
         "folders": sorted(
             f"{folder}/{name}"
             for folder in ("/run", "/opt", "/var/lib", "/var/log", "/etc")
@@ -70,16 +72,21 @@ def _processes(plane):
 
 
 def _namespaces():
-    """Network namespaces in which a process runs or that are mounted."""
-    found = set()
-    for path in pathlib.Path("/proc").glob("[0-9]*/ns/net"):
-        try:
-            found.add(os.readlink(path))
-        except OSError:
-            continue
+    """Network namespaces that a mount keeps, as containerd's are.
+
+    One that a process keeps shows among the processes.
+    """
     mounts = pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
-    found.update(line.split()[3] for line in mounts if " nsfs " in line)
-    return sorted(found)
+    return sorted(line.split()[3] for line in mounts if " nsfs " in line)
+
+
+def left(before, after):
+    """What is there now and was not, by what it is."""
+    found = {
+        what: [one for one in after[what] if one not in before[what]]
+        for what in before
+    }
+    return {what: new for what, new in found.items() if new}
 
 
 def pod_spec(command, **more):
@@ -160,6 +167,18 @@ def rolled_out(kubectl):
     kubectl("wait", "--for=condition=Ready", "--timeout=60s", "pod/client")
 
 
+def wait_served(plane, url):
+    """kube-proxy learns of a Service's pods a moment after we do."""
+    service = Component("Service", "node", (), url, ())
+    processes.wait_ready(
+        "the Service",
+        plane.records["kube-proxy"],
+        lambda: answers(plane.folders, service),
+        plane.folders.log("kube-proxy"),
+        30,
+    )
+
+
 def test_pods_run_and_leave_nothing_on_the_machine(plane):
     """Probed, with a mounted Secret, behind a Service; then all is gone."""
     before = machine(plane)
@@ -170,7 +189,9 @@ def test_pods_run_and_leave_nothing_on_the_machine(plane):
     rolled_out(kubectl)
 
     address = kubectl.json("get", "service/web")["spec"]["clusterIP"]
-    with urllib.request.urlopen(f"http://{address}/", timeout=10) as reply:
+    url = f"http://{address}/"
+    wait_served(plane, url)
+    with urllib.request.urlopen(url, timeout=10) as reply:
         assert b"hello from a Secret" == reply.read()
     request = f"printf 'GET / HTTP/1.0\\r\\n\\r\\n' | busybox nc {address} 80"
     said = kubectl("exec", "client", "--", "/bin/sh", "-c", request)
@@ -180,7 +201,7 @@ def test_pods_run_and_leave_nothing_on_the_machine(plane):
 
     assert node.down(plane)
 
-    assert before == machine(plane)
+    assert {} == left(before, machine(plane))
     assert [] == [
         one["metadata"]["name"]
         for one in kubectl.json("get", "nodes")["items"]
@@ -199,7 +220,7 @@ def test_a_node_that_crashed_leaves_nothing_either(plane):
 
     node.down(plane)
 
-    assert before == machine(plane)
+    assert {} == left(before, machine(plane))
 
 
 def test_pods_that_do_not_ask_for_it_stay_on_the_other_nodes(plane):

@@ -30,7 +30,10 @@ NEEDED = {
             "devclusters.infrastructure.cluster.x-k8s.io",
         ),
     ),
-    "stages": ("kwok's Stages", ("stages.kwok.x-k8s.io",)),
+    "stages": (
+        "kwok with the Stages of the test kinds",
+        ("stages.kwok.x-k8s.io", "widgets.demo.example.org"),
+    ),
 }
 """What a cluster may lack: its name, and the resources that show it."""
 

@@ -69,6 +69,7 @@ def test_what_a_cluster_lacks_is_named():
             "clusters.cluster.x-k8s.io",
             "kubeadmcontrolplanes.controlplane.cluster.x-k8s.io",
             "stages.kwok.x-k8s.io",
+            "widgets.demo.example.org",
         ]
     )
 
