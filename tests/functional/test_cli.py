@@ -229,13 +229,13 @@ def test_time_that_is_up_is_told(run, files, unique):
     """The error names what is open, with its reason: the code is 4."""
     path = files(judged("a", "Going"), manifests.config_map("b"))
 
-    done = run("instantiate", unique, path, "--timeout", "2s", "-f", "json")
+    done = run("instantiate", unique, path, "--timeout", "5s", "-f", "json")
 
     assert 4 == done.code
     assert "NotReady" == done.value["type"]
     (item,) = done.value["unsettled"]
     assert ("a", "in progress") == (item["name"], item["state"])
-    assert 1 < item["age"] < 4
+    assert 1 < item["age"] < 6
     assert 0 == run("terminate", unique).code
 
 
@@ -296,7 +296,7 @@ def test_no_secret_is_in_any_output(
     wordy = ("-vv", "--debug", "--log-file", str(log))
 
     done = [
-        run("instantiate", unique, files(held, waits), "--timeout=2", *wordy),
+        run("instantiate", unique, files(held, waits), "--timeout=5", *wordy),
         run("status", unique, "-f", "json", *wordy),
         run("change", unique, files(held, wrong), *wordy),
         run("change", unique, files(held, undecodable), *wordy),
@@ -328,7 +328,7 @@ def test_a_terminal_is_drawn_on(
     drawn = _on_terminal(
         [
             *PROGRAM,
-            *("instantiate", unique, str(path), "--timeout", "2"),
+            *("instantiate", unique, str(path), "--timeout", "5"),
             *("--namespace", namespace),
         ],
         environ | variables,
