@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 
-from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import GroupKind
@@ -50,11 +50,11 @@ def by_vdu(
     An object that is gone, or is another by now, has none.
     """
     found: dict[str, tuple[Member, ...]] = {}
-    for vdu, obj in cluster.each(
-        lambda vdu: cluster.get(inventory.vdus[vdu]), inventory.vdus
+    for vdu, obj in raised(
+        cluster.each(
+            lambda vdu: cluster.get(inventory.vdus[vdu]), inventory.vdus
+        )
     ):
-        if isinstance(obj, errors.Error):
-            raise obj
         ref = inventory.vdus[vdu]
         there = obj and objects.uid(obj) == inventory.owned.get(ref)
         found[vdu] = of(cluster, registry, obj) if obj and there else ()

@@ -19,6 +19,7 @@ from tacker_k8s_cr import plan
 from tacker_k8s_cr import remove
 from tacker_k8s_cr import wait
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kinds.base import Registry
@@ -192,16 +193,16 @@ class Operation:
         """See how these objects are now, without waiting for anything."""
         now = self.deadline.now
         awaited = {ref: Awaited(uid, 0, now) for ref, uid in owned.items()}
+        views = dict(raised(self.cluster.each(self.cluster.get, awaited)))
+        there = {
+            ref: obj
+            for ref, obj in views.items()
+            if obj is not None and objects.uid(obj) == owned[ref]
+        }
         progress = self.progress.awaiting(awaited)
-        for ref, obj in self.cluster.each(self.cluster.get, tuple(owned)):
-            if isinstance(obj, errors.Error):
-                raise obj
-            if obj is None or objects.uid(obj) != owned[ref]:
-                progress = progress.vanished([ref])
-            else:
-                progress = progress.observed([obj], now)
+        progress = progress.observed(there.values(), now)
         self.actions.update(dict.fromkeys(owned, Action.OWNED))
-        self.listen(progress)
+        self.listen(progress.vanished(awaited.keys() - there.keys()))
 
     def take_away(self, steps: Iterable[Delete], name: str) -> None:
         """Delete, wait until all is gone, and own it no longer."""

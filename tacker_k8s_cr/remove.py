@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import plan
 from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.errors import Error
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
@@ -97,14 +99,8 @@ def foreign(
     for ref in namespaces:
         why = f"it would go with {ref}"
         inside: list[Manifest] = []
-        for _, listed in cluster.each(
-            lambda kind, name=ref.name: tuple(  # type: ignore[misc]
-                cluster.list_metadata(kind, name)
-            ),
-            kinds,
-        ):
-            if isinstance(listed, Error):
-                raise listed
+        look = functools.partial(_inside, cluster, ref.name)
+        for _, listed in raised(cluster.each(look, kinds)):
             inside.extend(obj for obj in listed if not _usual(obj))
         found.update(_strangers(inside, kept, why))
     return {ref: why for ref, why in found.items() if ref not in owned}
@@ -122,6 +118,12 @@ _NOT_LOOKED_AT = frozenset(
         GroupKind("metrics.k8s.io", "PodMetrics"),
     }
 )
+
+
+def _inside(
+    cluster: Cluster, namespace: str, kind: GroupKind
+) -> tuple[Manifest, ...]:
+    return tuple(cluster.list_metadata(kind, namespace))
 
 
 def _usual(obj: Manifest) -> bool:

@@ -11,6 +11,7 @@ from tacker_k8s_cr import objects
 from tacker_k8s_cr import ownership
 from tacker_k8s_cr import plan
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kinds import scaling
 from tacker_k8s_cr.kinds.base import Registry
@@ -111,9 +112,9 @@ def carried(
         is not None
     ]
     found: dict[ObjectRef, Placed] = {}
-    for item, obj in cluster.each(lambda i: cluster.get(i.ref), numbered_):
-        if isinstance(obj, errors.Error):
-            raise obj
+    for item, obj in raised(
+        cluster.each(lambda item: cluster.get(item.ref), numbered_)
+    ):
         if obj is None:
             continue
         path = _path(registry, item.ref.group_kind)

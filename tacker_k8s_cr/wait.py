@@ -18,6 +18,7 @@ from tacker_k8s_cr.cluster.protocol import Changed
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import Observation
 from tacker_k8s_cr.cluster.protocol import Watch
+from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Unsettled
 from tacker_k8s_cr.objects import GroupKind
@@ -170,9 +171,7 @@ def _without(
         and objects.uid(obj) != progress.awaited[ref].uid
     ]
     gone = list(replaced)
-    for ref, obj in cluster.each(cluster.get, waited):
-        if isinstance(obj, errors.Error):
-            raise obj
+    for ref, obj in raised(cluster.each(cluster.get, waited)):
         if obj is None or objects.uid(obj) != progress.awaited[ref].uid:
             gone.append(ref)
         else:

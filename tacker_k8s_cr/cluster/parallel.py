@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Generator
 from collections.abc import Iterable
-from collections.abc import Iterator
 from concurrent import futures
 import operator
 import queue
@@ -38,7 +38,7 @@ class Pool:
 
     def each(
         self, function: Callable[[Item], Result], items: Iterable[Item]
-    ) -> Iterator[tuple[Item, Result | Error]]:
+    ) -> Generator[tuple[Item, Result | Error], None, None]:
         """See ``Cluster.each``."""
         if getattr(_inside, "pool", False):
             # A thread of the pool that waited for others might do so for
@@ -94,7 +94,9 @@ class _Run(Generic[Item, Result]):
         self._stopped = False
         self._threads = 0
 
-    def results(self, threads: int) -> Iterator[tuple[Item, Result | Error]]:
+    def results(
+        self, threads: int
+    ) -> Generator[tuple[Item, Result | Error], None, None]:
         for _ in range(threads):
             self._threads += 1
             self._executor.submit(self._turn)

@@ -7,6 +7,7 @@ tests. ``tests/contracts`` runs the same suite on both.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Generator
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -216,7 +217,7 @@ class Cluster(Protocol):
 
     def each(
         self, function: Callable[[Item], Result], items: Iterable[Item]
-    ) -> Iterator[tuple[Item, Result | Error]]:
+    ) -> Generator[tuple[Item, Result | Error], None, None]:
         """The function on every item, in parallel, as they come to an end.
 
         An Error is yielded in the place of a result; anything else is
@@ -237,10 +238,11 @@ class Cluster(Protocol):
 
 
 def raised(
-    outcomes: Iterable[tuple[Item, Result | Error]],
+    outcomes: Generator[tuple[Item, Result | Error], None, None],
 ) -> Iterator[tuple[Item, Result]]:
     """What ``each`` yields, where the first error is to end it all."""
-    for item, outcome in outcomes:
-        if isinstance(outcome, Error):
-            raise outcome
-        yield item, outcome
+    with contextlib.closing(outcomes):
+        for item, outcome in outcomes:
+            if isinstance(outcome, Error):
+                raise outcome
+            yield item, outcome

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Generator
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -248,7 +249,7 @@ class ApiServer:
 
     def each(
         self, function: Callable[[Item], Result], items: Iterable[Item]
-    ) -> Iterator[tuple[Item, Result | Error]]:
+    ) -> Generator[tuple[Item, Result | Error], None, None]:
         return self._processes.own().pool.each(function, items)
 
     def watching(

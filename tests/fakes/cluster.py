@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Generator
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -239,7 +240,7 @@ class FakeCluster:
 
     def each(
         self, function: Callable[[Item], Result], items: Iterable[Item]
-    ) -> Iterator[tuple[Item, Result | Error]]:
+    ) -> Generator[tuple[Item, Result | Error], None, None]:
         for item in items:
             try:
                 yield item, function(item)
