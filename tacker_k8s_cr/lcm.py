@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 
 from tacker_k8s_cr import carry
@@ -37,7 +38,7 @@ REFUSALS = (
     errors.Forbidden,
     errors.KindUnknown,
 )
-"""Errors after which a new instance is taken back: waiting cannot help."""
+"""Errors that waiting cannot help: what was begun is taken back."""
 
 
 def instantiate(
@@ -132,7 +133,7 @@ def change(
     op = Operation(
         "change", cluster, instance, namespace, deadline, options, listen
     )
-    op.ledger.read(Phase.INSTANTIATED, Phase.CHANGING)
+    op.ledger.read(Phase.INSTANTIATED, Phase.CHANGING, Phase.SCALING)
     before = op.inventory
     ready = prepare.prepared(
         op.cluster,
@@ -194,15 +195,17 @@ def scale(
         raise errors.RequestInvalid("scale: no object and no aspect is named")
     op.knowing(prepare.known(op.cluster, registry, inventory))
     wanted = replicas.checked(op.cluster, inventory, registry, targets)
-    inventory = dataclasses.replace(
+    scaling = dataclasses.replace(
         inventory, phase=Phase.SCALING, scale_levels=levels
     )
     with op.locked():
-        op.ledger.write(inventory.entering(op.name, "replicas", targets))
-        for target in wanted:
-            op.ledger.guard()
-            obj = replicas.asked(op.cluster, target, op.manager)
-            op.taken_in(target.ref, obj, Action.SCALED, "replicas")
+        op.ledger.write(scaling.entering(op.name, "replicas", targets))
+        try:
+            _send_numbers(op, wanted)
+        except REFUSALS:
+            if not op.actions:
+                op.ledger.write(inventory)
+            raise
         op.settle()
         op.ledger.rest()
     return op.report()
@@ -286,6 +289,13 @@ def _with_package(
         vdus=ready.vdus or inventory.vdus,
         scale_levels=ready.scale_levels,
     )
+
+
+def _send_numbers(op: Operation, targets: Sequence[replicas.Target]) -> None:
+    for target in targets:
+        op.ledger.guard()
+        obj = replicas.asked(op.cluster, target, op.manager)
+        op.taken_in(target.ref, obj, Action.SCALED, "replicas")
 
 
 def _asked_to_prune(inventory: Inventory) -> dict[ObjectRef, bool]:

@@ -258,7 +258,7 @@ class Operation:
         return [
             ref
             for ref, action in self.actions.items()
-            if action is not Action.DELETED
+            if action not in (Action.DELETED, Action.UNCHANGED)
         ]
 
     # -- What came of it -----------------------------------------------------

@@ -212,6 +212,68 @@ def test_an_object_that_somebody_removes_ends_the_wait(cluster, life):
         )
 
 
+def test_a_number_that_is_refused_leaves_the_instance_at_rest(cluster, life):
+    """Nothing changed, so nothing has to be mended before the next
+    operation."""
+    web = ref("Deployment", "web", "apps")
+    cluster.world.controller = play_deployments
+    given = package(manifests.deployment("web"))
+    lcm.instantiate(cluster, "one", given, **life)
+    denied = errors.Rejected(web, 403, "Forbidden", "not so many")
+    cluster.fail(denied, "patch", web)
+
+    with pytest.raises(errors.Rejected) as caught:
+        lcm.scale(cluster, "one", {web: 9}, **life)
+
+    assert not caught.value.begun
+    assert "instantiated" == lcm.status(cluster, "one", **life).phase
+    lcm.change(cluster, "one", given, **life)
+
+
+def test_a_package_may_be_changed_after_a_scale_that_failed(cluster, life):
+    """The new package may be what mends it."""
+    web = ref("Deployment", "web", "apps")
+    cluster.world.controller = play_deployments
+    given = package(manifests.deployment("web"))
+    lcm.instantiate(cluster, "one", given, **life)
+    cluster.world.controller = None
+    soon = life["deadline"].sooner(5)
+    with pytest.raises(errors.NotReady):
+        lcm.scale(cluster, "one", {web: 2}, deadline=soon)
+    cluster.world.controller = play_deployments
+
+    mended = package(manifests.deployment("web", nodeName="a"))
+    lcm.change(cluster, "one", mended, **life)
+
+    assert 2 == cluster.get(web)["spec"]["replicas"]
+
+
+def play_deployments(fake, obj):
+    """The controller of Deployments, which makes each current at once."""
+    if obj["kind"] == "Deployment":
+        number = obj["spec"]["replicas"]
+        counters = ("replicas", "readyReplicas", "updatedReplicas")
+        fake.report(
+            ObjectRef.of(obj),
+            {
+                **dict.fromkeys((*counters, "availableReplicas"), number),
+                "observedGeneration": obj["metadata"]["generation"],
+                "conditions": [
+                    {
+                        "type": "Available",
+                        "status": "True",
+                        "reason": "MinimumReplicasAvailable",
+                    },
+                    {
+                        "type": "Progressing",
+                        "status": "True",
+                        "reason": "NewReplicaSetAvailable",
+                    },
+                ],
+            },
+        )
+
+
 def test_a_record_that_somebody_else_wrote_stops_us(cluster, life):
     """Losing the record is losing the lock: nothing more is sent."""
     lcm.instantiate(cluster, "one", package(manifests.config_map("a")), **life)
