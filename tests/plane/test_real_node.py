@@ -199,6 +199,17 @@ def test_pods_run_and_leave_nothing_on_the_machine(plane):
     server = "busybox nc -w 5 $KUBERNETES_SERVICE_HOST 443 </dev/null"
     kubectl("exec", "client", "--", "/bin/sh", "-c", server)
 
+    # What is looked at does show a node that is there.
+    assert {
+        "processes",
+        "mounts",
+        "network namespaces",
+        "links",
+        "routes",
+        "tables",
+        "cgroups",
+    } <= set(left(before, machine(plane)))
+
     assert node.down(plane)
 
     assert {} == left(before, machine(plane))
