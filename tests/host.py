@@ -1,17 +1,28 @@
-"""Tacker as its own processes have it: imported and configured."""
+"""Tacker as its own processes have it: configured, with a database."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
 import importlib
+import pathlib
 from typing import Any
+import uuid
 import warnings
 
+from cryptography import fernet
+
 MODULES = (
+    # It registers options of the command line, which must be known before
+    # the configuration is read.
+    "tacker.common.config",
     "tacker.common.driver_manager",
     "tacker.context",
-    "tacker.db.nfvo.nfvo_db",
+    "tacker.db.api",
+    "tacker.db.migration.models.head",
+    "tacker.manager",
+    "tacker.nfvo.drivers.vim.openstack_driver",
+    "tacker.nfvo.nfvo_plugin",
     "tacker.objects",
     "tacker.vnflcm.utils",
     "tacker.vnfm.infra_drivers.abstract_driver",
@@ -47,3 +58,120 @@ def configured(**options: Any) -> Iterator[Any]:
         for name in options:
             cfg.CONF.clear_override(name, conf.GROUP.name)
         cfg.CONF.reset()
+
+
+class Host:
+    """Tacker's database, with a VIM: what a conductor has around a driver.
+
+    The database is in memory. Credentials of the VIM are encrypted with a
+    key in a folder, as Tacker does without a key manager.
+    """
+
+    TENANT = "tenant"
+
+    def __init__(self, conf: Any, folder: pathlib.Path):
+        from tacker import context
+        from tacker import manager
+
+        self.folder = folder
+        self.context = context.get_admin_context()
+        self.context.tenant_id = self.TENANT
+        conf.set_override("openstack", str(folder), "vim_keys")
+        conf.set_override("service_plugins", ["nfvo"])
+        conf.set_override("vim_drivers", ["kubernetes"], "nfvo_vim")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.plugins = manager.TackerManager.get_service_plugins()
+
+    def vim(self, server: str, token: str, ca: str) -> Any:
+        """Store a VIM, and give it as an operation gets it."""
+        from tacker import objects
+        from tacker.db.nfvo import nfvo_db_plugin
+        from tacker.vnflcm import utils
+
+        key = fernet.Fernet.generate_key()
+        cipher = fernet.Fernet(key)
+        vim_id = str(uuid.uuid4())
+        (self.folder / vim_id).write_bytes(key)
+        nfvo_db_plugin.NfvoPluginDb.create_vim(
+            self.plugins["NFVO"],
+            self.context,
+            {
+                "id": vim_id,
+                "name": vim_id,
+                "description": "",
+                "type": "kubernetes",
+                "tenant_id": self.TENANT,
+                "placement_attr": {"regions": ["default"]},
+                "is_default": False,
+                "status": "REACHABLE",
+                "auth_url": server,
+                "vim_project": {"name": "default"},
+                "extra": {},
+                "auth_cred": {
+                    "username": "None",
+                    "bearer_token": cipher.encrypt(token.encode()).decode(),
+                    "ssl_ca_cert": cipher.encrypt(ca.encode()).decode(),
+                },
+            },
+        )
+        named = [
+            objects.VimConnectionInfo(
+                id="vim", vim_id=vim_id, vim_type="kubernetes", access_info={}
+            )
+        ]
+        found = utils.get_vim(self.context, named)
+        return objects.VimConnectionInfo.obj_from_primitive(
+            found, self.context
+        )
+
+    def vnf_instance(self, vim: Any) -> Any:
+        """A new VNF instance, on this VIM."""
+        from tacker import objects
+
+        made = objects.VnfInstance(
+            context=self.context,
+            vnf_instance_name=str(uuid.uuid4()),
+            vnfd_id=str(uuid.uuid4()),
+            instantiation_state="NOT_INSTANTIATED",
+            vnf_provider="p",
+            vnf_product_name="n",
+            vnf_software_version="1",
+            vnfd_version="1",
+            vnf_pkg_id=str(uuid.uuid4()),
+            tenant_id=self.TENANT,
+            vnf_metadata={},
+        )
+        made.create()
+        made.vim_connection_info = [
+            objects.VimConnectionInfo(
+                id="vim",
+                vim_id=vim.vim_id,
+                vim_type="kubernetes",
+                access_info={},
+            )
+        ]
+        made.instantiated_vnf_info = objects.InstantiatedVnfInfo(
+            flavour_id="simple", vnf_instance_id=made.id, ext_cp_info=[]
+        )
+        return made
+
+
+@contextlib.contextmanager
+def running(folder: pathlib.Path, **options: Any) -> Iterator[Host]:
+    """A database with Tacker's tables, and what it needs of a conductor."""
+    with configured(**options) as conf:
+        from oslo_db import options as db_options
+        from tacker import manager
+        from tacker.db import api
+        from tacker.db import model_base
+
+        db_options.set_defaults(conf, connection="sqlite://")
+        model_base.BASE.metadata.create_all(api.get_engine())
+        try:
+            yield Host(conf, folder)
+        finally:
+            manager.TackerManager.clear_instance()
+            conf.clear_override("openstack", "vim_keys")
+            conf.clear_override("service_plugins")
+            conf.clear_override("vim_drivers", "nfvo_vim")

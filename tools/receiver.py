@@ -15,7 +15,10 @@ import dataclasses
 import datetime
 import hashlib
 import hmac
-import http.server
+
+# Not by the attribute of http: eventlet, which Tacker imports, replaces it.
+from http.server import BaseHTTPRequestHandler
+from http.server import ThreadingHTTPServer
 import ipaddress
 import json
 import os
@@ -110,9 +113,7 @@ class Receiver:
         self.closing = threading.Event()
         self._answers = iter(tuple(answers))
         self._lock = threading.Lock()
-        self._server = http.server.ThreadingHTTPServer(
-            ("127.0.0.1", 0), self._handler()
-        )
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         if tls:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -172,10 +173,10 @@ class Receiver:
             return scripted
         return Answer(204) if signed else Answer(401, "wrong signature")
 
-    def _handler(self) -> type[http.server.BaseHTTPRequestHandler]:
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
         receiver = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Handler(BaseHTTPRequestHandler):
             timeout = 30
 
             def do_POST(self) -> None:

@@ -1,0 +1,472 @@
+"""Both drivers, loaded and called as Tacker does, on a real API server.
+
+The order of the calls and their arguments are those of Tacker 16.0.0:
+``vnflcm/vnflcm_driver.py`` and ``conductor/conductor_server.py``.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import pathlib
+import shutil
+import zipfile
+
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import kubeconfig as kubeconfigs
+from tests import host
+from tools import csar
+from tools.receiver import Answer
+from tools.receiver import Receiver
+
+host.load()
+
+from tacker import objects  # noqa: E402
+from tacker.common import driver_manager  # noqa: E402
+from tacker.common import exceptions  # noqa: E402
+from tacker.extensions import vnfm  # noqa: E402
+from tacker.objects.fields import ErrorPoint  # noqa: E402
+
+pytestmark = pytest.mark.plane
+
+KEY = "whsec_" + base64.b64encode(b"a key of the tests, 28 bytes").decode()
+
+
+class Conductor:
+    """Calls the drivers in the order in which Tacker's conductor does."""
+
+    def __init__(self, context, vim, package):
+        self.context = context
+        self.vim = vim
+        self.package = package
+        self.infra = driver_manager.DriverManager(
+            "tacker.tacker.vnfm.drivers", ["noop", "kubernetes_cr"]
+        )
+        self.mgmt = driver_manager.DriverManager(
+            "tacker.tacker.mgmt.drivers", ["kubeconfig-webhook"]
+        )
+        self.vnf_dict = {}
+
+    def call(self, method, **arguments):
+        return self.infra.invoke(
+            "kubernetes", method, context=self.context, **arguments
+        )
+
+    def hook(self, method, vnf_instance, request, **others):
+        self.mgmt.invoke(
+            "kubeconfig-webhook",
+            method,
+            context=self.context,
+            vnf_instance=vnf_instance,
+            instantiate_vnf_request=request,
+            grant=None,
+            grant_request=None,
+            **others,
+        )
+
+    def instantiate(self, vnf_instance, request, before=ErrorPoint.INITIAL):
+        self.vnf_dict = {
+            "before_error_point": before,
+            "current_error_point": ErrorPoint.PRE_VIM_CONTROL,
+            "attributes": {},
+        }
+        prepared = self.call(
+            "pre_instantiation_vnf",
+            vnf_instance=vnf_instance,
+            vim_connection_info=self.vim,
+            vnf_software_images={},
+            instantiate_vnf_req=request,
+            vnf_package_path=self.package,
+        )
+        found = self.call(
+            "instantiate_vnf",
+            plugin=None,
+            vnf_instance=vnf_instance,
+            vnfd_dict=self.vnf_dict,
+            grant_response=prepared,
+            vim_connection_info=self.vim,
+            vnf_package_path=self.package,
+            instantiate_vnf_req=request,
+        )
+        info = vnf_instance.instantiated_vnf_info
+        info.instance_id = found
+        info.scale_status = self.vnf_dict["scale_status"]
+        self.call(
+            "create_wait",
+            plugin=None,
+            vnf_dict=self.vnf_dict,
+            vnf_id=self.vnf_dict["instance_id"],
+            auth_attr=self.vim.access_info,
+        )
+        self.look(vnf_instance, request)
+
+    def look(self, vnf_instance, request):
+        self.call(
+            "post_vnf_instantiation",
+            vnf_instance=vnf_instance,
+            vim_connection_info=self.vim,
+            instantiate_vnf_req=request,
+        )
+
+    def scale(self, vnf_instance, aspect, level, steps=1):
+        info = vnf_instance.instantiated_vnf_info
+        self.vnf_dict = {
+            "instance_id": info.instance_id,
+            "policy_name": aspect,
+            "after_scale_level": level,
+        }
+        common = {
+            "plugin": None,
+            "auth_attr": self.vim.access_info,
+            "region_name": None,
+        }
+        before = self.call("get_scale_ids", vnf_dict=self.vnf_dict, **common)
+        policy = {
+            "instance_id": info.instance_id,
+            "name": aspect,
+            "vnf": self.vnf_dict,
+            "action": "out",
+            "vnf_instance_id": vnf_instance.id,
+            "vdu_defs": {},
+            "delta_num": 1,
+        }
+        for _ in range(steps):
+            event = self.call("scale", policy=policy, **common)
+            self.call(
+                "scale_wait", policy=policy, last_event_id=event, **common
+            )
+        self.call(
+            "scale_resource_update",
+            vnf_instance=vnf_instance,
+            vnf_info=self.vnf_dict,
+            scale_vnf_request=None,
+            vim_connection_info=self.vim,
+        )
+        after = self.call("get_scale_ids", vnf_dict=self.vnf_dict, **common)
+        return set(after) - set(before)
+
+    def terminate(self, vnf_instance, request=None):
+        info = vnf_instance.instantiated_vnf_info
+        common = {
+            "plugin": None,
+            "vnf_id": info.instance_id,
+            "auth_attr": self.vim.access_info,
+            "vnf_instance": vnf_instance,
+        }
+        self.call("delete", terminate_vnf_req=request, **common)
+        self.call("delete_wait", **common)
+
+
+@pytest.fixture
+def running(tmp_path):
+    """Tacker's database; options of ours may be set meanwhile."""
+    keys = tmp_path / "vim_keys"
+    keys.mkdir()
+    with host.running(keys) as found:
+        yield found
+
+
+@pytest.fixture
+def configured():
+    with contextlib.ExitStack() as stack:
+
+        def configure(**options):
+            stack.enter_context(host.configured(**options))
+
+        yield configure
+
+
+@pytest.fixture
+def vim(running, kubectl, kubeconfig, namespace):
+    """A VIM as an administrator registers it: URL, token and CA."""
+    account = f"{namespace}:vim"
+    kubectl("create", "serviceaccount", "vim", "-n", namespace)
+    kubectl(
+        "create",
+        "clusterrolebinding",
+        namespace,
+        "--clusterrole=cluster-admin",
+        f"--serviceaccount={account}",
+    )
+    token = kubectl("create", "token", "vim", "-n", namespace).strip()
+    found = kubeconfigs.load(str(kubeconfig))
+    yield running.vim(found.server, token, found.ca)
+    kubectl("delete", "clusterrolebinding", namespace)
+
+
+@pytest.fixture
+def unpacked(tmp_path, unique):
+    """A sample's CSAR as Tacker unpacks it, its group the test's own."""
+
+    def unpack(sample):
+        source = tmp_path / "source" / sample
+        shutil.copytree(csar.SAMPLES / sample, source)
+        for path in source.rglob("*.yaml"):
+            text = path.read_text()
+            path.write_text(text.replace("telephony.", f"{unique}."))
+        built = csar.build(source, tmp_path / f"{sample}.zip")
+        folder = tmp_path / sample
+        with zipfile.ZipFile(built) as archive:
+            archive.extractall(folder)
+        return str(folder)
+
+    return unpack
+
+
+@pytest.fixture
+def conductor(running, vim, unpacked):
+    def make(sample):
+        return Conductor(running.context, vim, unpacked(sample))
+
+    return make
+
+
+def request_for(namespace, level=None, **ours):
+    params = {"namespace": namespace}
+    if ours:
+        params["tacker_k8s_cr"] = ours
+    return objects.InstantiateVnfRequest(
+        flavour_id="simple",
+        instantiation_level_id=level,
+        additional_params=params,
+    )
+
+
+def resources(vnf_instance):
+    """Of each VNFC: its VDU and its kind, by id."""
+    return {
+        item.id: (
+            item.vdu_id,
+            item.metadata["kind"],
+            item.compute_resource.vim_level_resource_type,
+        )
+        for item in vnf_instance.instantiated_vnf_info.vnfc_resource_info
+    }
+
+
+def test_an_instance_lives_through_tacker(
+    running, conductor, vim, namespace, traces
+):
+    """Instantiated, looked at, scaled out and in, terminated (TK-1, TK-5)."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    request = request_for(namespace)
+
+    tacker.instantiate(vnf, request)
+
+    assert f"{namespace}/{vnf.id}" == vnf.instantiated_vnf_info.instance_id
+    assert {"namespace": namespace, "tenant": namespace} == vnf.vnf_metadata
+    assert (
+        ErrorPoint.POST_VIM_CONTROL == (tacker.vnf_dict["current_error_point"])
+    )
+    first = resources(vnf)
+    assert [("router", "Pod", "Deployment")] == list(first.values())
+
+    tacker.look(vnf, request)
+    assert first == resources(vnf)
+
+    added = tacker.scale(vnf, "routers", 2, steps=2)
+    assert 2 == len(added)
+    assert 3 == len(resources(vnf))
+    assert first.items() <= resources(vnf).items()
+
+    assert not tacker.scale(vnf, "routers", 0)
+    assert 1 == len(resources(vnf))
+
+    tacker.terminate(vnf)
+    assert [] == traces(vnf.id, namespace)
+    tacker.terminate(vnf)
+
+
+def test_the_instantiation_level_gives_the_numbers(
+    running, conductor, vim, namespace
+):
+    """The request's level, and Tacker hears of the scale levels."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    levels = k8s_cr.load(tacker.package).vnfd.levels
+    level = max(levels, key=lambda name: levels[name]["routers"])
+
+    tacker.instantiate(vnf, request_for(namespace, level))
+
+    [told] = vnf.instantiated_vnf_info.scale_status
+    assert ("routers", levels[level]["routers"]) == (
+        told.aspect_id,
+        told.scale_level,
+    )
+    assert 1 + levels[level]["routers"] == len(resources(vnf))
+    tacker.terminate(vnf)
+
+
+def test_a_retry_after_all_was_made_is_harmless(
+    running, conductor, vim, namespace, traces
+):
+    """Tacker instantiates again when a later step of it failed."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    tacker.instantiate(vnf, request_for(namespace))
+    first = resources(vnf)
+
+    tacker.instantiate(
+        vnf, request_for(namespace), ErrorPoint.POST_VIM_CONTROL
+    )
+
+    assert first == resources(vnf)
+    tacker.terminate(vnf)
+    assert [] == traces(vnf.id, namespace)
+
+
+def test_a_second_instantiation_is_a_conflict(
+    running, conductor, vim, namespace
+):
+    """Without a failure before, it is no retry."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    tacker.instantiate(vnf, request_for(namespace))
+
+    with pytest.raises(exceptions.Conflict, match="is there already"):
+        tacker.instantiate(vnf, request_for(namespace))
+
+    tacker.terminate(vnf)
+
+
+def test_an_instantiation_that_ends_early_can_be_rolled_back(
+    running, conductor, vim, namespace, traces
+):
+    """Tacker deletes what is there: the error point says that it must."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    manifest = pathlib.Path(
+        tacker.package, "Files/kubernetes/never_scheduled.yaml"
+    )
+    manifest.write_text(
+        json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": "never"},
+                "spec": {
+                    "nodeSelector": {"example.org/no-such": "node"},
+                    "containers": [{"name": "c", "image": "pause"}],
+                },
+            }
+        )
+    )
+    _add_artifact(tacker.package, "Files/kubernetes/never_scheduled.yaml")
+
+    with pytest.raises(vnfm.CNFCreateWaitFailed, match="Pod/") as caught:
+        tacker.instantiate(vnf, request_for(namespace, timeout=6))
+
+    assert "never" in str(caught.value)
+    assert (
+        ErrorPoint.POST_VIM_CONTROL == (tacker.vnf_dict["current_error_point"])
+    )
+    assert not vnf.instantiated_vnf_info.instance_id
+    tacker.terminate(vnf)
+    assert [] == traces(vnf.id, namespace)
+
+
+def _add_artifact(package, name):
+    import hashlib
+
+    content = pathlib.Path(package, name).read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    meta = pathlib.Path(package, "TOSCA-Metadata/TOSCA.meta")
+    meta.write_text(
+        f"{meta.read_text()}\nName: {name}\nContent-Type: text/yaml\n"
+        f"Algorithm: SHA-256\nHash: {digest}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"tacker_k8s_cr": {"time_out": 5}}, "time_out: no such parameter"),
+        ({"lcm-kubernetes-def-files": ["a.yaml"]}, "a.yaml is no artifact"),
+        ({"use_helm": True}, "charts are not supported"),
+    ],
+)
+def test_a_request_that_cannot_be_is_refused_early(
+    running, conductor, vim, namespace, traces, params, said
+):
+    """Before anything is written, with the parameter's name."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    request = request_for(namespace)
+    request.additional_params = {"namespace": namespace, **params}
+
+    with pytest.raises(exceptions.InvalidInput, match=said):
+        tacker.instantiate(vnf, request)
+
+    assert (
+        ErrorPoint.PRE_VIM_CONTROL == (tacker.vnf_dict["current_error_point"])
+    )
+    assert [] == traces(vnf.id, namespace)
+
+
+def test_a_wrong_token_is_told_without_showing_it(
+    running, conductor, vim, namespace
+):
+    """The API server's refusal reaches the user, the token does not."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    vim.access_info["bearer_token"] = "planted-token-0815"
+
+    with pytest.raises(vnfm.CNFCreateWaitFailed) as caught:
+        tacker.instantiate(vnf, request_for(namespace))
+
+    assert "refuses the credential" in str(caught.value)
+    assert "planted" not in str(caught.value)
+
+
+@pytest.mark.capi
+def test_a_workload_cluster_is_delivered(
+    running, conductor, vim, namespace, configured, tmp_path, kubectl
+):
+    """The receiver gets a kubeconfig that works (TK-9, TK-12, TK-14, TK-15).
+
+    The receiver fails at first; the message comes again, with one id.
+    """
+    tacker = conductor("capi_workload_cluster")
+    vnf = running.vnf_instance(vim)
+    request = request_for(namespace)
+    with Receiver(tmp_path, KEY, [Answer(500, "not yet")]) as receiver:
+        configured(
+            webhook_url=receiver.url,
+            webhook_ca_file=str(receiver.ca_file),
+            webhook_secret=KEY,
+        )
+        tacker.hook("instantiate_start", vnf, request)
+        tacker.instantiate(vnf, request)
+        tacker.hook("instantiate_end", vnf, request, vnf=tacker.vnf_dict)
+        tacker.look(vnf, request)
+
+        [posted] = receiver.accepted.values()
+        assert 2 == len(receiver.posted)
+        assert 1 == len({item.id for item in receiver.posted})
+
+        tacker.hook("instantiate_end", vnf, request, vnf=tacker.vnf_dict)
+        assert 2 == len(receiver.posted)
+
+    data = posted.message["data"]
+    assert (vnf.id, "workload", namespace) == (
+        data["vnfInstanceId"],
+        data["cluster"]["name"],
+        data["cluster"]["namespace"],
+    )
+    path = tmp_path / "got.kubeconfig"
+    path.write_text(data["kubeconfig"])
+    nodes = kubectl("get", "nodes", "-o", "name", "--kubeconfig", str(path))
+    assert 2 == len(nodes.split())
+    assert {
+        ("control_plane", "Machine", "KubeadmControlPlane"),
+        ("workers", "Machine", "MachineDeployment"),
+    } == set(resources(vnf).values())
+
+    assert 2 == len(tacker.scale(vnf, "workers", 2))
+    assert 4 == len(resources(vnf))
+
+    tacker.terminate(vnf)
