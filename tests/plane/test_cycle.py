@@ -133,3 +133,13 @@ def test_a_component_that_cannot_start_takes_the_others_down(own_ports):
         plane.up(["control plane"])
 
     assert set() == processes_of(plane)
+
+
+def test_what_could_not_start_is_taken_away_by_down(own_ports):
+    """Down removes the folder in whatever state it is."""
+    plane = own_ports
+    plane.folders.make()
+
+    assert not plane.down()
+
+    assert not plane.folders.run.exists()

@@ -129,7 +129,7 @@ class Plane:
             return False
         with self.locked():
             names = self.records.names()
-            if any(one.part == "node" for one in self._named(names)):
+            if any(self.records.alive(name) for name in self._node_names()):
                 raise PlaneError("take the real node down first")
             self.end(names)
             if not keep:
@@ -178,8 +178,9 @@ class Plane:
 
     def end(self, names: Iterable[str]) -> None:
         """End these, what was started last first."""
-        order = list(self.table)
-        known = [name for name in reversed(order) if name in set(names)]
+        # One that the table does not know is of an earlier table.
+        order = {name: number for number, name in enumerate(self.table)}
+        known = sorted(names, key=lambda name: -order.get(name, len(order)))
         for name in known:
             identity = self.records[name]
             if identity is None:
@@ -213,6 +214,9 @@ class Plane:
                 f"{', '.join(self.table)}"
             )
         return [self.table[name] for name in names]
+
+    def _node_names(self) -> list[str]:
+        return [one.name for one in node_components.table(self.folders)]
 
     def _up(
         self, parts: Collection[str], lacking: Sequence[Component]
