@@ -104,7 +104,7 @@ OPTIONS = (
         "webhook_secret",
         secret=True,
         help="Key with which messages are signed, in base64, with or without "
-        "the prefix whsec_.",
+        "the prefix ``whsec_``.",
     ),
     cfg.StrOpt(
         "webhook_secret_file",
