@@ -29,7 +29,9 @@ LOG = logging.getLogger(__name__)
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 30.0
 
-_backoff = tenacity.wait_exponential_jitter(multiplier=0.5, max=30.0, jitter=0.5)
+_backoff = tenacity.wait_exponential(
+    multiplier=0.5, max=30.0
+) + tenacity.wait_random(0.0, 0.5)
 
 
 @dataclasses.dataclass(frozen=True)
