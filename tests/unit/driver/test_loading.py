@@ -186,25 +186,24 @@ print(f"{took:.3f}", "kubernetes.client.rest" in sys.modules)
 def test_importing_the_driver_is_cheap(record_property):
     """It adds at most 0.3 s to Tacker, and no Kubernetes client.
 
-    The time is that of the process itself, the best of three; a machine
-    that is busy with something else does not make it fail.
+    Counted is the processor time of the process itself; it is measured
+    again when the machine was too busy for it.
     """
-    found = [
-        subprocess.run(
+    for _ in range(3):
+        took, client = subprocess.run(
             [sys.executable, "-c", IMPORT],
             capture_output=True,
             check=True,
             text=True,
             env={**os.environ, "PYTHONWARNINGS": ""},
         ).stdout.split()
-        for _ in range(3)
-    ]
+        if float(took) <= 0.3:
+            break
 
-    took = min(float(seconds) for seconds, _ in found)
     record_property("import seconds", took)
-    sys.stdout.write(f"importing the driver: {took:.3f} s of processor time\n")
-    assert {"False"} == {client for _, client in found}
-    assert took <= 0.3
+    sys.stdout.write(f"importing the driver: {took} s of processor time\n")
+    assert "False" == client
+    assert 0.3 >= float(took)
 
 
 def test_a_driver_can_be_made_many_times(infra):
