@@ -120,7 +120,7 @@ notes: $(ENVIRONMENT)  ## the release notes' form
 
 .PHONY: dist-test
 dist-test: $(ENVIRONMENT)  ## what sdist and wheel hold
-	$(RUN) pytest -q -m dist tests/unit/test_house.py
+	$(RUN) pytest -q tests/dist
 
 # -----------------------------------------------------------------------------
 
