@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+import tacker_k8s_cr
 from tacker_k8s_cr import errors
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -72,6 +73,14 @@ def test_a_requirement_says_its_licence_and_its_reason(name):
         for line in lines
         if not line.startswith("#") and not re.search(r"  # \S+  \S", line)
     ]
+
+
+def test_a_public_name_is_in_the_reference():
+    """What the package itself offers is on the page of the library."""
+    page = (ROOT / "doc/source/reference/library.rst").read_text()
+    described = set(re.findall(r"~tacker_k8s_cr\.[\w.]*?(\w+)`", page))
+
+    assert set(tacker_k8s_cr.__all__) == described
 
 
 def _normal(name: str) -> str:
