@@ -73,7 +73,7 @@ def test_a_server_that_is_away_is_tried_until_the_deadline(account):
 
 
 @pytest.fixture
-def workload(cluster, namespace, account, unique):
+def workload(cluster, kubectl, namespace, account, unique):
     """An instance with a Cluster that nobody works on: the test plays."""
     host, port = account.server.removeprefix("https://").split(":")
     made = cluster.apply(
@@ -96,7 +96,19 @@ def workload(cluster, namespace, account, unique):
     ref = ObjectRef.of(made)
     owned = {ref: objects.uid(made)}
     record.write(cluster, Inventory(unique, namespace, owned=owned), None)
-    return ref
+    yield ref
+    # Its controller lets it go only when it is not paused.
+    kubectl(
+        "patch",
+        "cluster",
+        ref.name,
+        "-n",
+        namespace,
+        "--type=merge",
+        "-p",
+        '{"spec":{"paused":false}}',
+    )
+    kubectl("delete", "cluster", ref.name, "-n", namespace, "--wait=false")
 
 
 @pytest.fixture
