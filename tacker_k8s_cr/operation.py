@@ -115,8 +115,7 @@ class Operation:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the lock; note in an error, and in the journal, how far we
-        came."""
+        """Hold the lock; note in an error and the journal how far we came."""
         with self.ledger.locked(self.deadline):
             try:
                 yield

@@ -96,16 +96,14 @@ def test_terminate_costs_one_for_each(cluster, life):
 
 
 def test_what_is_current_at_once_is_not_watched(cluster, life):
-    """An object current in the apply's answer is neither listed nor
-    watched."""
+    """What the apply's answer shows as current is not listed or watched."""
     lcm.instantiate(cluster, "one", package(manifests.config_map("a")), **life)
 
     assert "watch" not in {verb for verb, _ in cluster.sent}
 
 
 def test_changing_nothing_writes_nothing(cluster, life):
-    """The second apply of the same package leaves every version as it
-    was (E-rows)."""
+    """Applying a package again leaves every version as it was (E-rows)."""
     given = package(manifests.config_map("a"), manifests.config_map("b"))
     lcm.instantiate(cluster, "one", given, **life)
     before = [cluster.get(ref("ConfigMap", name)) for name in "ab"]
@@ -213,8 +211,7 @@ def test_an_object_that_somebody_removes_ends_the_wait(cluster, life):
 
 
 def test_a_number_that_is_refused_leaves_the_instance_at_rest(cluster, life):
-    """Nothing changed, so nothing has to be mended before the next
-    operation."""
+    """Nothing changed, so the next operation has nothing to mend."""
     web = ref("Deployment", "web", "apps")
     cluster.world.controller = play_deployments
     given = package(manifests.deployment("web"))
