@@ -119,9 +119,9 @@ class KubernetesCr(unsupported.Unsupported):
                         cluster, vnf_instance.id, found, **wanted
                     )
         _log(report)
-        reference = translate.reference(vnf_instance.id, asked.namespace)
-        vnfd_dict["instance_id"] = reference
-        return reference
+        where = translate.reference(vnf_instance.id, asked.namespace)
+        vnfd_dict["instance_id"] = where
+        return where
 
     def create_wait(self, **_: Any) -> None:
         """Nothing is left to wait for: ``instantiate_vnf`` did."""
@@ -181,9 +181,9 @@ class KubernetesCr(unsupported.Unsupported):
         """Names of the Pods and Machines that an aspect scales."""
         instance_id = vnf_dict["instance_id"]
         with failures.translated("scale", instance_id):
-            instance, namespace = translate.place(instance_id)
+            place = translate.place(instance_id)
             with vim.opened(auth_attr, conf.settings()) as cluster:
-                inventory = _inventory(cluster, instance, namespace)
+                inventory = _inventory(cluster, *place)
                 found = members.by_vdu(cluster, plugins.registry(), inventory)
         aspects = inventory.vnfd.aspects if inventory.vnfd else {}
         aspect = aspects.get(vnf_dict.get("policy_name", ""))
@@ -247,8 +247,6 @@ class KubernetesCr(unsupported.Unsupported):
     def delete_vnf_instance_resource(self, **_: Any) -> None:
         """Nothing is behind a VnfResource that is not in the record."""
 
-    # -- Heal ----------------------------------------------------------------
-
     def post_heal_vnf(
         self, *, vnf_instance: Any, vim_connection_info: Any, **_: Any
     ) -> None:
@@ -260,18 +258,14 @@ class KubernetesCr(unsupported.Unsupported):
             "heal", vnf_instance, vim_connection_info.access_info
         )
 
-    # -- Parts ---------------------------------------------------------------
-
     def _note_members(
         self, operation: str, vnf_instance: Any, access: Mapping[str, Any]
     ) -> None:
         info = vnf_instance.instantiated_vnf_info
         with failures.translated(operation, vnf_instance.id):
-            instance, namespace = translate.place(
-                info.instance_id, vnf_instance
-            )
+            place = translate.place(info.instance_id, vnf_instance)
             with vim.opened(access, conf.settings()) as cluster:
-                inventory = _inventory(cluster, instance, namespace)
+                inventory = _inventory(cluster, *place)
                 found = members.by_vdu(cluster, plugins.registry(), inventory)
         info.vnfc_resource_info = translate.vnfc_resources(found)
 
