@@ -9,6 +9,8 @@ next, so that no reader ever sees half of a state.
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
+from collections.abc import Iterable
 import contextlib
 import dataclasses
 
@@ -16,6 +18,8 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr import inventory as inventories
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import Result
+from tacker_k8s_cr.errors import Error
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.objects import GroupKind
@@ -67,13 +71,12 @@ def read(cluster: Cluster, instance: str, namespace: str) -> Entry | None:
         if head is None:
             return None
         text = _data(head, "head").decode()
-        pieces = {}
-        for name in inventories.pieces_of(text):
-            piece = cluster.get(_piece_ref(ref, name))
-            if piece is None:
-                break
-            pieces[name] = _data(piece, "piece")
-        else:
+        names = inventories.pieces_of(text)
+        secrets = _all(
+            cluster, lambda name: cluster.get(_piece_ref(ref, name)), names
+        )
+        pieces = {n: _data(s, "piece") for n, s in secrets.items() if s}
+        if len(pieces) == len(secrets):
             found = inventories.load(inventories.Stored(text, pieces))
             return Entry(found, head, found)
     raise errors.InstanceExists(
@@ -100,20 +103,25 @@ def write(
     last = _data(entry.head, "head").decode()
     stored = inventories.store(inventory, entry.stored, last)
     before = set(inventories.pieces_of(last))
-    for name, content in stored.pieces.items():
-        if name not in before:
-            piece = _secret(
-                _piece_ref(ref, name), inventory.instance, "piece", content
-            )
-            with contextlib.suppress(errors.Outdated):  # it has that content
-                cluster.create(piece, manager)
+
+    def add(name: str) -> None:
+        piece = _secret(
+            _piece_ref(ref, name),
+            inventory.instance,
+            "piece",
+            stored.pieces[name],
+        )
+        with contextlib.suppress(errors.Outdated):  # it has that content
+            cluster.create(piece, manager)
+
+    _all(cluster, add, stored.pieces.keys() - before)
     head = _head(ref, stored.head, inventory.instance)
     kept = {k: entry.head["metadata"][k] for k in ("uid", "resourceVersion")}
     written = cluster.replace(
         {**head, "metadata": {**head["metadata"], **kept}}, manager
     )
-    for name in before - set(inventories.pieces_of(stored.head)):
-        remove(cluster, _piece_ref(ref, name))
+    gone = before - set(inventories.pieces_of(stored.head))
+    _all(cluster, lambda name: remove(cluster, _piece_ref(ref, name)), gone)
     return Entry(inventory, written, inventory)
 
 
@@ -152,6 +160,18 @@ def alive(cluster: Cluster, instance: str) -> bool:
         return any(True for _ in found)
     except errors.Forbidden:
         return True
+
+
+def _all(
+    cluster: Cluster, do: Callable[[str], Result], names: Iterable[str]
+) -> dict[str, Result]:
+    """Do it for all of the pieces, in parallel."""
+    found = {}
+    for name, outcome in cluster.each(do, sorted(set(names))):
+        if isinstance(outcome, Error):
+            raise outcome
+        found[name] = outcome
+    return found
 
 
 def _piece_ref(head: ObjectRef, name: str) -> ObjectRef:

@@ -53,16 +53,16 @@ class Pool:
         self, function: Callable[[Item], Result], items: Iterable[Item]
     ) -> Generator[tuple[Item, Result | Error], None, None]:
         """See ``Cluster.each``."""
-        if getattr(_inside, "pool", False):
-            # A thread of the pool that waited for others might do so for
-            # ever.
+        count = operator.length_hint(items, self._size)
+        if count == 1 or getattr(_inside, "pool", False):
+            # One needs nobody else's thread; and a thread of the pool that
+            # waited for others might do so for ever.
             for item in items:
                 yield item, _attempt(function, item)
             return
         run = _Run(self, self._started(), function, items)
         self._count(1)
         try:
-            count = operator.length_hint(items, self._size)
             yield from run.results(min(self._size, count))
         finally:
             run.stop()

@@ -129,14 +129,16 @@ def test_leaving_early_waits_for_what_runs(pool: Pool) -> None:
 
 
 def test_nothing_is_made_before_its_use() -> None:
-    """A pool without work has no threads, and neither has one item many."""
+    """A pool without work has no threads, and one item needs none."""
     before = threading.active_count()
     pool = Pool(16)
     unused = pool.each(lambda number: number, range(4))
 
     assert before == threading.active_count()
     list(pool.each(lambda number: number, [1]))
-    assert before + 1 == threading.active_count()
+    assert before == threading.active_count()
+    list(pool.each(lambda number: number, [1, 2]))
+    assert before + 2 == threading.active_count()
     pool.close()
     del unused
 
