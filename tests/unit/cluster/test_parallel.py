@@ -138,7 +138,7 @@ def test_nothing_is_made_before_its_use() -> None:
     list(pool.each(lambda number: number, [1]))
     assert before == threading.active_count()
     list(pool.each(lambda number: number, [1, 2]))
-    assert before + 2 == threading.active_count()
+    assert before < threading.active_count() <= before + 2
     pool.close()
     del unused
 
