@@ -62,18 +62,21 @@ class Problem:
         return f"{self.where}: {self.what}" if self.where else self.what
 
 
+@dataclasses.dataclass(eq=False)
 class PackageInvalid(Error):
     """Faults of a package, all of them at once; nothing was written."""
 
-    def __init__(self, problems: Sequence[Problem]):
-        self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+    problems: Sequence[Problem]
+
+    def sentence(self) -> str:
+        return "\n".join(str(problem) for problem in self.problems)
 
 
 class RequestInvalid(Error):
     """A request asks for what cannot be: says what was wanted and found."""
 
 
+@dataclasses.dataclass(eq=False)
 class KindUnknown(Error):
     """A kind, or a version of it, that the server does not serve.
 
@@ -83,20 +86,11 @@ class KindUnknown(Error):
     :param also: more of the same sort, told in one go.
     """
 
-    def __init__(
-        self,
-        group_kind: GroupKind,
-        version: str = "",
-        served: Sequence[str] = (),
-        where: Sequence[str] = (),
-        also: Sequence[KindUnknown] = (),
-    ):
-        self.group_kind = group_kind
-        self.version = version
-        self.served = tuple(served)
-        self.where = tuple(where)
-        self.also = tuple(also)
-        super().__init__(group_kind, version)
+    group_kind: GroupKind
+    version: str = ""
+    served: Sequence[str] = ()
+    where: Sequence[str] = ()
+    also: Sequence[KindUnknown] = ()
 
     def sentence(self) -> str:
         return "\n".join(
@@ -117,12 +111,11 @@ class KindUnknown(Error):
         )
 
 
+@dataclasses.dataclass(eq=False)
 class NamespaceAbsent(Error):
     """Objects for namespaces that neither the server nor the package has."""
 
-    def __init__(self, absent: Mapping[str, Sequence[str]]):
-        self.absent = {name: tuple(where) for name, where in absent.items()}
-        super().__init__(*self.absent)
+    absent: Mapping[str, Sequence[str]]
 
     def sentence(self) -> str:
         return "\n".join(
@@ -132,12 +125,11 @@ class NamespaceAbsent(Error):
         )
 
 
+@dataclasses.dataclass(eq=False)
 class Owned(Error):
     """Objects that belong to somebody else: by object, to whom."""
 
-    def __init__(self, owners: Mapping[ObjectRef, str]):
-        self.owners = dict(owners)
-        super().__init__(*self.owners)
+    owners: Mapping[ObjectRef, str]
 
     def sentence(self) -> str:
         return "\n".join(
@@ -146,12 +138,11 @@ class Owned(Error):
         )
 
 
+@dataclasses.dataclass(eq=False)
 class WouldBeLost(Error):
     """Objects of others that would go with ours: by object, with what."""
 
-    def __init__(self, others: Mapping[ObjectRef, str]):
-        self.others = dict(others)
-        super().__init__(*self.others)
+    others: Mapping[ObjectRef, str]
 
     def sentence(self) -> str:
         return "\n".join(
@@ -160,13 +151,12 @@ class WouldBeLost(Error):
         )
 
 
+@dataclasses.dataclass(eq=False)
 class NotScalable(Error):
     """An object whose number of replicas is not ours to set so."""
 
-    def __init__(self, ref: ObjectRef, why: str):
-        self.ref = ref
-        self.why = why
-        super().__init__(ref, why)
+    ref: ObjectRef
+    why: str
 
     def sentence(self) -> str:
         return f"{self.ref}: {self.why}"
@@ -175,13 +165,12 @@ class NotScalable(Error):
 # -- Instances ---------------------------------------------------------------
 
 
+@dataclasses.dataclass(eq=False)
 class InstanceUnknown(Error):
     """No record of an instance of that name."""
 
-    def __init__(self, instance: str, namespace: str):
-        self.instance = instance
-        self.namespace = namespace
-        super().__init__(instance, namespace)
+    instance: str
+    namespace: str
 
     def sentence(self) -> str:
         return (
@@ -190,25 +179,23 @@ class InstanceUnknown(Error):
         )
 
 
+@dataclasses.dataclass(eq=False)
 class InstanceExists(Error):
     """An instance of that name is there already, in another state."""
 
-    def __init__(self, instance: str, found: str):
-        self.instance = instance
-        self.found = found
-        super().__init__(instance, found)
+    instance: str
+    found: str
 
     def sentence(self) -> str:
         return f"the instance {self.instance} {self.found}"
 
 
+@dataclasses.dataclass(eq=False)
 class Busy(Error):
     """Somebody else carries out an operation on this instance."""
 
-    def __init__(self, instance: str, holder: str):
-        self.instance = instance
-        self.holder = holder
-        super().__init__(instance, holder)
+    instance: str
+    holder: str
 
     def sentence(self) -> str:
         return (
@@ -217,13 +204,12 @@ class Busy(Error):
         )
 
 
+@dataclasses.dataclass(eq=False)
 class LockLost(Error):
     """Our lock on an instance went to somebody else in mid-operation."""
 
-    def __init__(self, instance: str, why: str):
-        self.instance = instance
-        self.why = why
-        super().__init__(instance, why)
+    instance: str
+    why: str
 
     def sentence(self) -> str:
         return (
@@ -239,40 +225,37 @@ class ClusterError(Error):
     """The API server, or the way to it."""
 
 
+@dataclasses.dataclass(eq=False)
 class Unreachable(ClusterError):
     """No connection: nobody answers, or the certificate is not trusted."""
 
-    def __init__(self, server: str, why: str):
-        self.server = server
-        self.why = why
-        super().__init__(server, why)
+    server: str
+    why: str
 
     def sentence(self) -> str:
         return f"the API server {self.server} cannot be reached: {self.why}"
 
 
+@dataclasses.dataclass(eq=False)
 class Unauthenticated(ClusterError):
     """The server does not accept our credential (401)."""
 
-    def __init__(self, server: str, why: str = ""):
-        self.server = server
-        self.why = why
-        super().__init__(server, why)
+    server: str
+    why: str = ""
 
     def sentence(self) -> str:
         detail = f": {self.why}" if self.why else ""
         return f"the API server {self.server} refuses the credential{detail}"
 
 
+@dataclasses.dataclass(eq=False)
 class Forbidden(ClusterError):
     """We may not do that (403 of the authorizer): the server's own words."""
 
-    def __init__(self, verb: str, resource: str, namespace: str, message: str):
-        self.verb = verb
-        self.resource = resource
-        self.namespace = namespace
-        self.message = message
-        super().__init__(verb, resource, namespace)
+    verb: str
+    resource: str
+    namespace: str
+    message: str
 
     def sentence(self) -> str:
         where = (
@@ -285,38 +268,35 @@ class Forbidden(ClusterError):
         )
 
 
+@dataclasses.dataclass(eq=False)
 class Rejected(ClusterError):
     """The server, or an admission webhook, says no to what was sent."""
 
-    def __init__(self, ref: ObjectRef, code: int, reason: str, message: str):
-        self.ref = ref
-        self.code = code
-        self.reason = reason
-        self.message = message
-        super().__init__(ref, code, reason)
+    ref: ObjectRef
+    code: int
+    reason: str
+    message: str
 
     def sentence(self) -> str:
         return f"{self.ref}: {self.message} ({self.code} {self.reason})"
 
 
+@dataclasses.dataclass(eq=False)
 class Refused(ClusterError):
     """Refusals of several objects, found before anything was written."""
 
-    def __init__(self, refusals: Sequence[ClusterError]):
-        self.refusals = tuple(refusals)
-        super().__init__(*self.refusals)
+    refusals: Sequence[ClusterError]
 
     def sentence(self) -> str:
         return "\n".join(error.sentence() for error in self.refusals)
 
 
+@dataclasses.dataclass(eq=False)
 class Conflict(ClusterError):
     """Fields that another manager owns: by path, the managers."""
 
-    def __init__(self, ref: ObjectRef, fields: Mapping[str, str]):
-        self.ref = ref
-        self.fields = dict(fields)
-        super().__init__(ref, *self.fields)
+    ref: ObjectRef
+    fields: Mapping[str, str]
 
     def sentence(self) -> str:
         owned = "; ".join(
@@ -326,18 +306,18 @@ class Conflict(ClusterError):
         return f"{self.ref}: {owned}"
 
 
+@dataclasses.dataclass(eq=False)
 class Outdated(ClusterError):
     """The object changed since we read it (409 on a resourceVersion)."""
 
-    def __init__(self, ref: ObjectRef, message: str):
-        self.ref = ref
-        self.message = message
-        super().__init__(ref, message)
+    ref: ObjectRef
+    message: str
 
     def sentence(self) -> str:
         return f"{self.ref}: {self.message}"
 
 
+@dataclasses.dataclass(eq=False)
 class NotYet(ClusterError):
     """Not possible before something else is there: kind, namespace, hook.
 
@@ -345,23 +325,20 @@ class NotYet(ClusterError):
     until the deadline.
     """
 
-    def __init__(self, ref: ObjectRef, why: str):
-        self.ref = ref
-        self.why = why
-        super().__init__(ref, why)
+    ref: ObjectRef
+    why: str
 
     def sentence(self) -> str:
         return f"{self.ref}: {self.why}"
 
 
+@dataclasses.dataclass(eq=False)
 class Unavailable(ClusterError):
     """The server kept answering that it cannot serve now (429, 5xx)."""
 
-    def __init__(self, what: str, code: int, message: str):
-        self.what = what
-        self.code = code
-        self.message = message
-        super().__init__(what, code)
+    what: str
+    code: int
+    message: str
 
     def sentence(self) -> str:
         return f"{self.what}: {self.message} ({self.code})"
@@ -388,13 +365,12 @@ class Unsettled:
         return "\n    ".join([*lines, *self.notes])
 
 
+@dataclasses.dataclass(eq=False)
 class _WithUnsettled(Error):
     start = "{}"
 
-    def __init__(self, unsettled: Sequence[Unsettled], seconds: float):
-        self.unsettled = tuple(unsettled)
-        self.seconds = seconds
-        super().__init__(*(item.ref for item in self.unsettled))
+    unsettled: Sequence[Unsettled]
+    seconds: float
 
     def sentence(self) -> str:
         head = self.start.format(len(self.unsettled), self.seconds)
@@ -422,18 +398,18 @@ class Failed(_WithUnsettled):
 # -- Credentials and their delivery ------------------------------------------
 
 
+@dataclasses.dataclass(eq=False)
 class KubeconfigInvalid(Error):
     """A kubeconfig that we cannot or may not use; never shows its values."""
 
-    def __init__(self, where: str, why: str):
-        self.where = where
-        self.why = why
-        super().__init__(where, why)
+    where: str
+    why: str
 
     def sentence(self) -> str:
         return f"{self.where}: {self.why}"
 
 
+@dataclasses.dataclass(eq=False)
 class NotDelivered(Error):
     """A receiver did not take what we posted.
 
@@ -442,11 +418,9 @@ class NotDelivered(Error):
     :param answer: first line of the last answer, or why there was none.
     """
 
-    def __init__(self, url: str, status: int, answer: str):
-        self.url = url
-        self.status = status
-        self.answer = answer
-        super().__init__(url, status)
+    url: str
+    status: int
+    answer: str
 
     def sentence(self) -> str:
         said = f"answered {self.status}: " if self.status else ""
@@ -456,13 +430,12 @@ class NotDelivered(Error):
 # -- Plug-ins ----------------------------------------------------------------
 
 
+@dataclasses.dataclass(eq=False)
 class PluginInvalid(Error):
     """A third party's handlers that cannot be used, by their entry point."""
 
-    def __init__(self, name: str, why: str):
-        self.name = name
-        self.why = why
-        super().__init__(name, why)
+    name: str
+    why: str
 
     def sentence(self) -> str:
         return f"handlers of the entry point {self.name}: {self.why}"
