@@ -86,7 +86,8 @@ def test_hook_of_v1_is_the_file_that_tacker_loads(
     assert vnfd is not None
     shim = csar.ROOT / "mgmt_drivers" / "kubeconfig_webhook.py"
 
-    assert {"instantiate_end": "kubeconfig-webhook"} == vnfd.management
+    hooks = ("instantiate_start", "instantiate_end")
+    assert dict.fromkeys(hooks, "kubeconfig-webhook") == vnfd.management
     with zipfile.ZipFile(path) as archive:
         file = vnfd.artifacts["kubeconfig-webhook"]
         assert shim.read_bytes() == archive.read(file)
