@@ -15,6 +15,24 @@ def applied_by(obj: Manifest, manager: str) -> bool:
     )
 
 
+def made_by(obj: Manifest, manager: str) -> bool:
+    """Whether the manager's apply made the object, and did not join it.
+
+    The time of an Apply entry moves with what that manager changes only,
+    so that of an apply that made the object, and no other since, is the
+    object's own. Both are in whole seconds: an apply that came within the
+    second of somebody else's creation looks like one that made the object.
+    """
+    created = objects.field(obj, ("metadata", "creationTimestamp"))
+    return created is not None and any(
+        entry.get("manager") == manager
+        and entry.get("operation") == "Apply"
+        and not entry.get("subresource")
+        and entry.get("time") == created
+        for entry in objects.field(obj, ("metadata", "managedFields"), ())
+    )
+
+
 def owns(obj: Manifest, manager: str, path: Path) -> bool:
     """Whether the manager's Apply entry has the field at the path."""
     wanted = tuple(f"f:{key}" for key in path)
@@ -28,14 +46,15 @@ def owns(obj: Manifest, manager: str, path: Path) -> bool:
 
 
 def ours(obj: Manifest, instance: str) -> bool:
-    """Whether an object is the instance's by its looks: label and manager.
+    """Whether an object is the instance's by its looks.
 
     Needed where a crash came between a write and the journal. The label
-    alone proves nothing, since operators copy labels to what they make.
+    alone proves nothing, since operators copy labels to what they make; nor
+    does our manager's entry, which is also on what our apply only met.
     """
-    return objects.labels(obj).get(
-        objects.INSTANCE
-    ) == instance and applied_by(obj, objects.MANAGER + instance)
+    return objects.labels(obj).get(objects.INSTANCE) == instance and made_by(
+        obj, objects.MANAGER + instance
+    )
 
 
 def owner(obj: Manifest) -> str:

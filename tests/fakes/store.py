@@ -19,23 +19,30 @@ Owner = tuple[str, str, str]
 
 @dataclasses.dataclass(frozen=True)
 class Stored:
-    """One object; each write makes another of these."""
+    """One object; each write makes another of these.
+
+    :param times: when each owner wrote last.
+    :param writer: who made this one out of the one before.
+    """
 
     obj: Mapping[str, Any]
     owned: Mapping[Owner, frozenset[fields.Path]]
+    times: Mapping[Owner, str] = dataclasses.field(default_factory=dict)
+    writer: Owner | None = None
 
     def shown(self) -> dict[str, Any]:
         obj: dict[str, Any] = copy.deepcopy(dict(self.obj))
         obj["metadata"]["managedFields"] = [
             {
-                "manager": manager,
-                "operation": operation,
+                "manager": owner[0],
+                "operation": owner[1],
                 "apiVersion": obj["apiVersion"],
                 "fieldsType": "FieldsV1",
                 "fieldsV1": fields.fields_v1(paths),
-                **({"subresource": part} if part else {}),
+                **({"time": self.times[owner]} if owner in self.times else {}),
+                **({"subresource": owner[2]} if owner[2] else {}),
             }
-            for (manager, operation, part), paths in self.owned.items()
+            for owner, paths in self.owned.items()
             if paths
         ]
         return obj
@@ -70,7 +77,8 @@ class Stored:
         obj = fields.merged(self.obj, dict(manifest))
         for path in given_up - frozenset().union(*owned.values()):
             obj = fields.without(obj, path)
-        return Stored(obj, {**owned, owner: frozenset(wanted)})
+        owned = {**owned, owner: frozenset(wanted)}
+        return Stored(obj, owned, self.times, owner)
 
     def updated(
         self, obj: Mapping[str, Any], manager: str, part: str = ""
@@ -89,7 +97,16 @@ class Stored:
             for other, paths in self.owned.items()
         }
         owned[owner] = owned.get(owner, frozenset()) | changed
-        return Stored(obj, owned)
+        return Stored(obj, owned, self.times, owner)
+
+    def at(self, moment: str) -> Stored:
+        """As it is once it is stored, at this moment."""
+        times = {
+            owner: moment if owner == self.writer else time
+            for owner, time in {self.writer: moment, **self.times}.items()
+            if owner is not None
+        }
+        return dataclasses.replace(self, times=times, writer=None)
 
 
 def generations(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:

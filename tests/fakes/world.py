@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Mapping
 import copy
+import dataclasses
+import datetime
 import itertools
 from typing import Any
 import uuid
@@ -22,7 +24,7 @@ from tests.fakes.store import Stored
 from tests.fakes.store import generations
 
 DEFINITION = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
-_MOMENT = "2026-01-01T00:00:00Z"
+_START = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
 
 
 class World:
@@ -39,6 +41,7 @@ class World:
         self.controller: Callable[[Any, Manifest], None] | None = None
         self.idle: Callable[[float], None]
         self._versions = itertools.count(1)
+        self._seconds = itertools.count()
         self._playing = False
 
     def served(self, group_kind: GroupKind) -> tuple[Resource, ...]:
@@ -64,7 +67,6 @@ class World:
             "name": manifest["metadata"]["name"],
             "uid": str(uuid.uuid4()),
             "resourceVersion": "0",
-            "creationTimestamp": _MOMENT,
         }
         if namespace := manifest["metadata"].get("namespace"):
             metadata["namespace"] = namespace
@@ -83,9 +85,12 @@ class World:
             was = before.obj if before else obj
             obj["metadata"]["generation"] = generations(was, obj)
         obj["metadata"]["resourceVersion"] = str(next(self._versions))
+        moment = self._moment()
+        if before is None:
+            obj["metadata"]["creationTimestamp"] = moment
         self._react(obj)
         ref = ObjectRef.of(obj)
-        stored = Stored(obj, after.owned)
+        stored = dataclasses.replace(after, obj=obj).at(moment)
         self.objects[ref] = stored
         metadata = obj["metadata"]
         if metadata.get("deletionTimestamp") and not _held(obj):
@@ -130,12 +135,12 @@ class World:
     def _mark(self, stored: Stored) -> None:
         metadata = {
             **stored.obj["metadata"],
-            "deletionTimestamp": _MOMENT,
+            "deletionTimestamp": self._moment(),
             "deletionGracePeriodSeconds": 0,
         }
         obj = {**stored.obj, "metadata": metadata}
         metadata["resourceVersion"] = str(next(self._versions))
-        after = Stored(obj, stored.owned)
+        after = dataclasses.replace(stored, obj=obj)
         self.objects[ObjectRef.of(obj)] = after
         self._tell(stored, after)
 
@@ -162,6 +167,11 @@ class World:
             obj["status"] = {"conditions": [accepted, established]}
         elif GroupKind.of(obj) == GroupKind("", "Namespace"):
             obj["status"] = {"phase": "Active"}
+
+    def _moment(self) -> str:
+        """The time of a write: each is a second after the one before."""
+        now = _START + datetime.timedelta(seconds=next(self._seconds))
+        return now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def _tell(self, before: Stored | None, after: Stored) -> None:
         for watcher in self.watchers:

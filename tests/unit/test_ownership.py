@@ -8,6 +8,9 @@ from tacker_k8s_cr import objects
 from tacker_k8s_cr import ownership
 
 
+MADE = "2026-01-01T00:00:00Z"
+
+
 def obj(labels=None, annotations=None, owners=(), managers=()):
     return {
         "apiVersion": "v1",
@@ -18,10 +21,12 @@ def obj(labels=None, annotations=None, owners=(), managers=()):
             "labels": labels or {},
             "annotations": annotations or {},
             "ownerReferences": list(owners),
+            "creationTimestamp": MADE,
             "managedFields": [
                 {
                     "manager": manager,
                     "operation": operation,
+                    "time": MADE,
                     "fieldsV1": {"f:spec": {"f:replicas": {}}},
                 }
                 for manager, operation in managers
@@ -106,3 +111,31 @@ def test_two_views_that_differ_in_our_label_are_the_same():
 
     assert ownership.same(one, other)
     assert not ownership.same(one, obj({"app": "x"}))
+
+
+LATER = "2026-01-01T00:00:01Z"
+
+
+@pytest.mark.parametrize(
+    ("entry", "created", "expected"),
+    [
+        ({}, MADE, True),
+        ({"time": LATER}, MADE, False),
+        ({"time": None}, MADE, False),
+        ({}, None, False),
+        ({"time": None}, None, False),
+        ({"operation": "Update"}, MADE, False),
+        ({"manager": "operator"}, MADE, False),
+        ({"subresource": "status"}, MADE, False),
+    ],
+)
+def test_who_made_an_object(entry, created, expected):
+    """An Apply entry as old as the object made it; a later one joined it.
+
+    Times as kube-apiserver 1.36.3 writes them.
+    """
+    found = obj(OURS, managers=[(MANAGER, "Apply")])
+    found["metadata"]["managedFields"][0].update(entry)
+    found["metadata"]["creationTimestamp"] = created
+
+    assert expected == ownership.made_by(found, MANAGER)
