@@ -73,13 +73,15 @@ def applied(
     back_off = tenacity.wait_exponential(multiplier=0.25, max=5)
     waiting = tenacity.Retrying(
         retry=tenacity.retry_if_result(bool),
-        wait=lambda state: min(back_off(state), deadline.left),
-        stop=lambda state: deadline.passed,
+        wait=back_off,
+        stop=lambda state: back_off(state) >= deadline.left,
         sleep=sleep,
         retry_error_callback=_last,
     )(once)
     if waiting:
-        raise Halted(done, waiting[0][1])
+        first, *also = (error for _, error in waiting)
+        first.also = tuple(also)
+        raise Halted(done, first)
     return tuple(done)
 
 
@@ -120,19 +122,28 @@ def _round(
 
 
 def _one(cluster: Cluster, step: Apply, manager: str, force: bool) -> Written:
+    if step.going:
+        _refuse_while_going(step, cluster.get_metadata(step.ref))
     try:
+        # What is meant to be new is never forced upon what is there.
         result = cluster.apply(
-            step.manifest, manager, uid=step.uid, force=force
+            step.manifest,
+            manager,
+            uid=step.uid,
+            force=force and bool(step.uid),
         )
-    except errors.Conflict:
-        if not step.uid:
-            _wait_if_going(step, cluster.get_metadata(step.ref))
-        raise
+    except errors.Conflict as error:
+        theirs = None if step.uid else cluster.get_metadata(step.ref)
+        if theirs is None:
+            raise
+        _refuse_while_going(step, theirs)
+        raise errors.Owned({step.ref: ownership.owner(theirs)}) from error
     if result.created:
         return Written(step.ref, result.obj, Action.CREATED)
     if not step.uid:
+        _refuse_if_twin(step, result.obj, manager)
         theirs = _given_up(cluster, step, manager)
-        _wait_if_going(step, theirs)
+        _refuse_while_going(step, theirs)
         raise errors.Owned({step.ref: ownership.owner(theirs)})
     version = objects.field(result.obj, ("metadata", "resourceVersion"))
     same = version == step.version
@@ -140,18 +151,26 @@ def _one(cluster: Cluster, step: Apply, manager: str, force: bool) -> Written:
     return Written(step.ref, result.obj, action)
 
 
-def _wait_if_going(step: Apply, obj: Manifest | None) -> None:
+def _refuse_while_going(step: Apply, obj: Manifest | None) -> None:
     """An object that is asked to go makes room for ours in a while."""
     if objects.field(obj, ("metadata", "deletionTimestamp")):
         raise errors.NotYet(step.ref, "an object of that name is still going")
+
+
+def _refuse_if_twin(step: Apply, obj: Manifest, manager: str) -> None:
+    """Another run of the same operation made it: it is not to be undone."""
+    if ownership.made_by(obj, manager):
+        instance = manager.removeprefix(objects.MANAGER)
+        raise errors.Busy(instance, f"whoever has just made {step.ref}")
 
 
 def _given_up(cluster: Cluster, step: Apply, manager: str) -> Manifest:
     """Take back an apply that met an object of somebody else; the object.
 
     Between our check and our apply somebody made it. Applying the bare
-    object under our manager removes the fields that we had just set, and
-    leaves theirs (the server's rule for fields left out of an apply).
+    object under our manager removes the fields that only we have set; since
+    nothing was forced, all others were theirs before and are still (the
+    server's rule for fields left out of an apply).
     """
     metadata = step.manifest["metadata"]
     bare = {

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 import contextlib
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr import owners
+from tacker_k8s_cr import ownership
 from tacker_k8s_cr import plan
 from tacker_k8s_cr import prepare
 from tacker_k8s_cr.inventory import Inventory
@@ -52,48 +55,82 @@ def bring_in(
 ) -> None:
     """Carry out the stages, and wait for all that they applied."""
     op.ledger.write(inventory)
+    looked = not ready.not_yet
     for stage in planned.stages:
-        op.carry_out(stage)
-        op.served(
-            step.manifest
-            for step in stage.steps
-            if isinstance(step, plan.Apply)
-        )
-        if stage.name == plan.DEFINITIONS and ready.not_yet:
+        if not looked and stage.name != plan.DEFINITIONS:
+            looked = True
             prepare.again(
                 op.cluster,
                 ready,
                 op.instance,
                 force=op.options.conflict == "take",
             )
+        op.carry_out(stage)
+        op.served(
+            step.manifest
+            for step in stage.steps
+            if isinstance(step, plan.Apply)
+        )
     op.settle()
 
 
+def taken_up(op: Operation) -> Inventory:
+    """The inventory, with what a crash left between a write and it."""
+    return op.inventory.owning(owners.left_by_crash(op.cluster, op.inventory))
+
+
 def take_back(op: Operation) -> None:
-    """Remove what this operation made; the lock is held."""
+    """Remove what this operation made; the lock is held.
+
+    The record goes too, if nothing is left that it has to tell of.
+    """
+    if op.ledger.entry is None:
+        op.ledger.retire()
+        return
     last = namespace(op.namespace)
-    made = {
-        ref: uid
-        for ref, uid in op.inventory.owned.items()
-        if op.actions.get(ref) is Action.CREATED
-    }
     with contextlib.suppress(errors.Error):
+        # Every write was a creation: the instance had nothing before.
+        made = {
+            ref: uid
+            for ref, uid in taken_up(op).owned.items()
+            if op.actions.get(ref, Action.CREATED) is Action.CREATED
+        }
         stages = plan.terminate(made, op.progress.registry, last).stages
         for stage in stages:
             if last not in stage.refs:
                 op.carry_out(stage)
+        left = [ref for ref in op.remaining() if ref != last]
+        if left:
+            return
         if last not in made:
             op.ledger.retire()
+        op.ledger.forget()
+        op.uncertain = False
 
 
 def take_back_namespace(op: Operation, made: Mapping[ObjectRef, str]) -> None:
     """Remove the record's namespace, if this operation made it."""
-    op.ledger.forget()
-    steps = [
-        plan.Delete(ref, uid)
+    created = {
+        ref: uid
         for ref, uid in made.items()
         if op.actions.get(ref) is Action.CREATED
-    ]
-    if steps and op.remaining() == [namespace(op.namespace)]:
-        with contextlib.suppress(errors.Error):
-            op.take_away(steps, "namespace")
+    }
+    with contextlib.suppress(errors.Error):
+        take_namespace(op, created)
+        op.uncertain = False
+
+
+def left_namespace(op: Operation) -> dict[ObjectRef, str]:
+    """The record's namespace, where a run died before there was a record."""
+    ref = namespace(op.namespace)
+    obj = op.cluster.get_metadata(ref)
+    if obj is None or not ownership.ours(obj, op.instance):
+        return {}
+    return {ref: objects.uid(obj)}
+
+
+def take_namespace(op: Operation, owned: Mapping[ObjectRef, str]) -> None:
+    """Remove the record's namespace; the record and the Lease go with it."""
+    steps = [plan.Delete(ref, uid) for ref, uid in owned.items()]
+    if steps:
+        op.take_away(steps, "namespace of the record")

@@ -14,6 +14,7 @@ import re
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import plan
+from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.errors import Error
@@ -49,12 +50,20 @@ class Kinds:
     :param namespaced: by kind, whether its objects lie in a namespace.
     :param subresources: by kind, such as ``status`` and ``scale``.
     :param later: kinds that the package itself brings and that are not
-        served yet.
+        served at all, so that there can be no objects of them.
+    :param newer: kinds that are served, at another version than the package
+        brings and uses; there may well be objects of them.
     """
 
     namespaced: Mapping[GroupKind, bool]
     subresources: Mapping[GroupKind, frozenset[str]]
     later: frozenset[GroupKind]
+    newer: frozenset[GroupKind]
+
+    @property
+    def not_yet(self) -> frozenset[GroupKind]:
+        """Kinds that cannot be sent as the package has them."""
+        return self.later | self.newer
 
 
 def kinds(cluster: Cluster, documents: Sequence[Document]) -> Kinds:
@@ -67,7 +76,8 @@ def kinds(cluster: Cluster, documents: Sequence[Document]) -> Kinds:
         wheres[key].append(document.where)
     namespaced = {}
     subresources = {}
-    later = set()
+    later: set[GroupKind] = set()
+    newer: set[GroupKind] = set()
     unknown = []
     # One request for a group at a time; kinds of one group share its answer.
     for (kind, version), where in sorted(wheres.items()):
@@ -77,7 +87,7 @@ def kinds(cluster: Cluster, documents: Sequence[Document]) -> Kinds:
             if kind in brought and version in brought[kind].versions:
                 namespaced[kind] = brought[kind].namespaced
                 subresources[kind] = brought[kind].subresources
-                later.add(kind)
+                (newer if error.served else later).add(kind)
             else:
                 unknown.append(
                     errors.KindUnknown(kind, version, error.served, where)
@@ -89,7 +99,21 @@ def kinds(cluster: Cluster, documents: Sequence[Document]) -> Kinds:
         first, *also = unknown
         first.also = tuple(also)
         raise first
-    return Kinds(namespaced, subresources, frozenset(later))
+    return Kinds(namespaced, subresources, frozenset(later), frozenset(newer))
+
+
+def reserved(items: Sequence[Placed], instance: str, home: str) -> None:
+    """Refuse objects of a package that would be part of the record."""
+    name = record.NAME + instance
+    problems = [
+        Problem(item.where, f"{item.ref} is part of the instance's record")
+        for item in items
+        if item.ref.kind in ("Secret", "Lease")
+        and item.ref.namespace == home
+        and (item.ref.name == name or item.ref.name.startswith(f"{name}."))
+    ]
+    if problems:
+        raise errors.PackageInvalid(problems)
 
 
 def followable(documents: Sequence[Document]) -> None:
@@ -204,7 +228,7 @@ def dry_run(
             item.manifest,
             objects.MANAGER + instance,
             uid=live[item.ref].uid if item.ref in live else "",
-            force=force,
+            force=force and item.ref in live,
             dry_run=True,
         ),
         early,

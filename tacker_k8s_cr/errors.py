@@ -323,13 +323,21 @@ class NotYet(ClusterError):
 
     It may mend while an operation goes on, so who applies tries again
     until the deadline.
+
+    :param also: more of the same sort, told in one go.
     """
 
     ref: ObjectRef
     why: str
+    also: Sequence[NotYet] = ()
 
     def sentence(self) -> str:
-        return f"{self.ref}: {self.why}"
+        return "\n".join(
+            [
+                f"{self.ref}: {self.why}",
+                *(other.sentence() for other in self.also),
+            ]
+        )
 
 
 @dataclasses.dataclass(eq=False)

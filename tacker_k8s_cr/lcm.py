@@ -10,7 +10,6 @@ from tacker_k8s_cr import carry
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import owners
 from tacker_k8s_cr import plan
 from tacker_k8s_cr import prepare
 from tacker_k8s_cr import remove
@@ -25,6 +24,7 @@ from tacker_k8s_cr.operation import DEFAULT
 from tacker_k8s_cr.operation import Listen
 from tacker_k8s_cr.operation import Operation
 from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.prepare import Prepared
 from tacker_k8s_cr.report import Action
@@ -74,7 +74,7 @@ def instantiate(
     op.ledger.read()
     before = Inventory(instance, namespace)
     if op.ledger.entry:
-        before = op.inventory
+        before = carry.taken_up(op)
         if before.phase is not Phase.INSTANTIATING:
             raise errors.InstanceExists(
                 instance, f"is there already: it is {before.phase.value}"
@@ -86,28 +86,36 @@ def instantiate(
         registry,
         options,
         level=level,
+        fixed=True,
         scale_levels=scale_levels,
         vdu_mapping=vdu_mapping,
     )
     op.knowing(ready.registry)
-    planned = plan.instantiate(ready.items, ready.registry, ready.owners.live)
+    # What an earlier try made, and this package does not name, goes.
+    planned = _planned(op, ready, before)
     made = carry.record_namespace(op, planned)
     inventory = _with_package(before.owning(made), package, ready)
     refused: errors.Error | None = None
-    with op.locked():
-        try:
-            carry.bring_in(op, planned.without(made), ready, inventory)
-            op.ledger.rest()
-        except REFUSALS as error:
-            if before.owned:  # what a former try made is not ours to undo
-                raise
-            refused = error
-            op.ledger.note(error, deadline)
-            carry.take_back(op)
+    try:
+        with op.locked():
+            try:
+                carry.bring_in(op, planned.without(made), ready, inventory)
+                op.ledger.rest()
+            except REFUSALS as error:
+                if before.owned:  # what a former try made is not ours to undo
+                    raise
+                refused = error
+                op.ledger.note(error, deadline)
+                carry.take_back(op)
+    except errors.Error as error:
+        if op.ledger.entry is None:
+            carry.take_back_namespace(op, made)
+            op.tell(error)
+        raise
     if refused:
-        carry.take_back_namespace(op, made)
-        refused.written = tuple(op.remaining())
-        refused.begun = bool(refused.written)
+        if op.ledger.entry is None:
+            carry.take_back_namespace(op, made)
+        op.tell(refused)
         raise refused
     return op.report(dict.fromkeys(ready.owners.shared, Action.SHARED))
 
@@ -134,24 +142,18 @@ def change(
         "change", cluster, instance, namespace, deadline, options, listen
     )
     op.ledger.read(Phase.INSTANTIATED, Phase.CHANGING, Phase.SCALING)
-    before = op.inventory
+    before = carry.taken_up(op)
     ready = prepare.prepared(
         op.cluster,
         package,
         before,
         registry,
         options,
-        scale_levels=before.scale_levels,
+        scale_levels=_levels(package, before),
         vdu_mapping=vdu_mapping,
     )
     op.knowing(ready.registry)
-    planned = plan.change(
-        ready.items,
-        ready.registry,
-        before.owned,
-        ready.owners.live,
-        _asked_to_prune(before),
-    )
+    planned = _planned(op, ready, before)
     inventory = dataclasses.replace(
         _with_package(before, package, ready),
         phase=Phase.CHANGING,
@@ -187,7 +189,7 @@ def scale(
         "scale", cluster, instance, namespace, deadline, options, listen
     )
     op.ledger.read(Phase.INSTANTIATED, Phase.SCALING)
-    inventory = op.inventory
+    inventory = carry.taken_up(op)
     levels = inventory.scale_levels
     if aspect:
         levels, targets = replicas.of_aspect(inventory, aspect, steps, level)
@@ -195,11 +197,11 @@ def scale(
         raise errors.RequestInvalid("scale: no object and no aspect is named")
     op.knowing(prepare.known(op.cluster, registry, inventory))
     wanted = replicas.checked(op.cluster, inventory, registry, targets)
-    scaling = dataclasses.replace(
-        inventory, phase=Phase.SCALING, scale_levels=levels
-    )
+    # The levels move when the numbers have: to repeat a scale by steps is
+    # then to go on with it, not to do it twice.
+    scaling = dataclasses.replace(inventory, phase=Phase.SCALING)
     with op.locked():
-        op.ledger.write(scaling.entering(op.name, "replicas", targets))
+        op.ledger.write(scaling.entering(op.name, "replicas", ()))
         try:
             _send_numbers(op, wanted)
         except REFUSALS:
@@ -207,7 +209,7 @@ def scale(
                 op.ledger.write(inventory)
             raise
         op.settle()
-        op.ledger.rest()
+        op.ledger.rest(levels)
     return op.report()
 
 
@@ -231,15 +233,17 @@ def terminate(
     )
     op.ledger.read()
     op.knowing(registry)
-    inventory = op.inventory.owning(
-        owners.left_by_crash(op.cluster, op.inventory)
-    )
-    if inventory.phase is not Phase.ENDING:
-        others = remove.foreign(op.cluster, inventory.owned)
-        if others:
-            raise errors.WouldBeLost(others)
-    inventory = dataclasses.replace(inventory, phase=Phase.ENDING)
     last = carry.namespace(namespace)
+    if op.ledger.entry is None:
+        left = carry.left_namespace(op)
+        if not left:
+            raise errors.InstanceUnknown(instance, namespace)
+        _refuse_losses(op, left)
+        with op.telling():
+            carry.take_namespace(op, left)
+        return op.report()
+    inventory = dataclasses.replace(carry.taken_up(op), phase=Phase.ENDING)
+    _refuse_losses(op, inventory.owned)
     with op.locked():
         op.ledger.write(inventory)
         for stage in plan.terminate(inventory.owned, registry, last).stages:
@@ -249,8 +253,8 @@ def terminate(
             op.ledger.retire()
     op.ledger.forget()
     if last in inventory.owned:
-        # The record and the Lease lie in it, and go with it.
-        op.take_away([plan.Delete(last, inventory.owned[last])], "namespace")
+        with op.telling():
+            carry.take_namespace(op, {last: inventory.owned[last]})
     return op.report()
 
 
@@ -294,8 +298,60 @@ def _with_package(
 def _send_numbers(op: Operation, targets: Sequence[replicas.Target]) -> None:
     for target in targets:
         op.ledger.guard()
-        obj = replicas.asked(op.cluster, target, op.manager)
+        replicas.ask(op.cluster, target, op.manager)
+        op.actions[target.ref] = Action.SCALED
+        obj = replicas.asked(op.cluster, target)
         op.taken_in(target.ref, obj, Action.SCALED, "replicas")
+
+
+def _levels(package: Package, before: Inventory) -> dict[str, int]:
+    """Scale levels to go on with: as they are, where the aspects still are."""
+    if package.vnfd is None:
+        return dict(before.scale_levels)
+    first, _ = numbers.at_level(package.vnfd)
+    return {
+        aspect: min(
+            before.scale_levels.get(aspect, level),
+            package.vnfd.aspects[aspect].max_level,
+        )
+        for aspect, level in first.items()
+    }
+
+
+def _planned(op: Operation, ready: Prepared, before: Inventory) -> plan.Plan:
+    """The plan of a package in the place of what the instance has."""
+    former = plan.Former(
+        before.owned,
+        carry.namespace(op.namespace),
+        _asked_to_prune(before),
+        plan.defines((*before.before, *before.manifests)),
+    )
+    planned = plan.change(
+        ready.items,
+        ready.registry,
+        former,
+        ready.owners.live,
+        ready.owners.going,
+    )
+    _refuse_losses(
+        op,
+        {
+            step.ref: step.uid
+            for stage in planned.stages
+            for step in stage.steps
+            if isinstance(step, plan.Delete)
+        },
+    )
+    return planned
+
+
+def _refuse_losses(op: Operation, going: Mapping[ObjectRef, str]) -> None:
+    """Raise WouldBeLost for what would go along and is not the instance's."""
+    if op.options.lose_others:
+        return
+    others = remove.foreign(op.cluster, going, op.instance)
+    if others:
+        raise errors.WouldBeLost(others)
 
 
 def _asked_to_prune(inventory: Inventory) -> dict[ObjectRef, bool]:

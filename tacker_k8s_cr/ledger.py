@@ -84,6 +84,11 @@ class Ledger:
         if self._lock:
             self._lock.guard()
 
+    def check(self) -> None:
+        """Raise if somebody else has the lock: enough while only waiting."""
+        if self._lock:
+            self._lock.check()
+
     def write(self, inventory: Inventory) -> None:
         """Store the inventory, on top of what we read or wrote last."""
         self.guard()
@@ -108,12 +113,20 @@ class Ledger:
                 self.entry, inventory=self.inventory.without(gone)
             )
 
-    def rest(self) -> None:
-        """Store the inventory as that of an instance at rest."""
+    def rest(self, scale_levels: Mapping[str, int] | None = None) -> None:
+        """Store the inventory as that of an instance at rest.
+
+        :param scale_levels: in the place of those so far.
+        """
         self.write(
             dataclasses.replace(
                 self.inventory,
                 phase=Phase.INSTANTIATED,
+                scale_levels=(
+                    self.inventory.scale_levels
+                    if scale_levels is None
+                    else scale_levels
+                ),
                 before=(),
                 journal=Journal(),
             )

@@ -55,6 +55,8 @@ class Options:
         and on which nothing moves, ends the operation as blocked.
     :param adopt: objects to take over from whoever has them.
     :param grace_seconds: given to what is deleted; None for each kind's own.
+    :param lose_others: delete namespaces and definitions even though
+        objects of others go with them.
     """
 
     dry_run: bool = True
@@ -62,6 +64,7 @@ class Options:
     dwell: float = 300.0
     adopt: frozenset[ObjectRef] = frozenset()
     grace_seconds: int | None = None
+    lose_others: bool = False
 
     def __post_init__(self) -> None:
         if self.conflict not in ("fail", "take"):
@@ -99,7 +102,7 @@ class Operation:
         self.begun = deadline.now
         self.requests = cluster.requests
         self.ledger = Ledger(self.cluster, self.instance, namespace)
-        self.deleting = False
+        self.uncertain = False
         self.actions: dict[ObjectRef, Action] = {}
         self.settled: dict[ObjectRef, float] = {}
         self.progress = Progress(kinds.BUILT_IN, dwell=options.dwell)
@@ -115,15 +118,26 @@ class Operation:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the lock; note in an error and the journal how far we came."""
-        with self.ledger.locked(self.deadline):
+        """Hold the lock; an error is noted in the journal too."""
+        with self.ledger.locked(self.deadline), self.telling():
             try:
                 yield
             except errors.Error as error:
-                error.written = tuple(self.remaining())
-                error.begun = bool(error.written) or self.deleting
                 self.ledger.note(error, self.deadline)
                 raise
+
+    @contextlib.contextmanager
+    def telling(self) -> Iterator[None]:
+        """Let an error say how far the operation came."""
+        try:
+            yield
+        except errors.Error as error:
+            self.tell(error)
+            raise
+
+    def tell(self, error: errors.Error) -> None:
+        error.written = tuple(self.remaining())
+        error.begun = bool(error.written) or self.uncertain
 
     # -- Stages --------------------------------------------------------------
 
@@ -151,6 +165,7 @@ class Operation:
     def bring_in(self, steps: Iterable[Apply], name: str) -> None:
         """Apply, and take what was written into the inventory's owned."""
         halted: apply.Halted | None = None
+        self.listen(dataclasses.replace(self.progress, stage=name))
         try:
             written = apply.applied(
                 self.cluster,
@@ -163,6 +178,9 @@ class Operation:
         except apply.Halted as error:
             halted = error
             written = error.written
+            # A request whose answer is lost may have been carried out.
+            lost = (errors.Unavailable, errors.Unreachable)
+            self.uncertain = self.uncertain or isinstance(error.cause, lost)
         self._take_in(written, name)
         if halted:
             raise halted.cause from halted
@@ -210,7 +228,7 @@ class Operation:
         going = Progress(
             self.progress.registry, Goal.GONE, stage=name
         ).awaiting({step.ref: Awaited(step.uid, 0, now) for step in steps})
-        self.deleting = True
+        self.uncertain = True
         asked = remove.requested(
             self.cluster,
             steps,
@@ -226,7 +244,7 @@ class Operation:
             self.instance,
             self.deadline,
             listen=self.listen,
-            guard=self.ledger.guard,
+            guard=self.ledger.check,
         )
         for step in steps:
             self.actions[step.ref] = Action.DELETED
@@ -240,7 +258,7 @@ class Operation:
             self.instance,
             self.deadline,
             listen=self.listen,
-            guard=self.ledger.guard,
+            guard=self.ledger.check,
         )
 
     def served(self, manifests: Iterable[Manifest]) -> None:

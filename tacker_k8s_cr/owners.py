@@ -44,15 +44,18 @@ def found(
     cluster: Cluster,
     items: Sequence[Placed],
     instance: str,
+    namespace: str,
     owned: Mapping[ObjectRef, str],
     later: Collection[GroupKind],
     adopted: Collection[ObjectRef] = (),
 ) -> Owners:
     """Find whose the objects are that are there already.
 
+    :param namespace: of the instance's record.
     :param owned: UIDs that the inventory holds.
-    :param later: kinds that are not served yet, so have no objects.
-    :param adopted: objects to take over, whoever has them.
+    :param later: kinds that are not served at all, so have no objects.
+    :param adopted: objects to take over from whoever has them, unless that
+        is another instance, which would go on to count them as its own.
 
     Raises Owned, naming every object of somebody else and that somebody.
     """
@@ -62,21 +65,24 @@ def found(
     going = set()
     alive: dict[str, bool] = {}
     for ref, obj in _metadata(cluster, [item.ref for item in wanted]):
+        other = objects.labels(obj).get(objects.INSTANCE, "")
         if objects.field(obj, ("metadata", "deletionTimestamp")):
             going.add(ref)
-            continue
-        mine = owned.get(ref) == objects.uid(obj)
-        if mine or ref in adopted or ownership.ours(obj, instance):
+        elif owned.get(ref) == objects.uid(obj):
             live[ref] = _live(obj)
-            continue
-        other = objects.labels(obj).get(objects.INSTANCE)
-        if other and other != instance:
+        elif other and ownership.applied_by(obj, objects.MANAGER + other):
             if other not in alive:
-                alive[other] = record.alive(cluster, other)
-            if not alive[other]:
+                ours = namespace if other == instance else ""
+                alive[other] = record.alive(cluster, other, ours)
+            # An instance without a record counts as nobody.
+            if alive[other]:
+                others[ref] = obj
+            else:
                 live[ref] = _live(obj)
-                continue
-        others[ref] = obj
+        elif ref in adopted:
+            live[ref] = _live(obj)
+        else:
+            others[ref] = obj
     foreign = [item for item in wanted if item.ref in others]
     shared = frozenset(
         item.ref
@@ -128,13 +134,20 @@ def _metadata(
 
 
 def _shared(cluster: Cluster, item: Placed, instance: str) -> bool:
-    """Whether our apply would change nothing but our label."""
+    """Whether our apply would change nothing but our label.
+
+    It is left out: it would only ever conflict with another instance's.
+    """
     live = cluster.get(item.ref)
     if live is None:
         return False
+    metadata = dict(item.manifest["metadata"])
+    labels = dict(metadata["labels"])
+    labels.pop(objects.INSTANCE, None)
+    manifest = {**item.manifest, "metadata": {**metadata, "labels": labels}}
     try:
         would = cluster.apply(
-            item.manifest, objects.MANAGER + instance, dry_run=True
+            manifest, objects.MANAGER + instance, dry_run=True
         )
     except errors.ClusterError:
         return False
@@ -146,8 +159,9 @@ def left_by_crash(
 ) -> dict[ObjectRef, str]:
     """UIDs of what was written after the journal, and before a crash.
 
-    Only what the journal announced, and what bears our label and our
-    manager's Apply entry, is taken for ours.
+    Only what the journal announced, what bears our label, and what our
+    manager's apply made is taken for ours. An object of somebody else that
+    our apply met just before the crash is not.
     """
     doubtful = [
         ref for ref in inventory.journal.pending if ref not in inventory.owned

@@ -20,17 +20,32 @@ def made_by(obj: Manifest, manager: str) -> bool:
 
     The time of an Apply entry moves with what that manager changes only,
     so that of an apply that made the object, and no other since, is the
-    object's own. Both are in whole seconds: an apply that came within the
-    second of somebody else's creation looks like one that made the object.
+    object's own. Times are in whole seconds: where somebody else wrote more
+    than metadata and status within that second, it may be theirs, and is
+    not taken for ours.
     """
     created = objects.field(obj, ("metadata", "creationTimestamp"))
-    return created is not None and any(
-        entry.get("manager") == manager
-        and entry.get("operation") == "Apply"
-        and not entry.get("subresource")
-        and entry.get("time") == created
+    if created is None:
+        return False
+    at_once = [
+        entry
         for entry in objects.field(obj, ("metadata", "managedFields"), ())
+        if entry.get("time") == created and not entry.get("subresource")
+    ]
+    ours = [
+        entry.get("manager") == manager and entry.get("operation") == "Apply"
+        for entry in at_once
+    ]
+    return any(ours) and all(
+        mine or _only_tended(entry)
+        for mine, entry in zip(ours, at_once, strict=True)
     )
+
+
+def _only_tended(entry: Manifest) -> bool:
+    """Whether an entry has what controllers write on objects of others."""
+    owned = objects.field(entry, ("fieldsV1",), {})
+    return set(owned) <= {"f:metadata", "f:status"}
 
 
 def owns(obj: Manifest, manager: str, path: Path) -> bool:

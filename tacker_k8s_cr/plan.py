@@ -34,6 +34,7 @@ class Apply:
     """Apply a manifest; with a UID only to the object that has it.
 
     :param version: the object's resourceVersion before.
+    :param going: an object of that name was seen that is asked to go.
     """
 
     ref: ObjectRef
@@ -41,6 +42,7 @@ class Apply:
     rank: Rank
     uid: str = ""
     version: str = ""
+    going: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,21 +119,44 @@ class Brought:
 
 def brought(manifests: Iterable[Manifest]) -> dict[GroupKind, Brought]:
     """Kinds that the manifests themselves bring."""
-    found = {}
-    for manifest in manifests:
-        if GroupKind.of(manifest) != DEFINITION:
-            continue
-        spec = objects.field(manifest, ("spec",), {})
-        versions = [v for v in spec.get("versions", ()) if v.get("served")]
-        kind = GroupKind(
-            spec.get("group", ""), objects.field(spec, ("names", "kind"), "")
-        )
-        found[kind] = Brought(
-            tuple(v.get("name", "") for v in versions),
-            spec.get("scope") == "Namespaced",
-            frozenset(s for v in versions for s in v.get("subresources", ())),
-        )
-    return found
+    return {
+        kind: found
+        for manifest in manifests
+        if GroupKind.of(manifest) == DEFINITION
+        for kind, found in (_defined(manifest),)
+    }
+
+
+def _defined(definition: Manifest) -> tuple[GroupKind, Brought]:
+    """What a definition brings. One of the wrong shape brings nothing that
+    could be used; the server says what is wrong with it."""
+    listed = objects.field(definition, ("spec", "versions"), ())
+    versions = [
+        version
+        for version in (listed if isinstance(listed, list | tuple) else ())
+        if isinstance(version, Mapping) and version.get("served")
+    ]
+    subresources: set[str] = set()
+    for version in versions:
+        found = version.get("subresources")
+        subresources |= set(found if isinstance(found, Mapping) else ())
+    return GroupKind(
+        str(objects.field(definition, ("spec", "group"), "")),
+        str(objects.field(definition, ("spec", "names", "kind"), "")),
+    ), Brought(
+        tuple(str(version.get("name", "")) for version in versions),
+        objects.field(definition, ("spec", "scope")) == "Namespaced",
+        frozenset(subresources),
+    )
+
+
+def defines(manifests: Iterable[Manifest]) -> dict[ObjectRef, GroupKind]:
+    """By definition among the manifests, the kind that it defines."""
+    return {
+        ObjectRef.of(manifest): _defined(manifest)[0]
+        for manifest in manifests
+        if GroupKind.of(manifest) == DEFINITION
+    }
 
 
 DEFINITION = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
@@ -208,10 +233,12 @@ def instantiate(
     items: Sequence[Placed],
     registry: Registry,
     live: Mapping[ObjectRef, Live] | None = None,
+    going: Collection[ObjectRef] = (),
 ) -> Plan:
     """Bring the manifests in: what defines kinds first, then the rest.
 
     :param live: objects that are ours and there already.
+    :param going: objects that have to go before ours can come.
     """
     there = live or {}
     steps = [
@@ -221,6 +248,7 @@ def instantiate(
             registry[item.ref.group_kind].rank,
             there[item.ref].uid if item.ref in there else "",
             there[item.ref].version if item.ref in there else "",
+            item.ref in going,
         )
         for item in items
     ]
@@ -233,36 +261,71 @@ def instantiate(
     return Plan(tuple(stage for stage in stages if stage.steps))
 
 
+@dataclasses.dataclass(frozen=True)
+class Former:
+    """What an instance has, and what its manifests say on their going.
+
+    :param owned: the UIDs of all that it owns.
+    :param home: the namespace of its record, which is never pruned.
+    :param asked: what manifests say on whether they may be pruned, against
+        what is usual for their kind.
+    :param defines: by definition, the kind that it defines.
+    """
+
+    owned: Mapping[ObjectRef, str]
+    home: ObjectRef | None = None
+    asked: Mapping[ObjectRef, bool] = dataclasses.field(default_factory=dict)
+    defines: Mapping[ObjectRef, GroupKind] = dataclasses.field(
+        default_factory=dict
+    )
+
+
 def change(
     items: Sequence[Placed],
     registry: Registry,
-    owned: Mapping[ObjectRef, str],
+    before: Former,
     live: Mapping[ObjectRef, Live],
-    pruned_when_asked: Mapping[ObjectRef, bool] | None = None,
+    going: Collection[ObjectRef] = (),
 ) -> Plan:
     """Bring in the new manifests; then take away what they no longer name.
 
-    :param owned: the UIDs of all that the instance owns.
+    A namespace, or a definition, in which anything stays is kept whatever
+    the manifests say: it would take that along.
+
     :param live: objects that are ours and there already.
-    :param pruned_when_asked: what the former manifests themselves say on
-        whether they may be pruned, against what is usual for their kind.
+    :param going: objects that have to go before ours can come.
     """
-    asked = pruned_when_asked or {}
     named = {item.ref for item in items}
-    dropped = {r: u for r, u in owned.items() if r not in named}
-    kept = tuple(
+    dropped = {r: u for r, u in before.owned.items() if r not in named}
+    kept = {
         ref
         for ref in dropped
-        if not asked.get(ref, not registry[ref.group_kind].kept)
-    )
+        if ref == before.home
+        or not before.asked.get(ref, not registry[ref.group_kind].kept)
+    }
+    for ref in sorted(dropped, key=lambda r: r.group_kind == NAMESPACE):
+        if _holds(ref, named | kept, before.defines):
+            kept.add(ref)
     gone = {r: u for r, u in dropped.items() if r not in kept}
-    applied = instantiate(items, registry, live)
+    applied = instantiate(items, registry, live, going)
     removed = terminate(gone, registry)
     settled = tuple(
         dataclasses.replace(stage, barrier=stage.barrier or bool(gone))
         for stage in applied.stages
     )
-    return Plan(settled + removed.stages, kept)
+    return Plan(settled + removed.stages, tuple(sorted(kept)))
+
+
+def _holds(
+    ref: ObjectRef,
+    staying: Collection[ObjectRef],
+    defines: Mapping[ObjectRef, GroupKind],
+) -> bool:
+    """Whether anything that stays would go with a namespace or definition."""
+    if ref.group_kind == NAMESPACE:
+        return any(other.namespace == ref.name for other in staying)
+    kind = defines.get(ref)
+    return any(other.group_kind == kind for other in staying)
 
 
 _GOING: tuple[tuple[str, frozenset[Rank]], ...] = (

@@ -54,12 +54,15 @@ def prepared(
     options: Options,
     *,
     level: str = "",
+    fixed: bool = False,
     scale_levels: Mapping[str, int] | None = None,
     vdu_mapping: Mapping[str, str] | None = None,
 ) -> Prepared:
     """Check all of a package; nothing is written.
 
     :param before: the inventory so far, or an empty one.
+    :param fixed: the levels settle the numbers of VDUs, whatever objects
+        that exist have; else those of the objects stay.
     :param level: instantiation level of the VNFD, in the place of which
         ``scale_levels`` may name the level of each aspect.
     :param vdu_mapping: by VDU id, the object that bears its number.
@@ -73,6 +76,7 @@ def prepared(
     items = plan.placed(
         package.documents, found.namespaced, before.instance, before.namespace
     )
+    check.reserved(items, before.instance, before.namespace)
     absent = check.namespaces(cluster, items)
     levels: Mapping[str, int] = dict(scale_levels or {})
     vdus: Mapping[str, ObjectRef] = {}
@@ -91,6 +95,7 @@ def prepared(
         cluster,
         rotated.items,
         before.instance,
+        before.namespace,
         before.owned,
         found.later,
         options.adopt,
@@ -98,7 +103,16 @@ def prepared(
     items = tuple(
         item for item in rotated.items if item.ref not in theirs.shared
     )
-    items = replicas.carried(cluster, items, registry, theirs.live)
+    settled = set(vdus.values()) if fixed else set()
+    carried = replicas.carried(
+        cluster,
+        [item for item in items if item.ref not in settled],
+        registry,
+        theirs.live,
+        found.subresources,
+    )
+    by_ref = {item.ref: item for item in carried}
+    items = tuple(by_ref.get(item.ref, item) for item in items)
     not_yet: frozenset[ObjectRef] = frozenset()
     if options.dry_run:
         not_yet = check.dry_run(
@@ -106,7 +120,7 @@ def prepared(
             [item for item in items if item.ref not in theirs.going],
             before.instance,
             theirs.live,
-            later=found.later,
+            later=found.not_yet,
             absent=absent,
             force=options.conflict == "take",
         )

@@ -97,19 +97,23 @@ def carried(
     items: Sequence[Placed],
     registry: Registry,
     live: Mapping[ObjectRef, Live],
+    subresources: Mapping[GroupKind, frozenset[str]],
 ) -> tuple[Placed, ...]:
     """The manifests with the numbers that objects which exist have now.
 
     A number that our Apply entry owns is sent as it is; one that somebody
     else owns by now, after a scale or by an autoscaler, is left out. So
-    applying a package again never changes a number.
+    applying a package again never changes a number, nor does a package that
+    no longer names it.
     """
     numbered_ = [
         item
         for item in items
         if item.ref in live
-        and objects.field(item.manifest, _path(registry, item.ref.group_kind))
-        is not None
+        and (
+            registry[item.ref.group_kind].replicas is not None
+            or "scale" in subresources.get(item.ref.group_kind, ())
+        )
     ]
     found: dict[ObjectRef, Placed] = {}
     for item, obj in raised(
@@ -218,12 +222,8 @@ def _autoscaler(cluster: Cluster, ref: ObjectRef) -> str | None:
     return scaling.hpa_for(found, ref)
 
 
-def asked(cluster: Cluster, target: Target, manager: str) -> Manifest:
-    """Send the number, and only that; the object as it then is.
-
-    A sub-resource answers with a Scale, which has no generation, so the
-    object is read once.
-    """
+def ask(cluster: Cluster, target: Target, manager: str) -> None:
+    """Send the number, and only that."""
     if target.path is None:
         cluster.patch(
             target.ref,
@@ -235,6 +235,14 @@ def asked(cluster: Cluster, target: Target, manager: str) -> Manifest:
         uid = {"metadata": {"uid": target.uid}}
         body = plan.set_field(uid, target.path, target.number)
         cluster.patch(target.ref, body, manager)
+
+
+def asked(cluster: Cluster, target: Target) -> Manifest:
+    """The object after its number was sent.
+
+    A sub-resource answers with a Scale, which has no generation, so the
+    object is read once.
+    """
     obj = cluster.get(target.ref)
     if obj is None:
         raise errors.NotScalable(target.ref, "is gone from the cluster")

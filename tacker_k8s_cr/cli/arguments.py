@@ -105,3 +105,13 @@ def add_writing(parser: argparse.ArgumentParser) -> None:
         default="fail",
         help="with a field that somebody else owns; %(default)s unless given",
     )
+
+
+def add_losing(parser: argparse.ArgumentParser) -> None:
+    """Whether what others made may go too."""
+    parser.add_argument(
+        "--lose-others",
+        action="store_true",
+        help="delete namespaces and definitions of the instance even though "
+        "objects of others go with them",
+    )

@@ -243,6 +243,7 @@ class Terminate(Operating):
             help="for pods and others that end gracefully; what each says "
             "itself unless given",
         )
+        arguments.add_losing(parser)
 
     def operate(
         self,
@@ -256,7 +257,10 @@ class Terminate(Operating):
             args.name,
             namespace=args.namespace,
             deadline=deadline,
-            options=k8s_cr.Options(grace_seconds=args.grace_seconds),
+            options=k8s_cr.Options(
+                grace_seconds=args.grace_seconds,
+                lose_others=args.lose_others,
+            ),
             listen=listen,
         )
 

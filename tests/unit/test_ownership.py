@@ -7,7 +7,6 @@ import pytest
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import ownership
 
-
 MADE = "2026-01-01T00:00:00Z"
 
 
@@ -50,6 +49,7 @@ def test_label_and_apply_entry_together_make_an_object_ours():
         obj(OURS),
         obj(OURS, managers=[("operator", "Apply")]),
         obj(OURS, managers=[(MANAGER, "Update")]),
+        obj(OURS, managers=[(MANAGER, "Apply"), ("them", "Update")]),
         obj(managers=[(MANAGER, "Apply")]),
         obj({objects.INSTANCE: "two"}, managers=[(MANAGER, "Apply")]),
     ],

@@ -57,6 +57,10 @@ def uids(found: set[ObjectRef]) -> dict[ObjectRef, str]:
     return {ref: f"uid of {ref}" for ref in found}
 
 
+def change(new: set[ObjectRef], old: set[ObjectRef]) -> plan.Plan:
+    return plan.change(items(new), REGISTRY, plan.Former(uids(old)), {})
+
+
 def steps(planned: plan.Plan) -> list[plan.Step]:
     return [step for stage in planned.stages for step in stage.steps]
 
@@ -129,7 +133,7 @@ def test_the_namespace_of_the_record_goes_last(found):
 @given(ref_sets)
 def test_changing_to_the_same_package_deletes_nothing(found):
     """What the new package names stays."""
-    planned = plan.change(items(found), REGISTRY, uids(found), {})
+    planned = change(found, found)
 
     assert [] == [s for s in steps(planned) if isinstance(s, plan.Delete)]
 
@@ -137,7 +141,7 @@ def test_changing_to_the_same_package_deletes_nothing(found):
 @given(ref_sets, ref_sets)
 def test_change_deletes_what_only_the_old_package_names(old, new):
     """And keeps, by name, what is only pruned when asked for (P19)."""
-    planned = plan.change(items(new), REGISTRY, uids(old), {})
+    planned = change(new, old)
     deleted = {s.ref for s in steps(planned) if isinstance(s, plan.Delete)}
     kept = {r for r in old - new if REGISTRY[r.group_kind].kept}
 
@@ -150,16 +154,64 @@ def test_a_manifest_may_ask_to_be_pruned_or_kept(found):
     """The annotation wins over what is usual for the kind."""
     asked = {ref: not REGISTRY[ref.group_kind].kept for ref in found}
     against = {ref: not said for ref, said in asked.items()}
-    planned = plan.change([], REGISTRY, uids(found), {}, against)
+    former = plan.Former(uids(found), asked=against)
+    planned = plan.change([], REGISTRY, former, {})
     deleted = {s.ref for s in steps(planned) if isinstance(s, plan.Delete)}
 
     assert {ref for ref, said in against.items() if said} == deleted
 
 
+NAMESPACE = ObjectRef("", "Namespace", "", "ns")
+WITH_NAMESPACES = REGISTRY.extended(
+    {plan.NAMESPACE: Handler(base.stored, Rank.NAMESPACE, kept=True)}
+)
+
+
+def pruned(new, old, former):
+    planned = plan.change(items(new), WITH_NAMESPACES, former, {})
+    return {s.ref for s in steps(planned) if isinstance(s, plan.Delete)}
+
+
+@given(ref_sets, ref_sets)
+def test_a_namespace_that_holds_anything_is_kept(new, old):
+    """It would take along what the new package names, and what is kept."""
+    owned = uids(old | {NAMESPACE})
+    former = plan.Former(owned, asked={NAMESPACE: True})
+    staying = new | {ref for ref in old if REGISTRY[ref.group_kind].kept}
+
+    assert bool(staying) != (NAMESPACE in pruned(new, old, former))
+
+
+def test_the_namespace_of_the_record_is_never_pruned():
+    """Whatever its manifest says: the record would go in mid-operation."""
+    former = plan.Former(
+        {NAMESPACE: "uid"}, home=NAMESPACE, asked={NAMESPACE: True}
+    )
+
+    assert set() == pruned(set(), set(), former)
+
+
+def test_a_definition_whose_objects_stay_is_kept():
+    """They would go with it."""
+    kind = GroupKind("test.example.org", f"Kind{Rank.CUSTOM}")
+    definition = ObjectRef(
+        plan.DEFINITION.group, plan.DEFINITION.kind, "", "things"
+    )
+    thing = ObjectRef(kind.group, kind.kind, "ns", "a")
+    former = plan.Former(
+        uids({definition, thing}),
+        asked={definition: True},
+        defines={definition: kind},
+    )
+
+    assert set() == pruned({thing}, {definition, thing}, former)
+    assert {definition, thing} == pruned(set(), {definition, thing}, former)
+
+
 @given(ref_sets, ref_sets)
 def test_nothing_is_deleted_before_all_of_the_new_is_current(old, new):
     """The stages before a delete have a barrier."""
-    planned = plan.change(items(new), REGISTRY, uids(old), {})
+    planned = change(new, old)
     seen_delete = False
     for stage in reversed(planned.stages):
         deletes = any(isinstance(s, plan.Delete) for s in stage.steps)
