@@ -16,6 +16,7 @@ from tacker_k8s_cr import objects
 from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Changed
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import Observation
 from tacker_k8s_cr.cluster.protocol import Watch
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.objects import GroupKind
@@ -32,8 +33,17 @@ TERM = 15.0
 RENEWAL = 5.0
 """Seconds between renewals."""
 
+RETRY = 1.0
+"""Seconds between renewals after one that the server did not answer."""
+
+ATTEMPT = 10.0
+"""Seconds for one renewal."""
+
 MARGIN = 5.0
 """Seconds of a lock that must be left for a request to start."""
+
+PATIENCE = 5.0
+"""Seconds that a request waits for the renewal of a lock that is too old."""
 
 
 def lease_ref(instance: str, namespace: str) -> ObjectRef:
@@ -46,33 +56,71 @@ class Lock:
     """A Lease that we hold, renewed by a thread of its own.
 
     How old a lock is we judge by our own clock, since we last saw it
-    change: clocks of two machines need not agree.
+    change: clocks of two machines need not agree. A lock that is past its
+    term is not lost yet: a Lease that is still ours when it is renewed was
+    taken by nobody in between.
     """
 
-    def __init__(self, cluster: Cluster, lease: Manifest, deadline: Deadline):
+    def __init__(
+        self,
+        cluster: Cluster,
+        instance: str,
+        lease: Manifest,
+        deadline: Deadline,
+    ):
+        self.instance = instance
+        self._manager = objects.MANAGER + instance
         self._cluster = cluster.until(Deadline.never(deadline.clock))
         self._lease = lease
+        self._us = _holder(lease)
+        self._deadline = deadline
         self._clock = deadline.clock
         self._renewed = self._clock()
         self._why = ""
         self._erased = False
-        self._ended = threading.Event()
+        self._ended = False
+        # The thread waits for its turn, and who is about to write for it.
+        self._turn = threading.Event()
+        self._tried = threading.Condition()
         self._thread = threading.Thread(
-            target=self._renew, name="tacker-k8s-cr lock", daemon=True
+            target=self._keep, name="tacker-k8s-cr lock", daemon=True
         )
 
     @property
-    def instance(self) -> str:
-        return objects.labels(self._lease)[record.RECORD]
+    def limit(self) -> Deadline:
+        """The operation's deadline, as long as the lock is ours.
 
-    def guard(self) -> None:
-        """Raise LockLost unless enough of the lock is left for a request."""
+        A cluster until it asks ``guard`` before each attempt of a request,
+        so that none is repeated without the lock.
+        """
+        return Limit(self, self._deadline)
+
+    def check(self) -> None:
+        """Raise LockLost if somebody took the lock.
+
+        It may be past its term: enough for who only waits.
+        """
         if self._why:
             raise errors.LockLost(self.instance, self._why)
-        left = self._renewed + TERM - self._clock()
-        if left < MARGIN:
+
+    def guard(self) -> None:
+        """Raise LockLost unless enough of the lock is left for a request.
+
+        Of a lock that nobody could renew, the next renewal is waited for,
+        for a moment: the server may just be back.
+        """
+        if not self._enough:
+            self._turn.set()
+            limit = self._deadline.sooner(PATIENCE)
+            with self._tried:
+                self._tried.wait_for(
+                    lambda: self._enough or self._why, limit.left
+                )
+        self.check()
+        if not self._enough:
+            age = self._clock() - self._renewed
             raise errors.LockLost(
-                self.instance, f"not renewed for {TERM - left:.0f} s"
+                self.instance, f"not renewed for {age:.0f} s"
             )
 
     def start(self) -> None:
@@ -84,36 +132,106 @@ class Lock:
 
     def release(self) -> None:
         """Give the lock back."""
-        self._ended.set()
+        self._ended = True
+        self._turn.set()
         self._thread.join()
         if self._why:
             return
-        ref = ObjectRef.of(self._lease)
         brief = self._cluster.until(Deadline.after(TERM, self._clock))
-        with contextlib.suppress(errors.ClusterError):
-            if self._erased:
-                brief.delete(ref, objects.uid(self._lease))
-            else:
-                brief.replace(_held(self._lease, ""), _manager(self._lease))
-
-    def _renew(self) -> None:
-        while not self._ended.wait(RENEWAL):
-            held = self._lease["spec"]["holderIdentity"]
-            limit = Deadline(self._renewed + TERM, self._clock)
-            if limit.passed:
-                self._why = "it could not be renewed in time"
-                return
-            begun = self._clock()
+        with contextlib.suppress(errors.Error):
             try:
-                self._lease = self._cluster.until(limit).replace(
-                    _held(self._lease, held), _manager(self._lease)
-                )
-                self._renewed = begun
+                self._give_back(brief, self._lease)
             except errors.Outdated:
-                self._why = "somebody else took it"
+                # Perhaps by a renewal of ours whose answer was lost.
+                lease = brief.get(ObjectRef.of(self._lease))
+                if lease and _holder(lease) == self._us:
+                    self._give_back(brief, lease)
+
+    def _give_back(self, cluster: Cluster, lease: Manifest) -> None:
+        if self._erased:
+            cluster.delete(ObjectRef.of(lease), objects.uid(lease))
+        else:
+            cluster.replace(_held(lease, ""), self._manager)
+
+    @property
+    def _enough(self) -> bool:
+        left = self._renewed + TERM - self._clock()
+        return not self._why and left >= MARGIN
+
+    def _keep(self) -> None:
+        """Renew it, until it is given back or taken."""
+        pause = RENEWAL
+        while not self._why:
+            self._turn.wait(pause)
+            self._turn.clear()
+            if self._ended:
                 return
-            except errors.ClusterError as error:
+            try:
+                pause = RENEWAL if self._renew() else 0.0
+            except errors.Error as error:
                 LOG.warning("%s: not renewed: %s", self.instance, error)
+                pause = RETRY
+            with self._tried:
+                self._tried.notify_all()
+
+    def _renew(self) -> bool:
+        """Whether it is done; if not, there is something new to try."""
+        begun = self._clock()
+        brief = self._cluster.until(Deadline.after(ATTEMPT, self._clock))
+        try:
+            self._lease = brief.replace(
+                _held(self._lease, self._us), self._manager
+            )
+        except errors.Outdated:
+            return self._seen(brief, begun)
+        self._renewed = begun
+        return True
+
+    def _seen(self, cluster: Cluster, begun: float) -> bool:
+        """Find out what became of the Lease since we last saw it."""
+        ref = ObjectRef.of(self._lease)
+        lease = cluster.get(ref)
+        if lease is not None:
+            holder = _holder(lease)
+            if holder == self._us:
+                self._lease = lease
+            else:
+                self._why = f"it went to {holder or 'somebody else'}"
+            return False
+        if begun > self._renewed + TERM:
+            # Who took it may have ended the instance, and the Lease.
+            self._why = "its Lease is gone"
+            return False
+        new = _lease(ref, self.instance, self._us)
+        try:
+            self._lease = cluster.create(new, self._manager)
+        except errors.Outdated:
+            return False
+        except (errors.NotYet, errors.Rejected, errors.Forbidden) as error:
+            self._why = f"its Lease is gone: {error}"
+            return False
+        self._renewed = begun
+        return True
+
+
+class Limit(Deadline):
+    """A deadline that raises LockLost where the lock is no more."""
+
+    _lock: Lock
+
+    def __init__(self, lock: Lock, deadline: Deadline):
+        super().__init__(deadline.at, deadline.clock)
+        object.__setattr__(self, "_lock", lock)  # it is frozen
+
+    @property
+    def left(self) -> float:
+        self._lock.guard()
+        return super().left
+
+    @property
+    def passed(self) -> bool:
+        self._lock.guard()
+        return super().passed
 
 
 @contextlib.contextmanager
@@ -126,7 +244,7 @@ def locked(
     after its term; that takes up to 15 seconds.
     """
     lease = _taken(cluster, instance, namespace, deadline)
-    lock = Lock(cluster, lease, deadline)
+    lock = Lock(cluster, instance, lease, deadline)
     lock.start()
     try:
         yield lock
@@ -145,44 +263,55 @@ def _taken(
         try:
             if lease is None:
                 return cluster.create(_lease(ref, instance, us), manager)
-            holder = objects.field(lease, ("spec", "holderIdentity"), "")
-            if not holder or _stands_still(cluster, lease, deadline):
+            if not _holder(lease) or _stands_still(
+                cluster, lease, instance, deadline
+            ):
                 return cluster.replace(_held(lease, us), manager)
         except errors.Outdated:
             continue
-        raise errors.Busy(instance, holder)
 
 
 def _stands_still(
-    cluster: Cluster, lease: Manifest, deadline: Deadline
+    cluster: Cluster, lease: Manifest, instance: str, deadline: Deadline
 ) -> bool:
-    """Whether nobody renews or releases the lease for its term."""
+    """Whether nobody renews the lease for its term.
+
+    False if it was given back or is gone, so that it may be taken. Raises
+    Busy when somebody has it.
+    """
     ref = ObjectRef.of(lease)
-    watch = Watch(
-        LEASE,
-        ref.namespace,
-        record.selector(objects.labels(lease).get(record.RECORD, "")),
-        frozenset({ref.name}),
-    )
+    labelled = record.RECORD in objects.labels(lease)
+    selector = record.selector(instance) if labelled else ""
+    watch = Watch(LEASE, ref.namespace, selector, frozenset({ref.name}))
     seen = lease["metadata"]["resourceVersion"]
     limit = deadline.sooner(TERM)
     with cluster.watching([watch]) as watching:
         while not limit.passed:
             for found in watching.take(limit.left):
-                listed = (
-                    (found.obj,) if isinstance(found, Changed) else found.objs
-                )
-                for obj in listed:
-                    version = objects.field(
-                        obj, ("metadata", "resourceVersion")
-                    )
-                    if ObjectRef.of(obj) == ref and version != seen:
-                        return False
-    return not deadline.passed
+                obj = _shown(ref, found)
+                if obj is None:
+                    continue
+                if not obj or not _holder(obj):
+                    return False
+                if obj["metadata"]["resourceVersion"] != seen:
+                    raise errors.Busy(instance, _holder(obj))
+    if deadline.passed:
+        raise errors.Busy(instance, _holder(lease))
+    return True
 
 
-def _manager(lease: Manifest) -> str:
-    return objects.MANAGER + objects.labels(lease)[record.RECORD]
+def _shown(ref: ObjectRef, found: Observation) -> Manifest | None:
+    """The object as it was found; empty if it is gone, None for others."""
+    if isinstance(found, Changed):
+        if ObjectRef.of(found.obj) != ref:
+            return None
+        return {} if found.gone else found.obj
+    named = [obj for obj in found.objs if ObjectRef.of(obj) == ref]
+    return named[0] if named else {}
+
+
+def _holder(lease: Manifest) -> str:
+    return str(objects.field(lease, ("spec", "holderIdentity"), ""))
 
 
 def _lease(ref: ObjectRef, instance: str, holder: str) -> Manifest:

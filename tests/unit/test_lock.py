@@ -1,0 +1,326 @@
+"""The lock on an instance: who has it, and what may be sent under it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+
+import pytest
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import lock
+from tacker_k8s_cr import objects
+from tacker_k8s_cr import record
+from tacker_k8s_cr.deadline import Deadline
+from tests.fakes import FakeCluster
+from tests.functional import manifests
+
+LEASE = lock.lease_ref("one", "default")
+AWAY = errors.Unreachable("https://fake.example.org", "Connection refused")
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+    def idle(self, seconds):
+        self.now += max(seconds, 0.001)
+
+
+class Server(FakeCluster):
+    """A fake cluster that may be away for its Lease, all the time.
+
+    ``away`` answers every request for the Lease; ``answered`` is set after
+    each of them.
+    """
+
+    def __init__(self, clock):
+        super().__init__(idle=clock.idle)
+        self.world.away = None
+        self.world.answered = threading.Event()
+
+    def until(self, deadline):
+        view = object.__new__(Server)
+        view.world = self.world
+        view.deadline = deadline
+        return view
+
+    def replace(self, manifest, manager):
+        try:
+            if self.world.away:
+                raise self.world.away
+            return super().replace(manifest, manager)
+        finally:
+            self.world.answered.set()
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def deadline(clock):
+    return Deadline.after(300, clock)
+
+
+@pytest.fixture
+def cluster(clock):
+    return Server(clock)
+
+
+@pytest.fixture
+def held(cluster, deadline):
+    with lock.locked(cluster, "one", "default", deadline) as found:
+        yield found
+
+
+def holder(cluster):
+    return cluster.get(LEASE)["spec"]["holderIdentity"]
+
+
+def taken_by(cluster, who):
+    cluster.patch(LEASE, {"spec": {"holderIdentity": who}}, "other")
+
+
+def tried(cluster):
+    """The renewal that is under way comes to its end."""
+    cluster.world.answered.clear()
+    assert cluster.world.answered.wait(20)
+
+
+# -- Held --------------------------------------------------------------------
+
+
+def test_a_lock_past_its_term_is_renewed_before_a_write(cluster, clock, held):
+    """Nobody took the Lease, as its version proves: the operation goes on."""
+    us = holder(cluster)
+    clock.now += 10 * lock.TERM
+
+    held.check()
+    held.guard()
+
+    assert us == holder(cluster)
+
+
+def test_a_lock_that_cannot_be_renewed_stops_writes_and_no_wait(
+    cluster, clock, held
+):
+    """Who only waits goes on through an outage of the server."""
+    cluster.world.away = AWAY
+    clock.now += 299.99  # and there is hardly any time left
+
+    held.check()
+    with pytest.raises(errors.LockLost, match="not renewed for 300 s"):
+        held.guard()
+
+    held.check()
+
+
+def test_a_server_that_comes_back_in_time_lets_the_write_go(
+    cluster, clock, held
+):
+    """A write waits for a moment for the renewal of the lock."""
+    cluster.world.away = AWAY
+    clock.now += lock.TERM
+
+    def come_back():
+        tried(cluster)
+        cluster.world.away = None
+
+    server = threading.Thread(target=come_back)
+    server.start()
+    held.guard()
+    server.join()
+
+
+def test_a_lock_that_somebody_took_is_lost(cluster, clock, held):
+    """Waits end as well, and who has it is named."""
+    taken_by(cluster, "somebody")
+    clock.now += lock.TERM
+
+    with pytest.raises(errors.LockLost, match="it went to somebody"):
+        held.guard()
+    with pytest.raises(errors.LockLost, match="it went to somebody"):
+        held.check()
+
+
+def test_a_lock_that_was_lost_is_not_given_back(cluster, clock, deadline):
+    """It is another's."""
+    with lock.locked(cluster, "one", "default", deadline) as held:
+        taken_by(cluster, "somebody")
+        clock.now += lock.TERM
+        with pytest.raises(errors.LockLost):
+            held.guard()
+
+    assert "somebody" == holder(cluster)
+
+
+def test_a_lease_that_somebody_labelled_is_still_ours(cluster, clock, held):
+    """Another version with our name in it is no loss."""
+    us = holder(cluster)
+    cluster.patch(LEASE, {"metadata": {"labels": {"x": "y"}}}, "other")
+    clock.now += lock.TERM
+
+    held.guard()
+
+    assert us == holder(cluster)
+    assert "y" == objects.labels(cluster.get(LEASE))["x"]
+
+
+def test_a_lease_that_somebody_labelled_is_given_back(cluster, deadline):
+    """So that the next operation need not wait for its term."""
+    with lock.locked(cluster, "one", "default", deadline):
+        cluster.patch(LEASE, {"metadata": {"labels": {"x": "y"}}}, "other")
+
+    assert "" == holder(cluster)
+
+
+def test_a_lease_that_somebody_deleted_is_made_again(cluster, clock, held):
+    """Within its term nobody else can have had the lock."""
+    us = holder(cluster)
+    cluster.delete(LEASE, objects.uid(cluster.get(LEASE)))
+    clock.now += lock.TERM - lock.MARGIN + 1
+
+    held.guard()
+
+    assert us == holder(cluster)
+
+
+def test_a_lease_that_went_past_its_term_is_lost(cluster, clock, held):
+    """Another operation may have ended the instance in the meantime."""
+    cluster.delete(LEASE, objects.uid(cluster.get(LEASE)))
+    clock.now += lock.TERM + 1
+
+    with pytest.raises(errors.LockLost, match="its Lease is gone"):
+        held.guard()
+
+    assert cluster.get(LEASE) is None
+
+
+def test_a_lease_that_went_with_its_namespace_is_lost(cluster, clock):
+    """It cannot be made again there."""
+    cluster.apply(manifests.namespace("home"), "m")
+    ref = lock.lease_ref("one", "home")
+    with lock.locked(
+        cluster, "one", "home", Deadline.after(300, clock)
+    ) as held:
+        place = objects.ObjectRef("", "Namespace", "", "home")
+        cluster.delete(place, objects.uid(cluster.get(place)))
+        clock.now += lock.TERM - lock.MARGIN + 1
+
+        with pytest.raises(errors.LockLost, match="its Lease is gone: "):
+            held.guard()
+
+    assert cluster.get(ref) is None
+
+
+def test_the_lease_goes_with_the_instance(cluster, deadline):
+    """Where the instance is no more, nothing is left to lock."""
+    with lock.locked(cluster, "one", "default", deadline) as held:
+        held.retire()
+
+    assert cluster.get(LEASE) is None
+
+
+# -- The limit of writes -----------------------------------------------------
+
+
+def test_a_write_under_the_limit_needs_the_lock(cluster, clock, held):
+    """Nothing is sent once the lock went to somebody else."""
+    limited = cluster.until(held.limit)
+    limited.apply(manifests.config_map("a", "default"), "m")
+    taken_by(cluster, "somebody")
+    clock.now += lock.TERM
+
+    with pytest.raises(errors.LockLost, match="it went to somebody"):
+        limited.apply(manifests.config_map("b", "default"), "m")
+
+    b = objects.ObjectRef("", "ConfigMap", "default", "b")
+    assert cluster.get(b) is None
+
+
+def test_the_limit_is_the_operations_deadline_under_the_lock(
+    cluster, clock, held
+):
+    """A slow answer is waited for longer than the lock was last renewed."""
+    assert 300 == held.limit.left
+    assert not held.limit.passed
+    clock.now += 299
+    assert 1 == held.limit.left
+    clock.now += 1
+    # The lock is old, and there is no time left to renew it.
+    cluster.world.away = AWAY
+    clock.now += lock.TERM
+    with pytest.raises(errors.LockLost):
+        _ = held.limit.passed
+
+
+# -- Taking it ---------------------------------------------------------------
+
+
+def test_a_lock_that_is_renewed_is_busy(cluster, clock, deadline):
+    """Its holder is named."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(lock.locked(cluster, "one", "default", deadline))
+        us = holder(cluster)
+        cluster.world.idle = lambda seconds: taken_by(cluster, f"{us}x")
+
+        with pytest.raises(errors.Busy, match=f"is held by {us}x"):
+            stack.enter_context(
+                lock.locked(cluster, "one", "default", deadline)
+            )
+
+
+def test_a_lock_that_is_given_back_meanwhile_is_taken(cluster, deadline):
+    """There is no reason to be busy."""
+    _held_by_somebody(cluster)
+    cluster.world.idle = lambda seconds: taken_by(cluster, "")
+
+    with lock.locked(cluster, "one", "default", deadline):
+        assert holder(cluster) not in ("", "somebody")
+
+
+def test_a_lock_whose_lease_goes_meanwhile_is_taken(cluster, deadline):
+    """An operation that ended the instance took its Lease away."""
+    _held_by_somebody(cluster)
+
+    def ended(seconds):
+        cluster.delete(LEASE, objects.uid(cluster.get(LEASE)))
+
+    cluster.world.idle = ended
+
+    with lock.locked(cluster, "one", "default", deadline):
+        assert holder(cluster) not in ("", "somebody")
+
+
+def test_a_lease_without_our_label_is_watched(cluster, clock, deadline):
+    """Somebody removed the label: the lock is what its name says."""
+    _held_by_somebody(cluster)
+    cluster.patch(
+        LEASE, {"metadata": {"labels": {record.RECORD: None}}}, "other"
+    )
+
+    with lock.locked(cluster, "one", "default", deadline):
+        assert holder(cluster) not in ("", "somebody")
+
+    assert clock.now >= lock.TERM
+
+
+def _held_by_somebody(cluster):
+    cluster.create(
+        {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {
+                "name": LEASE.name,
+                "namespace": "default",
+                "labels": {record.RECORD: "one"},
+            },
+            "spec": {"holderIdentity": "somebody"},
+        },
+        "m",
+    )
