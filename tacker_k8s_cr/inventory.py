@@ -131,6 +131,10 @@ class Inventory:
 # by its content, so that a part that did not change is not written again.
 
 
+class FormatUnknown(ValueError):
+    """A head that a later version wrote."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Stored:
     """An inventory as it is stored: the head, and pieces by their name."""
@@ -196,19 +200,14 @@ def store(
 
 
 def pieces_of(head: str) -> tuple[str, ...]:
-    """Names of the pieces that a head refers to."""
-    parts = json.loads(head)["parts"]
+    """Names of the pieces that a head refers to. Raises FormatUnknown."""
+    parts = _fields(head)["parts"]
     return tuple(name for names in parts.values() for name in names)
 
 
 def load(stored: Stored) -> Inventory:
-    """The inventory of a text. Raises ValueError for a higher format."""
-    head = json.loads(stored.head)
-    if head["format"] > FORMAT:
-        raise ValueError(
-            f"the record has format {head['format']}, and this version "
-            f"reads {FORMAT} and lower"
-        )
+    """The inventory of a text. Raises FormatUnknown."""
+    head = _fields(stored.head)
 
     def part(name: str) -> list[Any]:
         names = head["parts"][name]
@@ -240,6 +239,16 @@ def load(stored: Stored) -> Inventory:
             head["error"],
         ),
     )
+
+
+def _fields(head: str) -> Any:
+    found = json.loads(head)
+    if found["format"] > FORMAT:
+        raise FormatUnknown(
+            f"the record has format {found['format']}, and this version "
+            f"reads {FORMAT} and lower"
+        )
+    return found
 
 
 def _ref(ref: ObjectRef) -> list[str]:

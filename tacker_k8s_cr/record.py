@@ -11,14 +11,17 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 import contextlib
 import dataclasses
+import zlib
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import inventory as inventories
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import Result
+from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Error
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
@@ -35,6 +38,9 @@ TYPE = objects.PREFIX + "record"
 NAME = "tacker-k8s-cr."
 
 SECRET = GroupKind("", "Secret")
+
+UNDO = 10.0
+"""Seconds for removing a record that could not be completed."""
 
 READS = 5
 """How often a head may move away while its pieces are read."""
@@ -70,18 +76,48 @@ def read(cluster: Cluster, instance: str, namespace: str) -> Entry | None:
         head = cluster.get(ref)
         if head is None:
             return None
-        text = _data(head, "head").decode()
-        names = inventories.pieces_of(text)
+        with _readable(instance):
+            text = _data(head, "head").decode()
+            names = inventories.pieces_of(text)
         secrets = _all(
             cluster, lambda name: cluster.get(_piece_ref(ref, name)), names
         )
-        pieces = {n: _data(s, "piece") for n, s in secrets.items() if s}
-        if len(pieces) == len(secrets):
-            found = inventories.load(inventories.Stored(text, pieces))
+        there = {n: s for n, s in secrets.items() if s}
+        if len(there) == len(secrets):
+            with _readable(instance):
+                pieces = {n: _data(s, "piece") for n, s in there.items()}
+                found = inventories.load(inventories.Stored(text, pieces))
             return Entry(found, head, found)
     raise errors.InstanceExists(
         instance, f"has a record that is incomplete: see {ref}"
     )
+
+
+@contextlib.contextmanager
+def _readable(instance: str) -> Iterator[None]:
+    """Say of what is stored, if it cannot be understood, whose it is."""
+    try:
+        yield
+    except inventories.FormatUnknown as error:
+        why = str(error)
+    except _BROKEN as error:
+        # Without its words: they may quote what is stored.
+        why = f"it is damaged ({type(error).__name__})"
+    else:
+        return
+    raise errors.InstanceExists(
+        instance, f"has a record that cannot be read: {why}"
+    )
+
+
+_BROKEN = (
+    AttributeError,
+    IndexError,
+    KeyError,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
 
 
 def write(
@@ -90,15 +126,32 @@ def write(
     """Store the inventory in the place of the entry; None for a new one.
 
     Raises Outdated when somebody else wrote the record since it was read.
+    A new record that cannot be completed is removed again.
     """
+    if entry is not None:
+        return _moved(cluster, inventory, entry)
+    # A head first, if an empty one: pieces without a head would be found
+    # by nobody, should we die before it is there.
+    empty = Inventory(inventory.instance, inventory.namespace)
+    ref = secret_ref(inventory.instance, inventory.namespace)
+    head = _head(ref, inventories.store(empty).head, inventory.instance)
     manager = objects.MANAGER + inventory.instance
-    if entry is None:
-        # A head first, if an empty one: pieces without a head would be
-        # found by nobody, should we die before it is there.
-        empty = Inventory(inventory.instance, inventory.namespace)
-        ref = secret_ref(inventory.instance, inventory.namespace)
-        head = _head(ref, inventories.store(empty).head, inventory.instance)
-        entry = Entry(empty, cluster.create(head, manager), empty)
+    entry = Entry(empty, cluster.create(head, manager), empty)
+    try:
+        return _moved(cluster, inventory, entry)
+    except errors.Outdated:
+        raise  # It is somebody else's by now.
+    except errors.ClusterError:
+        brief = cluster.until(Deadline.after(UNDO))
+        with contextlib.suppress(Error):
+            for name in inventories.store(inventory).pieces:
+                remove(brief, _piece_ref(ref, name))
+            brief.delete(ref, objects.uid(entry.head))
+        raise
+
+
+def _moved(cluster: Cluster, inventory: Inventory, entry: Entry) -> Entry:
+    manager = objects.MANAGER + inventory.instance
     ref = ObjectRef.of(entry.head)
     last = _data(entry.head, "head").decode()
     stored = inventories.store(inventory, entry.stored, last)
@@ -149,15 +202,19 @@ def erase(cluster: Cluster, entry: Entry) -> None:
     cluster.delete(ref, objects.uid(entry.head))
 
 
-def alive(cluster: Cluster, instance: str) -> bool:
+def alive(cluster: Cluster, instance: str, elsewhere_than: str = "") -> bool:
     """Whether there is a record of an instance, in any namespace.
 
     Where we may not list Secrets it counts as alive: an object is never
     taken from an owner on a guess.
+
+    :param elsewhere_than: a namespace that does not count.
     """
     try:
         found = cluster.list_metadata(SECRET, "", selector(instance))
-        return any(True for _ in found)
+        return any(
+            ObjectRef.of(obj).namespace != elsewhere_than for obj in found
+        )
     except errors.Forbidden:
         return True
 

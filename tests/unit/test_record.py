@@ -1,0 +1,197 @@
+"""The record of an instance in the cluster: whole, readable, or not there."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+
+import pytest
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import inventory
+from tacker_k8s_cr import record
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.objects import ObjectRef
+from tests.fakes import FakeCluster
+from tests.functional import manifests
+
+HEAD = record.secret_ref("one", "default")
+ONE = Inventory(
+    "one",
+    "default",
+    owned={ObjectRef("", "ConfigMap", "default", "a"): "uid"},
+    manifests=(manifests.config_map("a"),),
+)
+
+
+@pytest.fixture
+def cluster():
+    return FakeCluster()
+
+
+def left(cluster):
+    return [
+        ref.name
+        for ref in cluster.world.objects
+        if ref.name.startswith(record.NAME)
+    ]
+
+
+def stored_as(cluster, head):
+    cluster.create(
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": HEAD.name, "namespace": "default"},
+            "data": head,
+        },
+        "m",
+    )
+
+
+def encoded(value):
+    return base64.b64encode(json.dumps(value).encode()).decode()
+
+
+def test_what_is_written_is_read(cluster):
+    """All of it."""
+    record.write(cluster, ONE, None)
+
+    found = record.read(cluster, "one", "default")
+
+    assert ONE == found.inventory
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.Forbidden("update", "secrets", "default", "no"),
+        errors.Rejected(HEAD, 413, "RequestEntityTooLarge", "too large"),
+        errors.NotYet(HEAD, "failed calling webhook"),
+    ],
+)
+def test_a_new_record_that_cannot_be_completed_goes_again(cluster, error):
+    """Nothing is left of it, and the error is the first one."""
+    cluster.fail(error, "update", HEAD)
+
+    with pytest.raises(type(error)) as caught:
+        record.write(cluster, ONE, None)
+
+    assert error is caught.value
+    assert [] == left(cluster)
+
+
+def test_the_first_error_is_told(cluster):
+    """Where the head cannot be removed either, that is not the news."""
+    error = errors.Forbidden("update", "secrets", "default", "no")
+    cluster.fail(error, "update", HEAD)
+    cluster.fail(
+        errors.Forbidden("delete", "secrets", "default", "no"), "delete"
+    )
+
+    with pytest.raises(errors.Forbidden, match="forbidden to update"):
+        record.write(cluster, ONE, None)
+
+    assert HEAD.name in left(cluster)
+
+
+def test_a_record_that_was_there_stays(cluster):
+    """An update that is refused leaves the state that was written before."""
+    entry = record.write(cluster, ONE, None)
+    cluster.fail(
+        errors.Forbidden("update", "secrets", "default", "no"), "update", HEAD
+    )
+
+    with pytest.raises(errors.Forbidden):
+        record.write(cluster, dataclasses.replace(ONE, owned={}), entry)
+
+    assert ONE == record.read(cluster, "one", "default").inventory
+
+
+def test_a_new_record_that_somebody_else_wrote_stays(cluster):
+    """It is not ours to remove."""
+    error = errors.Outdated(HEAD, "the object has been modified")
+    cluster.fail(error, "update", HEAD)
+
+    with pytest.raises(errors.Outdated):
+        record.write(cluster, ONE, None)
+
+    assert HEAD.name in left(cluster)
+
+
+def test_a_record_of_a_later_version_is_not_touched(cluster):
+    """Whatever else is different in it."""
+    for head in ({"format": 99}, {"format": 99, "parts": {}}):
+        cluster = FakeCluster()
+        stored_as(cluster, {"head": encoded(head)})
+
+        with pytest.raises(
+            errors.InstanceExists,
+            match=r"the instance one has a record that cannot be read: "
+            r"the record has format 99, and this version reads 1",
+        ):
+            record.read(cluster, "one", "default")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        {},
+        {"head": "%%%"},
+        {"head": "A"},
+        {"head": base64.b64encode(b"\xff\xfe").decode()},
+        {"head": base64.b64encode(b"s3cret").decode()},
+        {"head": encoded([])},
+        {"head": encoded({})},
+        {"head": encoded({"format": "s3cret", "parts": {}})},
+        {"head": encoded({"format": 1, "parts": ["s3cret"]})},
+        {"head": encoded({"format": 1, "parts": {}, "instance": "one"})},
+    ],
+)
+def test_a_damaged_record_is_named(cluster, head):
+    """It is no fault of the program; what it holds is not shown."""
+    stored_as(cluster, head)
+
+    with pytest.raises(
+        errors.InstanceExists, match="a record that cannot be read: it is dam"
+    ) as caught:
+        record.read(cluster, "one", "default")
+
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_damaged_piece_is_named(cluster):
+    """As a damaged head is."""
+    record.write(cluster, ONE, None)
+    piece = next(name for name in left(cluster) if name != HEAD.name)
+    for text in (b"no zlib", b""):
+        data = {"data": {"piece": base64.b64encode(text).decode()}}
+        cluster.patch(ObjectRef("", "Secret", "default", piece), data, "m")
+
+        with pytest.raises(errors.InstanceExists, match="cannot be read"):
+            record.read(cluster, "one", "default")
+
+
+def test_an_instance_is_alive_where_its_record_is(cluster):
+    """In any namespace, but for one that does not count."""
+    assert not record.alive(cluster, "one")
+
+    record.write(cluster, ONE, None)
+
+    assert record.alive(cluster, "one")
+    assert record.alive(cluster, "one", elsewhere_than="other")
+    assert not record.alive(cluster, "one", elsewhere_than="default")
+
+
+def test_an_instance_whose_record_we_may_not_see_is_alive(cluster):
+    """Nothing is taken from an owner on a guess."""
+    cluster.fail(errors.Forbidden("list", "secrets", "", "no"), "list")
+
+    assert record.alive(cluster, "one", elsewhere_than="default")
+
+
+def test_the_format_is_the_first_that_is_asked(cluster):
+    """A head is read before its pieces are."""
+    with pytest.raises(inventory.FormatUnknown):
+        inventory.pieces_of('{"format": 2}')
