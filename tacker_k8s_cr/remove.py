@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import dataclasses
-import functools
 
+from tacker_k8s_cr import dependents
+from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import plan
 from tacker_k8s_cr import record
@@ -71,39 +72,30 @@ def requested(
 
 
 def foreign(
-    cluster: Cluster, owned: Mapping[ObjectRef, str]
+    cluster: Cluster, going: Mapping[ObjectRef, str], instance: str = ""
 ) -> dict[ObjectRef, str]:
-    """Objects that would go with ours and are not ours: by object, why.
+    """Objects that would go with these and are not ours: by object, why.
 
-    They are the objects of a kind that our CustomResourceDefinition
-    defines, and all that lies in a namespace of ours. What our objects own,
-    directly or not, counts as ours, as does what Kubernetes itself puts
-    into every namespace.
+    They are the objects of a kind that a going CustomResourceDefinition
+    defines, and all that lies in a going namespace. What belongs to an
+    object that goes itself counts as ours, as does what Kubernetes puts
+    into every namespace, and the record of the instance. A kind that we may
+    not list counts as one object with the name ``*``.
+
+    :param going: what is about to be deleted, with UIDs.
+    :param instance: whose record may go; empty for that of any.
     """
-    found: dict[ObjectRef, str] = {}
-    kept = set(owned.values())
-    for ref in owned:
-        if ref.group_kind == plan.DEFINITION:
-            why = f"it would go with {ref}"
-            found.update(_strangers(_of_definition(cluster, ref), kept, why))
-    namespaces = [r for r in owned if r.group_kind == plan.NAMESPACE]
-    if not namespaces:
-        return found
-    kinds = [
-        resource.group_kind
-        for resource in cluster.resources()
-        if resource.namespaced
-        and {"list", "delete"} <= resource.verbs
-        and resource.group_kind not in _NOT_LOOKED_AT
-    ]
-    for ref in namespaces:
-        why = f"it would go with {ref}"
-        inside: list[Manifest] = []
-        look = functools.partial(_inside, cluster, ref.name)
-        for _, listed in raised(cluster.each(look, kinds)):
-            inside.extend(obj for obj in listed if not _usual(obj))
-        found.update(_strangers(inside, kept, why))
-    return {ref: why for ref, why in found.items() if ref not in owned}
+    listed, unknown = _listed(cluster, _places(cluster, going))
+    objs = [obj for obj, _ in listed]
+    ours = dependents.belonging(cluster, objs, going)
+    found = {
+        ObjectRef.of(obj): f"it would go with {root}"
+        for obj, root in listed
+        if objects.uid(obj) not in ours
+        and not _usual(obj, instance)
+        and not _going(obj)
+    }
+    return {**found, **unknown}
 
 
 _NOT_LOOKED_AT = frozenset(
@@ -119,56 +111,84 @@ _NOT_LOOKED_AT = frozenset(
     }
 )
 
-
-def _inside(
-    cluster: Cluster, namespace: str, kind: GroupKind
-) -> tuple[Manifest, ...]:
-    return tuple(cluster.list_metadata(kind, namespace))
+_Place = tuple[GroupKind, str]
+"""A kind, and the namespace to look for it in; empty for all of them."""
 
 
-def _usual(obj: Manifest) -> bool:
-    """Whether Kubernetes, or our record, puts this into any namespace."""
+def _places(
+    cluster: Cluster, going: Mapping[ObjectRef, str]
+) -> dict[_Place, ObjectRef]:
+    """Where to look, and for each the object that would take it all along."""
+    roots = [
+        ref
+        for ref in going
+        if ref.group_kind in (plan.DEFINITION, plan.NAMESPACE)
+    ]
+    found = {}
+    namespaces = []
+    for ref, obj in raised(cluster.each(cluster.get, roots)):
+        if obj is None or objects.uid(obj) != going[ref] or _going(obj):
+            continue  # nothing more will go with it than does already
+        if ref.group_kind == plan.NAMESPACE:
+            namespaces.append(ref)
+        else:
+            spec = obj["spec"]
+            kind = GroupKind(spec["group"], spec["names"]["kind"])
+            found[(kind, "")] = ref
+    if not namespaces:
+        return found
+    kinds = [
+        resource.group_kind
+        for resource in cluster.resources()
+        if resource.namespaced
+        and {"list", "delete"} <= resource.verbs
+        and resource.group_kind not in _NOT_LOOKED_AT
+        and (resource.group_kind, "") not in found
+    ]
+    inside = {(kind, ref.name): ref for ref in namespaces for kind in kinds}
+    return {**found, **inside}
+
+
+def _listed(
+    cluster: Cluster, places: Mapping[_Place, ObjectRef]
+) -> tuple[list[tuple[Manifest, ObjectRef]], dict[ObjectRef, str]]:
+    """What lies there, with what takes it along; and what is not known."""
+
+    def look(place: _Place) -> tuple[Manifest, ...]:
+        return tuple(cluster.list_metadata(*place))
+
+    found: list[tuple[Manifest, ObjectRef]] = []
+    unknown = {}
+    with contextlib.closing(cluster.each(look, places)) as outcomes:
+        for place, outcome in outcomes:
+            if isinstance(outcome, errors.Forbidden):
+                kind, namespace = place
+                ref = ObjectRef(kind.group, kind.kind, namespace, "*")
+                unknown[ref] = (
+                    f"it would go with {places[place]}, but may not be "
+                    f"listed: {outcome.message}"
+                )
+            elif isinstance(outcome, errors.KindUnknown):
+                continue  # served no more, or not at all
+            elif isinstance(outcome, Error):
+                raise outcome
+            else:
+                found.extend((obj, places[place]) for obj in outcome)
+    return found, unknown
+
+
+def _usual(obj: Manifest, instance: str) -> bool:
+    """Whether Kubernetes, or the instance, puts this into a namespace."""
+    of = objects.labels(obj).get(record.RECORD)
+    if of is not None:
+        return not instance or of == instance
     ref = ObjectRef.of(obj)
-    return record.RECORD in objects.labels(obj) or (
-        (ref.kind, ref.name)
-        in (("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt"))
+    return (ref.kind, ref.name) in (
+        ("ServiceAccount", "default"),
+        ("ConfigMap", "kube-root-ca.crt"),
     )
 
 
-def _of_definition(cluster: Cluster, ref: ObjectRef) -> Iterable[Manifest]:
-    definition = cluster.get(ref)
-    if definition is None or objects.field(
-        definition, ("metadata", "deletionTimestamp")
-    ):
-        return ()
-    spec = definition["spec"]
-    kind = GroupKind(spec["group"], spec["names"]["kind"])
-    return cluster.list_metadata(kind)
-
-
-def _strangers(
-    objs: Iterable[Manifest], uids: set[str], why: str
-) -> dict[ObjectRef, str]:
-    """Those that neither are ours nor belong, by owners, to what is."""
-    listed = list(objs)
-    ours = set(uids)
-    grown = True
-    while grown:
-        more = {
-            objects.uid(obj)
-            for obj in listed
-            if objects.uid(obj) not in ours
-            and any(
-                owner.get("uid") in ours
-                for owner in objects.field(
-                    obj, ("metadata", "ownerReferences"), ()
-                )
-            )
-        }
-        ours |= more
-        grown = bool(more)
-    return {
-        ObjectRef.of(obj): why
-        for obj in listed
-        if objects.uid(obj) not in ours
-    }
+def _going(obj: Manifest) -> bool:
+    """Whether somebody asked for its deletion already."""
+    return bool(objects.field(obj, ("metadata", "deletionTimestamp")))

@@ -1,0 +1,198 @@
+"""What belongs to what: by owner references, and by the names of claims."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+import re
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import raised
+from tacker_k8s_cr.errors import Error
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+
+STATEFUL_SET = GroupKind("apps", "StatefulSet")
+
+CLAIM = GroupKind("", "PersistentVolumeClaim")
+
+ORDINAL = "(?:0|[1-9][0-9]*)"
+
+ANY_TEMPLATE = "[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?"
+
+LEVELS = 5
+"""How far up owners are followed that nobody has listed."""
+
+
+def belonging(
+    cluster: Cluster,
+    objs: Sequence[Manifest],
+    going: Mapping[ObjectRef, str],
+) -> frozenset[str]:
+    """UIDs of what is going, and of those objects that belong to it."""
+    known = [*objs, *_above(cluster, objs, going.values())]
+    ours = closed(known, going.values())
+    made = _of_sets(cluster, objs, going, ours)
+    return closed(known, ours | made) if made else ours
+
+
+# -- Without a cluster -------------------------------------------------------
+
+
+def owners(obj: Manifest) -> dict[str, ObjectRef]:
+    """The owners of an object by UID, as if they were in its namespace."""
+    namespace = objects.field(obj, ("metadata", "namespace"), "")
+    found = {}
+    for owner in _references(obj):
+        group, _ = objects.split_api_version(str(owner.get("apiVersion", "")))
+        ref = ObjectRef(
+            group,
+            str(owner.get("kind", "")),
+            namespace,
+            str(owner.get("name", "")),
+        )
+        found[str(owner.get("uid", ""))] = ref
+    return found
+
+
+def closed(objs: Iterable[Manifest], uids: Iterable[str]) -> frozenset[str]:
+    """These UIDs, and those of all objects that belong to one of them.
+
+    An object belongs to each of its owners, and to what they belong to.
+    """
+    below: dict[str, list[str]] = {}
+    for obj in objs:
+        for owner in _references(obj):
+            uid = str(owner.get("uid", ""))
+            below.setdefault(uid, []).append(objects.uid(obj))
+    found = set(uids)
+    fresh = list(found)
+    while fresh:
+        for uid in below.pop(fresh.pop(), ()):
+            if uid not in found:
+                found.add(uid)
+                fresh.append(uid)
+    return frozenset(found)
+
+
+def claims(
+    objs: Iterable[Manifest], sets: Mapping[ObjectRef, Sequence[str] | None]
+) -> frozenset[str]:
+    """UIDs of the claims among these that such StatefulSets have made.
+
+    A claim has no owner reference, so that the data outlives the set; its
+    name is that of the template, of the set, and the pod's number.
+
+    :param sets: with the names of their templates; None where any will do.
+    """
+    forms: dict[str, list[str]] = {}
+    for ref, names in sets.items():
+        each = [ANY_TEMPLATE] if names is None else map(re.escape, names)
+        forms.setdefault(ref.namespace, []).extend(
+            f"{template}-{re.escape(ref.name)}-{ORDINAL}" for template in each
+        )
+    found = set()
+    for obj in objs:
+        ref = ObjectRef.of(obj)
+        if ref.group_kind == CLAIM and any(
+            re.fullmatch(form, ref.name)
+            for form in forms.get(ref.namespace, ())
+        ):
+            found.add(objects.uid(obj))
+    return frozenset(found)
+
+
+def templates(stateful_set: Manifest) -> tuple[str, ...]:
+    """The names of a StatefulSet's volumeClaimTemplates."""
+    listed = objects.field(stateful_set, ("spec", "volumeClaimTemplates"), ())
+    return tuple(str(item["metadata"]["name"]) for item in listed)
+
+
+def _references(obj: Manifest) -> tuple[Mapping[str, object], ...]:
+    return tuple(objects.field(obj, ("metadata", "ownerReferences"), ()))
+
+
+# -- With one ----------------------------------------------------------------
+
+
+def _above(
+    cluster: Cluster, objs: Iterable[Manifest], uids: Iterable[str]
+) -> list[Manifest]:
+    """The owners of these that are not among them, and theirs."""
+    level = list(objs)
+    known = {*uids, *(objects.uid(obj) for obj in level)}
+    found: list[Manifest] = []
+    for _ in range(LEVELS):
+        wanted = {
+            uid: ref
+            for obj in level
+            for uid, ref in owners(obj).items()
+            if uid not in known
+        }
+        level = _there(cluster, wanted)
+        if not level:
+            break
+        found += level
+        known |= wanted.keys()
+    return found
+
+
+def _there(
+    cluster: Cluster, wanted: Mapping[str, ObjectRef]
+) -> list[Manifest]:
+    """Those owners, by UID, that are there and that we may read."""
+
+    def look(item: tuple[str, ObjectRef]) -> Manifest | None:
+        uid, ref = item
+        if not cluster.resource(ref.group_kind).namespaced:
+            ref = dataclasses.replace(ref, namespace="")
+        obj = cluster.get_metadata(ref)
+        return obj if obj is not None and objects.uid(obj) == uid else None
+
+    found = []
+    with contextlib.closing(cluster.each(look, wanted.items())) as outcomes:
+        for _, outcome in outcomes:
+            if isinstance(outcome, errors.Forbidden | errors.KindUnknown):
+                continue  # it proves nothing, then
+            if isinstance(outcome, Error):
+                raise outcome
+            if outcome is not None:
+                found.append(outcome)
+    return found
+
+
+def _of_sets(
+    cluster: Cluster,
+    objs: Sequence[Manifest],
+    going: Mapping[ObjectRef, str],
+    ours: Collection[str],
+) -> frozenset[str]:
+    """UIDs of the claims that StatefulSets of ours have made."""
+    namespaces = {
+        ref.namespace
+        for obj in objs
+        if (ref := ObjectRef.of(obj)).group_kind == CLAIM
+    }
+    there = (ObjectRef.of(obj) for obj in objs if objects.uid(obj) in ours)
+    sets = {
+        ref
+        for ref in (*going, *there)
+        if ref.group_kind == STATEFUL_SET and ref.namespace in namespaces
+    }
+    live = raised(cluster.each(cluster.get, sorted(sets)))
+    return claims(
+        objs,
+        {
+            # Of a set that is gone already nobody knows the templates.
+            ref: None if obj is None else templates(obj)
+            for ref, obj in live
+            if obj is None or objects.uid(obj) in ours
+        },
+    )
