@@ -23,6 +23,7 @@ import warnings
 
 from tacker_k8s_cr.cluster import credentials
 from tacker_k8s_cr.cluster import tls
+from tacker_k8s_cr.cluster.together import together
 from tacker_k8s_cr.errors import KubeconfigInvalid
 from tacker_k8s_cr.kubeconfig import Kubeconfig
 
@@ -176,6 +177,7 @@ def _pool(
     pool: urllib3.HTTPConnectionPool = manager.connection_from_url(
         kubeconfig.server
     )
+    pool.ConnectionCls = together(pool.ConnectionCls)
     return pool
 
 
