@@ -6,17 +6,16 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import enum
-from typing import Any
 
-from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
-from tacker_k8s_cr.kinds import custom
-from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr import views
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.views import UNSEEN
+from tacker_k8s_cr.views import Seen
 
 
 class Goal(enum.Enum):
@@ -39,23 +38,8 @@ class Awaited:
     since: float
 
 
-@dataclasses.dataclass(frozen=True)
-class Seen:
-    """The last view of an object.
-
-    :param sign: all that would change if something moved: while it stays
-        the same, and the verdict has an error, the object stands still.
-    :param still: since when it has.
-    :param dwell: how long it may, if the object itself says so.
-    """
-
-    verdict: Verdict
-    sign: tuple[Any, ...] = ()
-    still: float = 0.0
-    dwell: float | None = None
-
-
-UNSEEN = Seen(Verdict(State.IN_PROGRESS, "nothing heard of it yet"))
+Marks = Mapping[ObjectRef, None]
+"""A set of objects that keeps their order."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +49,9 @@ class Progress:
     :param dwell: seconds after which an object that shows the same error,
         while nothing of it moves, counts as blocked.
     :param stage: what the operation is doing, in a word or two.
+    :param open: what has not reached the goal yet. It is brought up to date
+        with each step: thousands of objects that do not move cost nothing.
+    :param troubled: what of it failed, or shows an error.
     """
 
     registry: Registry
@@ -76,18 +63,24 @@ class Progress:
     gone: frozenset[ObjectRef] = frozenset()
     dwell: float = 300.0
     stage: str = ""
+    open: Marks = dataclasses.field(default_factory=dict)
+    troubled: Marks = dataclasses.field(default_factory=dict)
 
     def awaiting(
         self, refs: Mapping[ObjectRef, Awaited], stage: str = ""
     ) -> Progress:
         """Waiting for these as well; what was known of them is forgotten."""
-        return dataclasses.replace(
+        seen = dict(self.seen)
+        for ref in refs:
+            seen.pop(ref, None)
+        after = dataclasses.replace(
             self,
             awaited={**self.awaited, **refs},
-            seen={r: s for r, s in self.seen.items() if r not in refs},
-            gone=self.gone - refs.keys(),
+            seen=seen,
+            gone=self.gone.difference(refs),
             stage=stage or self.stage,
         )
+        return after._marked(refs)
 
     def observed(self, objs: Iterable[Manifest], now: float) -> Progress:
         """With these views of objects taken in.
@@ -96,7 +89,7 @@ class Progress:
         own write: a watch may begin with one, and believing it would report
         success for what we have just replaced.
         """
-        fresh = {}
+        fresh: dict[ObjectRef, Seen] = {}
         for obj in objs:
             ref = ObjectRef.of(obj)
             awaited = self.awaited.get(ref)
@@ -106,36 +99,66 @@ class Progress:
                 continue
             if objects.generation(obj) < awaited.generation:
                 continue
-            fresh[ref] = self._seen(ref, obj, now)
+            fresh[ref] = views.seen(
+                obj,
+                self.registry[ref.group_kind],
+                fresh.get(ref) or self.seen.get(ref, UNSEEN),
+                now,
+                wanted=self.goal is Goal.CURRENT,
+            )
         if not fresh:
             return self
-        return dataclasses.replace(self, seen={**self.seen, **fresh})
+        after = dataclasses.replace(self, seen={**self.seen, **fresh})
+        return after._marked(fresh)
 
     def vanished(self, refs: Iterable[ObjectRef]) -> Progress:
-        """With these objects known to be gone."""
-        found = frozenset(refs) & self.awaited.keys()
-        if not found - self.gone:
-            return self
-        return dataclasses.replace(self, gone=self.gone | found)
+        """With these objects known to be gone.
 
-    def _seen(self, ref: ObjectRef, obj: Manifest, now: float) -> Seen:
-        verdict = self._handler(ref, obj).assess(obj)
-        sign = (verdict.state, verdict.error, *_moving(obj))
-        last = self.seen.get(ref)
-        still = last.still if last and last.sign == sign else now
-        return Seen(verdict, sign, still, _dwell(obj))
-
-    def _handler(self, ref: ObjectRef, obj: Manifest) -> Handler:
-        """The kind's, as the object's own annotations change it.
-
-        Those of a manifest were checked; somebody may have edited the
-        object since, which must not end the wait for all of them.
+        Nobody misses one that had done what it was for.
         """
-        kind = self.registry[ref.group_kind]
-        try:
-            return custom.of_annotations(obj, kind) or kind
-        except errors.PackageInvalid:
-            return kind
+        found = frozenset(
+            ref
+            for ref in refs
+            if ref in self.awaited
+            and ref not in self.gone
+            and not self._done(ref)
+        )
+        if not found:
+            return self
+        after = dataclasses.replace(self, gone=self.gone | found)
+        return after._marked(found)
+
+    def _marked(self, refs: Iterable[ObjectRef]) -> Progress:
+        """With these objects among the open and the troubled, or not."""
+        return dataclasses.replace(
+            self,
+            open=_with(self.open, {r: self._is_open(r) for r in refs}),
+            troubled=_with(
+                self.troubled, {r: self._is_troubled(r) for r in refs}
+            ),
+        )
+
+    def _is_open(self, ref: ObjectRef) -> bool:
+        if self.goal is Goal.GONE or ref in self.gone:
+            return (self.goal is Goal.GONE) != (ref in self.gone)
+        verdict = self.seen.get(ref, UNSEEN).verdict
+        return verdict.state is not State.CURRENT
+
+    def _is_troubled(self, ref: ObjectRef) -> bool:
+        if self.goal is Goal.GONE or ref in self.gone:
+            return self.goal is Goal.CURRENT
+        verdict = self.seen.get(ref, UNSEEN).verdict
+        if verdict.state is State.IN_PROGRESS:
+            return bool(verdict.error)
+        return verdict.state in (State.FAILED, State.BLOCKED)
+
+    def _done(self, ref: ObjectRef) -> bool:
+        """Whether the object may go, having been current."""
+        return (
+            self.goal is Goal.CURRENT
+            and self.registry[ref.group_kind].fleeting
+            and self.seen.get(ref, UNSEEN).verdict.state is State.CURRENT
+        )
 
     def verdict(self, ref: ObjectRef, now: float) -> Verdict:
         """What we know of one object at this moment."""
@@ -171,28 +194,17 @@ class Progress:
     @property
     def unsettled(self) -> tuple[ObjectRef, ...]:
         """What has not reached the goal yet."""
-        if self.goal is Goal.GONE:
-            return tuple(r for r in self.awaited if r not in self.gone)
-        return tuple(
-            ref
-            for ref in self.awaited
-            if ref in self.gone
-            or self.seen.get(ref, UNSEEN).verdict.state is not State.CURRENT
-        )
+        return tuple(self.open)
 
     @property
     def settled(self) -> bool:
-        return not self.unsettled
+        return not self.open
 
     def hopeless(self, now: float) -> tuple[ObjectRef, ...]:
         """What failed or is blocked, so that waiting longer would not help."""
-        if self.goal is Goal.GONE:
-            return ()
         bad = (State.FAILED, State.BLOCKED)
         return tuple(
-            ref
-            for ref in self.unsettled
-            if self.verdict(ref, now).state in bad
+            ref for ref in self.troubled if self.verdict(ref, now).state in bad
         )
 
     def next_change(self, now: float) -> float | None:
@@ -202,35 +214,21 @@ class Progress:
         """
         waits = [
             seen.still + self._dwell_of(seen) - now
-            for ref in self.unsettled
+            for ref in self.troubled
             if (seen := self.seen.get(ref))
-            and seen.verdict.error
             and seen.verdict.state is State.IN_PROGRESS
         ]
         return max(0.0, min(waits)) if waits else None
 
 
-def _dwell(obj: Manifest) -> float | None:
-    """Seconds of the annotation ``blocked-after``."""
-    said = objects.annotation(obj, "blocked-after")
-    try:
-        return float(said) if said else None
-    except ValueError:
-        return None
-
-
-def _moving(obj: Manifest) -> tuple[Any, ...]:
-    """What changes when a controller gets on: not messages, nor times."""
-    status = objects.field(obj, ("status",), {})
-    if not isinstance(status, Mapping):
-        return (objects.generation(obj),)
-    numbers = tuple(
-        (key, value)
-        for key, value in sorted(status.items())
-        if isinstance(value, int | bool)
-    )
-    told = tuple(
-        (kind, item.get("status"), item.get("reason"))
-        for kind, item in sorted(objects.conditions(obj).items())
-    )
-    return (objects.generation(obj), numbers, told)
+def _with(marks: Marks, said: Mapping[ObjectRef, bool]) -> Marks:
+    """The marks, after what is said of some objects."""
+    if all((ref in marks) == marked for ref, marked in said.items()):
+        return marks
+    found = dict(marks)
+    for ref, marked in said.items():
+        if marked:
+            found[ref] = None
+        else:
+            found.pop(ref, None)
+    return found

@@ -59,6 +59,8 @@ class Handler:
         kinds with a label selector; owner references then say which.
     :param propagation: how the server should delete what the object owns;
         with ``Foreground`` the object is gone only after that is.
+    :param fleeting: once current, an object of this kind may go by itself,
+        and what was asked of it stays done.
     :param name: who wrote the handler, for errors in it; empty for ours.
     """
 
@@ -71,6 +73,7 @@ class Handler:
     children: Callable[[Manifest], tuple[ObjectRef, ...]] | None = None
     made: Callable[[Manifest], tuple[tuple[GroupKind, str], ...]] | None = None
     propagation: str = "Background"
+    fleeting: bool = False
     name: str = ""
 
 

@@ -138,6 +138,9 @@ def _pods(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
 
 HANDLERS: Mapping[GroupKind, Handler] = {
     POD: Handler(pod, Rank.WORKLOAD),
-    GroupKind("batch", "Job"): Handler(job, Rank.WORKLOAD, made=_pods),
+    # Its spec says how many seconds it stays when it is finished.
+    GroupKind("batch", "Job"): Handler(
+        job, Rank.WORKLOAD, made=_pods, fleeting=True
+    ),
     GroupKind("batch", "CronJob"): Handler(cron_job, Rank.WORKLOAD),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacker_k8s_cr import kinds
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.base import Registry
@@ -197,3 +198,170 @@ def test_writing_an_object_again_forgets_what_was_known():
     again = progress.awaiting({REF: Awaited("u1", 2, 5.0)})
 
     assert (REF,) == again.unsettled
+
+
+# -- What may go by itself ---------------------------------------------------
+
+JOB = ObjectRef("batch", "Job", "ns", "fast")
+
+
+def job(deleted=False, **condition):
+    metadata = {"name": "fast", "namespace": "ns", "uid": "u1"}
+    if deleted:
+        metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {**metadata, "generation": 1},
+        "spec": {"ttlSecondsAfterFinished": 0},
+        "status": {
+            "conditions": [
+                {"type": kind, "status": status}
+                for kind, status in condition.items()
+            ]
+        },
+    }
+
+
+def waiting_for_a_job(goal=Goal.CURRENT):
+    progress = Progress(kinds.BUILT_IN, goal)
+    return progress.awaiting({JOB: Awaited("u1", 1, 0.0)})
+
+
+def test_a_job_that_was_complete_may_go():
+    """Its spec says how long it stays when it is finished (P2)."""
+    after = waiting_for_a_job().observed([job(Complete="True")], 1.0)
+
+    assert after.vanished([JOB]).settled
+    assert State.CURRENT == after.vanished([JOB]).verdict(JOB, 2.0).state
+
+
+def test_a_complete_job_that_is_going_is_current_still():
+    """It is removed in the foreground, so it is seen to terminate (P2)."""
+    progress = waiting_for_a_job()
+    ending = job(deleted=True, Complete="True")
+
+    assert progress.observed([ending], 1.0).settled
+    assert progress.observed([ending], 1.0).vanished([JOB]).settled
+
+
+def test_a_job_that_goes_before_it_is_complete_has_failed():
+    """Somebody removed it."""
+    after = waiting_for_a_job().observed([job()], 1.0).vanished([JOB])
+
+    assert (JOB,) == after.hopeless(2.0)
+
+
+def test_a_job_that_terminates_unfinished_is_not_current():
+    """What it was asked to do was not done."""
+    after = waiting_for_a_job().observed([job(deleted=True)], 1.0)
+
+    assert State.TERMINATING == after.verdict(JOB, 1.0).state
+
+
+def test_a_job_that_is_asked_to_go_is_waited_for():
+    """Complete or not."""
+    progress = waiting_for_a_job(Goal.GONE)
+    after = progress.observed([job(deleted=True, Complete="True")], 1.0)
+
+    assert (JOB,) == after.unsettled
+    assert after.vanished([JOB]).settled
+
+
+def test_other_kinds_do_not_go_by_themselves():
+    """A current object that vanishes has failed."""
+    after = waiting().observed([thing(state="current")], 1.0)
+
+    assert (REF,) == after.vanished([REF]).hopeless(1.0)
+
+
+# -- What is kept up to date -------------------------------------------------
+
+NAMES = ("a", "b", "c")
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("observed"),
+            st.sampled_from(NAMES),
+            st.sampled_from(sorted(s.value for s in State)),
+            st.sampled_from(["", "Ready/Quota"]),
+        ),
+        st.tuples(st.just("vanished"), st.sampled_from(NAMES)),
+        st.tuples(st.just("awaiting"), st.sampled_from(NAMES)),
+    )
+)
+
+
+def stepped(progress, steps):
+    for number, step in enumerate(steps):
+        ref = ObjectRef("test.example.org", "Thing", "ns", step[1])
+        if step[0] == "awaiting":
+            progress = progress.awaiting({ref: Awaited("u1", 1, 0.0)})
+        elif step[0] == "vanished":
+            progress = progress.vanished([ref])
+        else:
+            obj = thing(state=step[2], error=step[3])
+            obj["metadata"]["name"] = step[1]
+            progress = progress.observed([obj], float(number))
+    return progress
+
+
+@given(STEPS, st.sampled_from(Goal), st.floats(0, 30))
+def test_what_is_open_is_what_a_look_at_everything_would_find(
+    steps, goal, now
+):
+    """It is brought up to date with each step, and never counted anew."""
+    progress = stepped(Progress(REGISTRY, goal, dwell=10), steps)
+    verdicts = progress.verdicts(now)
+    is_open = {
+        ref
+        for ref in progress.awaited
+        if verdicts[ref].state is not State.CURRENT
+        or (goal is Goal.GONE and ref not in progress.gone)
+    }
+    bad = {
+        ref
+        for ref in is_open
+        if verdicts[ref].state in (State.FAILED, State.BLOCKED)
+        and goal is Goal.CURRENT
+    }
+
+    assert is_open == set(progress.unsettled)
+    assert (not is_open) == progress.settled
+    assert bad == set(progress.hopeless(now))
+
+
+def test_a_step_costs_what_it_changes():
+    """A thousand objects or ten thousand: a step judges only its own."""
+    judged = []
+
+    def counting(obj):
+        judged.append(obj)
+        return assess(obj)
+
+    refs = [
+        ObjectRef("test.example.org", "Thing", "ns", f"t{number}")
+        for number in range(1000)
+    ]
+    progress = Progress(Registry({}, Handler(counting))).awaiting(
+        {ref: Awaited("u1", 1, 0.0) for ref in refs}
+    )
+    obj = thing(state="current")
+    obj["metadata"]["name"] = "t7"
+
+    after = progress.observed([obj], 1.0)
+
+    assert 1 == len(judged)
+    assert 999 == len(after.unsettled)
+    assert after.awaited is progress.awaited
+    assert after.gone is progress.gone
+
+
+def test_views_that_come_at_once_are_taken_one_after_the_other():
+    """An error that went and came back in between has not stood still."""
+    bad = thing(error="Ready/Quota")
+    progress = waiting(dwell=10).observed([bad], 0.0)
+    progress = progress.observed([thing(), bad], 9.0)
+
+    assert State.IN_PROGRESS == progress.verdict(REF, 12.0).state
