@@ -92,8 +92,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--workers",
         type=int,
-        default=32,
-        help="of the Go client (default: 32)",
+        default=16,
+        help="of the Go client (default: 16, as many as ours)",
     )
     parser.add_argument(
         "--widgets",
