@@ -96,6 +96,14 @@ class Absent(ClusterError):
     """There is nothing at the path (404)."""
 
 
+class Unserved(Absent):
+    """There is not even such a path: the kind is not served there."""
+
+
+class NotServed(NotYet):
+    """The same, where something was to be written."""
+
+
 @dataclasses.dataclass(frozen=True)
 class _Case:
     """An answer with what was asked, and the parts that decide."""
@@ -182,8 +190,11 @@ def _not_found(case: _Case) -> Error:
         if missing == "namespaces" and case.subject.kind != "Namespace":
             return case.not_yet()
         if not field(case.answer.body, ("details", "name")):
-            return NotYet(case.subject, "the server does not serve its kind")
+            why = "the server does not serve its kind"
+            return NotServed(case.subject, why)
         return case.outdated()
+    if not missing:
+        return Unserved(f"{request}: its kind is not served")
     return Absent(f"{request}: not there")
 
 
@@ -215,6 +226,15 @@ def _invalid(case: _Case) -> Error:
     return case.rejected()
 
 
+def _away(case: _Case) -> Error | Again:
+    """A webhook that is not reached; an apply is for its caller to repeat."""
+    request = case.request
+    if request.verb in _WRITES and request.content_type != APPLY:
+        after = case.answer.retry_after
+        return Again(case.not_yet(), after, patience=120.0)
+    return case.not_yet()
+
+
 def _broken(case: _Case) -> Error | Again:
     return case.again(patience=10.0, carried_out=True)
 
@@ -233,6 +253,7 @@ def _expired(case: _Case) -> Error:
 
 APPLY = "application/apply-patch+yaml"
 
+_WRITES = frozenset(["create", "update", "patch", "delete"])
 _AUTHORIZER = re.compile(r'[Uu]ser "[^"]*" cannot \S+ (resource|path) ')
 _MANAGER = re.compile(r'conflicts? with "([^"]+)"')
 _ABOUT_UID = re.compile(r"\buid\b|\bUID\b")
@@ -246,8 +267,8 @@ _SAYS: tuple[tuple[_Means, re.Pattern[str]], ...] = (
     (_Case.not_yet, re.compile(r"does not support dry run")),
     (_Case.rejected, re.compile(r"admission webhook .* denied the request")),
     (_Case.rejected, re.compile(r"ValidatingAdmissionPolicy .* denied")),
-    (_Case.not_yet, re.compile(r"failed calling webhook ")),
-    (_Case.not_yet, re.compile(r"conversion webhook for .* failed")),
+    (_away, re.compile(r"failed calling webhook ")),
+    (_away, re.compile(r"conversion webhook for .* failed")),
     (_Case.not_yet, re.compile(r"because it is being terminated")),
     # The account "default" follows its namespace after a moment.
     (_Case.not_yet, re.compile(r"error looking up service account")),

@@ -12,6 +12,7 @@ from tacker_k8s_cr.cluster.answers import Absent
 from tacker_k8s_cr.cluster.answers import Answer
 from tacker_k8s_cr.cluster.answers import Expired
 from tacker_k8s_cr.cluster.answers import Request
+from tacker_k8s_cr.cluster.answers import Unserved
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import Resource
 from tacker_k8s_cr.objects import field
@@ -57,9 +58,10 @@ def objects(
 ) -> Iterator[Manifest]:
     """What the selection holds.
 
-    Nothing, where the server stopped serving its kind since we asked. A
-    list that takes longer than the server remembers its beginning (410) is
-    asked for once more, in one piece.
+    Raises Unserved where the server does not serve its kind; one that is
+    no longer served half way ends there. A list that takes longer than the
+    server remembers its beginning (410) is asked for once more, in one
+    piece.
     """
     seen = set()
     try:
@@ -67,8 +69,9 @@ def objects(
             for obj in page:
                 seen.add(_key(obj))
                 yield obj
-    except Absent:
-        return
+    except Absent as error:
+        if isinstance(error, Unserved) and not seen:
+            raise
     except Expired:
         for page in pages(send, selection, metadata, size=0):
             yield from (obj for obj in page if _key(obj) not in seen)

@@ -9,26 +9,26 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
-import os
+import itertools
 from typing import Any
 
+from tacker_k8s_cr import ownership
 from tacker_k8s_cr.cluster import listing
 from tacker_k8s_cr.cluster import verbs
 from tacker_k8s_cr.cluster import watching
 from tacker_k8s_cr.cluster.answers import Absent
 from tacker_k8s_cr.cluster.answers import Answer
+from tacker_k8s_cr.cluster.answers import NotServed
 from tacker_k8s_cr.cluster.answers import Request
+from tacker_k8s_cr.cluster.answers import Unserved
 from tacker_k8s_cr.cluster.connection import Apart
-from tacker_k8s_cr.cluster.connection import Connection
 from tacker_k8s_cr.cluster.connection import Source
-from tacker_k8s_cr.cluster.discovery import Discovery
-from tacker_k8s_cr.cluster.parallel import Pool
+from tacker_k8s_cr.cluster.processes import Processes
 from tacker_k8s_cr.cluster.protocol import Applied
 from tacker_k8s_cr.cluster.protocol import Item
 from tacker_k8s_cr.cluster.protocol import Result
 from tacker_k8s_cr.cluster.protocol import Watch
 from tacker_k8s_cr.cluster.protocol import Watching
-from tacker_k8s_cr.cluster.requests import Counter
 from tacker_k8s_cr.cluster.requests import Doubtful
 from tacker_k8s_cr.cluster.requests import Sender
 from tacker_k8s_cr.deadline import Deadline
@@ -41,40 +41,7 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import Resource
 from tacker_k8s_cr.objects import split_api_version
 
-
-class _Process:
-    """What one process has open; a fork starts with nothing of its parent."""
-
-    def __init__(self, source: Source, verify: bool, size: int):
-        # Beside the pool's threads, those of callers and of a lock.
-        self.connection = Connection(source, verify, size + 8)
-        self.pool = Pool(size)
-        self.discovery = Discovery()
-        self.counter = Counter()
-
-    def close(self) -> None:
-        self.pool.close()
-        self.connection.close()
-
-
-class _Processes:
-    """What is open, by process id."""
-
-    def __init__(self, source: Source, verify: bool, size: int):
-        self._made = (source, verify, size)
-        self._by_id: dict[int, _Process] = {}
-
-    def own(self) -> _Process:
-        own = self._by_id.get(os.getpid())
-        if own is None:
-            # Not under a lock: a fork may have copied a locked one.
-            made = _Process(*self._made)
-            own = self._by_id.setdefault(os.getpid(), made)
-        return own
-
-    def close(self) -> None:
-        if own := self._by_id.pop(os.getpid(), None):
-            own.close()
+_DEFINITION = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 class ApiServer:
@@ -84,7 +51,7 @@ class ApiServer:
         self, source: Source, server: str, verify: bool = True, pool: int = 16
     ):
         self._server = server
-        self._processes = _Processes(source, verify, pool)
+        self._processes = Processes(source, verify, pool)
         self._deadline = Deadline.never()
 
     @property
@@ -126,6 +93,31 @@ class ApiServer:
         except Absent:
             return {}
 
+    def _served(
+        self,
+        group_kind: GroupKind,
+        version: str,
+        do: Callable[[Resource], Result],
+    ) -> Result:
+        """Do it where the kind is served, as far as we know.
+
+        Where the server has no such path, we know it no longer: definitions
+        come and go. It is asked again, once, and the kind is looked for
+        where it is now.
+        """
+        resource = self.resource(group_kind, version)
+        try:
+            return do(resource)
+        except (NotServed, Unserved):
+            self.forget(group_kind.group)
+            try:
+                now = self.resource(group_kind, version)
+            except KindUnknown:
+                now = resource
+            if now == resource:
+                raise
+            return do(now)
+
     # -- Reading ------------------------------------------------------------
 
     def get(self, ref: ObjectRef) -> Manifest | None:
@@ -149,21 +141,35 @@ class ApiServer:
         selector: str = "",
         fields: str = "",
     ) -> Iterator[Manifest]:
-        resource = self.resource(group_kind)
-        what = listing.Selection(resource, namespace, selector, fields)
-        return listing.objects(self._send, what)
+        self.resource(group_kind)
+        what = (namespace, selector, fields)
+        return self._listed(group_kind, what, metadata=False)
 
     def list_metadata(
         self, group_kind: GroupKind, namespace: str = "", selector: str = ""
     ) -> Iterator[Manifest]:
-        resource = self.resource(group_kind)
-        what = listing.Selection(resource, namespace, selector)
-        return listing.objects(self._send, what, metadata=True)
+        self.resource(group_kind)
+        what = (namespace, selector, "")
+        return self._listed(group_kind, what, metadata=True)
+
+    def _listed(
+        self, group_kind: GroupKind, what: tuple[str, str, str], metadata: bool
+    ) -> Iterator[Manifest]:
+        def begun(resource: Resource) -> Iterator[Manifest]:
+            """Whether the kind is served shows with the first page."""
+            selection = listing.Selection(resource, *what)
+            objs = listing.objects(self._send, selection, metadata)
+            return itertools.chain(list(itertools.islice(objs, 1)), objs)
+
+        with contextlib.suppress(Unserved, KindUnknown):
+            yield from self._served(group_kind, "", begun)
 
     def _got(self, ref: ObjectRef, accept: str) -> Manifest | None:
-        try:
-            resource = self.resource(ref.group_kind)
+        def got(resource: Resource) -> Manifest:
             return self._send(verbs.get(ref, resource, accept)).body
+
+        try:
+            return self._served(ref.group_kind, "", got)
         except (Absent, KindUnknown):
             return None
 
@@ -178,28 +184,37 @@ class ApiServer:
         force: bool = False,
         dry_run: bool = False,
     ) -> Applied:
-        request = verbs.apply(
-            manifest,
-            self._resource_of(manifest),
-            manager,
-            uid=uid,
-            force=force,
-            dry_run=dry_run,
-        )
-        answer = self._send(request)
-        created = answer.code == 201
-        if answer.repeated and not uid:
-            # The first attempt, whose answer was lost, may have made it.
-            created = created or verbs.only_writer(answer.body, manager)
-        return Applied(answer.body, created)
+        def applied(resource: Resource) -> Applied:
+            request = verbs.apply(
+                manifest,
+                resource,
+                manager,
+                uid=uid,
+                force=force,
+                dry_run=dry_run,
+            )
+            answer = self._send(request)
+            created = answer.code == 201
+            if answer.repeated and not uid:
+                # The first attempt, whose answer was lost, may have made it.
+                created = created or ownership.made_by(answer.body, manager)
+            return Applied(answer.body, created)
+
+        return self._written(manifest, applied)
 
     def create(self, manifest: Manifest, manager: str) -> Manifest:
-        resource = self._resource_of(manifest)
-        return self._once(verbs.create(manifest, resource, manager), manifest)
+        def created(resource: Resource) -> Manifest:
+            request = verbs.create(manifest, resource, manager)
+            return self._once(request, manifest)
+
+        return self._written(manifest, created)
 
     def replace(self, manifest: Manifest, manager: str) -> Manifest:
-        resource = self._resource_of(manifest)
-        return self._once(verbs.replace(manifest, resource, manager), manifest)
+        def replaced(resource: Resource) -> Manifest:
+            request = verbs.replace(manifest, resource, manager)
+            return self._once(request, manifest)
+
+        return self._written(manifest, replaced)
 
     def patch(
         self,
@@ -209,9 +224,12 @@ class ApiServer:
         *,
         subresource: str = "",
     ) -> Manifest:
-        resource = self.resource(ref.group_kind)
-        request = verbs.patch(ref, resource, body, manager, subresource)
-        return self._send(request).body
+        def patched(resource: Resource) -> Manifest:
+            return self._send(
+                verbs.patch(ref, resource, body, manager, subresource)
+            ).body
+
+        return self._served(ref.group_kind, "", patched)
 
     def delete(
         self,
@@ -221,15 +239,26 @@ class ApiServer:
         grace_seconds: int | None = None,
         propagation: str = "Background",
     ) -> Manifest | None:
+        def deleted(resource: Resource) -> Manifest:
+            return self._send(
+                verbs.delete(ref, resource, uid, grace_seconds, propagation)
+            ).body
+
         try:
-            resource = self.resource(ref.group_kind)
-            request = verbs.delete(
-                ref, resource, uid, grace_seconds, propagation
-            )
-            obj = self._send(request).body
+            obj = self._served(ref.group_kind, "", deleted)
         except (Absent, KindUnknown, Outdated):
             return None
+        if ref.group_kind == _DEFINITION:
+            # Its name is the plural and the group of what it defines.
+            self.forget(ref.name.partition(".")[2])
         return obj if verbs.goes_on(obj) else None
+
+    def _written(
+        self, manifest: Manifest, do: Callable[[Resource], Result]
+    ) -> Result:
+        """A write goes to the manifest's own version."""
+        _, version = split_api_version(manifest["apiVersion"])
+        return self._served(GroupKind.of(manifest), version, do)
 
     def _once(self, request: Request, manifest: Manifest) -> Manifest:
         """A write that is refused when it was done already."""
@@ -240,10 +269,6 @@ class ApiServer:
             if live is not None and verbs.holds(live, manifest):
                 return live
             raise
-
-    def _resource_of(self, manifest: Manifest) -> Resource:
-        _, version = split_api_version(manifest["apiVersion"])
-        return self.resource(GroupKind.of(manifest), version)
 
     # -- Many at once -------------------------------------------------------
 

@@ -126,15 +126,6 @@ def goes_on(obj: Manifest) -> bool:
     )
 
 
-def only_writer(obj: Manifest, manager: str) -> bool:
-    """Whether nobody else wrote the object, but for its sub-resources."""
-    entries = field(obj, ("metadata", "managedFields"), ())
-    return all(
-        entry.get("manager") == manager or entry.get("subresource")
-        for entry in entries
-    )
-
-
 def holds(live: Any, sent: Any) -> bool:
     """Whether all that was sent is in the live object.
 

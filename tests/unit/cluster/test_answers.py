@@ -39,6 +39,8 @@ APPLY = Request(
 LIST = Request("list", "GET", "/api/v1/configmaps", "configmaps")
 GET = Request("get", "GET", "/x", "configmaps", "ns", ONE)
 DELETE = Request("delete", "DELETE", "/x", "configmaps", "ns", ONE, b"{}")
+UPDATE = Request("update", "PUT", "/x", "configmaps", "ns", ONE, b"{}")
+PATCH = Request("patch", "PATCH", "/x", "configmaps", "ns", ONE, b"{}")
 CREATE = Request("create", "POST", "/x", "configmaps", "ns", ONE, b"{}")
 
 
@@ -77,6 +79,20 @@ def test_a_webhook_that_is_away_may_come(message: str) -> None:
         means = judged(code, message)
         assert isinstance(means, NotYet)
         assert message in str(means)
+
+
+@pytest.mark.parametrize("request_", [CREATE, DELETE, UPDATE, PATCH])
+def test_a_write_goes_again_until_a_webhook_is_there(
+    request_: Request,
+) -> None:
+    """An apply is for its caller to repeat; other writes are for us."""
+    words = 'failed calling webhook "a.example.org": connection refused'
+
+    means = judged(500, words, request=request_)
+
+    assert isinstance(means, Again)
+    assert isinstance(means.why, NotYet)
+    assert not means.carried_out
 
 
 @pytest.mark.parametrize("code", [400, 403, 422, 500])
@@ -157,7 +173,11 @@ def test_a_path_that_is_not_there() -> None:
     """A kind right after its definition has no path yet."""
     means = judged(404, "404 page not found")
 
+    assert isinstance(means, answers.NotServed)
     assert isinstance(means, NotYet)
+    for request in (GET, DELETE, LIST):
+        means = judged(404, "404 page not found", request=request)
+        assert isinstance(means, answers.Unserved)
 
 
 def test_an_object_that_is_not_there() -> None:
@@ -168,6 +188,7 @@ def test_an_object_that_is_not_there() -> None:
     for request in (GET, DELETE, LIST):
         means = judged(404, "gone", "NotFound", request, **said)
         assert isinstance(means, answers.Absent)
+        assert not isinstance(means, answers.Unserved)
 
 
 def test_a_conflict_names_field_and_manager() -> None:

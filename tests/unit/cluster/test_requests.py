@@ -12,11 +12,13 @@ from tacker_k8s_cr.cluster.connection import Connection
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.requests import Sender
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import NotYet
 from tacker_k8s_cr.errors import Outdated
 from tacker_k8s_cr.errors import Unauthenticated
 from tacker_k8s_cr.errors import Unavailable
 from tacker_k8s_cr.errors import Unreachable
 from tacker_k8s_cr.kubeconfig import Kubeconfig
+from tacker_k8s_cr.objects import ObjectRef
 from tests.unit.cluster.scripted import Scripted
 from tests.unit.cluster.scripted import hangs_up
 from tests.unit.cluster.scripted import says
@@ -33,6 +35,10 @@ SERVED = {
         }
     ]
 }
+CORE = {"versions": ["v1"]}
+GROUPS = {"groups": []}
+MADE = "2026-01-01T00:00:07Z"
+LATER = "2026-01-01T00:00:08Z"
 MANIFEST = {
     "apiVersion": "v1",
     "kind": "ConfigMap",
@@ -217,17 +223,20 @@ def test_a_write_that_somebody_else_beat(
         cluster.replace(MANIFEST, "m")
 
 
-@pytest.mark.parametrize(("manager", "ours"), [("m", True), ("k", False)])
+@pytest.mark.parametrize(("time", "ours"), [(MADE, True), (LATER, False)])
 def test_an_apply_whose_answer_was_lost(
-    script: Scripted, cluster: Cluster, manager: str, ours: bool
+    script: Scripted, cluster: Cluster, time: str, ours: bool
 ) -> None:
-    """It made the object if nobody but us ever wrote it."""
+    """It made the object if it is as old, whoever wrote to it since."""
     entries = [
-        {"manager": "m", "operation": "Apply"},
-        {"manager": manager, "operation": "Update"},
-        {"manager": "c", "operation": "Update", "subresource": "status"},
+        {"manager": "m", "operation": "Apply", "time": time},
+        {"manager": "k", "operation": "Update", "time": MADE},
     ]
-    metadata = {**MANIFEST["metadata"], "managedFields": entries}
+    metadata = {
+        **MANIFEST["metadata"],
+        "creationTimestamp": MADE,
+        "managedFields": entries,
+    }
     script.then(
         says(200, SERVED),
         hangs_up,
@@ -235,6 +244,48 @@ def test_an_apply_whose_answer_was_lost(
     )
 
     assert ours == cluster.apply(MANIFEST, "m").created
+
+
+ONE = ObjectRef("", "ConfigMap", "ns", "one")
+AWAY = status(500, 'failed calling webhook "a.example.org": refused')
+
+
+def test_a_delete_while_a_webhook_is_away(
+    script: Scripted, cluster: Cluster
+) -> None:
+    """It is sent again, as after any answer that may be another soon."""
+    script.then(says(200, CORE), says(200, GROUPS), says(200, SERVED))
+    script.then(AWAY, status(200, "", status="Success"))
+
+    assert cluster.delete(ONE, "uid") is None
+
+    assert ["DELETE", "DELETE"] == [s.method for s in script.sent[-2:]]
+
+
+def test_a_patch_while_a_webhook_is_away(
+    script: Scripted, cluster: Cluster
+) -> None:
+    """The same; where that does not help, the webhook's words are told."""
+    script.then(says(200, CORE), says(200, GROUPS), says(200, SERVED))
+    script.then(AWAY, says(200, MANIFEST))
+    assert cluster.patch(ONE, {"data": {}}, "m") == MANIFEST
+    hasty = cluster.until(Deadline.after(0.3))
+    script.then(*[AWAY] * 9)
+
+    with pytest.raises(NotYet, match=r"webhook \"a\.example\.org\""):
+        hasty.patch(ONE, {"data": {}}, "m")
+
+
+def test_an_apply_while_a_webhook_is_away(
+    script: Scripted, cluster: Cluster
+) -> None:
+    """Who applies has others to go on with, and repeats it later."""
+    script.then(says(200, SERVED), AWAY)
+
+    with pytest.raises(NotYet):
+        cluster.apply(MANIFEST, "m")
+
+    assert 2 == len(script.sent)
 
 
 def _way(server: str) -> Connection:

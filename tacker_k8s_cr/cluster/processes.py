@@ -1,0 +1,46 @@
+"""What is open to one server, in each process that uses it."""
+
+from __future__ import annotations
+
+import os
+
+from tacker_k8s_cr.cluster.connection import Connection
+from tacker_k8s_cr.cluster.connection import Source
+from tacker_k8s_cr.cluster.discovery import Discovery
+from tacker_k8s_cr.cluster.parallel import Pool
+from tacker_k8s_cr.cluster.requests import Counter
+
+
+class Process:
+    """What one process has open; a fork starts with nothing of its parent."""
+
+    def __init__(self, source: Source, verify: bool, size: int):
+        # Beside the pool's threads, those of callers and of a lock.
+        self.connection = Connection(source, verify, size + 8)
+        self.pool = Pool(size)
+        self.discovery = Discovery()
+        self.counter = Counter()
+
+    def close(self) -> None:
+        self.pool.close()
+        self.connection.close()
+
+
+class Processes:
+    """What is open, by process id."""
+
+    def __init__(self, source: Source, verify: bool, size: int):
+        self._made = (source, verify, size)
+        self._by_id: dict[int, Process] = {}
+
+    def own(self) -> Process:
+        own = self._by_id.get(os.getpid())
+        if own is None:
+            # Not under a lock: a fork may have copied a locked one.
+            made = Process(*self._made)
+            own = self._by_id.setdefault(os.getpid(), made)
+        return own
+
+    def close(self) -> None:
+        if own := self._by_id.pop(os.getpid(), None):
+            own.close()
