@@ -1,25 +1,92 @@
-"""Carry out the plan of a package, or take back what was carried out."""
+"""Plan a package against what an instance has, carry it out, take it back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 import contextlib
+import dataclasses
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import owners
 from tacker_k8s_cr import ownership
+from tacker_k8s_cr import placing
 from tacker_k8s_cr import plan
 from tacker_k8s_cr import prepare
+from tacker_k8s_cr import remove
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.operation import Operation
+from tacker_k8s_cr.package import numbers
+from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.prepare import Prepared
 from tacker_k8s_cr.report import Action
 
 
 def namespace(name: str) -> ObjectRef:
     return ObjectRef("", "Namespace", "", name)
+
+
+def levels(package: Package, before: Inventory) -> dict[str, int]:
+    """Scale levels to go on with: as they are, where the aspects still are."""
+    if package.vnfd is None:
+        return dict(before.scale_levels)
+    first, _ = numbers.at_level(package.vnfd)
+    return {
+        aspect: min(
+            before.scale_levels.get(aspect, level),
+            package.vnfd.aspects[aspect].max_level,
+        )
+        for aspect, level in first.items()
+    }
+
+
+def planned(op: Operation, ready: Prepared, before: Inventory) -> plan.Plan:
+    """The plan of a package in the place of what the instance has."""
+    former = plan.Former(
+        before.owned,
+        namespace(op.namespace),
+        _asked_to_prune(before),
+        placing.defines((*before.before, *before.manifests)),
+    )
+    found = plan.change(
+        ready.items,
+        ready.registry,
+        former,
+        ready.owners.live,
+        ready.owners.going,
+    )
+    refuse_losses(
+        op,
+        {
+            step.ref: step.uid
+            for stage in found.stages
+            for step in stage.steps
+            if isinstance(step, plan.Delete)
+        },
+    )
+    return found
+
+
+def _asked_to_prune(inventory: Inventory) -> dict[ObjectRef, bool]:
+    """What the manifests so far say on being pruned, by live object."""
+    return {
+        dataclasses.replace(
+            ref, name=inventory.live_names.get(ref, ref.name)
+        ): said == "true"
+        for manifest in (*inventory.before, *inventory.manifests)
+        if (said := objects.annotation(manifest, "prune"))
+        for ref in (ObjectRef.of(manifest),)
+    }
+
+
+def refuse_losses(op: Operation, going: Mapping[ObjectRef, str]) -> None:
+    """Raise WouldBeLost for what would go along and is not the instance's."""
+    if op.options.lose_others:
+        return
+    others = remove.foreign(op.cluster, going, op.instance)
+    if others:
+        raise errors.WouldBeLost(others)
 
 
 def record_namespace(

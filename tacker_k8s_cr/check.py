@@ -13,7 +13,7 @@ import re
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import plan
+from tacker_k8s_cr import placing
 from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
@@ -25,8 +25,8 @@ from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.placing import Placed
 from tacker_k8s_cr.plan import Live
-from tacker_k8s_cr.plan import Placed
 
 OLDEST = (1, 25)
 """Kubernetes that we support; server-side field validation came with it."""
@@ -68,7 +68,7 @@ class Kinds:
 
 def kinds(cluster: Cluster, documents: Sequence[Document]) -> Kinds:
     """Find every kind of a package. Raises KindUnknown for all that lack."""
-    brought = plan.brought(document.manifest for document in documents)
+    brought = placing.brought(document.manifest for document in documents)
     wheres: dict[tuple[GroupKind, str], list[str]] = defaultdict(list)
     for document in documents:
         _, version = objects.split_api_version(document.manifest["apiVersion"])
@@ -179,7 +179,9 @@ def namespaces(cluster: Cluster, items: Sequence[Placed]) -> frozenset[str]:
     for item in items:
         if item.ref.namespace:
             wheres[item.ref.namespace].append(item.where)
-    brought = {i.ref.name for i in items if i.ref.group_kind == plan.NAMESPACE}
+    brought = {
+        i.ref.name for i in items if i.ref.group_kind == placing.NAMESPACE
+    }
     absent = frozenset(
         name
         for name, found in raised(

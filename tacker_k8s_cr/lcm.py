@@ -9,10 +9,8 @@ import dataclasses
 from tacker_k8s_cr import carry
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr import objects
 from tacker_k8s_cr import plan
 from tacker_k8s_cr import prepare
-from tacker_k8s_cr import remove
 from tacker_k8s_cr import replicas
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
@@ -24,7 +22,6 @@ from tacker_k8s_cr.operation import DEFAULT
 from tacker_k8s_cr.operation import Listen
 from tacker_k8s_cr.operation import Operation
 from tacker_k8s_cr.operation import Options
-from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.prepare import Prepared
 from tacker_k8s_cr.report import Action
@@ -92,7 +89,7 @@ def instantiate(
     )
     op.knowing(ready.registry)
     # What an earlier try made, and this package does not name, goes.
-    planned = _planned(op, ready, before)
+    planned = carry.planned(op, ready, before)
     made = carry.record_namespace(op, planned)
     inventory = _with_package(before.owning(made), package, ready)
     refused: errors.Error | None = None
@@ -149,11 +146,11 @@ def change(
         before,
         registry,
         options,
-        scale_levels=_levels(package, before),
+        scale_levels=carry.levels(package, before),
         vdu_mapping=vdu_mapping,
     )
     op.knowing(ready.registry)
-    planned = _planned(op, ready, before)
+    planned = carry.planned(op, ready, before)
     inventory = dataclasses.replace(
         _with_package(before, package, ready),
         phase=Phase.CHANGING,
@@ -238,12 +235,12 @@ def terminate(
         left = carry.left_namespace(op)
         if not left:
             raise errors.InstanceUnknown(instance, namespace)
-        _refuse_losses(op, left)
+        carry.refuse_losses(op, left)
         with op.telling():
             carry.take_namespace(op, left)
         return op.report()
     inventory = dataclasses.replace(carry.taken_up(op), phase=Phase.ENDING)
-    _refuse_losses(op, inventory.owned)
+    carry.refuse_losses(op, inventory.owned)
     with op.locked():
         op.ledger.write(inventory)
         for stage in plan.terminate(inventory.owned, registry, last).stages:
@@ -302,65 +299,3 @@ def _send_numbers(op: Operation, targets: Sequence[replicas.Target]) -> None:
         op.actions[target.ref] = Action.SCALED
         obj = replicas.asked(op.cluster, target)
         op.taken_in(target.ref, obj, Action.SCALED, "replicas")
-
-
-def _levels(package: Package, before: Inventory) -> dict[str, int]:
-    """Scale levels to go on with: as they are, where the aspects still are."""
-    if package.vnfd is None:
-        return dict(before.scale_levels)
-    first, _ = numbers.at_level(package.vnfd)
-    return {
-        aspect: min(
-            before.scale_levels.get(aspect, level),
-            package.vnfd.aspects[aspect].max_level,
-        )
-        for aspect, level in first.items()
-    }
-
-
-def _planned(op: Operation, ready: Prepared, before: Inventory) -> plan.Plan:
-    """The plan of a package in the place of what the instance has."""
-    former = plan.Former(
-        before.owned,
-        carry.namespace(op.namespace),
-        _asked_to_prune(before),
-        plan.defines((*before.before, *before.manifests)),
-    )
-    planned = plan.change(
-        ready.items,
-        ready.registry,
-        former,
-        ready.owners.live,
-        ready.owners.going,
-    )
-    _refuse_losses(
-        op,
-        {
-            step.ref: step.uid
-            for stage in planned.stages
-            for step in stage.steps
-            if isinstance(step, plan.Delete)
-        },
-    )
-    return planned
-
-
-def _refuse_losses(op: Operation, going: Mapping[ObjectRef, str]) -> None:
-    """Raise WouldBeLost for what would go along and is not the instance's."""
-    if op.options.lose_others:
-        return
-    others = remove.foreign(op.cluster, going, op.instance)
-    if others:
-        raise errors.WouldBeLost(others)
-
-
-def _asked_to_prune(inventory: Inventory) -> dict[ObjectRef, bool]:
-    """What the manifests so far say on being pruned, by live object."""
-    return {
-        dataclasses.replace(
-            ref, name=inventory.live_names.get(ref, ref.name)
-        ): said == "true"
-        for manifest in (*inventory.before, *inventory.manifests)
-        if (said := objects.annotation(manifest, "prune"))
-        for ref in (ObjectRef.of(manifest),)
-    }

@@ -15,7 +15,7 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr import inventory as inventories
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import plan
+from tacker_k8s_cr import placing
 from tacker_k8s_cr import remove
 from tacker_k8s_cr import wait
 from tacker_k8s_cr.cluster.protocol import Cluster
@@ -265,7 +265,7 @@ class Operation:
         """Wait until the kinds that the manifests bring are served."""
         kinds = {
             kind: found.versions
-            for kind, found in plan.brought(manifests).items()
+            for kind, found in placing.brought(manifests).items()
         }
         if kinds:
             wait.until_served(self.cluster, kinds, self.deadline)

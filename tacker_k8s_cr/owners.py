@@ -19,8 +19,8 @@ from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.placing import Placed
 from tacker_k8s_cr.plan import Live
-from tacker_k8s_cr.plan import Placed
 
 ONE_BY_ONE = 50
 """Objects of a kind up to which each is asked for by name; more: listed."""

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr import placing
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import Path
-from tacker_k8s_cr.package.model import Document
-
-
-@dataclasses.dataclass(frozen=True)
-class Placed:
-    """A manifest that says in which namespace it goes, and where it stands."""
-
-    ref: ObjectRef
-    manifest: Manifest
-    where: str
+from tacker_k8s_cr.placing import Placed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,123 +90,6 @@ class Plan:
             for stage in self.stages
         )
         return Plan(tuple(s for s in stages if s.steps), self.kept)
-
-
-# -- Where a manifest goes ---------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True)
-class Brought:
-    """A kind that a CustomResourceDefinition of the package brings."""
-
-    versions: tuple[str, ...]
-    namespaced: bool
-    subresources: frozenset[str]
-
-
-def brought(manifests: Iterable[Manifest]) -> dict[GroupKind, Brought]:
-    """Kinds that the manifests themselves bring."""
-    return {
-        kind: found
-        for manifest in manifests
-        if GroupKind.of(manifest) == DEFINITION
-        for kind, found in (_defined(manifest),)
-    }
-
-
-def _defined(definition: Manifest) -> tuple[GroupKind, Brought]:
-    """What a definition brings. One of the wrong shape brings nothing that
-    could be used; the server says what is wrong with it."""
-    listed = objects.field(definition, ("spec", "versions"), ())
-    versions = [
-        version
-        for version in (listed if isinstance(listed, list | tuple) else ())
-        if isinstance(version, Mapping) and version.get("served")
-    ]
-    subresources: set[str] = set()
-    for version in versions:
-        found = version.get("subresources")
-        subresources |= set(found if isinstance(found, Mapping) else ())
-    return GroupKind(
-        str(objects.field(definition, ("spec", "group"), "")),
-        str(objects.field(definition, ("spec", "names", "kind"), "")),
-    ), Brought(
-        tuple(str(version.get("name", "")) for version in versions),
-        objects.field(definition, ("spec", "scope")) == "Namespaced",
-        frozenset(subresources),
-    )
-
-
-def defines(manifests: Iterable[Manifest]) -> dict[ObjectRef, GroupKind]:
-    """By definition among the manifests, the kind that it defines."""
-    return {
-        ObjectRef.of(manifest): _defined(manifest)[0]
-        for manifest in manifests
-        if GroupKind.of(manifest) == DEFINITION
-    }
-
-
-DEFINITION = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
-NAMESPACE = GroupKind("", "Namespace")
-
-
-def placed(
-    documents: Sequence[Document],
-    namespaced: Mapping[GroupKind, bool],
-    instance: str,
-    namespace: str,
-) -> tuple[Placed, ...]:
-    """Every manifest with its namespace and the label of the instance.
-
-    Raises PackageInvalid when two documents turn out to be one object.
-    """
-    items: dict[ObjectRef, Placed] = {}
-    problems = []
-    for document in documents:
-        manifest = document.manifest
-        metadata = dict(manifest["metadata"])
-        metadata.pop("namespace", None)
-        if namespaced[GroupKind.of(manifest)]:
-            metadata["namespace"] = (
-                manifest["metadata"].get("namespace") or namespace
-            )
-        metadata["labels"] = {
-            **(metadata.get("labels") or {}),
-            objects.INSTANCE: instance,
-        }
-        manifest = {**manifest, "metadata": metadata}
-        item = Placed(ObjectRef.of(manifest), manifest, document.where)
-        if twin := items.get(item.ref):
-            problems.append(
-                Problem(item.where, f"{item.ref} is already in {twin.where}")
-            )
-        items[item.ref] = item
-    if problems:
-        raise errors.PackageInvalid(problems)
-    return tuple(items.values())
-
-
-def with_replicas(item: Placed, path: Path, number: int | None) -> Placed:
-    """Asking for so many replicas, or with None not saying how many."""
-    return dataclasses.replace(
-        item, manifest=set_field(item.manifest, path, number)
-    )
-
-
-def set_field(obj: Manifest, path: Path, value: int | None) -> Manifest:
-    """The object with the value at the path; with None without the field."""
-    key, *rest = path
-    changed = dict(obj)
-    if rest:
-        below = obj.get(key)
-        if not isinstance(below, Mapping):
-            below = {}
-        changed[key] = set_field(below, tuple(rest), value)
-    elif value is None:
-        changed.pop(key, None)
-    else:
-        changed[key] = value
-    return changed
 
 
 # -- Plans -------------------------------------------------------------------
@@ -303,7 +173,9 @@ def change(
         if ref == before.home
         or not before.asked.get(ref, not registry[ref.group_kind].kept)
     }
-    for ref in sorted(dropped, key=lambda r: r.group_kind == NAMESPACE):
+    for ref in sorted(
+        dropped, key=lambda r: r.group_kind == placing.NAMESPACE
+    ):
         if _holds(ref, named | kept, before.defines):
             kept.add(ref)
     gone = {r: u for r, u in dropped.items() if r not in kept}
@@ -322,7 +194,7 @@ def _holds(
     defines: Mapping[ObjectRef, GroupKind],
 ) -> bool:
     """Whether anything that stays would go with a namespace or definition."""
-    if ref.group_kind == NAMESPACE:
+    if ref.group_kind == placing.NAMESPACE:
         return any(other.namespace == ref.name for other in staying)
     kind = defines.get(ref)
     return any(other.group_kind == kind for other in staying)

@@ -9,7 +9,7 @@ import dataclasses
 from tacker_k8s_cr import check
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import owners
-from tacker_k8s_cr import plan
+from tacker_k8s_cr import placing
 from tacker_k8s_cr import replicas
 from tacker_k8s_cr import rotation
 from tacker_k8s_cr.cluster.protocol import Cluster
@@ -23,7 +23,7 @@ from tacker_k8s_cr.operation import Options
 from tacker_k8s_cr.owners import Owners
 from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package.model import Package
-from tacker_k8s_cr.plan import Placed
+from tacker_k8s_cr.placing import Placed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +73,7 @@ def prepared(
     registry = _with_plain(registry, found.subresources).extended(
         check.claims(cluster, package.documents)
     )
-    items = plan.placed(
+    items = placing.placed(
         package.documents, found.namespaced, before.instance, before.namespace
     )
     check.reserved(items, before.instance, before.namespace)

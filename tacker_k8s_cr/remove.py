@@ -11,7 +11,7 @@ import dataclasses
 from tacker_k8s_cr import dependents
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import plan
+from tacker_k8s_cr import placing
 from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
@@ -122,14 +122,14 @@ def _places(
     roots = [
         ref
         for ref in going
-        if ref.group_kind in (plan.DEFINITION, plan.NAMESPACE)
+        if ref.group_kind in (placing.DEFINITION, placing.NAMESPACE)
     ]
     found = {}
     namespaces = []
     for ref, obj in raised(cluster.each(cluster.get, roots)):
         if obj is None or objects.uid(obj) != going[ref] or _going(obj):
             continue  # nothing more will go with it than does already
-        if ref.group_kind == plan.NAMESPACE:
+        if ref.group_kind == placing.NAMESPACE:
             namespaces.append(ref)
         else:
             spec = obj["spec"]

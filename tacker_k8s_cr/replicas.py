@@ -9,7 +9,7 @@ import dataclasses
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import ownership
-from tacker_k8s_cr import plan
+from tacker_k8s_cr import placing
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.inventory import Inventory
@@ -23,8 +23,8 @@ from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package import targets
 from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.placing import Placed
 from tacker_k8s_cr.plan import Live
-from tacker_k8s_cr.plan import Placed
 
 AUTOSCALER = GroupKind("autoscaling", "HorizontalPodAutoscaler")
 
@@ -83,7 +83,7 @@ def numbered(
     """
     wanted = {ref: numbers_[vdu] for vdu, ref in of_vdu.items()}
     return tuple(
-        plan.with_replicas(
+        placing.with_replicas(
             item, _path(registry, item.ref.group_kind), wanted[item.ref]
         )
         if item.ref in wanted
@@ -130,7 +130,7 @@ def carried(
             if ownership.owns(obj, manager, path)
             else None
         )
-        found[item.ref] = plan.with_replicas(item, path, number)
+        found[item.ref] = placing.with_replicas(item, path, number)
     return tuple(found.get(item.ref, item) for item in items)
 
 
@@ -233,7 +233,7 @@ def ask(cluster: Cluster, target: Target, manager: str) -> None:
         )
     else:
         uid = {"metadata": {"uid": target.uid}}
-        body = plan.set_field(uid, target.path, target.number)
+        body = placing.set_field(uid, target.path, target.number)
         cluster.patch(target.ref, body, manager)
 
 

@@ -19,7 +19,7 @@ from tacker_k8s_cr.kinds.capi import templates
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.plan import Placed
+from tacker_k8s_cr.placing import Placed
 
 
 @dataclasses.dataclass(frozen=True)

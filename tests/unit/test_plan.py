@@ -10,6 +10,7 @@ import pytest
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
+from tacker_k8s_cr import placing
 from tacker_k8s_cr import plan
 from tacker_k8s_cr.kinds import base
 from tacker_k8s_cr.kinds.base import Handler
@@ -40,16 +41,16 @@ refs = st.builds(
 ref_sets = st.sets(refs, max_size=12)
 
 
-def item(ref: ObjectRef) -> plan.Placed:
+def item(ref: ObjectRef) -> placing.Placed:
     manifest = {
         "apiVersion": f"{ref.group}/v1",
         "kind": ref.kind,
         "metadata": {"name": ref.name, "namespace": ref.namespace},
     }
-    return plan.Placed(ref, manifest, "file.yaml")
+    return placing.Placed(ref, manifest, "file.yaml")
 
 
-def items(found: set[ObjectRef]) -> list[plan.Placed]:
+def items(found: set[ObjectRef]) -> list[placing.Placed]:
     return [item(ref) for ref in sorted(found)]
 
 
@@ -163,7 +164,7 @@ def test_a_manifest_may_ask_to_be_pruned_or_kept(found):
 
 NAMESPACE = ObjectRef("", "Namespace", "", "ns")
 WITH_NAMESPACES = REGISTRY.extended(
-    {plan.NAMESPACE: Handler(base.stored, Rank.NAMESPACE, kept=True)}
+    {placing.NAMESPACE: Handler(base.stored, Rank.NAMESPACE, kept=True)}
 )
 
 
@@ -195,7 +196,7 @@ def test_a_definition_whose_objects_stay_is_kept():
     """They would go with it."""
     kind = GroupKind("test.example.org", f"Kind{Rank.CUSTOM}")
     definition = ObjectRef(
-        plan.DEFINITION.group, plan.DEFINITION.kind, "", "things"
+        placing.DEFINITION.group, placing.DEFINITION.kind, "", "things"
     )
     thing = ObjectRef(kind.group, kind.kind, "ns", "a")
     former = plan.Former(
@@ -246,7 +247,7 @@ SCOPES = {GroupKind("", "Role"): True, GroupKind("", "Node"): False}
 
 def test_a_manifest_without_namespace_gets_the_given_one():
     """Scope comes from discovery, so any kind is placed (T1)."""
-    (placed,) = plan.placed([document("Role", "r")], SCOPES, "id", "home")
+    (placed,) = placing.placed([document("Role", "r")], SCOPES, "id", "home")
 
     assert ObjectRef("", "Role", "home", "r") == placed.ref
     assert "home" == placed.manifest["metadata"]["namespace"]
@@ -254,7 +255,7 @@ def test_a_manifest_without_namespace_gets_the_given_one():
 
 def test_a_manifest_with_a_namespace_keeps_it():
     """A package may use several namespaces (T14)."""
-    (placed,) = plan.placed(
+    (placed,) = placing.placed(
         [document("Role", "r", "other")], SCOPES, "id", "home"
     )
 
@@ -263,7 +264,7 @@ def test_a_manifest_with_a_namespace_keeps_it():
 
 def test_an_object_of_a_cluster_scoped_kind_has_no_namespace():
     """One that a manifest gives by mistake is left out, as kubectl does."""
-    (placed,) = plan.placed(
+    (placed,) = placing.placed(
         [document("Node", "n", "other")], SCOPES, "id", "home"
     )
 
@@ -273,7 +274,7 @@ def test_an_object_of_a_cluster_scoped_kind_has_no_namespace():
 
 def test_every_manifest_bears_the_label_of_the_instance():
     """It is how a watch finds what is ours."""
-    (placed,) = plan.placed([document("Role", "r")], SCOPES, "id", "home")
+    (placed,) = placing.placed([document("Role", "r")], SCOPES, "id", "home")
 
     assert "id" == objects.labels(placed.manifest)[objects.INSTANCE]
 
@@ -281,7 +282,7 @@ def test_every_manifest_bears_the_label_of_the_instance():
 def test_placing_leaves_the_package_as_it_was():
     """A package is a value that several instances may use."""
     given_ = document("Role", "r")
-    plan.placed([given_], SCOPES, "id", "home")
+    placing.placed([given_], SCOPES, "id", "home")
 
     assert {"name": "r"} == given_.manifest["metadata"]
 
@@ -289,7 +290,7 @@ def test_placing_leaves_the_package_as_it_was():
 def test_two_documents_that_turn_out_to_be_one_object_are_refused():
     """Both places are named (IN-6)."""
     with pytest.raises(errors.PackageInvalid) as caught:
-        plan.placed(
+        placing.placed(
             [
                 document("Role", "r", where="a.yaml, document 1"),
                 document("Role", "r", "home", where="b.yaml, document 2"),
@@ -322,21 +323,21 @@ def test_kinds_that_a_package_brings_are_read_off_its_definitions():
     }
 
     assert {
-        GroupKind("example.org", "Thing"): plan.Brought(
+        GroupKind("example.org", "Thing"): placing.Brought(
             ("v1",), True, frozenset({"scale"})
         )
-    } == plan.brought([definition])
+    } == placing.brought([definition])
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=3).map(tuple))
 def test_setting_a_number_and_taking_it_out_again(path):
     """Only the field at the path changes."""
     before = {"z": 1}
-    with_it = plan.set_field(before, path, 5)
+    with_it = placing.set_field(before, path, 5)
 
     assert 5 == objects.field(with_it, path)
     assert {"z": 1} == before
-    assert objects.field(plan.set_field(with_it, path, None), path) is None
+    assert objects.field(placing.set_field(with_it, path, None), path) is None
 
 
 def test_a_plan_is_a_value():

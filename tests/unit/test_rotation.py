@@ -10,7 +10,7 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr import rotation
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.plan import Placed
+from tacker_k8s_cr.placing import Placed
 
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
 
