@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from tacker_k8s_cr import objects
+from tacker_k8s_cr import ownership
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Conflict
 from tacker_k8s_cr.errors import KindUnknown
 from tacker_k8s_cr.errors import NotYet
@@ -16,6 +20,7 @@ from tests.contracts.manifests import MANAGER
 from tests.contracts.manifests import config_map
 from tests.contracts.manifests import deployment
 from tests.contracts.manifests import labelled
+from tests.contracts.observing import SECONDS
 
 
 def version(obj: objects.Manifest) -> str:
@@ -256,3 +261,44 @@ def test_a_version_that_is_not_served(cluster: Cluster, place: str) -> None:
 
     assert ("v1",) == caught.value.served
     assert "is served at v1, not at v1beta1" in str(caught.value)
+
+
+def test_who_made_an_object_shows_in_its_times(
+    cluster: Cluster, place: str
+) -> None:
+    """The Apply entry of who made it is as old as the object, and stays so."""
+    manifest = config_map(place, a="1")
+
+    made = cluster.apply(manifest, MANAGER).obj
+    again = cluster.apply(manifest, MANAGER).obj
+
+    assert ownership.made_by(made, MANAGER)
+    assert ownership.made_by(again, MANAGER)
+
+
+def test_who_joined_an_object_shows_in_its_times(
+    cluster: Cluster, place: str
+) -> None:
+    """The Apply entry of who came later is younger than the object."""
+    manifest = config_map(place, a="1")
+    theirs = cluster.apply(manifest, "them").obj
+    _second_passes(cluster, theirs)
+
+    joined = cluster.apply(labelled(manifest, x="y"), MANAGER).obj
+
+    assert not ownership.made_by(joined, MANAGER)
+    assert ownership.made_by(joined, "them")
+
+
+def _second_passes(cluster: Cluster, obj: objects.Manifest) -> None:
+    """Times are in whole seconds of the server's clock."""
+    place = obj["metadata"]["namespace"]
+    deadline = Deadline.after(SECONDS)
+    for number in itertools.count():
+        assert not deadline.passed
+        other = cluster.create(config_map(place, f"n{number}"), MANAGER)
+        times = [
+            each["metadata"]["creationTimestamp"] for each in (obj, other)
+        ]
+        if times[0] != times[1]:
+            return

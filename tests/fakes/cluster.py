@@ -111,7 +111,7 @@ class FakeCluster:
         for resource in served:
             if version in ("", resource.version):
                 return resource
-        versions = [resource.version for resource in served] if version else ()
+        versions = tuple(r.version for r in served) if version else ()
         raise KindUnknown(group_kind, version, versions)
 
     def resources(self) -> Sequence[Resource]:
