@@ -14,18 +14,16 @@ import tenacity
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import explain
 from tacker_k8s_cr import objects
-from tacker_k8s_cr.cluster.protocol import Changed
+from tacker_k8s_cr import sight as sights
 from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.cluster.protocol import Observation
 from tacker_k8s_cr.cluster.protocol import Watch
-from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Unsettled
 from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.progress import Goal
 from tacker_k8s_cr.progress import Progress
+from tacker_k8s_cr.sight import Sight
 
 LOG = logging.getLogger(__name__)
 
@@ -50,23 +48,35 @@ def until_settled(
     if progress.settled:
         return progress
     begun = deadline.now
-    watches = streams(progress, instance)
-    with cluster.watching(watches) as watching:
-        while True:
+    sight = Sight(progress)
+    with cluster.watching(streams(progress, instance)) as watching:
+        look = begun + LOOK
+        while not deadline.passed:
             guard()
+            _check(cluster, sight.progress, begun, deadline.now)
+            seconds = _patience(sight.progress, deadline, look)
+            found = watching.take(seconds)
             now = deadline.now
-            if bad := progress.hopeless(now):
-                raise _failed(cluster, progress, bad, begun, now)
-            if deadline.passed:
-                raise _late(cluster, progress, begun, now)
-            found = watching.take(_patience(progress, deadline))
-            after = _taken_in(cluster, progress, found, deadline.now)
-            if after is not progress:
-                _log(progress, after, deadline.now)
-                progress = after
-                listen(progress)
-            if progress.settled:
-                return progress
+            again = now >= look
+            if again:
+                look = now + LOOK
+            after = sights.taken_in(cluster, sight, found, now, again=again)
+            _tell(sight.progress, after, listen)
+            sight = after
+            if sight.progress.settled:
+                return sight.progress
+    guard()
+    if sight.lost:
+        # The deadline is for what we wait for, and this for our answer.
+        brief = cluster.until(Deadline.after(LAST))
+        now = deadline.now
+        after = sights.looked_at(brief, sight, sight.lost, now)
+        _tell(sight.progress, after, listen)
+        sight = after
+        if sight.progress.settled:
+            return sight.progress
+    _check(cluster, sight.progress, begun, deadline.now)
+    raise _late(cluster, sight.progress, begun, deadline.now)
 
 
 def until_served(
@@ -101,9 +111,15 @@ LOOK = 5.0
 """Seconds at most between two looks at the deadline, and at the lock."""
 
 
-def _patience(progress: Progress, deadline: Deadline) -> float:
+LAST = 2.0
+"""Seconds for a last look at what no stream shows, after the deadline."""
+
+
+def _patience(progress: Progress, deadline: Deadline, look: float) -> float:
     change = progress.next_change(deadline.now)
-    limits = [LOOK, deadline.left, *([] if change is None else [change])]
+    limits = [look - deadline.now, deadline.left]
+    if change is not None:
+        limits.append(change)
     return max(0.01, min(limits))
 
 
@@ -120,65 +136,6 @@ def streams(progress: Progress, instance: str) -> tuple[Watch, ...]:
     )
 
 
-def _taken_in(
-    cluster: Cluster,
-    progress: Progress,
-    found: Sequence[Observation],
-    now: float,
-) -> Progress:
-    """The progress after what the streams brought."""
-    missing: set[ObjectRef] = set()
-    views: list[Manifest] = []
-    for item in found:
-        if isinstance(item, Changed):
-            ref = ObjectRef.of(item.obj)
-            if item.gone:
-                missing.add(ref)
-            else:
-                missing.discard(ref)
-                views.append(item.obj)
-        else:
-            views.extend(item.objs)
-            there = {obj["metadata"]["name"] for obj in item.objs}
-            missing |= {
-                ref
-                for ref in progress.awaited
-                if ref.group_kind == item.watch.group_kind
-                and ref.namespace == item.watch.namespace
-                and ref.name in item.watch.names - there
-            }
-    progress = progress.observed(views, now)
-    return _without(cluster, progress, missing, views, now)
-
-
-def _without(
-    cluster: Cluster,
-    progress: Progress,
-    missing: Iterable[ObjectRef],
-    views: Sequence[Manifest],
-    now: float,
-) -> Progress:
-    """Find out whether objects that a stream lost sight of are gone.
-
-    A selector no longer matching may only mean that a label went. And
-    another object may bear the name by now.
-    """
-    waited = [ref for ref in missing if ref in progress.awaited]
-    replaced = [
-        ref
-        for obj in views
-        if (ref := ObjectRef.of(obj)) in progress.awaited
-        and objects.uid(obj) != progress.awaited[ref].uid
-    ]
-    gone = list(replaced)
-    for ref, obj in raised(cluster.each(cluster.get, waited)):
-        if obj is None or objects.uid(obj) != progress.awaited[ref].uid:
-            gone.append(ref)
-        else:
-            progress = progress.observed([obj], now)
-    return progress.vanished(gone)
-
-
 def _unsettled(
     progress: Progress, refs: Iterable[ObjectRef], now: float
 ) -> list[Unsettled]:
@@ -192,17 +149,17 @@ def _unsettled(
     ]
 
 
-def _failed(
-    cluster: Cluster,
-    progress: Progress,
-    bad: Sequence[ObjectRef],
-    begun: float,
-    now: float,
-) -> errors.Failed:
+def _check(
+    cluster: Cluster, progress: Progress, begun: float, now: float
+) -> None:
+    """Raise Failed when waiting longer would not help."""
+    bad = progress.hopeless(now)
+    if not bad:
+        return
     rest = [ref for ref in progress.unsettled if ref not in set(bad)]
     items = _unsettled(progress, [*bad, *rest], now)
     found = explain.explained(cluster, progress.registry, items)
-    return errors.Failed(found, now - begun)
+    raise errors.Failed(found, now - begun)
 
 
 def _late(
@@ -215,13 +172,17 @@ def _late(
     return errors.NotReady(found, now - begun)
 
 
-def _log(before: Progress, after: Progress, now: float) -> None:
-    """One line for each change of verdict."""
+def _tell(before: Progress, after: Sight, listen: Listen) -> None:
+    """Show a progress that moved, and one line for each new verdict."""
+    if after.progress is before:
+        return
+    listen(after.progress)
     if not LOG.isEnabledFor(logging.INFO):
         return
-    for ref, seen in after.seen.items():
+    for ref in after.touched:
+        seen = after.progress.seen.get(ref)
         last = before.seen.get(ref)
-        if last is None or last.verdict != seen.verdict:
+        if seen and (last is None or last.verdict != seen.verdict):
             LOG.info("%s: %s", ref, seen.verdict)
-    for ref in after.gone - before.gone:
-        LOG.info("%s: gone", ref)
+        if ref in after.progress.gone and ref not in before.gone:
+            LOG.info("%s: gone", ref)

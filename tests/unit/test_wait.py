@@ -1,0 +1,292 @@
+"""What a wait does about what the streams bring, and what they lose."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+import pytest
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import kinds
+from tacker_k8s_cr import objects
+from tacker_k8s_cr import wait
+from tacker_k8s_cr.cluster.protocol import Changed
+from tacker_k8s_cr.cluster.protocol import Listed
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.progress import Awaited
+from tacker_k8s_cr.progress import Goal
+from tacker_k8s_cr.progress import Progress
+from tests.fakes import FakeCluster
+from tests.functional import manifests
+
+WEB = ObjectRef("apps", "Deployment", "default", "web")
+
+
+def assess(obj):
+    """Current once its status says so."""
+    state = objects.field(obj, ("status", "state"), "in progress")
+    return Verdict(State(state), "so it is")
+
+
+REGISTRY = Registry({}, Handler(assess))
+
+
+class World:
+    """A cluster in which things happen at set times of its own clock."""
+
+    def __init__(self):
+        self.now = 0.0
+        self.plays = []
+        self.cluster = FakeCluster(idle=self.idle)
+        manifest = manifests.deployment("web")
+        manifest["metadata"].update(
+            namespace="default", labels={objects.INSTANCE: "one"}
+        )
+        self.obj = self.cluster.create(manifest, "tests")
+
+    def clock(self):
+        return self.now
+
+    def idle(self, seconds):
+        until = self.now + seconds
+        if self.plays and self.plays[0][0] <= until:
+            moment, play = self.plays.pop(0)
+            self.now = max(self.now, moment)
+            play()
+        else:
+            self.now = until
+
+    def at(self, moment, play):
+        self.plays.append((moment, play))
+
+    def report(self):
+        self.cluster.report(WEB, {"state": "current"})
+
+    def unlabel(self):
+        labels = {objects.INSTANCE: None}
+        self.cluster.patch(WEB, {"metadata": {"labels": labels}}, "somebody")
+
+    def unavailable(self):
+        error = errors.Unavailable("get web", 503, "try later")
+        self.cluster.fail(error, "get", WEB)
+
+    def wait(self, seconds, goal=Goal.CURRENT, **more):
+        uid = objects.uid(self.obj)
+        progress = Progress(REGISTRY, goal).awaiting(
+            {WEB: Awaited(uid, 1, 0.0)}
+        )
+        return wait.until_settled(
+            self.cluster.until(Deadline.after(seconds, self.clock)),
+            progress,
+            "one",
+            Deadline.after(seconds, self.clock),
+            **more,
+        )
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def test_a_wait_ends_when_its_object_is_current(world):
+    """An event tells."""
+    world.at(7, world.report)
+
+    assert world.wait(60).settled
+    assert 7 == world.now
+
+
+# -- Objects that the streams lose sight of ----------------------------------
+
+
+def test_an_object_that_lost_its_label_is_looked_at_again(world):
+    """No stream tells that it became current; asking for it does."""
+    world.at(3, world.unlabel)
+    world.at(11, world.report)
+
+    assert world.wait(60).settled
+    assert 11 <= world.now <= 11 + 2 * wait.LOOK
+
+
+def test_an_object_that_never_had_its_label_is_looked_at_again(world):
+    """The first list does not show it already."""
+    world.unlabel()
+    world.at(11, world.report)
+
+    assert world.wait(60).settled
+
+
+def test_an_object_out_of_sight_is_asked_for_no_oftener(world):
+    """One request in every few seconds."""
+    world.at(3, world.unlabel)
+
+    with pytest.raises(errors.NotReady):
+        world.wait(60)
+
+    asked = [what for verb, what in world.cluster.sent if verb == "get"]
+    assert 60 / wait.LOOK - 2 <= asked.count(WEB) <= 60 / wait.LOOK + 3
+
+
+def test_an_object_out_of_sight_is_looked_at_before_giving_up(world):
+    """It became current since the last look."""
+    world.at(1, world.unlabel)
+    world.at(3.5, world.report)
+
+    assert world.wait(4).settled
+
+
+def test_an_object_out_of_sight_that_goes_is_noticed(world):
+    """A finalizer goes when no stream shows the object any more."""
+    held = {"metadata": {"finalizers": ["example.org/hold"]}}
+    world.cluster.patch(WEB, held, "somebody")
+    world.cluster.delete(WEB, objects.uid(world.obj))
+    world.at(3, world.unlabel)
+    world.at(
+        11,
+        lambda: world.cluster.patch(
+            WEB, {"metadata": {"finalizers": None}}, "somebody"
+        ),
+    )
+
+    assert world.wait(60, Goal.GONE).settled
+
+
+def test_an_object_that_comes_back_into_sight_is_asked_for_no_more(world):
+    """Its stream tells from then on."""
+    label = {"metadata": {"labels": {objects.INSTANCE: "one"}}}
+    world.at(3, world.unlabel)
+    world.at(4, lambda: world.cluster.patch(WEB, label, "somebody"))
+
+    with pytest.raises(errors.NotReady):
+        world.wait(60)
+
+    asked = [what for verb, what in world.cluster.sent if verb == "get"]
+    assert 3 > asked.count(WEB)
+
+
+def test_a_server_that_cannot_answer_does_not_end_the_wait(world):
+    """Whether the object is gone is asked again."""
+    world.at(3, world.unavailable)
+    world.at(3, world.unlabel)
+    world.at(11, world.report)
+
+    assert world.wait(60).settled
+
+
+def test_a_server_that_never_answers_ends_the_wait_in_time(world):
+    """And then the objects are named, not the request."""
+
+    def refuse():
+        for _ in range(100):
+            world.unavailable()
+
+    world.at(3, refuse)
+    world.at(3, world.unlabel)
+
+    with pytest.raises(errors.NotReady):
+        world.wait(20)
+
+    assert 20 == world.now
+
+
+def test_an_object_that_is_gone_is_not_taken_for_out_of_sight(world):
+    """It has failed at once."""
+    world.at(3, lambda: world.cluster.delete(WEB, objects.uid(world.obj)))
+
+    with pytest.raises(errors.Failed, match="somebody else removed it"):
+        world.wait(60)
+
+    assert 3 == world.now
+
+
+def test_another_object_in_its_place_is_not_ours(world):
+    """Seen by its UID, when the stream shows it."""
+
+    def replace():
+        world.cluster.delete(WEB, objects.uid(world.obj))
+        again = manifests.deployment("web")
+        again["metadata"].update(
+            namespace="default", labels={objects.INSTANCE: "one"}
+        )
+        world.cluster.create(again, "somebody")
+
+    world.at(3, replace)
+
+    with pytest.raises(errors.Failed, match="somebody else removed it"):
+        world.wait(60)
+
+
+# -- Many objects ------------------------------------------------------------
+
+
+def many(number, ready):
+    found = {
+        "apiVersion": "test.example.org/v1",
+        "kind": "Thing",
+        "metadata": {
+            "name": f"t{number}",
+            "namespace": "default",
+            "uid": f"u{number}",
+            "generation": 1,
+        },
+    }
+    if ready:
+        condition = {"type": "Ready", "status": "True"}
+        found["status"] = {"observedGeneration": 1, "conditions": [condition]}
+    return found
+
+
+class Batches:
+    """A cluster that shows so many objects, and has them become current."""
+
+    def __init__(self, count, size):
+        self.count = count
+        self.size = size
+        self.done = 0
+        self.watch = None
+
+    def take(self, seconds):
+        if self.watch:
+            objs = tuple(many(n, False) for n in range(self.count))
+            shown, self.watch = [Listed(self.watch, objs)], None
+            return shown
+        end = min(self.count, self.done + self.size)
+        shown = [Changed(many(n, True)) for n in range(self.done, end)]
+        self.done = end
+        return shown
+
+    @contextlib.contextmanager
+    def watching(self, watches):
+        (self.watch,) = watches
+        yield self
+
+
+def seconds_for(count):
+    refs = {
+        ObjectRef.of(many(n, False)): Awaited(f"u{n}", 1, 0.0)
+        for n in range(count)
+    }
+    progress = Progress(kinds.BUILT_IN).awaiting(refs)
+    begun = time.process_time()
+    batches = Batches(count, 20)
+    assert wait.until_settled(
+        batches, progress, "one", Deadline.never()
+    ).settled
+    return time.process_time() - begun
+
+
+def test_ten_times_the_objects_cost_hardly_more_than_ten_times_as_much():
+    """A batch of events costs what changed.
+
+    Counting what is open anew with each made it fifty times as much.
+    """
+    few = min(seconds_for(300) for _ in range(3))
+
+    assert seconds_for(3000) < 20 * few
