@@ -4,31 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
-import datetime
 import logging
-import os
-import socket
 import threading
-import uuid
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import leases
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import record
-from tacker_k8s_cr.cluster.protocol import Changed
 from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.cluster.protocol import Observation
-from tacker_k8s_cr.cluster.protocol import Watch
 from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 
 LOG = logging.getLogger(__name__)
-
-LEASE = GroupKind("coordination.k8s.io", "Lease")
-
-TERM = 15.0
-"""Seconds that a lock lasts after it was last renewed."""
 
 RENEWAL = 5.0
 """Seconds between renewals."""
@@ -44,12 +31,6 @@ MARGIN = 5.0
 
 PATIENCE = 5.0
 """Seconds that a request waits for the renewal of a lock that is too old."""
-
-
-def lease_ref(instance: str, namespace: str) -> ObjectRef:
-    return ObjectRef(
-        LEASE.group, LEASE.kind, namespace, record.NAME + instance
-    )
 
 
 class Lock:
@@ -72,7 +53,7 @@ class Lock:
         self._manager = objects.MANAGER + instance
         self._cluster = cluster.until(Deadline.never(deadline.clock))
         self._lease = lease
-        self._us = _holder(lease)
+        self._us = leases.holder(lease)
         self._deadline = deadline
         self._clock = deadline.clock
         self._renewed = self._clock()
@@ -137,25 +118,25 @@ class Lock:
         self._thread.join()
         if self._why:
             return
-        brief = self._cluster.until(Deadline.after(TERM, self._clock))
+        brief = self._cluster.until(Deadline.after(leases.TERM, self._clock))
         with contextlib.suppress(errors.Error):
             try:
                 self._give_back(brief, self._lease)
             except errors.Outdated:
                 # Perhaps by a renewal of ours whose answer was lost.
                 lease = brief.get(ObjectRef.of(self._lease))
-                if lease and _holder(lease) == self._us:
+                if lease and leases.holder(lease) == self._us:
                     self._give_back(brief, lease)
 
     def _give_back(self, cluster: Cluster, lease: Manifest) -> None:
         if self._erased:
             cluster.delete(ObjectRef.of(lease), objects.uid(lease))
         else:
-            cluster.replace(_held(lease, ""), self._manager)
+            cluster.replace(leases.held(lease, ""), self._manager)
 
     @property
     def _enough(self) -> bool:
-        left = self._renewed + TERM - self._clock()
+        left = self._renewed + leases.TERM - self._clock()
         return not self._why and left >= MARGIN
 
     def _keep(self) -> None:
@@ -180,7 +161,7 @@ class Lock:
         brief = self._cluster.until(Deadline.after(ATTEMPT, self._clock))
         try:
             self._lease = brief.replace(
-                _held(self._lease, self._us), self._manager
+                leases.held(self._lease, self._us), self._manager
             )
         except errors.Outdated:
             return self._seen(brief, begun)
@@ -192,17 +173,17 @@ class Lock:
         ref = ObjectRef.of(self._lease)
         lease = cluster.get(ref)
         if lease is not None:
-            holder = _holder(lease)
+            holder = leases.holder(lease)
             if holder == self._us:
                 self._lease = lease
             else:
                 self._why = f"it went to {holder or 'somebody else'}"
             return False
-        if begun > self._renewed + TERM:
+        if begun > self._renewed + leases.TERM:
             # Who took it may have ended the instance, and the Lease.
             self._why = "its Lease is gone"
             return False
-        new = _lease(ref, self.instance, self._us)
+        new = leases.made(ref, self.instance, self._us)
         try:
             self._lease = cluster.create(new, self._manager)
         except errors.Outdated:
@@ -243,98 +224,10 @@ def locked(
     Raises Busy when somebody renews it. A lock whose holder died is ours
     after its term; that takes up to 15 seconds.
     """
-    lease = _taken(cluster, instance, namespace, deadline)
+    lease = leases.taken(cluster, instance, namespace, deadline)
     lock = Lock(cluster, instance, lease, deadline)
     lock.start()
     try:
         yield lock
     finally:
         lock.release()
-
-
-def _taken(
-    cluster: Cluster, instance: str, namespace: str, deadline: Deadline
-) -> Manifest:
-    ref = lease_ref(instance, namespace)
-    manager = objects.MANAGER + instance
-    us = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:8]}"
-    while True:
-        lease = cluster.get(ref)
-        try:
-            if lease is None:
-                return cluster.create(_lease(ref, instance, us), manager)
-            if not _holder(lease) or _stands_still(
-                cluster, lease, instance, deadline
-            ):
-                return cluster.replace(_held(lease, us), manager)
-        except errors.Outdated:
-            continue
-
-
-def _stands_still(
-    cluster: Cluster, lease: Manifest, instance: str, deadline: Deadline
-) -> bool:
-    """Whether nobody renews the lease for its term.
-
-    False if it was given back or is gone, so that it may be taken. Raises
-    Busy when somebody has it.
-    """
-    ref = ObjectRef.of(lease)
-    labelled = record.RECORD in objects.labels(lease)
-    selector = record.selector(instance) if labelled else ""
-    watch = Watch(LEASE, ref.namespace, selector, frozenset({ref.name}))
-    seen = lease["metadata"]["resourceVersion"]
-    limit = deadline.sooner(TERM)
-    with cluster.watching([watch]) as watching:
-        while not limit.passed:
-            for found in watching.take(limit.left):
-                obj = _shown(ref, found)
-                if obj is None:
-                    continue
-                if not obj or not _holder(obj):
-                    return False
-                if obj["metadata"]["resourceVersion"] != seen:
-                    raise errors.Busy(instance, _holder(obj))
-    if deadline.passed:
-        raise errors.Busy(instance, _holder(lease))
-    return True
-
-
-def _shown(ref: ObjectRef, found: Observation) -> Manifest | None:
-    """The object as it was found; empty if it is gone, None for others."""
-    if isinstance(found, Changed):
-        if ObjectRef.of(found.obj) != ref:
-            return None
-        return {} if found.gone else found.obj
-    named = [obj for obj in found.objs if ObjectRef.of(obj) == ref]
-    return named[0] if named else {}
-
-
-def _holder(lease: Manifest) -> str:
-    return str(objects.field(lease, ("spec", "holderIdentity"), ""))
-
-
-def _lease(ref: ObjectRef, instance: str, holder: str) -> Manifest:
-    return _held(
-        {
-            "apiVersion": "coordination.k8s.io/v1",
-            "kind": LEASE.kind,
-            "metadata": {
-                "name": ref.name,
-                "namespace": ref.namespace,
-                "labels": {record.RECORD: instance},
-            },
-            "spec": {"leaseDurationSeconds": int(TERM)},
-        },
-        holder,
-    )
-
-
-def _held(lease: Manifest, holder: str) -> Manifest:
-    now = datetime.datetime.now(datetime.timezone.utc)
-    spec = {
-        **lease["spec"],
-        "holderIdentity": holder,
-        "renewTime": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-    }
-    return {**lease, "spec": spec}

@@ -12,7 +12,7 @@ import dataclasses
 import time
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import lock
+from tacker_k8s_cr import leases
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
@@ -87,7 +87,7 @@ def left(before: Snapshot, after: Snapshot) -> list[ObjectRef]:
 
 def _components(ref: ObjectRef) -> bool:
     """Whether it is a Lease of a component; one of ours bears our name."""
-    return ref.group_kind == lock.LEASE and not ref.name.startswith(
+    return ref.group_kind == leases.KIND and not ref.name.startswith(
         record.NAME
     )
 

@@ -13,7 +13,7 @@ import uuid
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import lock
+from tacker_k8s_cr import leases
 from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.package.model import Package
@@ -71,7 +71,7 @@ def traces(cluster: Cluster) -> Callable[[str, str], list[str]]:
                 lambda k, s=selector: list(cluster.list_metadata(k, "", s)),
                 kinds,
             ):
-                if isinstance(objs, list) and kind != lock.LEASE:
+                if isinstance(objs, list) and kind != leases.KIND:
                     listed += [
                         f"{kind}/{obj['metadata']['name']}" for obj in objs
                     ]

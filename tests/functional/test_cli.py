@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tacker_k8s_cr import lock
+from tacker_k8s_cr import leases
 from tacker_k8s_cr import objects
 from tests.functional import manifests
 
@@ -257,11 +257,11 @@ def test_an_interrupt_gives_the_lock_back(
     assert "interrupted; 0 of 1 object(s) current" in err
     assert "Interrupted" == json.loads(out)["type"]
     assert ["a"] == [item["name"] for item in json.loads(out)["unsettled"]]
-    lease = cluster.get(lock.lease_ref(unique, namespace))
+    lease = cluster.get(leases.ref(unique, namespace))
     assert not objects.field(lease, ("spec", "holderIdentity"))
     begun = time.monotonic()
     assert 0 == run("terminate", unique).code
-    assert time.monotonic() - begun < lock.TERM / 2
+    assert time.monotonic() - begun < leases.TERM / 2
 
 
 def test_a_scale_that_cannot_be_is_refused(run, files, unique):

@@ -13,6 +13,7 @@ import pytest
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
+from tacker_k8s_cr import leases
 from tacker_k8s_cr import lock
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import record
@@ -253,4 +254,4 @@ def test_a_lock_whose_holder_died_is_taken_after_its_term(fresh, clock):
     with lock.locked(cluster, "one", "default", Deadline.after(300, clock)):
         pass
 
-    assert begun + lock.TERM <= clock.now + 0.01
+    assert begun + leases.TERM <= clock.now + 0.01

@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import leases
 from tacker_k8s_cr import lock
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import record
@@ -15,7 +16,7 @@ from tacker_k8s_cr.deadline import Deadline
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 
-LEASE = lock.lease_ref("one", "default")
+LEASE = leases.ref("one", "default")
 AWAY = errors.Unreachable("https://fake.example.org", "Connection refused")
 
 
@@ -98,7 +99,7 @@ def tried(cluster):
 def test_a_lock_past_its_term_is_renewed_before_a_write(cluster, clock, held):
     """Nobody took the Lease, as its version proves: the operation goes on."""
     us = holder(cluster)
-    clock.now += 10 * lock.TERM
+    clock.now += 10 * leases.TERM
 
     held.check()
     held.guard()
@@ -125,7 +126,7 @@ def test_a_server_that_comes_back_in_time_lets_the_write_go(
 ):
     """A write waits for a moment for the renewal of the lock."""
     cluster.world.away = AWAY
-    clock.now += lock.TERM
+    clock.now += leases.TERM
 
     def come_back():
         tried(cluster)
@@ -140,7 +141,7 @@ def test_a_server_that_comes_back_in_time_lets_the_write_go(
 def test_a_lock_that_somebody_took_is_lost(cluster, clock, held):
     """Waits end as well, and who has it is named."""
     taken_by(cluster, "somebody")
-    clock.now += lock.TERM
+    clock.now += leases.TERM
 
     with pytest.raises(errors.LockLost, match="it went to somebody"):
         held.guard()
@@ -152,7 +153,7 @@ def test_a_lock_that_was_lost_is_not_given_back(cluster, clock, deadline):
     """It is another's."""
     with lock.locked(cluster, "one", "default", deadline) as held:
         taken_by(cluster, "somebody")
-        clock.now += lock.TERM
+        clock.now += leases.TERM
         with pytest.raises(errors.LockLost):
             held.guard()
 
@@ -163,7 +164,7 @@ def test_a_lease_that_somebody_labelled_is_still_ours(cluster, clock, held):
     """Another version with our name in it is no loss."""
     us = holder(cluster)
     cluster.patch(LEASE, {"metadata": {"labels": {"x": "y"}}}, "other")
-    clock.now += lock.TERM
+    clock.now += leases.TERM
 
     held.guard()
 
@@ -183,7 +184,7 @@ def test_a_lease_that_somebody_deleted_is_made_again(cluster, clock, held):
     """Within its term nobody else can have had the lock."""
     us = holder(cluster)
     cluster.delete(LEASE, objects.uid(cluster.get(LEASE)))
-    clock.now += lock.TERM - lock.MARGIN + 1
+    clock.now += leases.TERM - lock.MARGIN + 1
 
     held.guard()
 
@@ -193,7 +194,7 @@ def test_a_lease_that_somebody_deleted_is_made_again(cluster, clock, held):
 def test_a_lease_that_went_past_its_term_is_lost(cluster, clock, held):
     """Another operation may have ended the instance in the meantime."""
     cluster.delete(LEASE, objects.uid(cluster.get(LEASE)))
-    clock.now += lock.TERM + 1
+    clock.now += leases.TERM + 1
 
     with pytest.raises(errors.LockLost, match="its Lease is gone"):
         held.guard()
@@ -204,13 +205,13 @@ def test_a_lease_that_went_past_its_term_is_lost(cluster, clock, held):
 def test_a_lease_that_went_with_its_namespace_is_lost(cluster, clock):
     """It cannot be made again there."""
     cluster.apply(manifests.namespace("home"), "m")
-    ref = lock.lease_ref("one", "home")
+    ref = leases.ref("one", "home")
     with lock.locked(
         cluster, "one", "home", Deadline.after(300, clock)
     ) as held:
         place = objects.ObjectRef("", "Namespace", "", "home")
         cluster.delete(place, objects.uid(cluster.get(place)))
-        clock.now += lock.TERM - lock.MARGIN + 1
+        clock.now += leases.TERM - lock.MARGIN + 1
 
         with pytest.raises(errors.LockLost, match="its Lease is gone: "):
             held.guard()
@@ -234,7 +235,7 @@ def test_a_write_under_the_limit_needs_the_lock(cluster, clock, held):
     limited = cluster.until(held.limit)
     limited.apply(manifests.config_map("a", "default"), "m")
     taken_by(cluster, "somebody")
-    clock.now += lock.TERM
+    clock.now += leases.TERM
 
     with pytest.raises(errors.LockLost, match="it went to somebody"):
         limited.apply(manifests.config_map("b", "default"), "m")
@@ -254,7 +255,7 @@ def test_the_limit_is_the_operations_deadline_under_the_lock(
     clock.now += 1
     # The lock is old, and there is no time left to renew it.
     cluster.world.away = AWAY
-    clock.now += lock.TERM
+    clock.now += leases.TERM
     with pytest.raises(errors.LockLost):
         _ = held.limit.passed
 
@@ -307,7 +308,7 @@ def test_a_lease_without_our_label_is_watched(cluster, clock, deadline):
     with lock.locked(cluster, "one", "default", deadline):
         assert holder(cluster) not in ("", "somebody")
 
-    assert clock.now >= lock.TERM
+    assert clock.now >= leases.TERM
 
 
 def _held_by_somebody(cluster):
