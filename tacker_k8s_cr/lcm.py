@@ -295,7 +295,7 @@ def _with_package(
 def _send_numbers(op: Operation, targets: Sequence[replicas.Target]) -> None:
     for target in targets:
         op.ledger.guard()
-        replicas.ask(op.cluster, target, op.manager)
+        replicas.ask(op.ledger.writing, target, op.manager)
         op.actions[target.ref] = Action.SCALED
         obj = replicas.asked(op.cluster, target)
         op.taken_in(target.ref, obj, Action.SCALED, "replicas")

@@ -84,6 +84,13 @@ class Ledger:
         if self._lock:
             self._lock.guard()
 
+    @property
+    def writing(self) -> Cluster:
+        """The cluster for writes: no attempt is sent without the lock."""
+        if self._lock is None:
+            return self._cluster
+        return self._cluster.until(self._lock.limit)
+
     def check(self) -> None:
         """Raise if somebody else has the lock: enough while only waiting."""
         if self._lock:

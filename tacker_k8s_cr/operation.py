@@ -168,7 +168,7 @@ class Operation:
         self.listen(dataclasses.replace(self.progress, stage=name))
         try:
             written = apply.applied(
-                self.cluster,
+                self.ledger.writing,
                 tuple(steps),
                 self.manager,
                 self.deadline,
@@ -230,7 +230,7 @@ class Operation:
         ).awaiting({step.ref: Awaited(step.uid, 0, now) for step in steps})
         self.uncertain = True
         asked = remove.requested(
-            self.cluster,
+            self.ledger.writing,
             steps,
             grace_seconds=self.options.grace_seconds,
             guard=self.ledger.guard,
