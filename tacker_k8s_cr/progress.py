@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
@@ -49,9 +50,10 @@ class Progress:
     :param dwell: seconds after which an object that shows the same error,
         while nothing of it moves, counts as blocked.
     :param stage: what the operation is doing, in a word or two.
-    :param open: what has not reached the goal yet. It is brought up to date
-        with each step: thousands of objects that do not move cost nothing.
-    :param troubled: what of it failed, or shows an error.
+    :param left: how many objects have not reached the goal yet. It is
+        brought up to date with each step: thousands of objects that do not
+        move cost nothing.
+    :param troubled: those of them that failed, or show an error.
     """
 
     registry: Registry
@@ -63,7 +65,7 @@ class Progress:
     gone: frozenset[ObjectRef] = frozenset()
     dwell: float = 300.0
     stage: str = ""
-    open: Marks = dataclasses.field(default_factory=dict)
+    left: int = 0
     troubled: Marks = dataclasses.field(default_factory=dict)
 
     def awaiting(
@@ -80,7 +82,7 @@ class Progress:
             gone=self.gone.difference(refs),
             stage=stage or self.stage,
         )
-        return after._marked(refs)
+        return after._counted(refs, self)
 
     def observed(self, objs: Iterable[Manifest], now: float) -> Progress:
         """With these views of objects taken in.
@@ -109,7 +111,7 @@ class Progress:
         if not fresh:
             return self
         after = dataclasses.replace(self, seen={**self.seen, **fresh})
-        return after._marked(fresh)
+        return after._counted(fresh, self)
 
     def vanished(self, refs: Iterable[ObjectRef]) -> Progress:
         """With these objects known to be gone.
@@ -126,27 +128,36 @@ class Progress:
         if not found:
             return self
         after = dataclasses.replace(self, gone=self.gone | found)
-        return after._marked(found)
+        return after._counted(found, self)
 
-    def _marked(self, refs: Iterable[ObjectRef]) -> Progress:
-        """With these objects among the open and the troubled, or not."""
+    def _counted(
+        self, refs: Collection[ObjectRef], before: Progress
+    ) -> Progress:
+        """With what became of these objects since in the count."""
         return dataclasses.replace(
             self,
-            open=_with(self.open, {r: self._is_open(r) for r in refs}),
+            left=self.left
+            + sum(self.is_open(ref) for ref in refs)
+            - sum(before.is_open(ref) for ref in refs),
             troubled=_with(
                 self.troubled, {r: self._is_troubled(r) for r in refs}
             ),
         )
 
-    def _is_open(self, ref: ObjectRef) -> bool:
-        if self.goal is Goal.GONE or ref in self.gone:
-            return (self.goal is Goal.GONE) != (ref in self.gone)
+    def is_open(self, ref: ObjectRef) -> bool:
+        """Whether an object is awaited, and has not reached the goal yet."""
+        if ref not in self.awaited:
+            return False
+        if self.goal is Goal.GONE:
+            return ref not in self.gone
         verdict = self.seen.get(ref, UNSEEN).verdict
-        return verdict.state is not State.CURRENT
+        return ref in self.gone or verdict.state is not State.CURRENT
 
     def _is_troubled(self, ref: ObjectRef) -> bool:
-        if self.goal is Goal.GONE or ref in self.gone:
-            return self.goal is Goal.CURRENT
+        if self.goal is Goal.GONE:
+            return False
+        if ref in self.gone:
+            return True
         verdict = self.seen.get(ref, UNSEEN).verdict
         if verdict.state is State.IN_PROGRESS:
             return bool(verdict.error)
@@ -194,11 +205,11 @@ class Progress:
     @property
     def unsettled(self) -> tuple[ObjectRef, ...]:
         """What has not reached the goal yet."""
-        return tuple(self.open)
+        return tuple(ref for ref in self.awaited if self.is_open(ref))
 
     @property
     def settled(self) -> bool:
-        return not self.open
+        return not self.left
 
     def hopeless(self, now: float) -> tuple[ObjectRef, ...]:
         """What failed or is blocked, so that waiting longer would not help."""

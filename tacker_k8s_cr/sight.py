@@ -87,7 +87,7 @@ def looked_at(
     lost = sight.lost.difference(asked) | unknown
     return Sight(
         progress,
-        lost | {ref for ref in there if ref in progress.open},
+        lost | {ref for ref in there if progress.is_open(ref)},
         sight.touched.union(asked),
     )
 
