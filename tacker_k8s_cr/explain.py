@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+from typing import TypeVar
 
+from tacker_k8s_cr import dependents
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Unsettled
 from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
 
+Found = TypeVar("Found")
+
 EVENT = GroupKind("", "Event")
+
+CLUSTER = GroupKind(contract.GROUP, "Cluster")
 
 EVENTS = 3
 """Warning events that are shown of one object."""
@@ -57,14 +65,26 @@ def _notes(
     cluster: Cluster, registry: Registry, ref: ObjectRef
 ) -> tuple[str, ...]:
     notes: list[str] = []
-    # What cannot be read explains nothing; it must not hide the rest.
-    with contextlib.suppress(errors.ClusterError, errors.KindUnknown):
-        obj = cluster.get(ref)
-        if obj is not None:
-            notes.extend(_going(obj))
-            notes.extend(_events(cluster, obj))
-            notes.extend(_below(cluster, registry, obj, DEPTH))
+    for obj in _readable(_there(cluster, ref)):
+        notes.extend(_going(obj))
+        notes.extend(_readable(_events(cluster, obj)))
+        notes.extend(_below(cluster, registry, obj, DEPTH))
     return tuple(dict.fromkeys(notes))
+
+
+def _readable(found: Iterable[Found]) -> Iterator[Found]:
+    """As far as it can be read: what cannot explains nothing.
+
+    Each part is read for itself, so that none hides another.
+    """
+    with contextlib.suppress(errors.ClusterError, errors.KindUnknown):
+        yield from found
+
+
+def _there(cluster: Cluster, ref: ObjectRef) -> Iterator[Manifest]:
+    obj = cluster.get(ref)
+    if obj is not None:
+        yield obj
 
 
 def _going(obj: Manifest) -> Iterator[str]:
@@ -118,7 +138,7 @@ def _below(
     for child, verdict in bad[:CHILDREN]:
         ref = ObjectRef.of(child)
         yield f"{ref}: {verdict.state.value}: {_line(verdict.reason)}"
-        for note in _events(cluster, child):
+        for note in _readable(_events(cluster, child)):
             yield f"{ref}: {note}"
         yield from _below(cluster, registry, child, depth - 1)
     if len(bad) > CHILDREN:
@@ -131,13 +151,41 @@ def _children(
     handler = registry[ObjectRef.of(obj).group_kind]
     if handler.children:
         for ref in handler.children(obj):
-            child = cluster.get(ref)
-            if child is not None:
-                yield child
+            yield from _readable(_there(cluster, ref))
     if handler.made:
+        listed: list[Manifest] = []
         namespace = ObjectRef.of(obj).namespace
         for kind, selector in handler.made(obj):
-            yield from cluster.list_objects(kind, namespace, selector)
+            listed.extend(
+                _readable(_selected(cluster, kind, namespace, selector))
+            )
+        # Others may bear such labels, too.
+        ours = dependents.closed(listed, [objects.uid(obj)])
+        for child in listed:
+            if objects.uid(child) in ours or _of_cluster(child, obj):
+                yield child
+
+
+def _selected(
+    cluster: Cluster, kind: GroupKind, namespace: str, selector: str
+) -> Iterator[Manifest]:
+    yield from cluster.list_objects(kind, namespace, selector)
+
+
+def _of_cluster(child: Manifest, obj: Manifest) -> bool:
+    """Whether both are of one Cluster, which a child shows by a label.
+
+    Its owner reference comes later.
+    """
+    ref = ObjectRef.of(obj)
+    name = objects.labels(obj).get(contract.CLUSTER_NAME)
+    if ref.group_kind == CLUSTER:
+        name = ref.name
+    return (
+        name is not None
+        and GroupKind.of(child).group == contract.GROUP
+        and objects.labels(child).get(contract.CLUSTER_NAME) == name
+    )
 
 
 def _line(text: str) -> str:
