@@ -91,8 +91,10 @@ class Streams:
         thread = threading.Thread(
             target=self._run, args=(follow,), name="watch", daemon=True
         )
-        self._threads.append(thread)
         thread.start()
+        # After that: an interrupt may come between the two, and a thread
+        # that was not started cannot be waited for.
+        self._threads.append(thread)
 
     def close(self) -> None:
         self._line.close()
