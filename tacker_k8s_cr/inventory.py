@@ -63,8 +63,8 @@ class Phase(enum.Enum):
 class Journal:
     """What the running operation is about to do, written before it does.
 
-    :param pending: objects that the stage may write or delete. After a
-        crash these, and only these, may be there without being owned.
+    :param pending: objects that the stage may write. After a crash these,
+        and only these, may be there without being owned.
     :param error: why the operation ended early; empty while it runs, and
         after one that was killed.
     """

@@ -150,11 +150,12 @@ class Operation:
             stage.name,
             len(stage.steps),
         )
-        self.ledger.write(
-            self.inventory.entering(self.name, stage.name, stage.refs)
-        )
         applies = [step for step in stage.steps if isinstance(step, Apply)]
         deletes = [step for step in stage.steps if isinstance(step, Delete)]
+        pending = [step.ref for step in applies]
+        self.ledger.write(
+            self.inventory.entering(self.name, stage.name, pending)
+        )
         if applies:
             self.bring_in(applies, stage.name)
         if stage.barrier:
