@@ -27,8 +27,11 @@ from tools.bench.ours import Ours
 from tools.bench.peers import GoClient
 from tools.bench.peers import KubectlApply
 from tools.bench.rounds import Contender
+from tools.plane import binaries
+from tools.plane import build
 from tools.plane import target
 from tools.plane.errors import PlaneError
+from tools.plane.kubectl import Kubectl
 from tools.plane.lifecycle import Plane
 from tools.plane.target import Target
 
@@ -132,7 +135,7 @@ def _cluster() -> Iterator[Target]:
 
 def _measured(chosen: Target, arguments: argparse.Namespace) -> Found:
     program = building.client(os.environ, say)
-    kubectl = target.kubectl(chosen)
+    kubectl = _kubectl(chosen)
     lacking = target.missing(chosen)
     ground = Ground(kubectl)
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
@@ -172,6 +175,18 @@ def _measured(chosen: Target, arguments: argparse.Namespace) -> Found:
         tuple(seconds),
         tuple(reason for what, reason in lacking.items() if what == "stages"),
         about,
+    )
+
+
+def _kubectl(chosen: Target) -> Kubectl:
+    """The kubectl of our own version, whatever is on PATH.
+
+    It is a peer: an older one may take ten times as long.
+    """
+    store = Plane.of(os.environ).store
+    build.build(store, [binaries.ALL["kubectl"]], say)
+    return dataclasses.replace(
+        target.kubectl(chosen), program=store.path("kubectl")
     )
 
 
