@@ -252,7 +252,13 @@ class Operation:
         self.ledger.disown(going.awaited)
 
     def settle(self) -> None:
-        """Wait until all that was applied is current."""
+        """Wait until all that was applied is current.
+
+        What is owned by then is stored before the wait: it may be long, and
+        at its end there is little left to write.
+        """
+        if not self.progress.settled:
+            self.ledger.write(self.inventory.entering(self.name, "wait", ()))
         wait.until_settled(
             self.cluster,
             self.progress,
