@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import os
+import sys
 import time
 
 from tools.bench import metrics
@@ -40,11 +41,21 @@ class Ground:
         self.kubectl("delete", f"--raw={path}")
 
     def clear(self) -> None:
-        """Remove the namespaces, and wait until they are gone."""
+        """Remove the namespaces, and wait until they are gone.
+
+        It comes last, also after an error, which it must not hide.
+        """
         if self.made:
-            self.kubectl(
-                "delete", "namespace", "--ignore-not-found", *self.made
+            done = self.kubectl.run(
+                "delete",
+                "namespace",
+                "--ignore-not-found",
+                "--timeout=120s",
+                *self.made,
             )
+            if done.returncode:
+                left = ", ".join(self.made)
+                print(f"namespaces may be left: {left}", file=sys.stderr)
             self.made.clear()
 
     def count(self) -> metrics.Count:
