@@ -146,7 +146,7 @@ class WouldBeLost(Error):
 
     def sentence(self) -> str:
         return "\n".join(
-            f"{ref}: is not this instance's, and {why}"
+            f"{ref}: is not known to be this instance's, and {why}"
             for ref, why in sorted(self.others.items())
         )
 
