@@ -46,8 +46,11 @@ def brought(manifests: Iterable[Manifest]) -> dict[GroupKind, Brought]:
 
 
 def _defined(definition: Manifest) -> tuple[GroupKind, Brought]:
-    """What a definition brings. One of the wrong shape brings nothing that
-    could be used; the server says what is wrong with it."""
+    """What a definition brings.
+
+    One of the wrong shape brings nothing that could be used; the server
+    says what is wrong with it.
+    """
     listed = objects.field(definition, ("spec", "versions"), ())
     versions = [
         version
