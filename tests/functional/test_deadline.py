@@ -33,7 +33,7 @@ def test_every_object_that_is_not_current_is_named(
 
     (item,) = caught.value.unsettled
     assert "web" == item.ref.name
-    assert 4 < item.age < 8
+    assert 2 < item.age < 8
     assert any("FailedScheduling" in note for note in item.notes)
     assert 2 == len(caught.value.written)
     k8s_cr.terminate(cluster, unique, namespace=namespace, deadline=deadline)
