@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def chosen() -> Iterator[Target]:
-    """The cluster of this session; it answers."""
+    """The cluster of this run of pytest; it answers."""
     found = target.choose(os.environ)
     started = found.ours and plane.ensure()
     yield found

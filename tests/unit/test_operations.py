@@ -16,33 +16,14 @@ from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.operation import Options
-from tacker_k8s_cr.package.model import Document
-from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.plan import Apply
 from tacker_k8s_cr.report import Action
 from tests.fakes import FakeCluster
 from tests.functional import manifests
+from tests.unit.test_kill import Clock
+from tests.unit.test_kill import package
 
 GROUP = "test.example.org"
-
-
-def package(*given):
-    return Package(
-        "test", tuple(Document(manifest, "a.yaml") for manifest in given)
-    )
-
-
-class Clock:
-    """It moves when a watch has nothing to show."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
-
-    def idle(self, seconds):
-        self.now += max(seconds, 0.001)
 
 
 @pytest.fixture
