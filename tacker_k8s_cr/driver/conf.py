@@ -34,6 +34,19 @@ OPTIONS = (
         help="Seconds after which a scale ends with such an error.",
     ),
     cfg.IntOpt(
+        "heal_timeout",
+        default=1800,
+        min=1,
+        help="Seconds after which a heal ends with such an error.",
+    ),
+    cfg.IntOpt(
+        "change_timeout",
+        default=1800,
+        min=1,
+        help="Seconds after which a change of the package, or its rollback, "
+        "ends with such an error.",
+    ),
+    cfg.IntOpt(
         "terminate_timeout",
         default=1800,
         min=1,
@@ -191,6 +204,8 @@ class Settings:
 
     instantiate_timeout: float
     scale_timeout: float
+    heal_timeout: float
+    change_timeout: float
     terminate_timeout: float
     blocked_after: float
     pool_size: int

@@ -1,0 +1,241 @@
+"""The operations as both of Tacker's APIs ask for them.
+
+One call is one operation: it connects, carries it out, and tells the log
+what came of it. Errors are those of ``errors``; each API makes its own of
+them. What is done, and in which order, is decided in ``lcm``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import dataclasses
+import logging
+from typing import Any
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import lcm
+from tacker_k8s_cr import members as found_members
+from tacker_k8s_cr import package as packages
+from tacker_k8s_cr import plugins
+from tacker_k8s_cr import record
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.driver import conf
+from tacker_k8s_cr.driver import vim
+from tacker_k8s_cr.driver.conf import Settings
+from tacker_k8s_cr.driver.request import Asked
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.members import Member
+from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.report import Report
+
+LOG = logging.getLogger(__name__)
+
+READ_SECONDS = 60.0
+"""For the calls that only look at what an instance has."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """An instance, and the cluster that it is on.
+
+    :param namespace: where its record lies.
+    :param access: the access information of its VIM, with v1's keys.
+    """
+
+    instance: str
+    namespace: str
+    access: Mapping[str, Any] = dataclasses.field(repr=False)
+
+
+def loaded(path: str, asked: Asked, flavour: str = "") -> Package:
+    """The package that Tacker unpacked, with the manifests asked for."""
+    return packages.load(path, def_files=asked.files or None, flavour=flavour)
+
+
+def instantiate(
+    target: Target,
+    package: Package,
+    asked: Asked,
+    *,
+    level: str = "",
+    scale_levels: Mapping[str, int] | None = None,
+    again: bool = False,
+) -> Report:
+    """Bring the package in; returns when all of it is current.
+
+    :param again: Tacker retries; that all is there already is no error.
+    """
+    settings = conf.settings()
+    wanted = _wanted(target, asked, settings, settings.instantiate_timeout)
+    with _opened(target, settings) as cluster:
+        try:
+            report = lcm.instantiate(
+                cluster,
+                target.instance,
+                package,
+                level=level,
+                scale_levels=scale_levels,
+                **wanted,
+            )
+        except errors.InstanceExists:
+            # The error came once all was there.
+            if not again:
+                raise
+            report = lcm.change(cluster, target.instance, package, **wanted)
+    return _told(report)
+
+
+def change(target: Target, package: Package, asked: Asked) -> Report:
+    """Replace the package by another."""
+    settings = conf.settings()
+    wanted = _wanted(target, asked, settings, settings.change_timeout)
+    with _opened(target, settings) as cluster:
+        report = lcm.change(cluster, target.instance, package, **wanted)
+    return _told(report)
+
+
+def scale(target: Target, aspect: str, level: int, asked: Asked) -> Report:
+    """Scale an aspect to this level; doing it twice is doing it once."""
+    settings = conf.settings()
+    wanted = _wanted(target, asked, settings, settings.scale_timeout)
+    with _opened(target, settings) as cluster:
+        report = lcm.scale(
+            cluster, target.instance, aspect=aspect, level=level, **wanted
+        )
+    return _told(report)
+
+
+def heal(
+    target: Target, members: Collection[str] | None, asked: Asked
+) -> Report:
+    """Replace members in place.
+
+    :param members: UIDs of Pods and Machines; None for all of them, with
+        the manifests applied again before.
+    """
+    settings = conf.settings()
+    wanted = _wanted(target, asked, settings, settings.heal_timeout)
+    with _opened(target, settings) as cluster:
+        report = lcm.heal(cluster, target.instance, members, **wanted)
+    return _told(report)
+
+
+def roll_back(
+    target: Target, package: Package | None, asked: Asked
+) -> Report | None:
+    """Take back what ended early, or the last change.
+
+    :param package: the package before; None for what the record says.
+
+    Returns None for an instance without a record: nothing of it was made.
+    """
+    settings = conf.settings()
+    wanted = _wanted(target, asked, settings, settings.change_timeout)
+    with _opened(target, settings) as cluster:
+        try:
+            report = lcm.roll_back(
+                cluster, target.instance, package=package, **wanted
+            )
+        except errors.InstanceUnknown as error:
+            LOG.warning("%s; nothing is taken back", error)
+            return None
+    return _told(report)
+
+
+def terminate(
+    target: Target, asked: Asked, grace_seconds: int | None = None
+) -> Report | None:
+    """Take everything away; returns when it is gone.
+
+    Returns None for an instance without a record: it is gone already.
+    """
+    settings = conf.settings()
+    seconds = settings.terminate_timeout + (grace_seconds or 0)
+    wanted = _wanted(target, asked, settings, seconds, grace_seconds)
+    with _opened(target, settings) as cluster:
+        try:
+            report = lcm.terminate(cluster, target.instance, **wanted)
+        except errors.InstanceUnknown as error:
+            LOG.info("%s; it counts as gone", error)
+            return None
+    return _told(report)
+
+
+def members(
+    target: Target,
+) -> tuple[Inventory, dict[str, tuple[Member, ...]]]:
+    """What the record says, and each VDU's Pods and Machines as they are.
+
+    Raises InstanceUnknown for an instance without a record.
+    """
+    with _opened(target, conf.settings()) as cluster:
+        brief = cluster.until(Deadline.after(READ_SECONDS))
+        inventory = _inventory(brief, target)
+        found = found_members.by_vdu(brief, plugins.registry(), inventory)
+    return inventory, found
+
+
+def inventory(target: Target) -> Inventory | None:
+    """What the record says; None where there is none."""
+    with _opened(target, conf.settings()) as cluster:
+        brief = cluster.until(Deadline.after(READ_SECONDS))
+        entry = record.read(brief, target.instance, target.namespace)
+    return entry.inventory if entry else None
+
+
+def options(
+    asked: Asked, settings: Settings, grace_seconds: int | None = None
+) -> Options:
+    """The request's choices, else those of the configuration."""
+    return Options(
+        dry_run=settings.dry_run if asked.dry_run is None else asked.dry_run,
+        conflict=asked.conflict or settings.conflict,
+        dwell=settings.blocked_after,
+        grace_seconds=grace_seconds,
+    )
+
+
+def _wanted(
+    target: Target,
+    asked: Asked,
+    settings: Settings,
+    seconds: float,
+    grace_seconds: int | None = None,
+) -> dict[str, Any]:
+    """What all operations of ``lcm`` take."""
+    return {
+        "namespace": target.namespace,
+        "deadline": Deadline.after(asked.timeout or seconds),
+        "registry": plugins.registry(),
+        "options": options(asked, settings, grace_seconds),
+    }
+
+
+@contextlib.contextmanager
+def _opened(target: Target, settings: Settings) -> Iterator[Cluster]:
+    with vim.opened(target.access, settings) as cluster:
+        yield cluster
+
+
+def _inventory(cluster: Cluster, target: Target) -> Inventory:
+    entry = record.read(cluster, target.instance, target.namespace)
+    if entry is None:
+        raise errors.InstanceUnknown(target.instance, target.namespace)
+    return entry.inventory
+
+
+def _told(report: Report) -> Report:
+    LOG.info(
+        "%s: %s done: %d object(s), %.1f s, %d requests",
+        report.instance,
+        report.operation,
+        len(report.rows),
+        report.seconds,
+        report.requests,
+    )
+    return report
