@@ -2,6 +2,10 @@
 
 import importlib.metadata
 import pathlib
+import sys
+
+_here = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(_here / "_ext"), str(_here.parents[1])]
 
 project = "tacker-k8s-cr"
 author = "tacker_k8s_cr contributors"
@@ -13,6 +17,7 @@ extensions = [
     "openstackdocstheme",
     "oslo_config.sphinxext",
     "reno.sphinxext",
+    "requirements",
     "sphinx.ext.autodoc",
 ]
 
@@ -36,7 +41,7 @@ autoprogram_cliff_application = "tacker-k8s-cr"
 
 # Release notes are told from the history of git, all of it: a clone without
 # one, or with a shallow one, has documentation without that page.
-_git = pathlib.Path(__file__).resolve().parents[2] / ".git"
+_git = _here.parents[1] / ".git"
 if not _git.exists() or (_git / "shallow").exists():
     exclude_patterns = ["releasenotes/*"]
     suppress_warnings = ["toc.excluded"]

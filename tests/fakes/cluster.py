@@ -104,7 +104,7 @@ class FakeCluster:
 
     def version(self) -> str:
         self._send("get")
-        return "v1.36.3"
+        return self.world.version
 
     def resource(self, group_kind: GroupKind, version: str = "") -> Resource:
         served = self.world.served(group_kind)

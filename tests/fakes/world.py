@@ -31,6 +31,7 @@ class World:
     """Shared by all views of one fake cluster."""
 
     def __init__(self) -> None:
+        self.version = "v1.36.3"
         self.objects: dict[ObjectRef, Stored] = {}
         self.kinds: dict[GroupKind, tuple[Resource, ...]] = {
             resource.group_kind: (resource,) for resource in kinds.built_in()

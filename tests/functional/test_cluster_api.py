@@ -54,13 +54,30 @@ def machines(cluster, namespace):
     return found
 
 
+@pytest.fixture
+def control_plane(cluster, namespace):
+    """UIDs of the machines of the control plane."""
+
+    def found():
+        return {
+            machine["metadata"]["uid"]
+            for machine in cluster.list_objects(
+                MACHINE, namespace, "cluster.x-k8s.io/control-plane"
+            )
+        }
+
+    return found
+
+
 def test_a_cluster_through_its_life(
-    cluster, namespace, unique, machines, traces
+    cluster, namespace, unique, machines, control_plane, traces
 ):
-    """Current means usable, scaled means running, gone means gone (TK-9).
+    """Current is usable, scaled is running, gone is gone (TK-9, TK-17).
 
     The package holds the Cluster beside its infrastructure and templates;
-    deleting them together dead-locks for ever (P16, P17).
+    deleting them together dead-locks for ever (P16, P17). Scaling workers
+    leaves the control plane (TK-16). What Cluster API makes of it all is
+    foreign to nobody, and goes with it (TK-10).
     """
     package = k8s_cr.load(SAMPLE)
     life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(240)}
@@ -76,11 +93,14 @@ def test_a_cluster_through_its_life(
     assert ["True"] == available
     assert {"v1.35.0": 2} == {v: len(n) for v, n in machines().items()}
 
+    first = control_plane()
     k8s_cr.scale(cluster, unique, aspect="workers", steps=2, **life)
     assert 4 == len(machines()["v1.35.0"])
     k8s_cr.scale(cluster, unique, aspect="workers", level=1, **life)
     before = machines()["v1.35.0"]
     assert 3 == len(before)
+    assert first
+    assert first == control_plane()
 
     k8s_cr.change(
         cluster, unique, with_text(package, "v1.35.0", "v1.36.0"), **life

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.plane
 def test_every_object_that_is_not_current_is_named(
     cluster, namespace, packed, deadline, unique
 ):
-    """With state, reason, age, and the words of what it made (P14)."""
+    """With state, reason, age and the words of what it made (P14, T10)."""
     stuck = manifests.deployment("web", nodeSelector={"no": "such-node"})
     package = packed(stuck, manifests.config_map("a"))
 

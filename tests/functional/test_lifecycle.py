@@ -29,7 +29,7 @@ def ref(kind, namespace, name, group=""):
 def test_a_package_is_instantiated_and_terminated(
     cluster, namespace, packed, deadline, unique, traces
 ):
-    """All is current at the return, and nothing is left in the end (TK-3)."""
+    """All is current at the return, and nothing is left (TK-3, TK-4)."""
     package = packed(
         manifests.deployment("web", 2), manifests.config_map("settings")
     )
@@ -57,7 +57,7 @@ def test_a_package_is_instantiated_and_terminated(
 def test_a_definition_and_its_resource_come_in_one_package(
     cluster, namespace, packed, deadline, unique, traces
 ):
-    """In any order of the file, and go together too (P3, P4)."""
+    """In any order of the file; they go together (P3, P4, TK-21)."""
     group = f"{unique}.example.org"
     package = packed(
         manifests.custom(group, "Thing", "one", STORED, size="xl"),
@@ -95,7 +95,7 @@ def test_a_refusal_half_way_leaves_nothing(
 def test_change_brings_in_the_new_and_prunes_the_old(
     cluster, namespace, packed, deadline, unique
 ):
-    """What did not change is not written (T6)."""
+    """What did not change is not written (T6, TK-6)."""
     life = {"namespace": namespace, "deadline": deadline}
     same = manifests.config_map("same")
     k8s_cr.instantiate(

@@ -14,6 +14,7 @@ import pytest
 
 import tacker_k8s_cr
 from tacker_k8s_cr import errors
+from tools import proofs
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -185,3 +186,31 @@ def test_a_test_states_its_behaviour(path):
         and node.name.startswith("test_")
         and not ast.get_docstring(node)
     ]
+
+
+def test_a_row_is_shown_by_a_test_or_is_said_to_be_open():
+    """Each thing that the product has to do has its test, or its gap."""
+    shown = {row for proof in proofs.proofs() for row in proof.rows}
+
+    missing = [
+        row.id
+        for rows in proofs.rows().values()
+        for row in rows
+        if not row.open and row.id not in shown
+    ]
+
+    assert [] == missing
+
+
+def test_a_test_names_rows_that_there_are():
+    """No test says that it proves a row which nobody wrote down."""
+    known = {row.id for rows in proofs.rows().values() for row in rows}
+
+    unknown = {
+        (proof.test, row)
+        for proof in proofs.proofs()
+        for row in proof.rows
+        if row not in known
+    }
+
+    assert set() == unknown

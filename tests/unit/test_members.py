@@ -104,7 +104,7 @@ def test_pods_are_found_by_their_owners(cluster, web):
 
 
 def test_strangers_with_the_same_labels_are_no_members(cluster, web, make):
-    """Neither a lone Pod nor another Deployment's, whatever its name."""
+    """Neither a lone Pod nor another's, whatever its name (T12)."""
     make("v1", "Pod", "web-2-stray")
     other = make("apps/v1", "Deployment", "web-2", spec=web["spec"])
     replicas = make(

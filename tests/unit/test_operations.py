@@ -270,3 +270,16 @@ def test_a_record_that_somebody_else_wrote_stops_us(cluster, life):
         lcm.change(cluster, "one", package(manifests.config_map("b")), **life)
 
     assert cluster.get(ref("ConfigMap", "b")) is None
+
+
+def test_a_server_that_is_too_old_is_refused(cluster, life):
+    """The oldest that will do is named, and nothing is written (TK-22)."""
+    cluster.world.version = "v1.24.17"
+
+    with pytest.raises(errors.RequestInvalid, match=r"v1\.24\.17.*v1\.25"):
+        lcm.instantiate(
+            cluster, "one", package(manifests.config_map("a")), **life
+        )
+
+    kind = objects.GroupKind("", "ConfigMap")
+    assert [] == list(cluster.list_objects(kind, ""))

@@ -83,6 +83,25 @@ def test_definitions_come_before_what_they_define(found):
         assert {stage.barrier} == early
 
 
+@given(
+    st.permutations(
+        sorted(
+            ObjectRef("test.example.org", kind.kind, "ns", name)
+            for kind in KINDS
+            for name in "abc"
+        )
+    )
+)
+def test_objects_of_one_kind_keep_their_place(found):
+    """As the package has them, whatever stands between them (T2)."""
+    planned = plan.instantiate([item(ref) for ref in found], REGISTRY)
+
+    for kind in KINDS:
+        wanted = [ref for ref in found if ref.group_kind == kind]
+        there = [s.ref for s in steps(planned) if s.ref.group_kind == kind]
+        assert wanted == there
+
+
 @given(ref_sets)
 def test_terminate_deletes_all_that_is_owned(found):
     """Every object goes, by the UID that the inventory has."""
@@ -93,7 +112,7 @@ def test_terminate_deletes_all_that_is_owned(found):
 
 @given(ref_sets)
 def test_clusters_go_alone_and_first(found):
-    """Deleting a Cluster beside what it uses dead-locks for ever (P16)."""
+    """Beside what it uses, a Cluster would hang for ever (P16, T13)."""
     planned = plan.terminate(uids(found), REGISTRY)
     clusters = {ref for ref in found if ref.kind == f"Kind{Rank.CLUSTER}"}
 
@@ -103,7 +122,7 @@ def test_clusters_go_alone_and_first(found):
 
 @given(ref_sets)
 def test_terminate_goes_against_the_direction_of_need(found):
-    """Custom resources go before workloads, those before definitions (P17)."""
+    """Custom resources before workloads before definitions (P17, T13)."""
     order = []
     for stage in plan.terminate(uids(found), REGISTRY).stages:
         order.append({REGISTRY[r.group_kind].rank for r in stage.refs})
