@@ -20,6 +20,13 @@ GROUP = cfg.OptGroup(
 )
 
 OPTIONS = (
+    cfg.BoolOpt(
+        "v2",
+        default=True,
+        help="Serve Tacker's v2 API too: VIMs of the type "
+        "ETSINFV.KUBERNETES.V_1 get this driver in the place of Tacker's "
+        "own. It is read when the conductor starts.",
+    ),
     cfg.IntOpt(
         "instantiate_timeout",
         default=1800,
@@ -202,6 +209,7 @@ class Webhook:
 class Settings:
     """The options' values at one moment."""
 
+    v2: bool
     instantiate_timeout: float
     scale_timeout: float
     heal_timeout: float
