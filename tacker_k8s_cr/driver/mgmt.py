@@ -72,7 +72,7 @@ def delivery(asked: request.Asked, settings: Settings) -> deliver.Delivery:
     or in Tacker's database.
     """
     hook = settings.webhook
-    url = asked.webhook_url or hook.url
+    url = asked.webhook.get("url") or hook.url
     if not url:
         raise RequestInvalid(
             "no webhook is named, neither by "
@@ -90,7 +90,7 @@ def delivery(asked: request.Asked, settings: Settings) -> deliver.Delivery:
         allow_http=hook.allow_http,
     )
     return deliver.Delivery(
-        receiver, deliver.Probe(asked.webhook_probe or hook.probe)
+        receiver, deliver.Probe(asked.webhook.get("probe") or hook.probe)
     )
 
 

@@ -1,30 +1,45 @@
-"""What a request's additionalParams say, checked.
+"""What a request's additionalParams ask for, once they are checked.
 
-Tacker's own keys are ``lcm-kubernetes-def-files`` and ``namespace``; all of
-ours is under the one key ``tacker_k8s_cr``. A key there that we do not know
-is refused: one that is misspelt would otherwise do nothing, in silence.
+Tacker's own keys are ``lcm-kubernetes-def-files``, ``namespace``,
+``vdu_mapping`` and ``use_helm``; all of ours is under the one key
+``tacker_k8s_cr``. A key there that we do not know is refused: one that is
+misspelt would otherwise do nothing, in silence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
-from collections.abc import Sequence
 import dataclasses
 import re
 from typing import Any
+import urllib.parse
 
+from tacker_k8s_cr.driver import schema
+from tacker_k8s_cr.driver.schema import OURS
+from tacker_k8s_cr.driver.schema import ROOT
 from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.kinds import rules
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
 
 FILES = "lcm-kubernetes-def-files"
-OURS = "tacker_k8s_cr"
 
-UNSUPPORTED = {
-    "use_helm": "charts are not supported by this driver",
-    "vdu_mapping": "put the annotation k8s-cr.tacker.openstack.org/vdu on the "
-    "manifest of the VDU's object instead",
-}
-"""Keys of Tacker that would change what is done, and why they cannot."""
+_SUBJECT = re.compile(
+    r"(?P<kind>[^./]+)(\.(?P<group>[^/]+))?"
+    r"(/((?P<namespace>[^/]+)/)?(?P<name>[^/]+))?"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Readiness:
+    """When an object, or objects of a kind, are current or have failed."""
+
+    of: GroupKind | ObjectRef
+    readiness: str = ""
+    current_when: str = ""
+    failed_when: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,170 +47,203 @@ class Asked:
     """What a request asks for; None and empty where it leaves it open.
 
     :param files: the manifests, by their names in the package.
+    :param namespaces: what ``namespace`` is for manifests.
+    :param prune: what a change of package may delete (True) or keeps.
+    :param vdu_mapping: by VDU, its object as ``Kind/name``.
     :param timeout: seconds for the whole operation.
+    :param webhook: what is said of the delivery, and only that.
+    :param use_helm: the request is Tacker's own driver's; nothing else of
+        it was read.
     """
 
     files: tuple[str, ...] = ()
     namespace: str = "default"
+    namespaces: str = ""
+    readiness: tuple[Readiness, ...] = ()
+    prune: Mapping[GroupKind | ObjectRef, bool] = dataclasses.field(
+        default_factory=dict
+    )
+    vdu_mapping: Mapping[str, str] = dataclasses.field(default_factory=dict)
     timeout: float | None = None
+    blocked_after: float | None = None
     dry_run: bool | None = None
     conflict: str = ""
-    webhook_url: str = dataclasses.field(default="", repr=False)
-    webhook_probe: str = ""
-
-
-def read(additional_params: Mapping[str, Any] | None) -> Asked:
-    """The request's parameters. Raises RequestInvalid, for all at once."""
-    params = additional_params or {}
-    reader = _Reader()
-    reader.unsupported(params)
-    ours = reader.mapping(params, "additionalParams", OURS)
-    where = f"additionalParams.{OURS}"
-    hook = reader.mapping(ours, where, "webhook")
-    asked = Asked(
-        files=reader.files(params),
-        namespace=reader.text(params, "additionalParams", "namespace", _NAME)
-        or "default",
-        timeout=reader.number(ours, where, "timeout"),
-        dry_run=reader.boolean(ours, where, "dry_run"),
-        conflict=reader.choice(ours, where, "conflict", ("fail", "take")),
-        webhook_url=reader.text(hook, f"{where}.webhook", "url"),
-        webhook_probe=reader.choice(
-            hook, f"{where}.webhook", "probe", ("require", "try", "skip")
-        ),
+    adopt: frozenset[ObjectRef] = frozenset()
+    lose_others: bool = False
+    webhook: Mapping[str, Any] = dataclasses.field(
+        default_factory=dict, repr=False
     )
-    reader.only(ours, where, ("timeout", "dry_run", "conflict", "webhook"))
-    reader.only(hook, f"{where}.webhook", ("url", "probe"))
-    if reader.faults:
-        raise RequestInvalid("\n".join(reader.faults))
-    return asked
+    use_helm: bool = False
 
 
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-"""Of a namespace."""
+def read(
+    additional_params: Mapping[str, Any] | None,
+    operation: str = "instantiate",
+    *,
+    home: str = "",
+) -> Asked:
+    """The request's parameters. Raises RequestInvalid, for all at once.
 
-
-class _Reader:
-    """Reads parameters and collects what is wrong with them.
-
-    A value is not shown where it may be a secret that was put into the
-    wrong place; what was wanted is.
+    :param operation: instantiate, change, scale, heal or terminate.
+    :param home: where the instance is already; it stays there.
     """
+    params = _said(additional_params or {})
+    if _helm(params, operation):
+        if OURS in params:
+            raise RequestInvalid(
+                f"{ROOT}.{OURS}: use_helm hands the request over to Tacker's "
+                "own driver, which does not know it"
+            )
+        return Asked(use_helm=True)
+    params = {
+        key: value
+        for key, value in params.items()
+        if key == OURS or _of_use(key, operation)
+    }
+    found = schema.faults(params, operation)
+    if not found:
+        found = [*_unfit(params, home)]
+    if found:
+        raise RequestInvalid("\n".join(found))
+    ours = params.get(OURS, {})
+    return Asked(
+        files=tuple(params.get(FILES, ())),
+        namespace=params.get("namespace") or home or "default",
+        namespaces=ours.get("namespaces", ""),
+        readiness=tuple(_readiness(ours)),
+        prune=dict(_prune(ours)),
+        vdu_mapping={
+            vdu: f"{item['kind']}/{item['name']}"
+            for vdu, item in params.get("vdu_mapping", {}).items()
+        },
+        timeout=_seconds(ours, "timeout"),
+        blocked_after=_seconds(ours, "blocked_after"),
+        dry_run=ours.get("dry_run"),
+        conflict=ours.get("conflict", ""),
+        adopt=frozenset(map(_object, ours.get("adopt", ()))),
+        lose_others=ours.get("lose_others", False),
+        webhook=dict(ours.get("webhook", {})),
+    )
 
-    def __init__(self) -> None:
-        self.faults: list[str] = []
 
-    def _read(
-        self,
-        params: Mapping[str, Any],
-        where: str,
-        key: str,
-        fits: Callable[[Any], bool],
-        wanted: str,
-    ) -> Any:
-        value = params.get(key)
-        if value is None or fits(value):
-            return value
-        self.faults.append(
-            f"{where}.{key}: wanted {wanted}, found {_kind(value)}"
+def of_helm(additional_params: Mapping[str, Any] | None) -> bool:
+    """Whether ``use_helm`` is set, as Tacker's own driver reads it."""
+    said = (additional_params or {}).get("use_helm")
+    return said.lower() == "true" if isinstance(said, str) else bool(said)
+
+
+def _helm(params: Mapping[str, Any], operation: str) -> bool:
+    return operation in schema.operations("use_helm") and of_helm(params)
+
+
+def _of_use(key: str, operation: str) -> bool:
+    """Whether one of Tacker's own keys is read, and not passed over."""
+    return key in schema.loaded()["properties"] and (
+        operation in schema.operations(key)
+    )
+
+
+def _said(value: Any) -> Any:
+    """Without what is null: that leaves a parameter open."""
+    if isinstance(value, Mapping):
+        return {
+            key: _said(item) for key, item in value.items() if item is not None
+        }
+    return value
+
+
+def _seconds(ours: Mapping[str, Any], key: str) -> float | None:
+    return float(ours[key]) if key in ours else None
+
+
+# -- What a schema cannot say -------------------------------------------------
+
+
+def _unfit(params: Mapping[str, Any], home: str) -> Iterator[str]:
+    yield from _not_files(params.get(FILES, ()))
+    wanted = params.get("namespace")
+    if home and wanted and wanted != home:
+        yield (
+            f"{ROOT}.namespace: the instance is in {home} and stays there; "
+            f"wanted {home} or nothing"
         )
-        return None
+    ours = params.get(OURS, {})
+    where = f"{ROOT}.{OURS}"
+    for index, item in enumerate(ours.get("readiness", ())):
+        yield from _not_ready(f"{where}.readiness[{index}]", item)
+    subjects = [item["of"] for item in ours.get("readiness", ())]
+    yield from _twice(f"{where}.readiness", subjects)
+    prune = ours.get("prune", {})
+    yield from _twice(
+        f"{where}.prune", [*prune.get("may", ()), *prune.get("keep", ())]
+    )
 
-    def unsupported(self, params: Mapping[str, Any]) -> None:
-        for key, why in UNSUPPORTED.items():
-            if params.get(key) not in (None, False, "", "false", "False", {}):
-                self.faults.append(f"additionalParams.{key}: {why}")
 
-    def mapping(
-        self, params: Mapping[str, Any], where: str, key: str
-    ) -> Mapping[str, Any]:
-        def fits(value: Any) -> bool:
-            return isinstance(value, Mapping) and all(
-                isinstance(name, str) for name in value
+def _not_files(names: Iterable[str]) -> Iterator[str]:
+    for index, name in enumerate(names):
+        scheme = urllib.parse.urlsplit(name).scheme
+        if scheme and scheme not in ("http", "https"):
+            yield (
+                f"{ROOT}.{FILES}[{index}]: wanted a name of a file in the "
+                "package, found a URL that is neither https nor http"
             )
 
-        return self._read(params, where, key, fits, "a mapping") or {}
 
-    def files(self, params: Mapping[str, Any]) -> tuple[str, ...]:
-        def fits(value: Any) -> bool:
-            return (
-                isinstance(value, list)
-                and bool(value)
-                and all(isinstance(name, str) and name for name in value)
-            )
-
-        return tuple(
-            self._read(
-                params,
-                "additionalParams",
-                FILES,
-                fits,
-                "a list of names of files in the package",
-            )
-            or ()
+def _not_ready(where: str, item: Mapping[str, str]) -> Iterator[str]:
+    given = [key for key in ("current_when", "failed_when") if key in item]
+    if item.get("readiness") == "created" and given:
+        yield f"{where}.readiness: created leaves no use for {given[0]}"
+    if not given and "readiness" not in item:
+        yield (
+            f"{where}: wanted one of readiness, current_when, failed_when, "
+            "found none"
         )
-
-    def text(
-        self,
-        params: Mapping[str, Any],
-        where: str,
-        key: str,
-        pattern: re.Pattern[str] | None = None,
-    ) -> str:
-        def fits(value: Any) -> bool:
-            return isinstance(value, str) and (
-                pattern is None
-                or not value
-                or pattern.fullmatch(value) is not None
-            )
-
-        wanted = "a name of a namespace" if pattern else "text"
-        return self._read(params, where, key, fits, wanted) or ""
-
-    def number(
-        self, params: Mapping[str, Any], where: str, key: str
-    ) -> float | None:
-        def fits(value: Any) -> bool:
-            number = isinstance(value, int | float)
-            return number and not isinstance(value, bool) and value > 0
-
-        found = self._read(params, where, key, fits, "a number of seconds")
-        return None if found is None else float(found)
-
-    def boolean(
-        self, params: Mapping[str, Any], where: str, key: str
-    ) -> bool | None:
-        def fits(value: Any) -> bool:
-            return isinstance(value, bool)
-
-        found: bool | None = self._read(
-            params, where, key, fits, "true or false"
-        )
-        return found
-
-    def choice(
-        self,
-        params: Mapping[str, Any],
-        where: str,
-        key: str,
-        choices: Sequence[str],
-    ) -> str:
-        wanted = f"one of {', '.join(choices)}"
-        found = self._read(params, where, key, choices.__contains__, wanted)
-        return str(found or "")
-
-    def only(
-        self, params: Mapping[str, Any], where: str, known: Sequence[str]
-    ) -> None:
-        for key in sorted(params.keys() - set(known)):
-            self.faults.append(
-                f"{where}.{key}: no such parameter; there are "
-                f"{', '.join(known)}"
+    for key in given:
+        try:
+            rules.parsed(item[key])
+        except RequestInvalid:
+            yield (
+                f"{where}.{key}: wanted rules such as status.phase=Running "
+                "or condition=Ready, found another text"
             )
 
 
-def _kind(value: Any) -> str:
-    """What a value is, without showing it."""
-    names = {dict: "a mapping", list: "a list", bool: "a boolean"}
-    numbers = {int: "a number", float: "a number"}
-    return {**names, **numbers}.get(type(value), "another text")
+def _twice(where: str, subjects: Iterable[str]) -> Iterator[str]:
+    seen = set()
+    for subject in subjects:
+        if subject in seen:
+            yield f"{where}: {subject} is named twice"
+        seen.add(subject)
+
+
+# -- Values -------------------------------------------------------------------
+
+
+def _readiness(ours: Mapping[str, Any]) -> Iterator[Readiness]:
+    for item in ours.get("readiness", ()):
+        yield Readiness(**{**item, "of": subject(item["of"])})
+
+
+def _prune(
+    ours: Mapping[str, Any],
+) -> Iterator[tuple[GroupKind | ObjectRef, bool]]:
+    for key, may in (("may", True), ("keep", False)):
+        for text in ours.get("prune", {}).get(key, ()):
+            yield subject(text), may
+
+
+def subject(text: str) -> GroupKind | ObjectRef:
+    """A kind or an object, from the text that shows it."""
+    found = _SUBJECT.fullmatch(text)
+    if found is None:
+        raise RequestInvalid("wanted a kind or an object, found another text")
+    group, kind = found["group"] or "", found["kind"]
+    if found["name"] is None:
+        return GroupKind(group, kind)
+    return ObjectRef(group, kind, found["namespace"] or "", found["name"])
+
+
+def _object(text: str) -> ObjectRef:
+    found = subject(text)
+    assert isinstance(found, ObjectRef)  # noqa: S101
+    return found

@@ -1,75 +1,184 @@
 """What a request's additionalParams may say."""
 
+import json
+
 import hypothesis
 from hypothesis import strategies
+import jsonschema
 import pytest
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import schema
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
 
 PLANTED = "planted-secret-0815"
+OPERATIONS = ("instantiate", "change", "scale", "heal", "terminate")
+OURS = "additionalParams.tacker_k8s_cr"
+
+EVERYTHING = {
+    "lcm-kubernetes-def-files": ["Files/a.yaml", "Files/b.yaml"],
+    "namespace": "edge",
+    "vdu_mapping": {"VDU1": {"kind": "Deployment", "name": "web"}},
+    "tacker_k8s_cr": {
+        "namespaces": "override",
+        "readiness": [
+            {"of": "Router.example.org", "current_when": "status.phase=Up"},
+            {"of": "Pod/edge/probe", "readiness": "created"},
+        ],
+        "prune": {
+            "may": ["PersistentVolumeClaim"],
+            "keep": ["Deployment.apps/edge/web"],
+        },
+        "timeout": 60,
+        "blocked_after": 30.5,
+        "dry_run": False,
+        "conflict": "take",
+        "adopt": ["ConfigMap/edge/settings", "Namespace/edge"],
+        "webhook": {
+            "url": "https://hooks.example/in?box=1",
+            "probe": "try",
+            "mode": "scoped",
+            "role": "system:admin",
+            "expires_after": 3600,
+        },
+    },
+}
 
 
-def refused(params):
+def refused(params, operation="instantiate", **more):
     with pytest.raises(errors.RequestInvalid) as caught:
-        request.read(params)
+        request.read(params, operation, **more)
     assert PLANTED not in str(caught.value)
     return str(caught.value)
 
 
-@pytest.mark.parametrize("params", [None, {}, {"tacker_k8s_cr": {}}])
-def test_a_request_may_say_nothing(params):
+@pytest.mark.parametrize(
+    "params",
+    [None, {}, {"tacker_k8s_cr": {}}, {"tacker_k8s_cr": {"timeout": None}}],
+)
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_request_may_say_nothing(params, operation):
     """What is left open is decided by the package and the options."""
-    assert request.Asked() == request.read(params)
-    assert "default" == request.read(params).namespace
+    assert request.Asked() == request.read(params, operation)
+    assert "default" == request.read(params, operation).namespace
 
 
 def test_everything_can_be_asked_for():
-    """Each parameter has its place."""
-    asked = request.read(
-        {
-            "lcm-kubernetes-def-files": ["Files/a.yaml", "Files/b.yaml"],
-            "namespace": "edge",
-            "tacker_k8s_cr": {
-                "timeout": 60,
-                "dry_run": False,
-                "conflict": "take",
-                "webhook": {"url": "https://hooks.example", "probe": "try"},
-            },
-        }
-    )
+    """Each parameter has its place (TK-18: beneath Tacker's own keys)."""
+    web = ObjectRef("apps", "Deployment", "edge", "web")
+    asked = request.read(EVERYTHING)
 
     assert (
         request.Asked(
             files=("Files/a.yaml", "Files/b.yaml"),
             namespace="edge",
+            namespaces="override",
+            readiness=(
+                request.Readiness(
+                    GroupKind("example.org", "Router"),
+                    current_when="status.phase=Up",
+                ),
+                request.Readiness(
+                    ObjectRef("", "Pod", "edge", "probe"), "created"
+                ),
+            ),
+            prune={GroupKind("", "PersistentVolumeClaim"): True, web: False},
+            vdu_mapping={"VDU1": "Deployment/web"},
             timeout=60.0,
+            blocked_after=30.5,
             dry_run=False,
             conflict="take",
-            webhook_url="https://hooks.example",
-            webhook_probe="try",
+            adopt=frozenset(
+                {
+                    ObjectRef("", "ConfigMap", "edge", "settings"),
+                    ObjectRef("", "Namespace", "", "edge"),
+                }
+            ),
+            webhook=EVERYTHING["tacker_k8s_cr"]["webhook"],
         )
         == asked
     )
 
 
+def test_the_schema_is_one():
+    """Any validator can use what the documentation shows."""
+    jsonschema.Draft202012Validator.check_schema(schema.loaded())
+    jsonschema.Draft202012Validator(schema.loaded()).validate(EVERYTHING)
+
+
+def test_every_parameter_says_what_it_is_for():
+    """Its operations are known ones, and its description is there."""
+    properties = schema.loaded()["properties"]
+    ours = properties["tacker_k8s_cr"]["properties"]
+    tackers = {
+        key: value
+        for key, value in properties.items()
+        if key != "tacker_k8s_cr"
+    }
+
+    hook = ours["webhook"]["properties"]
+    for value in [*tackers.values(), *ours.values(), *hook.values()]:
+        assert value["description"]
+        assert set(value["x-operations"]) <= set(OPERATIONS)
+    assert set(OPERATIONS) == {
+        operation
+        for value in ours.values()
+        for operation in value["x-operations"]
+    }
+
+
 def test_keys_of_others_are_left_alone():
     """A package may have parameters of its own beside ours."""
-    assert request.Asked() == request.read({"color": "blue"})
+    asked = request.read({"color": "blue", "upgrade_type": "RollingUpdate"})
+
+    assert request.Asked() == asked
 
 
 def test_unknown_keys_of_ours_are_refused_by_name():
     """A key that is misspelt would do nothing, in silence."""
     said = refused(
-        {"tacker_k8s_cr": {"time_out": 5, "webhook": {"uri": PLANTED}}}
+        {"tacker_k8s_cr": {"time_out": 5, "webhook": {"xyzzy": PLANTED}}}
     )
 
     assert (
-        "additionalParams.tacker_k8s_cr.time_out: no such parameter; there "
-        "are timeout, dry_run, conflict, webhook\n"
-        "additionalParams.tacker_k8s_cr.webhook.uri: no such parameter; "
-        "there are url, probe"
-    ) == said
+        f"{OURS}.webhook.xyzzy: no such parameter; there are url, probe, "
+        "mode, role, expires_after, renew",
+        f"{OURS}.time_out: no such parameter; is timeout meant? there are "
+        "namespaces, readiness, prune, timeout, blocked_after, dry_run, "
+        "conflict, adopt, lose_others, webhook",
+    ) == tuple(said.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("operation", "ours"),
+    [
+        ("scale", {"webhook": {"url": f"https://{PLANTED}"}}),
+        ("instantiate", {"webhook": {"renew": True}}),
+        ("scale", {"dry_run": True}),
+        ("terminate", {"conflict": "take"}),
+        ("heal", {"adopt": []}),
+        ("instantiate", {"lose_others": True}),
+    ],
+)
+def test_a_parameter_that_an_operation_cannot_use_is_refused(operation, ours):
+    """It would do nothing; the error says which operations have a use."""
+    said = refused({"tacker_k8s_cr": ours}, operation)
+
+    assert f": of no use to {operation}; it is for" in said
+
+
+@pytest.mark.parametrize("operation", ["scale", "heal", "terminate"])
+def test_tackers_own_keys_do_no_harm_elsewhere(operation):
+    """Tacker passes them over where they have no use; so do we (TK-18)."""
+    params = {
+        key: value
+        for key, value in EVERYTHING.items()
+        if key != "tacker_k8s_cr"
+    }
+
+    assert request.Asked() == request.read(params, operation)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +186,11 @@ def test_unknown_keys_of_ours_are_refused_by_name():
     [
         (
             {"namespace": "No Namespace"},
+            "additionalParams.namespace: wanted a name of a namespace, found "
+            "another text",
+        ),
+        (
+            {"namespace": "edge\n"},
             "additionalParams.namespace: wanted a name of a namespace, found "
             "another text",
         ),
@@ -91,44 +205,104 @@ def test_unknown_keys_of_ours_are_refused_by_name():
             "names of files in the package, found a list",
         ),
         (
+            {"lcm-kubernetes-def-files": [f"file:///etc/{PLANTED}"]},
+            "additionalParams.lcm-kubernetes-def-files[0]: wanted a name of "
+            "a file in the package, found a URL that is neither https nor "
+            "http",
+        ),
+        (
+            {"vdu_mapping": {"VDU1": {"kind": "Deployment"}}},
+            "additionalParams.vdu_mapping.VDU1.name: wanted a name of an "
+            "object, found nothing",
+        ),
+        (
+            {"vdu_mapping": {"VDU1": PLANTED}},
+            "additionalParams.vdu_mapping.VDU1: wanted a mapping with kind "
+            "and name, found another text",
+        ),
+        (
             {"tacker_k8s_cr": [PLANTED]},
-            "additionalParams.tacker_k8s_cr: wanted a mapping, found a list",
+            f"{OURS}: wanted a mapping, found a list",
         ),
         (
             {"tacker_k8s_cr": {"timeout": True}},
-            "additionalParams.tacker_k8s_cr.timeout: wanted a number of "
-            "seconds, found a boolean",
+            f"{OURS}.timeout: wanted a number of seconds, found a boolean",
         ),
         (
             {"tacker_k8s_cr": {"timeout": -1}},
-            "additionalParams.tacker_k8s_cr.timeout: wanted a number of "
-            "seconds, found a number",
+            f"{OURS}.timeout: wanted a number of seconds, found another "
+            "number",
+        ),
+        (
+            {"tacker_k8s_cr": {"timeout": float("nan")}},
+            f"{OURS}.timeout: wanted a finite number",
         ),
         (
             {"tacker_k8s_cr": {"dry_run": "yes"}},
-            "additionalParams.tacker_k8s_cr.dry_run: wanted true or false, "
-            "found another text",
+            f"{OURS}.dry_run: wanted true or false, found another text",
         ),
         (
             {"tacker_k8s_cr": {"conflict": PLANTED}},
-            "additionalParams.tacker_k8s_cr.conflict: wanted one of fail, "
-            "take, found another text",
+            f"{OURS}.conflict: wanted one of fail, take, found another text",
         ),
         (
             {"tacker_k8s_cr": {"webhook": {"probe": ["try"]}}},
-            "additionalParams.tacker_k8s_cr.webhook.probe: wanted one of "
-            "require, try, skip, found a list",
+            f"{OURS}.webhook.probe: wanted one of require, try, skip, found "
+            "a list",
         ),
         (
-            {"use_helm": "true"},
-            "additionalParams.use_helm: charts are not supported by this "
-            "driver",
+            {"tacker_k8s_cr": {"webhook": {"url": f"https://u:{PLANTED}@h"}}},
+            f"{OURS}.webhook.url: wanted a URL of https or http without a "
+            "user, found another text",
         ),
         (
-            {"vdu_mapping": {"VDU1": {"kind": "Deployment", "name": "a"}}},
-            "additionalParams.vdu_mapping: put the annotation "
-            "k8s-cr.tacker.openstack.org/vdu on the manifest of the VDU's "
-            "object instead",
+            {"tacker_k8s_cr": {"adopt": ["ConfigMap"]}},
+            f"{OURS}.adopt[0]: wanted an object such as "
+            "ConfigMap/edge/settings, found another text",
+        ),
+        (
+            {"tacker_k8s_cr": {"prune": {"may": ["pods"]}}},
+            f"{OURS}.prune.may[0]: wanted a kind such as Deployment.apps, "
+            "or an object such as Deployment.apps/edge/web, found another "
+            "text",
+        ),
+        (
+            {"tacker_k8s_cr": {"prune": {"may": ["Pod"], "keep": ["Pod"]}}},
+            f"{OURS}.prune: Pod is named twice",
+        ),
+        (
+            {"tacker_k8s_cr": {"readiness": [{"of": "Pod"}]}},
+            f"{OURS}.readiness[0]: wanted one of readiness, current_when, "
+            "failed_when, found none",
+        ),
+        (
+            {
+                "tacker_k8s_cr": {
+                    "readiness": [{"of": "Pod", "current_when": f"({PLANTED}"}]
+                }
+            },
+            f"{OURS}.readiness[0].current_when: wanted rules such as "
+            "status.phase=Running or condition=Ready, found another text",
+        ),
+        (
+            {
+                "tacker_k8s_cr": {
+                    "readiness": [
+                        {
+                            "of": "Pod",
+                            "readiness": "created",
+                            "failed_when": "status.phase=Failed",
+                        }
+                    ]
+                }
+            },
+            f"{OURS}.readiness[0].readiness: created leaves no use for "
+            "failed_when",
+        ),
+        (
+            {"use_helm": "true", "tacker_k8s_cr": {"timeout": 1}},
+            f"{OURS}: use_helm hands the request over to Tacker's own "
+            "driver, which does not know it",
         ),
     ],
 )
@@ -144,11 +318,48 @@ def test_all_faults_are_told_at_once():
     assert 3 == len(said.splitlines())
 
 
-def test_the_webhook_url_is_not_shown():
-    """It may hold a password."""
-    asked = request.read(
-        {"tacker_k8s_cr": {"webhook": {"url": f"https://u:{PLANTED}@h"}}}
+def test_an_instance_stays_where_it_is():
+    """A change that names another namespace is refused; the same is fine."""
+    assert "edge" == request.read({}, "change", home="edge").namespace
+    assert (
+        request.read({"namespace": "edge"}, "change", home="edge").namespace
+        == "edge"
     )
+    assert (
+        "additionalParams.namespace: the instance is in edge and stays "
+        "there; wanted edge or nothing"
+    ) == refused({"namespace": "core"}, "change", home="edge")
+
+
+@pytest.mark.parametrize(
+    ("use_helm", "said"),
+    [(True, True), ("True", True), ("true", True), (1, True), ("no", False)],
+)
+def test_charts_are_tackers_own_drivers(use_helm, said):
+    """It is read as Tacker reads it, and nothing else of such a request."""
+    params = {
+        "use_helm": use_helm,
+        "vdu_mapping": {"VDU1": {"kind": "Pod", "name": "a"}},
+    }
+
+    assert said == request.read(params).use_helm
+    assert said == request.of_helm(params)
+    assert (request.Asked(use_helm=True) == request.read(params)) is said
+
+
+def test_parameters_of_charts_are_not_judged():
+    """Tacker's own driver knows more keys than we do."""
+    asked = request.read(
+        {"use_helm": True, "vdu_mapping": {"VDU1": {"helmreleasename": "a"}}}
+    )
+
+    assert asked.use_helm
+
+
+def test_the_webhook_is_not_shown():
+    """What is in its URL may be meant for the receiver alone."""
+    url = f"https://h/{PLANTED}"
+    asked = request.read({"tacker_k8s_cr": {"webhook": {"url": url}}})
 
     assert PLANTED not in repr(asked)
 
@@ -157,11 +368,19 @@ values = strategies.recursive(
     strategies.none()
     | strategies.booleans()
     | strategies.integers()
+    | strategies.floats()
     | strategies.text(),
     lambda inner: (
         strategies.lists(inner)
         | strategies.dictionaries(
-            strategies.sampled_from(["url", "probe", "webhook", "timeout"])
+            strategies.sampled_from(
+                [
+                    *schema.loaded()["properties"]["tacker_k8s_cr"][
+                        "properties"
+                    ],
+                    *("url", "of", "may", "current_when", "kind", "name"),
+                ]
+            )
             | strategies.text(),
             inner,
         )
@@ -171,16 +390,49 @@ values = strategies.recursive(
 
 @hypothesis.given(
     strategies.dictionaries(
-        strategies.sampled_from(
-            ["namespace", "tacker_k8s_cr", "lcm-kubernetes-def-files"]
-        ),
-        values,
-    )
+        strategies.sampled_from([*schema.loaded()["properties"]]), values
+    ),
+    strategies.sampled_from(OPERATIONS),
 )
-def test_any_value_is_read_or_refused(params):
+def test_any_value_is_read_or_refused(params, operation):
     """Nothing that JSON can hold is more than an invalid request."""
     try:
-        asked = request.read(params)
+        asked = request.read(params, operation)
     except errors.RequestInvalid:
         return
     assert isinstance(asked, request.Asked)
+
+
+@hypothesis.given(
+    strategies.dictionaries(
+        strategies.sampled_from(["namespace", "tacker_k8s_cr"]), values
+    )
+)
+def test_what_the_schema_refuses_is_refused(params):
+    """An author who checks with the published schema finds no less."""
+    text = json.dumps(params)
+    hypothesis.assume("null" not in text)
+    validator = jsonschema.Draft202012Validator(schema.loaded())
+
+    if not validator.is_valid(params):
+        refused(params)
+
+
+@hypothesis.given(
+    strategies.from_regex("[A-Z][a-z]{0,5}", fullmatch=True),
+    strategies.from_regex(r"[a-z][a-z0-9]{0,5}(\.[a-z]{1,4})?", fullmatch=True)
+    | strategies.just(""),
+    strategies.from_regex("[a-z0-9]{1,6}", fullmatch=True)
+    | strategies.just(""),
+    strategies.from_regex("[a-z0-9.:]{1,6}", fullmatch=True),
+)
+def test_an_object_is_named_as_errors_name_it(kind, group, namespace, name):
+    """What an error shows can be copied into the next request."""
+    for subject in (
+        GroupKind(group, kind),
+        ObjectRef(group, kind, namespace, name),
+    ):
+        asked = request.read(
+            {"tacker_k8s_cr": {"prune": {"may": [str(subject)]}}}
+        )
+        assert {subject: True} == asked.prune
