@@ -90,6 +90,38 @@ def stepped(
     return {**dict.fromkeys(vnfd.aspects, 0), **levels, aspect: wanted}
 
 
+def level_of(
+    vnfd: Vnfd,
+    levels: Mapping[str, int],
+    aspect: str,
+    counted: Mapping[str, int],
+) -> int:
+    """The scale level of an aspect at which its VDUs have these numbers.
+
+    :param levels: of all aspects so far. The level so far counts where it
+        fits; the levels of other aspects count for a VDU that several scale.
+    :raises RequestInvalid: no level gives these numbers, or one leaves its
+        VDU's profile.
+    """
+    _check_aspect(vnfd, aspect)
+    there = {
+        vdu: counted[vdu]
+        for vdu in vnfd.aspects[aspect].steps
+        if vdu in counted
+    }
+    _check_profiles(vnfd, there)
+    most = vnfd.aspects[aspect].max_level
+    candidates: list[int] = [levels.get(aspect, 0), *range(most + 1)]
+    for level in candidates:
+        if there.items() <= scaled(vnfd, {**levels, aspect: level}).items():
+            return level
+    found = ", ".join(f"{vdu}: {number}" for vdu, number in there.items())
+    raise RequestInvalid(
+        f"aspect {aspect}: none of its levels 0 to {most} gives the numbers "
+        f"that are there ({found})"
+    )
+
+
 def _added(steps: tuple[int, ...], level: int) -> int:
     """What the first so many steps add; the last of them repeats itself."""
     repeated = itertools.chain(steps, itertools.repeat(steps[-1]))

@@ -1,0 +1,95 @@
+"""Our errors as problem details of Tacker's v2 API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import logging
+
+from tacker.sol_refactored.common import exceptions
+
+from tacker_k8s_cr import errors
+
+LOG = logging.getLogger(__name__)
+
+LONGEST = 4000
+"""Characters of a detail: it becomes part of the operation's record in the
+database, which notifications and answers repeat."""
+
+NO_DIFFERENCE = "There are no differences in Vnfc resources."
+
+_KINDS: tuple[tuple[tuple[type[errors.Error], ...], int, str], ...] = (
+    ((errors.RequestInvalid,), 400, "Request invalid"),
+    ((errors.PackageInvalid,), 400, "VNF package invalid"),
+    ((errors.KindUnknown,), 422, "Kind not served by the cluster"),
+    ((errors.NamespaceAbsent,), 422, "Namespace absent"),
+    ((errors.NotScalable,), 422, "Not scalable"),
+    ((errors.InstanceUnknown,), 404, "No record of the VNF instance"),
+    ((errors.InstanceExists,), 409, "VNF instance in another state"),
+    ((errors.Busy, errors.LockLost), 409, "Another operation in progress"),
+    ((errors.Owned, errors.WouldBeLost), 409, "Objects of others concerned"),
+    ((errors.Conflict, errors.Outdated), 409, "Changed by somebody else"),
+    ((errors.Unauthenticated,), 401, "VIM refuses the credential"),
+    ((errors.Forbidden,), 403, "Forbidden by the VIM"),
+    ((errors.Rejected, errors.Refused), 422, "Refused by the VIM"),
+    ((errors.Unreachable, errors.Unavailable), 503, "VIM not available"),
+    ((errors.NotReady, errors.NotGone), 504, "Not done in time"),
+    ((errors.NotYet,), 504, "Not possible in time"),
+    ((errors.Failed,), 422, "Objects failed"),
+)
+"""Status and title of each kind of error; the first that fits counts."""
+
+
+@contextlib.contextmanager
+def translated(operation: str, instance: str) -> Iterator[None]:
+    """Raise Tacker's error in the place of ours, and log ours in full.
+
+    An error that is not ours is a fault of the program: its text is for the
+    log, since nobody can know what it holds.
+    """
+    try:
+        yield
+    except errors.Error as error:
+        LOG.error("%s: %s failed: %s", instance, operation, error)
+        raise problem(error) from error
+    except exceptions.SolException:
+        raise
+    except Exception as error:
+        LOG.exception("%s: %s failed", instance, operation)
+        raise exceptions.SolException(
+            sol_title="Fault of the program",
+            sol_detail=f"{operation}: {type(error).__name__}; the log of the "
+            "conductor says more",
+        ) from error
+
+
+@contextlib.contextmanager
+def not_synchronized(instance: str) -> Iterator[None]:
+    """The same for a synchronization of the database, which Tacker logs."""
+    try:
+        yield
+    except errors.Error as error:
+        raise exceptions.DbSyncFailed(
+            f"{instance}: {bounded(str(error))}"
+        ) from error
+
+
+def problem(error: errors.Error) -> exceptions.SolException:
+    """Status, title and detail for an error of ours."""
+    status, title = next(
+        (
+            (status, title)
+            for kinds, status, title in _KINDS
+            if isinstance(error, kinds)
+        ),
+        (500, "Internal Server Error"),
+    )
+    return exceptions.SolException(
+        sol_status=status, sol_title=title, sol_detail=bounded(str(error))
+    )
+
+
+def bounded(text: str) -> str:
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[:LONGEST]}\n... (the rest is in the conductor's log)"

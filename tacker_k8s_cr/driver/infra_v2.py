@@ -1,0 +1,189 @@
+"""Tacker's driver of v2: an interpreter between Tacker and ``operations``.
+
+Tacker makes a new one for each operation, and calls it with positional
+arguments. What it leaves in the instance is stored only when the operation
+is completed: what an operation that ended early has made is found by the
+record in the cluster.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from tacker.sol_refactored.common import exceptions
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import failures_v2
+from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import translate_v2 as translate
+from tacker_k8s_cr.driver import upstream_v2 as upstream
+from tacker_k8s_cr.driver.operations import Target
+
+LOG = logging.getLogger(__name__)
+
+
+class KubernetesCrV2:
+    """Packages of any Kubernetes manifests, in the place of upstream's."""
+
+    def instantiate(
+        self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+    ) -> None:
+        """Bring the package in; a new instance is always ours.
+
+        Tacker sees to it that an instance is instantiated once, so that one
+        which is there already was made by an operation tried again.
+        """
+        with failures_v2.translated("instantiate", inst.id):
+            asked = translate.asked(req, "instantiate")
+            target = translate.target(inst, asked.namespace)
+            operations.instantiate(
+                target,
+                operations.loaded(vnfd.csar_dir, asked, req.flavourId),
+                asked,
+                level=req.get("instantiationLevelId", None) or "",
+                again=True,
+            )
+            _, found = operations.members(target)
+            translate.note_instantiated(inst, req, asked, found)
+
+    def instantiate_rollback(
+        self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+    ) -> None:
+        """Take away what the record says, and nothing without a record."""
+        with failures_v2.translated("instantiate_rollback", inst.id):
+            try:
+                asked = translate.asked(req, "instantiate")
+            except errors.RequestInvalid:
+                LOG.warning(
+                    "%s: the request was refused before anything was "
+                    "written; nothing is removed",
+                    inst.id,
+                )
+                return
+            target = translate.target(inst, asked.namespace)
+            if operations.terminate(target, asked) is None:
+                LOG.warning(
+                    "%s: no record in the namespace %s; nothing is removed",
+                    inst.id,
+                    asked.namespace,
+                )
+
+    @upstream.shared
+    def terminate(
+        self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+    ) -> None:
+        """Take everything away. Tacker itself resets the instance."""
+        operations.terminate(
+            translate.target(inst),
+            translate.asked(req, "terminate"),
+            translate.grace_seconds(req),
+        )
+
+    @upstream.shared
+    def scale(
+        self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+    ) -> None:
+        """Scale to the level at which the aspect is to end.
+
+        The grant is not asked: it names nothing where there is no VNFC yet.
+        """
+        target = translate.target(inst)
+        asked = translate.asked(req, "scale")
+        level = translate.level(inst, req)
+        operations.scale(target, req.aspectId, level, asked)
+        _note_members(inst, target)
+
+    @upstream.shared
+    def scale_rollback(
+        self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+    ) -> None:
+        """Scale to the level that Tacker still has.
+
+        Tacker does not store the instance after it. Which VNFCs went is
+        their controller's choice; the database follows by its next
+        synchronization where it was another than before.
+        """
+        target = translate.target(inst)
+        before = translate.level_before(inst, req)
+        if not translate.scale_begun(
+            operations.inventory(target), req.aspectId, before
+        ):
+            LOG.info("%s: nothing was scaled; nothing is taken back", inst.id)
+            return
+        asked = translate.asked(req, "scale")
+        operations.scale(target, req.aspectId, before, asked)
+
+    @upstream.shared
+    def heal(
+        self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+    ) -> None:
+        """Replace the named VNFCs, or all, in place."""
+        target = translate.target(inst)
+        wanted = translate.members_asked(inst, req)
+        operations.heal(target, wanted, translate.asked(req, "heal"))
+        _note_members(inst, target)
+
+    @upstream.shared
+    def change_vnfpkg(
+        self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+    ) -> None:
+        """Replace the whole package.
+
+        :param vnfd: that of the new package.
+        """
+        target = translate.target(inst)
+        asked = translate.change_asked(req)
+        flavour = inst.instantiatedVnfInfo.flavourId
+        package = operations.loaded(vnfd.csar_dir, asked, flavour)
+        operations.change(target, package, asked)
+        translate.note_files(inst, asked.files)
+        _note_members(inst, target)
+
+    @upstream.shared
+    def change_vnfpkg_rollback(
+        self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+    ) -> None:
+        """Restore the former package, as the record has it.
+
+        Tacker stores the instance after it, which is as it was but for the
+        VNFCs.
+        """
+        target = translate.target(inst)
+        if translate.change_begun(inst, operations.inventory(target)):
+            asked = translate.asked(req, "change")
+            operations.roll_back(target, None, asked)
+        else:
+            LOG.info("%s: nothing was changed; nothing is restored", inst.id)
+        _note_members(inst, target)
+
+    # -- Tacker's database against the cluster -------------------------------
+
+    def diff_check_inst(self, inst: Any, vim_info: Any) -> None:
+        """Raise DbSyncNoDiff where Tacker knows all that is there."""
+        if not translate.is_ours(inst):
+            upstream.driver().diff_check_inst(inst, vim_info)
+            return
+        with failures_v2.not_synchronized(inst.id):
+            target = translate.target(inst, vim_info=vim_info)
+            _, found = operations.members(target)
+        if not translate.differs(inst, found):
+            raise exceptions.DbSyncNoDiff(failures_v2.NO_DIFFERENCE)
+
+    def sync_db(self, context: Any, inst: Any, vim_info: Any) -> None:
+        """Note what is there; Tacker holds its lock on the instance."""
+        if not translate.is_ours(inst):
+            upstream.driver().sync_db(context, inst, vim_info)
+            return
+        with failures_v2.not_synchronized(inst.id):
+            target = translate.target(inst, vim_info=vim_info)
+            inventory, found = operations.members(target)
+            if not translate.differs(inst, found):
+                raise exceptions.DbSyncNoDiff(failures_v2.NO_DIFFERENCE)
+            translate.note_levels(inst, inventory.vnfd, found)
+            translate.note_members(inst, found)
+
+
+def _note_members(inst: Any, target: Target) -> None:
+    _, found = operations.members(target)
+    translate.note_members(inst, found)

@@ -1,0 +1,288 @@
+"""Requests and records of Tacker's v2 API <-> our values.
+
+An attribute of Tacker's objects that is not set raises when it is read, but
+for ``get`` with a default. Nothing of an instance is changed in place: the
+conductor compares it with what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+
+from tacker.sol_refactored import objects
+from tacker.sol_refactored.common import config
+from tacker.sol_refactored.common import vnf_instance_utils
+
+from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import vim
+from tacker_k8s_cr.driver.operations import Target
+from tacker_k8s_cr.driver.request import Asked
+from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.inventory import Phase
+from tacker_k8s_cr.members import Member
+from tacker_k8s_cr.package import numbers
+from tacker_k8s_cr.package.model import Vnfd
+
+OURS = "tacker_k8s_cr"
+"""Our key in the metadata of an instance; without it, it is not ours."""
+
+ROLLING = "RollingUpdate"
+
+Members = Mapping[str, Iterable[Member]]
+"""By VDU, its Pods or Machines."""
+
+
+# -- Where an instance is ----------------------------------------------------
+
+
+def is_ours(inst: Any) -> bool:
+    """Whether our driver instantiated it."""
+    return OURS in _metadata(inst)
+
+
+def target(inst: Any, namespace: str = "", vim_info: Any = None) -> Target:
+    """An instance on its VIM.
+
+    :param namespace: of its record; as the instance's metadata say where it
+        is empty.
+    """
+    if not namespace:
+        record = _metadata(inst)[OURS]["record"]
+        namespace = str(record).partition("/")[0]
+    found = vim_info or vnf_instance_utils.select_vim_info(
+        inst.vimConnectionInfo
+    )
+    return Target(inst.id, namespace, vim.access(found))
+
+
+def _metadata(inst: Any) -> Mapping[str, Any]:
+    info = inst.get("instantiatedVnfInfo", None)
+    found: Mapping[str, Any] = (info and info.get("metadata", None)) or {}
+    return found
+
+
+# -- What is asked for -------------------------------------------------------
+
+
+def asked(req: Any, operation: str) -> Asked:
+    """What the request's additionalParams say. Raises RequestInvalid."""
+    found = request.read(req.get("additionalParams", None), operation)
+    if found.use_helm:
+        raise RequestInvalid(
+            "additionalParams.use_helm: in the v2 API a VIM of the type "
+            "ETSINFV.HELM.V_3 is what takes a chart"
+        )
+    return found
+
+
+def change_asked(req: Any) -> Asked:
+    """As ``asked``; refuses another way to upgrade than the only one."""
+    params = req.get("additionalParams", None) or {}
+    if params.get("upgrade_type") != ROLLING:
+        raise RequestInvalid(
+            "additionalParams.upgrade_type: wanted RollingUpdate, the only "
+            "way to change a package on Kubernetes"
+        )
+    return asked(req, "change")
+
+
+def level(inst: Any, req: Any) -> int:
+    """The scale level that a scale request leads to.
+
+    Tacker stores the level once the operation is completed, so that it is
+    the same when it is tried again.
+    """
+    steps: int = req.get("numberOfSteps", None) or 1
+    back = req.type == "SCALE_IN"
+    return level_before(inst, req) + (-steps if back else steps)
+
+
+def level_before(inst: Any, req: Any) -> int:
+    levels = scale_levels(inst)
+    if req.aspectId not in levels:
+        known = ", ".join(levels) or "none"
+        raise RequestInvalid(
+            f"aspectId: the VNF instance has no aspect {req.aspectId}; its "
+            f"aspects are: {known}"
+        )
+    return levels[req.aspectId]
+
+
+def scale_levels(inst: Any) -> dict[str, int]:
+    info = inst.instantiatedVnfInfo
+    listed = info.get("scaleStatus", None) or ()
+    return {item.aspectId: item.scaleLevel for item in listed}
+
+
+def members_asked(inst: Any, req: Any) -> frozenset[str] | None:
+    """UIDs of the members that a heal is for; None for all.
+
+    For a VNF of containers Tacker's own driver heals all where no VNFC is
+    named, whatever ``additionalParams.all`` says, which is about storage.
+    """
+    wanted = req.get("vnfcInstanceId", None)
+    if not wanted:
+        return None
+    return frozenset(
+        vnfc.vnfcResourceInfoId
+        for vnfc in inst.instantiatedVnfInfo.get("vnfcInfo", None) or ()
+        if vnfc.id in wanted
+    )
+
+
+def grace_seconds(req: Any) -> int | None:
+    """The time-out of a graceful termination; None for any other."""
+    if req.terminationType != "GRACEFUL":
+        return None
+    seconds: int | None = req.get("gracefulTerminationTimeout", None)
+    if seconds is None:
+        seconds = config.CONF.v2_vnfm.default_graceful_termination_timeout
+    return seconds
+
+
+def scale_begun(found: Inventory | None, aspect: str, before: int) -> bool:
+    """Whether a scale is to be taken back.
+
+    :param found: the record. It is at rest, at the level before, where the
+        scale was refused.
+    """
+    if found is None:
+        return False
+    at_rest = found.phase is Phase.INSTANTIATED
+    return not (at_rest and found.scale_levels.get(aspect, 0) == before)
+
+
+def change_begun(inst: Any, found: Inventory | None) -> bool:
+    """Whether a change of package is to be taken back.
+
+    :param found: the record. It is at rest with the former package where
+        the change was refused, and with the new one where all of it was
+        done and Tacker failed afterwards.
+    """
+    if found is None:
+        return False
+    if found.phase is not Phase.INSTANTIATED:
+        return True
+    return found.vnfd is not None and found.vnfd.id != inst.vnfdId
+
+
+# -- What there is -----------------------------------------------------------
+
+
+def note_instantiated(
+    inst: Any, req: Any, said: Asked, found: Members
+) -> None:
+    """What Tacker keeps of an instantiated VNF: references only.
+
+    ``namespace`` and ``tenant`` are where Tacker's policies look for them.
+    Its own driver has the manifests there, too; they may hold secrets.
+    """
+    inst.instantiatedVnfInfo = objects.VnfInstanceV2_InstantiatedVnfInfo(
+        flavourId=req.flavourId,
+        vnfState="STARTED",
+        metadata={
+            OURS: {"record": f"{said.namespace}/{inst.id}"},
+            "namespace": said.namespace,
+            "tenant": said.namespace,
+            request.FILES: list(said.files),
+        },
+    )
+    note_members(inst, found)
+
+
+def note_files(inst: Any, files: Iterable[str]) -> None:
+    """Which manifests are in use, after a change of package."""
+    inst.instantiatedVnfInfo.metadata = {
+        **_metadata(inst),
+        request.FILES: list(files),
+    }
+
+
+def note_members(inst: Any, found: Members) -> None:
+    """Write down the Pods and Machines as VNFCs.
+
+    An object's UID is the VNFC's id, so that Tacker takes what was replaced
+    under the same name for another, and what stayed for the same.
+    """
+    info = inst.instantiatedVnfInfo
+    configured = {
+        vnfc.id: vnfc.vnfcConfigurableProperties
+        for vnfc in info.get("vnfcInfo", None) or ()
+        if vnfc.obj_attr_is_set("vnfcConfigurableProperties")
+    }
+    key, _ = vnf_instance_utils.select_vim_info(
+        inst.vimConnectionInfo, return_key=True
+    )
+    listed = [(vdu, item) for vdu, items in found.items() for item in items]
+    info.vnfcResourceInfo = [
+        objects.VnfcResourceInfoV2(
+            id=member.uid,
+            vduId=vdu,
+            computeResource=objects.ResourceHandle(
+                # Tacker reads it of every VNFC, where a policy says that
+                # some are to be apart.
+                vimConnectionId=key,
+                resourceId=member.ref.name,
+                vimLevelResourceType=member.owner.kind,
+            ),
+            metadata=_described(member),
+        )
+        for vdu, member in listed
+    ]
+    info.vnfcInfo = [
+        _vnfc(vdu, member.uid, configured) for vdu, member in listed
+    ]
+
+
+def _vnfc(vdu: str, uid: str, configured: Mapping[str, Any]) -> Any:
+    made = objects.VnfcInfoV2(
+        id=f"{vdu}-{uid}",
+        vduId=vdu,
+        vnfcResourceInfoId=uid,
+        vnfcState="STARTED",
+    )
+    if made.id in configured:
+        made.vnfcConfigurableProperties = configured[made.id]
+    return made
+
+
+def _described(member: Member) -> dict[str, str]:
+    known = {
+        "kind": member.ref.kind,
+        "namespace": member.ref.namespace,
+        "uid": member.uid,
+        "owner": member.owner.name,
+        "node": member.node,
+    }
+    return {key: value for key, value in known.items() if value}
+
+
+# -- Tacker's database against the cluster -----------------------------------
+
+
+def differs(inst: Any, found: Members) -> bool:
+    """Whether other VNFCs are there than Tacker knows."""
+    info = inst.instantiatedVnfInfo
+    noted = {vnfc.id for vnfc in info.get("vnfcResourceInfo", None) or ()}
+    return noted != {item.uid for items in found.values() for item in items}
+
+
+def note_levels(inst: Any, vnfd: Vnfd | None, found: Members) -> None:
+    """The scale levels that these numbers of VNFCs are.
+
+    Raises RequestInvalid for numbers that no level gives.
+    """
+    levels = scale_levels(inst)
+    if vnfd is None or not levels:
+        return
+    counted = {vdu: len(tuple(items)) for vdu, items in found.items()}
+    for aspect in levels:
+        if aspect in vnfd.aspects:
+            levels[aspect] = numbers.level_of(vnfd, levels, aspect, counted)
+    inst.instantiatedVnfInfo.scaleStatus = [
+        objects.ScaleInfoV2(aspectId=aspect, scaleLevel=reached)
+        for aspect, reached in levels.items()
+    ]
