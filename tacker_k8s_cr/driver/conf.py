@@ -1,4 +1,4 @@
-"""Options of the conductor's configuration file, and their values.
+"""The options' values.
 
 They are registered at first use: importing this costs nothing and changes
 nothing.
@@ -12,169 +12,14 @@ import pathlib
 
 from oslo_config import cfg
 
+from tacker_k8s_cr.driver.options import GROUP
+from tacker_k8s_cr.driver.options import OPTIONS
 from tacker_k8s_cr.errors import RequestInvalid
-
-GROUP = cfg.OptGroup(
-    "tacker_k8s_cr",
-    title="Instances of VNF packages with Kubernetes manifests",
-)
-
-OPTIONS = (
-    cfg.BoolOpt(
-        "v2",
-        default=True,
-        help="Serve Tacker's v2 API too: VIMs of the type "
-        "ETSINFV.KUBERNETES.V_1 get this driver in the place of Tacker's "
-        "own. It is read when the conductor starts.",
-    ),
-    cfg.IntOpt(
-        "instantiate_timeout",
-        default=1800,
-        min=1,
-        help="Seconds after which an instantiation ends with an error that "
-        "names what is not current.",
-    ),
-    cfg.IntOpt(
-        "scale_timeout",
-        default=1800,
-        min=1,
-        help="Seconds after which a scale ends with such an error.",
-    ),
-    cfg.IntOpt(
-        "heal_timeout",
-        default=1800,
-        min=1,
-        help="Seconds after which a heal ends with such an error.",
-    ),
-    cfg.IntOpt(
-        "change_timeout",
-        default=1800,
-        min=1,
-        help="Seconds after which a change of the package, or its rollback, "
-        "ends with such an error.",
-    ),
-    cfg.IntOpt(
-        "terminate_timeout",
-        default=1800,
-        min=1,
-        help="Seconds after which a termination ends with an error that "
-        "names what is not gone. A graceful termination has its own time-out "
-        "added.",
-    ),
-    cfg.IntOpt(
-        "webhook_timeout",
-        default=600,
-        min=1,
-        help="Seconds for the delivery of the kubeconfigs of one VNF "
-        "instance: waiting for them, probing and posting.",
-    ),
-    cfg.IntOpt(
-        "blocked_after",
-        default=300,
-        min=1,
-        help="Seconds after which an object that keeps showing the same "
-        "error, and on which nothing moves, ends an operation.",
-    ),
-    cfg.IntOpt(
-        "pool_size",
-        default=16,
-        min=1,
-        max=256,
-        help="Requests to one API server that may be under way at once, for "
-        "each operation.",
-    ),
-    cfg.BoolOpt(
-        "dry_run",
-        default=True,
-        help="Let the API server check every object of a package before the "
-        "first one is written. It costs a request for each.",
-    ),
-    cfg.StrOpt(
-        "conflict",
-        default="fail",
-        choices=[
-            ("fail", "End the operation and name the field and its owner."),
-            ("take", "Take the field over."),
-        ],
-        help="What to do about a field that another field manager owns.",
-    ),
-    cfg.BoolOpt(
-        "insecure",
-        default=False,
-        help="Do not verify the certificates of API servers. A VIM without "
-        "ssl_ca_cert is verified with the system's certificates otherwise.",
-    ),
-    cfg.StrOpt(
-        "webhook_url",
-        help="Where the management driver kubeconfig-webhook posts to, when "
-        "a request does not say so.",
-    ),
-    cfg.StrOpt(
-        "webhook_probe",
-        default="require",
-        choices=[
-            ("require", "The API must answer before anything is posted."),
-            ("try", "Post also when it does not answer; log a warning."),
-            ("skip", "Do not ask."),
-        ],
-        help="Whether the API of a workload cluster is asked for an answer "
-        "before its kubeconfig is posted.",
-    ),
-    cfg.StrOpt(
-        "webhook_secret",
-        secret=True,
-        help="Key with which messages are signed, in base64, with or without "
-        "the prefix ``whsec_``.",
-    ),
-    cfg.StrOpt(
-        "webhook_secret_file",
-        help="File with such keys, one on each line, in the place of "
-        "webhook_secret. Each makes a signature, so that a key can be "
-        "changed without a gap.",
-    ),
-    cfg.StrOpt(
-        "webhook_token",
-        secret=True,
-        help="Bearer token for the receiver.",
-    ),
-    cfg.StrOpt(
-        "webhook_token_file",
-        help="File with the bearer token, in the place of webhook_token.",
-    ),
-    cfg.StrOpt(
-        "webhook_user",
-        help="User for basic authentication, in the place of a token.",
-    ),
-    cfg.StrOpt(
-        "webhook_password",
-        secret=True,
-        help="Password of that user.",
-    ),
-    cfg.StrOpt(
-        "webhook_password_file",
-        help="File with the password, in the place of webhook_password.",
-    ),
-    cfg.StrOpt(
-        "webhook_ca_file",
-        help="Certificates that vouch for the receiver, in PEM, in the place "
-        "of those that are shipped with certifi.",
-    ),
-    cfg.BoolOpt(
-        "webhook_insecure",
-        default=False,
-        help="Do not verify the receiver's certificate.",
-    ),
-    cfg.BoolOpt(
-        "webhook_allow_http",
-        default=False,
-        help="Let messages, which hold credentials, go out without TLS.",
-    ),
-)
-
-
-def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
-    """For oslo's generators of sample files and references."""
-    return [(GROUP, list(OPTIONS))]
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.policy import Policy
+from tacker_k8s_cr.policy import Readiness
+from tacker_k8s_cr.policy import Subject
+from tacker_k8s_cr.policy import subject
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,7 +65,50 @@ class Settings:
     dry_run: bool
     conflict: str
     insecure: bool
+    check_rights: bool
+    oidc_scope: str
+    oidc_ca_file: str
+    namespaces: str
+    readiness_created: tuple[str, ...]
+    prune_may: tuple[str, ...]
+    prune_keep: tuple[str, ...]
+    allow_http_manifests: bool
     webhook: Webhook
+
+    def policy(self) -> Policy:
+        """What holds for a package of which nothing else is said.
+
+        Raises RequestInvalid for what is no kind.
+        """
+        prune: dict[Subject, bool] = {
+            _kind(option, text): may
+            for option, texts, may in (
+                ("prune_may", self.prune_may, True),
+                ("prune_keep", self.prune_keep, False),
+            )
+            for text in texts
+        }
+        created = dict.fromkeys(self.readiness_created)
+        return Policy(
+            self.namespaces,
+            tuple(
+                Readiness(_kind("readiness_created", text), "created")
+                for text in created
+            ),
+            prune,
+        )
+
+    def oidc_ca(self) -> str:
+        """What vouches for OpenID providers; empty for what usually does."""
+        path = self.oidc_ca_file
+        if not path:
+            return ""
+        text = _read("oidc_ca", path)
+        if "-----BEGIN CERTIFICATE-----" not in text:
+            raise RequestInvalid(
+                f"[{GROUP.name}] oidc_ca_file: {path} has no certificate"
+            )
+        return text
 
 
 def settings(conf: cfg.ConfigOpts = cfg.CONF) -> Settings:
@@ -240,10 +128,22 @@ def settings(conf: cfg.ConfigOpts = cfg.CONF) -> Settings:
             if option.dest.startswith(prefix) and name in names:
                 value = group[option.dest]
                 found[name] = "" if value is None else value
+                if isinstance(value, list):
+                    found[name] = tuple(value)
         return found
 
     webhook = Webhook(**values(Webhook, "webhook_"))  # type: ignore[arg-type]
     return Settings(webhook=webhook, **values(Settings))  # type: ignore[arg-type]
+
+
+def _kind(option: str, text: str) -> GroupKind:
+    found = subject(text, f"[{GROUP.name}] {option}")
+    if not isinstance(found, GroupKind):
+        raise RequestInvalid(
+            f"[{GROUP.name}] {option}: {text} is an object; wanted: a kind, "
+            f"such as {found.group_kind}"
+        )
+    return found
 
 
 def _line(option: str, value: str, path: str) -> str:
@@ -265,14 +165,18 @@ def _lines(option: str, value: str, path: str) -> tuple[str, ...]:
         )
     if not path:
         return (value,) if value else ()
+    text = _read(option, path)
+    lines: Iterable[str] = (line.strip() for line in text.splitlines())
+    if not (found := tuple(filter(None, lines))):
+        raise RequestInvalid(f"[{GROUP.name}] {option}_file: {path} is empty")
+    return found
+
+
+def _read(option: str, path: str) -> str:
     try:
-        text = pathlib.Path(path).read_text()
+        return pathlib.Path(path).read_text()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "is not text"
         raise RequestInvalid(
             f"[{GROUP.name}] {option}_file: {path}: {why}"
         ) from None
-    lines: Iterable[str] = (line.strip() for line in text.splitlines())
-    if not (found := tuple(filter(None, lines))):
-        raise RequestInvalid(f"[{GROUP.name}] {option}_file: {path} is empty")
-    return found

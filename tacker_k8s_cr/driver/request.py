@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
-import re
 from typing import Any
 import urllib.parse
 
@@ -21,25 +20,13 @@ from tacker_k8s_cr.driver.schema import OURS
 from tacker_k8s_cr.driver.schema import ROOT
 from tacker_k8s_cr.errors import RequestInvalid
 from tacker_k8s_cr.kinds import rules
-from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.policy import Policy
+from tacker_k8s_cr.policy import Readiness
+from tacker_k8s_cr.policy import Subject
+from tacker_k8s_cr.policy import subject
 
 FILES = "lcm-kubernetes-def-files"
-
-_SUBJECT = re.compile(
-    r"(?P<kind>[^./]+)(\.(?P<group>[^/]+))?"
-    r"(/((?P<namespace>[^/]+)/)?(?P<name>[^/]+))?"
-)
-
-
-@dataclasses.dataclass(frozen=True)
-class Readiness:
-    """When an object, or objects of a kind, are current or have failed."""
-
-    of: GroupKind | ObjectRef
-    readiness: str = ""
-    current_when: str = ""
-    failed_when: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,9 +47,7 @@ class Asked:
     namespace: str = "default"
     namespaces: str = ""
     readiness: tuple[Readiness, ...] = ()
-    prune: Mapping[GroupKind | ObjectRef, bool] = dataclasses.field(
-        default_factory=dict
-    )
+    prune: Mapping[Subject, bool] = dataclasses.field(default_factory=dict)
     vdu_mapping: Mapping[str, str] = dataclasses.field(default_factory=dict)
     timeout: float | None = None
     blocked_after: float | None = None
@@ -123,6 +108,23 @@ def read(
         adopt=frozenset(map(_object, ours.get("adopt", ()))),
         lose_others=ours.get("lose_others", False),
         webhook=dict(ours.get("webhook", {})),
+    )
+
+
+def policy(asked: Asked, default: Policy) -> Policy:
+    """What holds for the package as a whole.
+
+    :param default: of what the request leaves open: the configuration's,
+        and for an instance that is there, what it has so far.
+    """
+    delivery = {
+        key: value for key, value in asked.webhook.items() if key != "renew"
+    }
+    return Policy(
+        asked.namespaces or default.namespaces,
+        asked.readiness or default.readiness,
+        asked.prune or default.prune,
+        {**default.delivery, **delivery},
     )
 
 
@@ -189,7 +191,7 @@ def _not_files(names: Iterable[str]) -> Iterator[str]:
             )
 
 
-def _not_ready(where: str, item: Mapping[str, str]) -> Iterator[str]:
+def _not_ready(where: str, item: Mapping[str, Any]) -> Iterator[str]:
     given = [key for key in ("current_when", "failed_when") if key in item]
     if item.get("readiness") == "created" and given:
         yield f"{where}.readiness: created leaves no use for {given[0]}"
@@ -200,7 +202,7 @@ def _not_ready(where: str, item: Mapping[str, str]) -> Iterator[str]:
         )
     for key in given:
         try:
-            rules.parsed(item[key])
+            rules.read(_rules(item, key))
         except RequestInvalid:
             yield (
                 f"{where}.{key}: wanted rules such as status.phase=Running "
@@ -210,10 +212,10 @@ def _not_ready(where: str, item: Mapping[str, str]) -> Iterator[str]:
 
 def _twice(where: str, subjects: Iterable[str]) -> Iterator[str]:
     seen = set()
-    for subject in subjects:
-        if subject in seen:
-            yield f"{where}: {subject} is named twice"
-        seen.add(subject)
+    for text in subjects:
+        if text in seen:
+            yield f"{where}: {text} is named twice"
+        seen.add(text)
 
 
 # -- Values -------------------------------------------------------------------
@@ -221,26 +223,24 @@ def _twice(where: str, subjects: Iterable[str]) -> Iterator[str]:
 
 def _readiness(ours: Mapping[str, Any]) -> Iterator[Readiness]:
     for item in ours.get("readiness", ()):
-        yield Readiness(**{**item, "of": subject(item["of"])})
+        yield Readiness(
+            subject(item["of"]),
+            item.get("readiness", ""),
+            tuple(_rules(item, "current_when")),
+            tuple(_rules(item, "failed_when")),
+        )
 
 
-def _prune(
-    ours: Mapping[str, Any],
-) -> Iterator[tuple[GroupKind | ObjectRef, bool]]:
+def _rules(item: Mapping[str, Any], key: str) -> list[str]:
+    """One text with rules, or a list of them."""
+    said = item.get(key, [])
+    return said if isinstance(said, list) else [said]
+
+
+def _prune(ours: Mapping[str, Any]) -> Iterator[tuple[Subject, bool]]:
     for key, may in (("may", True), ("keep", False)):
         for text in ours.get("prune", {}).get(key, ()):
             yield subject(text), may
-
-
-def subject(text: str) -> GroupKind | ObjectRef:
-    """A kind or an object, from the text that shows it."""
-    found = _SUBJECT.fullmatch(text)
-    if found is None:
-        raise RequestInvalid("wanted a kind or an object, found another text")
-    group, kind = found["group"] or "", found["kind"]
-    if found["name"] is None:
-        return GroupKind(group, kind)
-    return ObjectRef(group, kind, found["namespace"] or "", found["name"])
 
 
 def _object(text: str) -> ObjectRef:

@@ -5,6 +5,11 @@ import pytest
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import conf
+from tacker_k8s_cr.driver import options as options_of_ours
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.policy import DEFAULT
+from tacker_k8s_cr.policy import Readiness
 
 PLANTED = "planted-secret-0815"
 
@@ -61,8 +66,55 @@ def test_options_are_read(tmp_path):
     )
 
 
+def test_a_policy_may_hold_for_all_packages(tmp_path):
+    """Kinds are listed; without them the policy is the core's own."""
+    policy = read(
+        tmp_path,
+        "namespaces = refuse\nreadiness_created = A.x.org,Pod,A.x.org\n"
+        "prune_may = PersistentVolumeClaim\nprune_keep = Secret, A.x.org",
+    ).policy()
+
+    assert DEFAULT == read(tmp_path, "").policy()
+    assert "refuse" == policy.namespaces
+    assert (
+        Readiness(GroupKind("x.org", "A"), "created"),
+        Readiness(GroupKind("", "Pod"), "created"),
+    ) == policy.readiness
+    assert policy.may_prune(ObjectRef("", "PersistentVolumeClaim", "a", "b"))
+    assert policy.may_prune(ObjectRef("x.org", "A", "a", "b")) is False
+
+
 @pytest.mark.parametrize(
-    "line", ["conflict = guess", "pool_size = 0", "webhook_probe = maybe"]
+    ("line", "said"),
+    [
+        ("prune_keep = a/b/c/d", "[tacker_k8s_cr] prune_keep"),
+        (
+            "readiness_created = Pod/a",
+            "[tacker_k8s_cr] readiness_created: Pod/a is an object; wanted: "
+            "a kind, such as Pod",
+        ),
+    ],
+)
+def test_a_policy_is_about_kinds(tmp_path, line, said):
+    """The error names the option."""
+    settings = read(tmp_path, line)
+
+    with pytest.raises(errors.RequestInvalid) as caught:
+        settings.policy()
+
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "conflict = guess",
+        "pool_size = 0",
+        "webhook_probe = maybe",
+        "namespaces = mine",
+        "heal_timeout = 0",
+        "change_timeout = 99999999999",
+    ],
 )
 def test_a_value_that_cannot_be_is_refused(tmp_path, line):
     """The file is refused by oslo, with its own words."""
@@ -138,7 +190,7 @@ def test_settings_show_no_secret(tmp_path):
 
 def test_the_generator_finds_the_options():
     """Its entry point lists the group with every option, each explained."""
-    [(group, options)] = conf.list_opts()
+    [(group, options)] = options_of_ours.list_opts()
 
     assert "tacker_k8s_cr" == group.name
     assert list(conf.OPTIONS) == options

@@ -12,6 +12,8 @@ from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import schema
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.policy import Policy
+from tacker_k8s_cr.policy import Readiness
 
 PLANTED = "planted-secret-0815"
 OPERATIONS = ("instantiate", "change", "scale", "heal", "terminate")
@@ -76,13 +78,11 @@ def test_everything_can_be_asked_for():
             namespace="edge",
             namespaces="override",
             readiness=(
-                request.Readiness(
+                Readiness(
                     GroupKind("example.org", "Router"),
-                    current_when="status.phase=Up",
+                    current_when=("status.phase=Up",),
                 ),
-                request.Readiness(
-                    ObjectRef("", "Pod", "edge", "probe"), "created"
-                ),
+                Readiness(ObjectRef("", "Pod", "edge", "probe"), "created"),
             ),
             prune={GroupKind("", "PersistentVolumeClaim"): True, web: False},
             vdu_mapping={"VDU1": "Deployment/web"},
@@ -354,6 +354,36 @@ def test_parameters_of_charts_are_not_judged():
     )
 
     assert asked.use_helm
+
+
+def test_a_request_settles_the_policy():
+    """What it leaves open stays as it was, and is not the default again."""
+    before = Policy(
+        namespaces="override",
+        prune={GroupKind("", "Pod"): True},
+        delivery={"url": "https://a.example", "probe": "skip"},
+    )
+    said = {"webhook": {"probe": "try", "renew": True}, "prune": {"may": []}}
+
+    assert before == request.policy(request.Asked(), before)
+    assert Policy(
+        namespaces="override",
+        prune={GroupKind("", "Pod"): True},
+        delivery={"url": "https://a.example", "probe": "try"},
+    ) == request.policy(
+        request.read({"tacker_k8s_cr": said}, "change"), before
+    )
+
+
+def test_rules_may_be_a_list():
+    """Each of its texts may hold several, as in an annotation."""
+    of = {"of": "Pod", "current_when": ["status.a=1", "status.b=2, status.c"]}
+    [found] = request.read({"tacker_k8s_cr": {"readiness": [of]}}).readiness
+
+    assert ("status.a=1", "status.b=2, status.c") == found.current_when
+    assert "readiness[0].current_when: wanted rules" in refused(
+        {"tacker_k8s_cr": {"readiness": [{**of, "current_when": ["("]}]}}
+    )
 
 
 def test_the_webhook_is_not_shown():

@@ -1,0 +1,239 @@
+"""Options of the conductor's configuration file."""
+
+from __future__ import annotations
+
+from oslo_config import cfg
+
+GROUP = cfg.OptGroup(
+    "tacker_k8s_cr",
+    title="Instances of VNF packages with Kubernetes manifests",
+)
+
+YEAR = 365 * 24 * 3600
+
+OPERATIONS = (
+    cfg.BoolOpt(
+        "v2",
+        default=True,
+        help="Serve Tacker's v2 API too: VIMs of the type "
+        "ETSINFV.KUBERNETES.V_1 get this driver in the place of Tacker's "
+        "own. It is read when the conductor starts.",
+    ),
+    cfg.IntOpt(
+        "instantiate_timeout",
+        default=1800,
+        min=1,
+        max=YEAR,
+        help="Seconds after which an instantiation ends with an error that "
+        "names what is not current.",
+    ),
+    cfg.IntOpt(
+        "scale_timeout",
+        default=1800,
+        min=1,
+        max=YEAR,
+        help="Seconds after which a scale ends with such an error.",
+    ),
+    cfg.IntOpt(
+        "heal_timeout",
+        default=1800,
+        min=1,
+        max=YEAR,
+        help="Seconds after which a heal ends with such an error.",
+    ),
+    cfg.IntOpt(
+        "change_timeout",
+        default=1800,
+        min=1,
+        max=YEAR,
+        help="Seconds after which a change of the package, or its rollback, "
+        "ends with such an error.",
+    ),
+    cfg.IntOpt(
+        "terminate_timeout",
+        default=1800,
+        min=1,
+        max=YEAR,
+        help="Seconds after which a termination ends with an error that "
+        "names what is not gone. A graceful termination has its own time-out "
+        "added.",
+    ),
+    cfg.IntOpt(
+        "blocked_after",
+        default=300,
+        min=1,
+        max=YEAR,
+        help="Seconds after which an object that keeps showing the same "
+        "error, and on which nothing moves, ends an operation.",
+    ),
+    cfg.IntOpt(
+        "pool_size",
+        default=16,
+        min=1,
+        max=256,
+        help="Requests to one API server that may be under way at once, for "
+        "each operation.",
+    ),
+    cfg.BoolOpt(
+        "dry_run",
+        default=True,
+        help="Let the API server check every object of a package before the "
+        "first one is written. It costs a request for each.",
+    ),
+    cfg.StrOpt(
+        "conflict",
+        default="fail",
+        choices=[
+            ("fail", "End the operation and name the field and its owner."),
+            ("take", "Take the field over."),
+        ],
+        help="What to do about a field that another field manager owns.",
+    ),
+    cfg.BoolOpt(
+        "insecure",
+        default=False,
+        help="Do not verify the certificates of API servers. A VIM without "
+        "ssl_ca_cert is verified with the system's certificates otherwise.",
+    ),
+    cfg.BoolOpt(
+        "check_rights",
+        default=True,
+        help="Ask the API server, before the first write, whether the VIM's "
+        "user has the rights that the package needs, and name all that lack. "
+        "It costs a request for each kind and namespace.",
+    ),
+    cfg.StrOpt(
+        "oidc_scope",
+        default="openid",
+        help="What is asked of the OpenID provider of a VIM. With "
+        "``openid offline_access`` some providers give a refresh token, with "
+        "which the password is sent less often.",
+    ),
+    cfg.StrOpt(
+        "oidc_ca_file",
+        help="Certificates that alone vouch for the OpenID providers of "
+        "VIMs, in PEM. Without, the VIM's ssl_ca_cert and the system's "
+        "certificates do. They are always verified.",
+    ),
+    cfg.StrOpt(
+        "namespaces",
+        default="fill",
+        choices=[
+            ("fill", "Manifests that name none get that of the request."),
+            ("override", "All objects of namespaced kinds go there."),
+            ("refuse", "A manifest that names another is an error."),
+        ],
+        help="What the namespace of a request is for the manifests of its "
+        "package.",
+    ),
+    cfg.ListOpt(
+        "readiness_created",
+        default=[],
+        help="Kinds, such as Probe.monitoring.coreos.com, whose objects are "
+        "current once they are stored, unless a manifest or a request says "
+        "otherwise.",
+    ),
+    cfg.ListOpt(
+        "prune_may",
+        default=[],
+        help="Kinds, such as PersistentVolumeClaim, that a change of package "
+        "may delete when the new package no longer names them, in addition "
+        "to those that it may anyway.",
+    ),
+    cfg.ListOpt(
+        "prune_keep",
+        default=[],
+        help="Kinds that a change of package keeps in any case, unless a "
+        "manifest or a request says otherwise.",
+    ),
+    cfg.BoolOpt(
+        "allow_http_manifests",
+        default=False,
+        help="Let a request name manifests by https and http URLs. They have "
+        "to be artifacts of the package, with a hash, and are fetched by the "
+        "conductor.",
+    ),
+)
+
+WEBHOOK = (
+    cfg.IntOpt(
+        "webhook_timeout",
+        default=600,
+        min=1,
+        max=YEAR,
+        help="Seconds for the delivery of the kubeconfigs of one VNF "
+        "instance: waiting for them, probing and posting.",
+    ),
+    cfg.StrOpt(
+        "webhook_url",
+        help="Where the management driver kubeconfig-webhook posts to, when "
+        "a request does not say so.",
+    ),
+    cfg.StrOpt(
+        "webhook_probe",
+        default="require",
+        choices=[
+            ("require", "The API must answer before anything is posted."),
+            ("try", "Post also when it does not answer; log a warning."),
+            ("skip", "Do not ask."),
+        ],
+        help="Whether the API of a workload cluster is asked for an answer "
+        "before its kubeconfig is posted.",
+    ),
+    cfg.StrOpt(
+        "webhook_secret",
+        secret=True,
+        help="Key with which messages are signed, in base64, with or without "
+        "the prefix ``whsec_``.",
+    ),
+    cfg.StrOpt(
+        "webhook_secret_file",
+        help="File with such keys, one on each line, in the place of "
+        "webhook_secret. Each makes a signature, so that a key can be "
+        "changed without a gap.",
+    ),
+    cfg.StrOpt(
+        "webhook_token",
+        secret=True,
+        help="Bearer token for the receiver.",
+    ),
+    cfg.StrOpt(
+        "webhook_token_file",
+        help="File with the bearer token, in the place of webhook_token.",
+    ),
+    cfg.StrOpt(
+        "webhook_user",
+        help="User for basic authentication, in the place of a token.",
+    ),
+    cfg.StrOpt(
+        "webhook_password",
+        secret=True,
+        help="Password of that user.",
+    ),
+    cfg.StrOpt(
+        "webhook_password_file",
+        help="File with the password, in the place of webhook_password.",
+    ),
+    cfg.StrOpt(
+        "webhook_ca_file",
+        help="Certificates that vouch for the receiver, in PEM, in the place "
+        "of those that are shipped with certifi.",
+    ),
+    cfg.BoolOpt(
+        "webhook_insecure",
+        default=False,
+        help="Do not verify the receiver's certificate.",
+    ),
+    cfg.BoolOpt(
+        "webhook_allow_http",
+        default=False,
+        help="Let messages, which hold credentials, go out without TLS.",
+    ),
+)
+
+OPTIONS = (*OPERATIONS, *WEBHOOK)
+
+
+def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
+    """For oslo's generators of sample files and references."""
+    return [(GROUP, list(OPTIONS))]
