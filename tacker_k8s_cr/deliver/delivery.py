@@ -11,17 +11,23 @@ import logging
 import time
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import lock
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import record
 from tacker_k8s_cr import webhook
 from tacker_k8s_cr.cluster.probe import probe as ask
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.deliver import keeping
 from tacker_k8s_cr.deliver import message
 from tacker_k8s_cr.deliver import receipt as receipts
+from tacker_k8s_cr.deliver import scoped
 from tacker_k8s_cr.deliver import secret
+from tacker_k8s_cr.deliver.access import ADMIN
+from tacker_k8s_cr.deliver.access import Access
+from tacker_k8s_cr.deliver.account import Account
 from tacker_k8s_cr.deliver.receipt import Receipt
+from tacker_k8s_cr.deliver.scoped import FAR
+from tacker_k8s_cr.deliver.scoped import Far
 from tacker_k8s_cr.kubeconfig import Kubeconfig
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
@@ -52,18 +58,29 @@ class Probe(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Delivery:
-    """To whom, and after which probe.
+    """To whom, with which credential, and after which probe.
 
+    :param renew: make a scoped credential anew, and revoke the former.
     :param ask: sends the probe; raises a ClusterError.
     :param post: sends a message.
+    :param far: the way to workload clusters, where accounts are made.
     :param now: seconds since 1970, for receipts.
     """
 
     receiver: Receiver
     probe: Probe = Probe.REQUIRE
+    access: Access = ADMIN
+    renew: bool = False
     ask: Ask = ask
     post: Post = webhook.post
+    far: Far = FAR
     now: Callable[[], float] = time.time
+
+    @property
+    def moment(self) -> datetime.datetime:
+        return datetime.datetime.fromtimestamp(
+            self.now(), datetime.timezone.utc
+        )
 
 
 def deliver(
@@ -76,8 +93,8 @@ def deliver(
 ) -> tuple[Receipt, ...]:
     """Post the kubeconfig of every Cluster that the instance owns.
 
-    What the record says the receiver has is not sent again, so that a
-    repeat after an error goes on where it stopped.
+    A credential that the receiver has, as the record says, is not sent
+    again, so that a repeat after an error goes on where it stopped.
 
     :param namespace: where the instance's record lies.
     """
@@ -95,7 +112,7 @@ def deliver(
             cluster, instance, workload, delivery, former, deadline
         )
         if receipt not in former:
-            _keep(cluster, instance, namespace, receipt, deadline)
+            keeping.add(cluster, instance, namespace, receipt, deadline)
         done.append(receipt)
     return tuple(done)
 
@@ -109,33 +126,62 @@ def delivered(
     deadline: Deadline,
 ) -> Receipt:
     """The receipt for one Cluster's kubeconfig: a former one, or a new."""
-    found = secret.kubeconfig_of(secret.awaited(cluster, workload, deadline))
+    admin = secret.kubeconfig_of(secret.awaited(cluster, workload, deadline))
     obj = cluster.get(workload)
     if obj is None:
         raise errors.KubeconfigInvalid(
-            found.where, f"{workload}, whose kubeconfig it is, is not there"
+            admin.where, f"{workload}, whose kubeconfig it is, is not there"
         )
-    secret.check_endpoint(found, obj)
-    body = message.issued(instance, obj, found, _version(cluster, obj))
-    id_ = webhook.message_id(body)
-    receiver = delivery.receiver
-    if before := receipts.sent_before(former, receiver, id_):
+    secret.check_endpoint(admin, obj)
+    receiver, access = delivery.receiver, delivery.access
+    before = receipts.former(former, workload, receiver)
+    found: Kubeconfig | None = admin
+    if access.scoped:
+        found = scoped.credential(
+            admin,
+            Account(instance, objects.uid(obj)),
+            access,
+            delivery.far,
+            deadline,
+            renew=delivery.renew,
+            lasts=lasts(before, access, delivery.moment),
+        )
+    if before and (found is None or before.fingerprint == found.fingerprint):
         LOG.info("%s: %s has its kubeconfig", workload, receiver.shown)
         return before
+    assert found is not None  # noqa: S101  only what a receipt is for lasts
+    body = message.issued(instance, obj, found, _version(cluster, obj), access)
     _probe(delivery, found, deadline)
     delivery.post(receiver, body, deadline)
     LOG.info("%s: kubeconfig taken by %s", workload, receiver.shown)
-    moment = datetime.datetime.fromtimestamp(
-        delivery.now(), datetime.timezone.utc
-    )
+    expires = found.expires
     return Receipt(
         workload,
         receiver.shown,
         receiver.id,
-        id_,
+        webhook.message_id(body),
         found.fingerprint,
-        message.rfc3339(moment),
+        message.rfc3339(delivery.moment),
+        access.mode.value,
+        access.role if access.scoped else "",
+        message.rfc3339(expires) if expires else "",
     )
+
+
+def lasts(
+    before: Receipt | None, access: Access, now: datetime.datetime
+) -> bool:
+    """Whether a receiver has a token that ends, and not soon.
+
+    Soon is when less than a tenth of its time is left: a repeat then brings
+    the next one.
+    """
+    if before is None or not before.expires or not access.expires_after:
+        return False
+    if (before.mode, before.role) != (access.mode.value, access.role):
+        return False
+    soon = now + datetime.timedelta(seconds=access.expires_after / 10)
+    return message.rfc3339(soon) < before.expires
 
 
 def _probe(
@@ -178,28 +224,3 @@ def _version(cluster: Cluster, workload: Manifest) -> str:
         if found := objects.field(obj, path):
             return str(found)
     return ""
-
-
-def _keep(
-    cluster: Cluster,
-    instance: str,
-    namespace: str,
-    receipt: Receipt,
-    deadline: Deadline,
-) -> None:
-    """Write the receipt into the instance's record."""
-    with lock.locked(cluster, instance, namespace, deadline):
-        entry = record.read(cluster, instance, namespace)
-        if entry is None:
-            raise errors.InstanceUnknown(instance, namespace)
-        kept = receipts.latest(
-            [*map(Receipt.of, entry.inventory.receipts), receipt]
-        )
-        record.write(
-            cluster,
-            dataclasses.replace(
-                entry.inventory,
-                receipts=tuple(item.as_dict() for item in kept),
-            ),
-            entry,
-        )

@@ -12,11 +12,13 @@ import json
 from typing import Any
 
 from tacker_k8s_cr import objects
+from tacker_k8s_cr.deliver.access import ADMIN
+from tacker_k8s_cr.deliver.access import Access
 from tacker_k8s_cr.kubeconfig import Kubeconfig
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 
-VERSION = 1
+VERSION = 2
 """Of the messages. It grows when a receiver has to learn something."""
 
 ISSUED = "workload-cluster.kubeconfig"
@@ -28,19 +30,24 @@ def issued(
     workload: Manifest,
     kubeconfig: Kubeconfig,
     kubernetes_version: str = "",
+    access: Access = ADMIN,
 ) -> bytes:
     """The credential of a workload cluster.
 
     :param workload: the Cluster object.
+    :param access: whose credential it is.
     """
     expires = kubeconfig.expires
     why_not = registrable(kubeconfig)
     return _text(
         ISSUED,
         {
-            **_about(instance, workload),
+            **_about(instance, ObjectRef.of(workload), objects.uid(workload)),
+            "mode": access.mode.value,
+            "role": access.role if access.scoped else None,
             "apiServer": kubeconfig.server,
             "certificateAuthority": kubeconfig.ca,
+            "bearerToken": kubeconfig.token or None,
             "kubeconfig": kubeconfig.text(),
             "kubernetesVersion": kubernetes_version or None,
             "expires": rfc3339(expires) if expires else None,
@@ -51,9 +58,12 @@ def issued(
     )
 
 
-def terminated(instance: str, workload: Manifest) -> bytes:
-    """The notice that a workload cluster is no more; without credential."""
-    return _text(TERMINATED, _about(instance, workload))
+def terminated(instance: str, workload: ObjectRef, uid: str) -> bytes:
+    """The notice that a workload cluster ends; without credential.
+
+    :param uid: of the Cluster object.
+    """
+    return _text(TERMINATED, _about(instance, workload, uid))
 
 
 def registrable(kubeconfig: Kubeconfig) -> str:
@@ -71,8 +81,7 @@ def rfc3339(moment: datetime.datetime) -> str:
     )
 
 
-def _about(instance: str, workload: Manifest) -> dict[str, Any]:
-    ref = ObjectRef.of(workload)
+def _about(instance: str, ref: ObjectRef, uid: str) -> dict[str, Any]:
     return {
         "vnfInstanceId": instance,
         "cluster": {
@@ -80,7 +89,7 @@ def _about(instance: str, workload: Manifest) -> dict[str, Any]:
             "namespace": ref.namespace,
             # A cluster made again under the same name is another one, and
             # messages about it are not repeats.
-            "uid": objects.uid(workload),
+            "uid": uid,
         },
     }
 

@@ -20,6 +20,10 @@ class Receipt:
     :param message: its id.
     :param fingerprint: of the kubeconfig that was in it.
     :param at: when, in the form of RFC 3339.
+    :param mode: whose credential it was.
+    :param role: of the account that it belongs to; empty for no account.
+    :param expires: when the credential ends, in the same form; empty when
+        it does not say so itself.
     """
 
     cluster: ObjectRef
@@ -28,6 +32,9 @@ class Receipt:
     message: str
     fingerprint: str
     at: str
+    mode: str = "admin"
+    role: str = ""
+    expires: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for the record."""
@@ -38,14 +45,15 @@ class Receipt:
         return cls(**{**stored, "cluster": ObjectRef(**stored["cluster"])})
 
 
-def sent_before(
-    receipts: Iterable[Receipt], receiver: Receiver, message: str
+def former(
+    receipts: Iterable[Receipt], workload: ObjectRef, receiver: Receiver
 ) -> Receipt | None:
-    """The receipt for this message from this receiver, or None."""
+    """The last receipt about a Cluster from this receiver, or None."""
+    found = None
     for receipt in receipts:
-        if (receipt.receiver, receipt.message) == (receiver.id, message):
-            return receipt
-    return None
+        if (receipt.cluster, receipt.receiver) == (workload, receiver.id):
+            found = receipt
+    return found
 
 
 def latest(receipts: Iterable[Receipt]) -> tuple[Receipt, ...]:
@@ -55,3 +63,10 @@ def latest(receipts: Iterable[Receipt]) -> tuple[Receipt, ...]:
     """
     kept = {(r.cluster, r.receiver): r for r in receipts}
     return tuple(kept.values())
+
+
+def without(
+    receipts: Iterable[Receipt], receiver: Receiver
+) -> tuple[Receipt, ...]:
+    """Those of others, once this receiver was told of the end."""
+    return tuple(r for r in receipts if r.receiver != receiver.id)

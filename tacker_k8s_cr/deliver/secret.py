@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
 import urllib.parse
 
-from tacker_k8s_cr import errors
 from tacker_k8s_cr import kubeconfig
 from tacker_k8s_cr import objects
-from tacker_k8s_cr.cluster.protocol import Changed
 from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.cluster.protocol import Watch
-from tacker_k8s_cr.cluster.protocol import Watching
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.deliver import awaiting
 from tacker_k8s_cr.errors import KubeconfigInvalid
 from tacker_k8s_cr.kubeconfig import Kubeconfig
-from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import State
-from tacker_k8s_cr.objects import Verdict
 
-SECRET = GroupKind("", "Secret")
 KEY = "value"
 CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 """Label that Cluster API demands of a cluster's Secrets."""
-
-LAST_LOOK = 5.0
-"""Seconds for a last look when time is up."""
 
 
 def secret_ref(workload: ObjectRef) -> ObjectRef:
@@ -44,56 +33,13 @@ def awaited(
 
     Raises NotReady when time is up.
     """
-    ref = secret_ref(workload)
-    begun = deadline.now
-    if found := cluster.get(ref):
-        return found
-    watch = Watch(
-        SECRET,
-        ref.namespace,
+    return awaiting.awaited(
+        cluster,
+        secret_ref(workload),
         f"{CLUSTER_NAME}={workload.name}",
-        frozenset({ref.name}),
+        deadline,
+        why=f"it is not there; {workload} keeps its kubeconfig in it",
     )
-    with cluster.watching([watch]) as watching:
-        found = _seen(watching, ref, deadline)
-    found = found or _without_label(cluster, ref, deadline)
-    if found is None:
-        seconds = deadline.now - begun
-        verdict = Verdict(
-            State.IN_PROGRESS,
-            f"it is not there; {workload} keeps its kubeconfig in it",
-        )
-        raise errors.NotReady(
-            [errors.Unsettled(ref, verdict, seconds)], seconds
-        )
-    return found
-
-
-def _without_label(
-    cluster: Cluster, ref: ObjectRef, deadline: Deadline
-) -> Manifest | None:
-    """A Secret that a person made may lack the label; one last look."""
-    brief = Deadline.after(LAST_LOOK, deadline.clock)
-    try:
-        return cluster.until(brief).get(ref)
-    except errors.ClusterError:
-        return None
-
-
-def _seen(
-    watching: Watching, ref: ObjectRef, deadline: Deadline
-) -> Manifest | None:
-    while not deadline.passed:
-        for item in watching.take(deadline.left):
-            objs: Iterable[Manifest]
-            if isinstance(item, Changed):
-                objs = () if item.gone else (item.obj,)
-            else:
-                objs = item.objs
-            for obj in objs:
-                if ObjectRef.of(obj) == ref:
-                    return obj
-    return None
 
 
 def kubeconfig_of(secret: Manifest) -> Kubeconfig:

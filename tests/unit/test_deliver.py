@@ -252,8 +252,11 @@ def test_the_message_says_all_that_a_vim_needs(
             "namespace": "default",
             "uid": cluster.get(SITE)["metadata"]["uid"],
         },
+        "mode": "admin",
+        "role": None,
         "apiServer": ENDPOINT,
         "certificateAuthority": admin.ca,
+        "bearerToken": None,
         "kubeconfig": admin.text(),
         "kubernetesVersion": "v1.35.0",
         "expires": "2027-11-21T00:00:00Z",
@@ -283,12 +286,12 @@ def test_a_token_can_be_registered_as_a_vim(admin):
 
 def test_the_notice_of_an_end_has_no_credential():
     """It says which cluster of which instance is no more."""
-    told = json.loads(message.terminated(ID, _stored()))
+    told = json.loads(message.terminated(ID, SITE, "u-1"))
 
     jsonschema.validate(told, SCHEMA)
     assert {
         "type": "workload-cluster.terminated",
-        "version": 1,
+        "version": 2,
         "data": {
             "vnfInstanceId": ID,
             "cluster": {
@@ -309,8 +312,8 @@ def test_the_same_content_is_the_same_message(admin):
 
 def test_a_cluster_made_again_is_another_one():
     """Its end is no repeat of the end of the one before it."""
-    assert message.terminated(ID, _stored("u-1")) != message.terminated(
-        ID, _stored("u-2")
+    assert message.terminated(ID, SITE, "u-1") != message.terminated(
+        ID, SITE, "u-2"
     )
 
 
@@ -585,6 +588,9 @@ def test_a_receipt_is_kept_in_the_record(cluster, delivered, posts, admin):
             message=webhook.message_id(posts.bodies[0]),
             fingerprint=admin.fingerprint,
             at="2023-11-14T22:13:20Z",
+            mode="admin",
+            role="",
+            expires="2027-11-21T00:00:00Z",
         )
         == found
     )

@@ -1,0 +1,580 @@
+"""A credential with rights of its own, and its revocation, on fakes.
+
+The workload cluster's token controller is played by the test. What a real
+server does with such a credential is shown in the functional tests.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+import pathlib
+
+import jsonschema
+import pytest
+
+from tacker_k8s_cr import deliver
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import record
+from tacker_k8s_cr import webhook
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.deliver.account import ACCESS
+from tacker_k8s_cr.deliver.scoped import Far
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.kubeconfig import Kubeconfig
+from tacker_k8s_cr.objects import ObjectRef
+from tests.fakes import FakeCluster
+
+ID = "3f0d2a5e-5d2c-4c9e-8a7e-0f1e2d3c4b5a"
+SITE = ObjectRef("cluster.x-k8s.io", "Cluster", "default", "site-a")
+ENDPOINT = "https://192.0.2.10:6443"
+RECEIVER = webhook.Receiver("https://hooks.example/kubeconfigs")
+OTHER = webhook.Receiver("https://hooks.example/others")
+NOW = 1_700_000_000.0
+HOUR = 3600
+SCOPED = deliver.Access(deliver.Mode.SCOPED)
+BOUNDED = deliver.Access(deliver.Mode.SCOPED, expires_after=HOUR)
+RBAC = "rbac.authorization.k8s.io"
+SCHEMA = json.loads(
+    pathlib.Path("doc/source/reference/delivery.schema.json").read_text()
+)
+ADMIN = Kubeconfig(
+    where="test",
+    server=ENDPOINT,
+    context="site-a-admin@site-a",
+    cluster_name="site-a",
+    user_name="site-a-admin",
+    ca="-----BEGIN CERTIFICATE-----\n",
+    token="planted-admin-token",
+)
+
+
+def fill_tokens(cluster, obj):
+    """Play the controller that fills Secrets of an account's token."""
+    if obj.get("type") == "kubernetes.io/service-account-token":
+        if obj.get("data", {}).get("token"):
+            return
+        uid = obj["metadata"]["annotations"][
+            "kubernetes.io/service-account.uid"
+        ]
+        token = base64.b64encode(f"token-of-{uid}".encode()).decode()
+        cluster.patch(
+            ObjectRef.of(obj), {"data": {"token": token}}, "controller"
+        )
+
+
+def role(name):
+    return {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": name},
+    }
+
+
+class Workload(FakeCluster):
+    """A workload cluster; counts how often its connection was closed."""
+
+    def __init__(self, controller=fill_tokens, idle=lambda seconds: None):
+        super().__init__(controller, idle)
+        for name in ("cluster-admin", "view"):
+            self.apply(role(name), "t")
+        self.sent.clear()
+        self.asked_tokens = []
+
+    def made(self):
+        """What lies in it for somebody's access."""
+        return {
+            ref.kind: stored.obj
+            for ref, stored in self.world.objects.items()
+            if ACCESS in stored.obj["metadata"].get("labels", {})
+        }
+
+    def token(self, kubeconfig, account, seconds, deadline):
+        """Play TokenRequest: a token says when it ends."""
+        self.asked_tokens.append((kubeconfig.token, account, seconds))
+        end = int(NOW) + seconds + len(self.asked_tokens)
+        claims = base64.urlsafe_b64encode(json.dumps({"exp": end}).encode())
+        return f"e30.{claims.decode().rstrip('=')}.c2ln"
+
+
+@pytest.fixture
+def far():
+    return Workload()
+
+
+@pytest.fixture
+def cluster():
+    """A management cluster with one instance, which owns one Cluster."""
+    fake = FakeCluster()
+    version = {
+        "name": "v1beta2",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object"}},
+    }
+    fake.apply(
+        {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": "clusters.cluster.x-k8s.io"},
+            "spec": {
+                "group": "cluster.x-k8s.io",
+                "scope": "Namespaced",
+                "names": {"kind": "Cluster", "plural": "clusters"},
+                "versions": [version],
+            },
+        },
+        "t",
+    )
+    made = fake.apply(
+        {
+            "apiVersion": "cluster.x-k8s.io/v1beta2",
+            "kind": "Cluster",
+            "metadata": {"name": "site-a", "namespace": "default"},
+            "spec": {},
+        },
+        "t",
+    ).obj
+    value = base64.b64encode(ADMIN.text().encode()).decode()
+    fake.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "site-a-kubeconfig", "namespace": "default"},
+            "data": {"value": value},
+        },
+        "t",
+    )
+    owned = {SITE: made["metadata"]["uid"]}
+    record.write(fake, Inventory(ID, "default", owned=owned), None)
+    return fake
+
+
+class Posts:
+    """Takes every message, and remembers it."""
+
+    def __init__(self):
+        self.bodies = []
+
+    def __call__(self, receiver, body, deadline):
+        self.bodies.append(body)
+        return webhook.Taken(webhook.message_id(body), 204, 1)
+
+    @property
+    def told(self):
+        return [json.loads(body) for body in self.bodies]
+
+
+@pytest.fixture
+def posts():
+    return Posts()
+
+
+@pytest.fixture
+def delivery(far, posts):
+    """How to deliver to the workload cluster of the test."""
+
+    def made(access=SCOPED, receiver=RECEIVER, now=NOW, **settings):
+        return deliver.Delivery(
+            receiver,
+            access=access,
+            ask=lambda kubeconfig, deadline: None,
+            post=settings.pop("post", posts),
+            far=Far(lambda admin: far, far.token),
+            now=lambda: now,
+            **settings,
+        )
+
+    return made
+
+
+@pytest.fixture
+def delivered(cluster, delivery):
+    def run(*arguments, **settings):
+        return deliver.deliver(
+            cluster,
+            ID,
+            delivery(*arguments, **settings),
+            deadline=Deadline.after(60),
+        )
+
+    return run
+
+
+@pytest.fixture
+def withdrawn(cluster, delivery, far):
+    def run(*arguments, **settings):
+        return deliver.withdraw(
+            cluster,
+            ID,
+            delivery(*arguments, **settings),
+            far=Far(lambda admin: far, far.token),
+            deadline=Deadline.after(60),
+        )
+
+    return run
+
+
+def receipts(cluster):
+    entry = record.read(cluster, ID, "default")
+    return [deliver.Receipt.of(item) for item in entry.inventory.receipts]
+
+
+# -- Making it ---------------------------------------------------------------
+
+
+def test_the_account_is_bound_and_has_a_token(cluster, delivered, posts, far):
+    """A VIM can be registered with what is told (TK-15)."""
+    [receipt] = delivered()
+
+    [told] = posts.told
+    jsonschema.validate(told, SCHEMA)
+    data = told["data"]
+    made = far.made()
+    token = f"token-of-{made['ServiceAccount']['metadata']['uid']}"
+    assert ("scoped", "cluster-admin", token, True, None) == (
+        data["mode"],
+        data["role"],
+        data["bearerToken"],
+        data["vimRegistrable"],
+        data["expires"],
+    )
+    assert (ENDPOINT, ADMIN.ca) == (
+        data["apiServer"],
+        data["certificateAuthority"],
+    )
+    assert token in data["kubeconfig"]
+    assert ADMIN.token not in posts.bodies[0].decode()
+    name = f"tacker-k8s-cr-{data['cluster']['uid']}"
+    assert {
+        "Namespace",
+        "ServiceAccount",
+        "Secret",
+        "ClusterRoleBinding",
+    } == set(made)
+    assert {(name, ID)} == {
+        (one["metadata"]["name"], one["metadata"]["labels"][ACCESS])
+        for one in made.values()
+    }
+    binding = made["ClusterRoleBinding"]
+    assert "cluster-admin" == binding["roleRef"]["name"]
+    assert [
+        {"kind": "ServiceAccount", "namespace": name, "name": name}
+    ] == binding["subjects"]
+    assert ("scoped", "cluster-admin", "") == (
+        receipt.mode,
+        receipt.role,
+        receipt.expires,
+    )
+    assert token not in json.dumps(receipt.as_dict())
+
+
+def test_a_repeat_makes_nothing_and_tells_nothing(delivered, posts, far):
+    """The same account has the same token."""
+    first = delivered()
+    before = far.made()
+
+    assert first == delivered()
+    assert before == far.made()
+    assert 1 == len(posts.bodies)
+
+
+def test_another_role_is_bound_in_the_place_of_the_former(delivered, far):
+    """The server would let nobody change what a binding refers to."""
+    delivered()
+
+    delivered(deliver.Access(deliver.Mode.SCOPED, "view"))
+
+    assert "view" == far.made()["ClusterRoleBinding"]["roleRef"]["name"]
+
+
+def test_a_role_that_is_not_there_is_named(delivered, posts, far):
+    """Nothing is made for it."""
+    with pytest.raises(errors.RequestInvalid, match="no ClusterRole nobody"):
+        delivered(deliver.Access(deliver.Mode.SCOPED, "nobody"))
+
+    assert {} == far.made()
+    assert [] == posts.bodies
+
+
+def test_renewing_revokes_the_former_token(delivered, posts, far):
+    """The account is another one, so that no former token is good."""
+    delivered()
+    before = far.made()["ServiceAccount"]["metadata"]["uid"]
+
+    delivered(renew=True)
+
+    after = far.made()["ServiceAccount"]["metadata"]["uid"]
+    assert before != after
+    assert [f"token-of-{before}", f"token-of-{after}"] == [
+        told["data"]["bearerToken"] for told in posts.told
+    ]
+
+
+def test_a_token_that_never_comes_is_named(cluster, posts):
+    """As in a cluster without that controller."""
+    clock = [0.0]
+
+    def idle(seconds):
+        clock[0] += seconds
+
+    far = Workload(controller=None, idle=idle)
+    delivery = deliver.Delivery(
+        RECEIVER, access=SCOPED, post=posts, far=Far(lambda admin: far)
+    )
+
+    with pytest.raises(errors.NotReady) as caught:
+        deliver.deliver(
+            cluster,
+            ID,
+            delivery,
+            deadline=Deadline.after(60, lambda: clock[0]),
+        )
+
+    assert "Secret/tacker-k8s-cr-" in str(caught.value)
+    assert "it has no token" in str(caught.value)
+
+
+def test_a_workload_cluster_out_of_reach_is_named(delivered, posts, far):
+    """The error names the Secret by which we wanted to get there."""
+    far.fail(errors.Unreachable(ENDPOINT, "connection refused"))
+
+    with pytest.raises(errors.KubeconfigInvalid) as caught:
+        delivered()
+
+    assert "Secret/default/site-a-kubeconfig, key value" in str(caught.value)
+    assert "connection refused" in str(caught.value)
+    assert "planted" not in str(caught.value)
+    assert [] == posts.bodies
+
+
+# -- Tokens that end ---------------------------------------------------------
+
+
+def test_a_bounded_token_says_when_it_ends(delivered, posts, far):
+    """There is no Secret, and the message has the time."""
+    [receipt] = delivered(BOUNDED)
+
+    [told] = posts.told
+    jsonschema.validate(told, SCHEMA)
+    assert "2023-11-14T23:13:21Z" == told["data"]["expires"]
+    assert "2023-11-14T23:13:21Z" == receipt.expires
+    [(credential, account, seconds)] = far.asked_tokens
+    assert (ADMIN.token, "ServiceAccount", HOUR) == (
+        credential,
+        account.kind,
+        seconds,
+    )
+    assert "Secret" not in far.made()
+
+
+@pytest.mark.parametrize(
+    ("later", "tokens"), [(0, 1), (HOUR * 0.8, 1), (HOUR * 0.95, 2), (9e4, 2)]
+)
+def test_a_bounded_token_is_made_anew_when_it_ends(
+    delivered, posts, far, later, tokens
+):
+    """A repeat brings one where less than a tenth of its time is left."""
+    delivered(BOUNDED)
+
+    delivered(BOUNDED, now=NOW + later)
+
+    assert tokens == len(far.asked_tokens) == len(posts.bodies)
+
+
+def test_a_bounded_token_of_an_account_that_went_is_made_anew(
+    delivered, posts, far
+):
+    """Somebody revoked it; whoever repeats wants it to work."""
+    delivered(BOUNDED)
+    account = far.made()["ServiceAccount"]
+    far.delete(ObjectRef.of(account), account["metadata"]["uid"])
+
+    delivered(BOUNDED)
+
+    assert 2 == len(posts.bodies)
+
+
+def test_a_lasting_token_goes_when_one_that_ends_is_wanted(delivered, far):
+    """Two would be one too many."""
+    delivered()
+
+    delivered(BOUNDED)
+
+    assert "Secret" not in far.made()
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"role": ""}, "needs the name of a ClusterRole"),
+        ({"expires_after": 599}, "600 s is the shortest"),
+    ],
+)
+def test_what_no_server_gives_is_refused_early(fields, said):
+    """Before anything is made."""
+    with pytest.raises(errors.RequestInvalid, match=said):
+        deliver.Access(deliver.Mode.SCOPED, **fields)
+
+
+# -- The end -----------------------------------------------------------------
+
+
+def test_the_end_is_told_and_the_account_goes(
+    cluster, delivered, withdrawn, posts, far
+):
+    """Nothing of it stays in the workload cluster, and no receipt."""
+    delivered()
+
+    assert withdrawn()
+
+    told = posts.told[-1]
+    jsonschema.validate(told, SCHEMA)
+    assert "workload-cluster.terminated" == told["type"]
+    assert "token" not in posts.bodies[-1].decode()
+    assert {} == far.made()
+    assert [] == receipts(cluster)
+
+
+def test_the_administrators_credential_is_left_alone(
+    delivered, withdrawn, posts, far
+):
+    """It cannot be revoked; nobody goes to the workload cluster."""
+    delivered(deliver.Access())
+
+    assert withdrawn(deliver.Access())
+
+    assert [] == far.sent
+    assert 2 == len(posts.bodies)
+
+
+def test_what_was_scoped_is_revoked_whatever_is_set_now(
+    delivered, withdrawn, far
+):
+    """The receipt remembers."""
+    delivered()
+
+    assert withdrawn(deliver.Access())
+
+    assert {} == far.made()
+
+
+def test_a_receiver_that_is_away_holds_nothing_up(
+    cluster, delivered, withdrawn, far, caplog
+):
+    """It is logged, and the credential is revoked all the same."""
+    delivered()
+
+    def away(receiver, body, deadline):
+        raise errors.NotDelivered(receiver.shown, 0, "no connection")
+
+    assert not withdrawn(post=away)
+
+    assert "is not told of its end" in caplog.text
+    assert {} == far.made()
+    assert 1 == len(receipts(cluster))
+
+
+def test_a_workload_cluster_that_is_away_holds_nothing_up(
+    delivered, withdrawn, posts, far, caplog
+):
+    """Its credentials end with it."""
+    delivered()
+    far.fail(errors.Unreachable(ENDPOINT, "connection refused"))
+
+    assert not withdrawn()
+
+    assert "is not revoked" in caplog.text
+    assert "planted" not in caplog.text
+    assert 2 == len(posts.bodies)
+
+
+def test_without_a_receiver_the_account_still_goes(cluster, delivered, far):
+    """The options may have lost the URL since."""
+    delivered()
+
+    assert deliver.withdraw(
+        cluster,
+        ID,
+        None,
+        far=Far(lambda admin: far),
+        deadline=Deadline.after(60),
+    )
+
+    assert {} == far.made()
+
+
+def test_an_instance_without_a_record_has_nothing_to_tell(
+    cluster, delivery, posts
+):
+    """Terminating it again is no error."""
+    assert deliver.withdraw(
+        cluster, "nobody", delivery(), deadline=Deadline.after(60)
+    )
+    assert [] == posts.bodies
+
+
+def test_a_record_that_cannot_be_read_holds_nothing_up(
+    cluster, withdrawn, caplog
+):
+    """Terminating will say it better."""
+    cluster.fail(errors.Unreachable("https://mgmt", "connection refused"))
+
+    assert not withdrawn()
+    assert "nobody is told of its end" in caplog.text
+
+
+def test_an_instance_that_lives_on_is_delivered_again(
+    delivered, withdrawn, posts, far
+):
+    """A termination may end early, and the instance be healed."""
+    delivered()
+    withdrawn()
+
+    delivered()
+
+    kinds = [told["type"].rpartition(".")[2] for told in posts.told]
+    assert ["kubeconfig", "terminated", "kubeconfig"] == kinds
+    assert "ServiceAccount" in far.made()
+
+
+def test_only_who_was_told_loses_its_receipt(cluster, delivered, withdrawn):
+    """Another receiver, of an earlier setting, was not told."""
+    delivered(receiver=OTHER)
+    delivered()
+
+    withdrawn()
+
+    assert [OTHER.id] == [receipt.receiver for receipt in receipts(cluster)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "good"),
+    [
+        ({}, True),
+        ({"expires": ""}, False),
+        ({"role": "view"}, False),
+        ({"mode": "admin"}, False),
+        ({"expires": "2023-11-14T22:13:21Z"}, False),
+    ],
+)
+def test_only_a_token_of_the_same_kind_lasts(fields, good):
+    """Other settings want another credential."""
+    receipt = deliver.Receipt(
+        **{
+            "cluster": SITE,
+            "url": "u",
+            "receiver": "r",
+            "message": "m",
+            "fingerprint": "f",
+            "at": "2023-11-14T22:13:20Z",
+            "mode": "scoped",
+            "role": "cluster-admin",
+            "expires": "2023-11-14T23:13:20Z",
+            **fields,
+        }
+    )
+    now = datetime.datetime.fromtimestamp(NOW, datetime.timezone.utc)
+
+    assert good is deliver.delivery.lasts(receipt, BOUNDED, now)
