@@ -74,9 +74,10 @@ class KubernetesCrV2:
         self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
     ) -> None:
         """Take everything away. Tacker itself resets the instance."""
+        target = translate.target(inst)
         operations.terminate(
-            translate.target(inst),
-            translate.asked(req, "terminate"),
+            target,
+            translate.asked(req, "terminate", target.namespace),
             translate.grace_seconds(req),
         )
 
@@ -89,7 +90,7 @@ class KubernetesCrV2:
         The grant is not asked: it names nothing where there is no VNFC yet.
         """
         target = translate.target(inst)
-        asked = translate.asked(req, "scale")
+        asked = translate.asked(req, "scale", target.namespace)
         level = translate.level(inst, req)
         operations.scale(target, req.aspectId, level, asked)
         _note_members(inst, target)
@@ -111,7 +112,7 @@ class KubernetesCrV2:
         ):
             LOG.info("%s: nothing was scaled; nothing is taken back", inst.id)
             return
-        asked = translate.asked(req, "scale")
+        asked = translate.asked(req, "scale", target.namespace)
         operations.scale(target, req.aspectId, before, asked)
 
     @upstream.shared
@@ -121,7 +122,8 @@ class KubernetesCrV2:
         """Replace the named VNFCs, or all, in place."""
         target = translate.target(inst)
         wanted = translate.members_asked(inst, req)
-        operations.heal(target, wanted, translate.asked(req, "heal"))
+        asked = translate.asked(req, "heal", target.namespace)
+        operations.heal(target, wanted, asked)
         _note_members(inst, target)
 
     @upstream.shared
@@ -133,7 +135,7 @@ class KubernetesCrV2:
         :param vnfd: that of the new package.
         """
         target = translate.target(inst)
-        asked = translate.change_asked(req)
+        asked = translate.change_asked(req, target.namespace)
         flavour = inst.instantiatedVnfInfo.flavourId
         package = operations.loaded(vnfd.csar_dir, asked, flavour)
         operations.change(target, package, asked)
@@ -146,15 +148,17 @@ class KubernetesCrV2:
     ) -> None:
         """Restore the former package, as the record has it.
 
-        Tacker stores the instance after it, which is as it was but for the
-        VNFCs.
+        The former package itself says whether there is anything to restore:
+        nothing is, where the change was refused. Tacker stores the instance
+        after it, which is as it was but for the VNFCs.
+
+        :param vnfd: that of the former package.
         """
         target = translate.target(inst)
-        if translate.change_begun(inst, operations.inventory(target)):
-            asked = translate.asked(req, "change")
-            operations.roll_back(target, None, asked)
-        else:
-            LOG.info("%s: nothing was changed; nothing is restored", inst.id)
+        asked = translate.asked_before(inst, req, target.namespace)
+        flavour = inst.instantiatedVnfInfo.flavourId
+        package = operations.loaded(vnfd.csar_dir, asked, flavour)
+        operations.roll_back(target, package, asked)
         _note_members(inst, target)
 
     # -- Tacker's database against the cluster -------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+import dataclasses
 from typing import Any
 
 from tacker.sol_refactored import objects
@@ -67,9 +68,13 @@ def _metadata(inst: Any) -> Mapping[str, Any]:
 # -- What is asked for -------------------------------------------------------
 
 
-def asked(req: Any, operation: str) -> Asked:
-    """What the request's additionalParams say. Raises RequestInvalid."""
-    found = request.read(req.get("additionalParams", None), operation)
+def asked(req: Any, operation: str, home: str = "") -> Asked:
+    """What the request's additionalParams say. Raises RequestInvalid.
+
+    :param home: the namespace of an instance that is there already.
+    """
+    params = req.get("additionalParams", None)
+    found = request.read(params, operation, home=home)
     if found.use_helm:
         raise RequestInvalid(
             "additionalParams.use_helm: in the v2 API a VIM of the type "
@@ -78,7 +83,7 @@ def asked(req: Any, operation: str) -> Asked:
     return found
 
 
-def change_asked(req: Any) -> Asked:
+def change_asked(req: Any, home: str) -> Asked:
     """As ``asked``; refuses another way to upgrade than the only one."""
     params = req.get("additionalParams", None) or {}
     if params.get("upgrade_type") != ROLLING:
@@ -86,7 +91,19 @@ def change_asked(req: Any) -> Asked:
             "additionalParams.upgrade_type: wanted RollingUpdate, the only "
             "way to change a package on Kubernetes"
         )
-    return asked(req, "change")
+    return asked(req, "change", home)
+
+
+def asked_before(inst: Any, req: Any, home: str) -> Asked:
+    """A request to change, with the manifests that were in use before it.
+
+    What cannot be read of the request was refused for that; it is left out.
+    """
+    files = tuple(_metadata(inst).get(request.FILES, ()))
+    try:
+        return dataclasses.replace(asked(req, "change", home), files=files)
+    except RequestInvalid:
+        return Asked(files=files, namespace=home)
 
 
 def level(inst: Any, req: Any) -> int:
@@ -153,20 +170,6 @@ def scale_begun(found: Inventory | None, aspect: str, before: int) -> bool:
         return False
     at_rest = found.phase is Phase.INSTANTIATED
     return not (at_rest and found.scale_levels.get(aspect, 0) == before)
-
-
-def change_begun(inst: Any, found: Inventory | None) -> bool:
-    """Whether a change of package is to be taken back.
-
-    :param found: the record. It is at rest with the former package where
-        the change was refused, and with the new one where all of it was
-        done and Tacker failed afterwards.
-    """
-    if found is None:
-        return False
-    if found.phase is not Phase.INSTANTIATED:
-        return True
-    return found.vnfd is not None and found.vnfd.id != inst.vnfdId
 
 
 # -- What there is -----------------------------------------------------------
@@ -275,14 +278,20 @@ def note_levels(inst: Any, vnfd: Vnfd | None, found: Members) -> None:
 
     Raises RequestInvalid for numbers that no level gives.
     """
-    levels = scale_levels(inst)
-    if vnfd is None or not levels:
+    before = scale_levels(inst)
+    if vnfd is None or not before:
         return
     counted = {vdu: len(tuple(items)) for vdu, items in found.items()}
-    for aspect in levels:
-        if aspect in vnfd.aspects:
-            levels[aspect] = numbers.level_of(vnfd, levels, aspect, counted)
+    levels = numbers.levels_of(vnfd, before, counted)
+    if levels is None:
+        shown = ", ".join(f"{vdu}: {size}" for vdu, size in counted.items())
+        raise RequestInvalid(
+            f"no scale levels of {', '.join(before)} give the numbers that "
+            f"are there ({shown})"
+        )
     inst.instantiatedVnfInfo.scaleStatus = [
-        objects.ScaleInfoV2(aspectId=aspect, scaleLevel=reached)
-        for aspect, reached in levels.items()
+        objects.ScaleInfoV2(
+            aspectId=aspect, scaleLevel=levels.get(aspect, level)
+        )
+        for aspect, level in before.items()
     ]

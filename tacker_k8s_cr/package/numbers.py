@@ -90,36 +90,48 @@ def stepped(
     return {**dict.fromkeys(vnfd.aspects, 0), **levels, aspect: wanted}
 
 
-def level_of(
-    vnfd: Vnfd,
-    levels: Mapping[str, int],
-    aspect: str,
-    counted: Mapping[str, int],
-) -> int:
-    """The scale level of an aspect at which its VDUs have these numbers.
+def levels_of(
+    vnfd: Vnfd, levels: Mapping[str, int], found: Mapping[str, int]
+) -> dict[str, int] | None:
+    """The scale levels at which the VDUs have the numbers that were found.
 
-    :param levels: of all aspects so far. The level so far counts where it
-        fits; the levels of other aspects count for a VDU that several scale.
-    :raises RequestInvalid: no level gives these numbers, or one leaves its
-        VDU's profile.
+    Of several the ones nearest to ``levels`` count; None if there are none.
+    A VDU of which no number was found fits any level.
     """
-    _check_aspect(vnfd, aspect)
-    there = {
-        vdu: counted[vdu]
-        for vdu in vnfd.aspects[aspect].steps
-        if vdu in counted
-    }
-    _check_profiles(vnfd, there)
-    most = vnfd.aspects[aspect].max_level
-    candidates: list[int] = [levels.get(aspect, 0), *range(most + 1)]
-    for level in candidates:
-        if there.items() <= scaled(vnfd, {**levels, aspect: level}).items():
-            return level
-    found = ", ".join(f"{vdu}: {number}" for vdu, number in there.items())
-    raise RequestInvalid(
-        f"aspect {aspect}: none of its levels 0 to {most} gives the numbers "
-        f"that are there ({found})"
+    now = {aspect: levels.get(aspect, 0) for aspect in vnfd.aspects}
+
+    def fits(wanted: Mapping[str, int]) -> bool:
+        return all(
+            found.get(vdu, number) == number
+            for vdu, number in scaled(vnfd, wanted).items()
+        )
+
+    if fits(now):
+        return now
+    # An aspect that shares no VDU with another is found by itself; those
+    # that do are tried one at a time, since one scale moves one aspect.
+    for aspect in vnfd.aspects.values():
+        others = {
+            vdu
+            for other in vnfd.aspects.values()
+            if other.id != aspect.id
+            for vdu in other.steps
+        }
+        if others & aspect.steps.keys():
+            continue
+        for level in range(aspect.max_level + 1):
+            at = scaled(vnfd, {**now, aspect.id: level})
+            if all(found.get(vdu, at[vdu]) == at[vdu] for vdu in aspect.steps):
+                now[aspect.id] = level
+                break
+    if fits(now):
+        return now
+    moved = (
+        {**now, aspect.id: level}
+        for aspect in vnfd.aspects.values()
+        for level in range(aspect.max_level + 1)
     )
+    return next(filter(fits, moved), None)
 
 
 def _added(steps: tuple[int, ...], level: int) -> int:
