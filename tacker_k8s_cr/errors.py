@@ -238,14 +238,33 @@ class Unreachable(ClusterError):
 
 @dataclasses.dataclass(eq=False)
 class Unauthenticated(ClusterError):
-    """The server does not accept our credential (401)."""
+    """The server does not accept our credential (401).
+
+    :param whose: the VIM or the kubeconfig that it comes from.
+    """
 
     server: str
     why: str = ""
+    whose: str = ""
 
     def sentence(self) -> str:
+        whose = f" of {self.whose}" if self.whose else ""
         detail = f": {self.why}" if self.why else ""
-        return f"the API server {self.server} refuses the credential{detail}"
+        return (
+            f"the API server {self.server} refuses the credential{whose}"
+            f"{detail}"
+        )
+
+
+class NoToken(Unauthenticated):
+    """An identity provider, the server here, gives us no token."""
+
+    def sentence(self) -> str:
+        whose = f" for {self.whose}" if self.whose else ""
+        return (
+            f"the identity provider {self.server} gives no token{whose}: "
+            f"{self.why}"
+        )
 
 
 @dataclasses.dataclass(eq=False)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
+_WARNED: set[str] = set()
+"""Servers of which was said that they are not verified."""
+
 
 def connect(
     kubeconfig: Kubeconfig | str | os.PathLike[str] | None = None,
@@ -60,7 +63,8 @@ def connect(
     else:
         source = _source(kubeconfig, context or "")
     first = source()
-    if first.insecure or not verify:
+    if (first.insecure or not verify) and first.server not in _WARNED:
+        _WARNED.add(first.server)
         LOG.warning("%s: its certificate is not verified", first.server)
     return ApiServer(source, first.server, verify=verify, pool=pool)
 

@@ -12,6 +12,7 @@ import pathlib
 import time
 from typing import Any
 
+from tacker_k8s_cr.cluster import openid
 from tacker_k8s_cr.errors import KubeconfigInvalid
 from tacker_k8s_cr.errors import Unauthenticated
 from tacker_k8s_cr.kubeconfig import Kubeconfig
@@ -28,18 +29,27 @@ class Credential:
     """Headers of every request, and the client certificate of TLS.
 
     :param until: on the monotonic clock; then it is made again.
+    :param end: likewise; no request is sent with it from then on.
     """
 
     headers: Mapping[str, str]
     certificate: str = ""
     key: str = ""
     until: float = dataclasses.field(default=math.inf, compare=False)
+    end: float = dataclasses.field(default=math.inf, compare=False)
 
 
-def credential(kubeconfig: Kubeconfig) -> Credential:
-    """Asks the plug-in, or reads the token file, of the kubeconfig."""
+def credential(
+    kubeconfig: Kubeconfig, refused: Credential | None = None
+) -> Credential:
+    """Asks the plug-in or the provider, or reads the token file.
+
+    :param refused: what the server takes no longer.
+    """
     kind = kubeconfig.credential_kind
-    if kind == "exec":
+    if kind == "openid":
+        made = _from_openid(kubeconfig, refused)
+    elif kind == "exec":
         made = _from_plugin(kubeconfig)
     elif kind == "auth-provider":
         made = _from_provider(kubeconfig)
@@ -89,6 +99,14 @@ def _from_file(kubeconfig: Kubeconfig) -> Credential:
     return Credential(_bearer(token), until=time.monotonic() + _READ_AGAIN)
 
 
+def _from_openid(
+    kubeconfig: Kubeconfig, refused: Credential | None
+) -> Credential:
+    value = refused.headers.get("Authorization", "") if refused else ""
+    token = openid.token(kubeconfig, value.removeprefix("Bearer "))
+    return Credential(_bearer(token.text), until=token.until, end=token.end)
+
+
 def _from_plugin(kubeconfig: Kubeconfig) -> Credential:
     from kubernetes.config import kube_config
     from kubernetes.config.config_exception import ConfigException
@@ -112,11 +130,13 @@ def _from_plugin(kubeconfig: Kubeconfig) -> Credential:
             kubeconfig.server,
             "its exec plug-in gave no token and no certificate with a key",
         )
+    end = _end(status.get("expirationTimestamp"))
     return Credential(
         _bearer(token) if token else {},
         certificate or "",
         key or "",
-        _until(status.get("expirationTimestamp")),
+        until=end - _SKEW,
+        end=end,
     )
 
 
@@ -150,13 +170,12 @@ def _first_line(error: Exception) -> str:
     return lines[0][:200] if lines else type(error).__name__
 
 
-def _until(timestamp: str | None) -> float:
+def _end(timestamp: str | None) -> float:
     """A time of day as a moment of the monotonic clock."""
     if not timestamp:
         return math.inf
     with contextlib.suppress(ValueError):
         # Python 3.10 does not read the Z.
         end = datetime.datetime.fromisoformat(timestamp.replace("Z", "+00:00"))
-        left = end.timestamp() - time.time()
-        return time.monotonic() + left - _SKEW
+        return time.monotonic() + end.timestamp() - time.time()
     return math.inf

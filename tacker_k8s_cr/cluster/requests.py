@@ -24,6 +24,7 @@ from tacker_k8s_cr.cluster.connection import Access
 from tacker_k8s_cr.deadline import Clock
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Outdated
+from tacker_k8s_cr.errors import Unauthenticated
 from tacker_k8s_cr.errors import Unavailable
 from tacker_k8s_cr.errors import Unreachable
 
@@ -125,7 +126,10 @@ class Sender:
                 response = self._sent(request, renewed, silence, preload)
         if response.status < 300:
             return response
-        raise judged(request, self._refusal(response), self.server)
+        error = judged(request, self._refusal(response), self.server)
+        if isinstance(error, Unauthenticated):
+            error = access.refused(error)
+        raise error
 
     def _refusal(self, response: urllib3.BaseHTTPResponse) -> Answer:
         try:

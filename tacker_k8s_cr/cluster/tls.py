@@ -6,16 +6,31 @@ from collections.abc import Iterator
 import contextlib
 import os
 import ssl
+from typing import TYPE_CHECKING
 
-from tacker_k8s_cr.cluster.credentials import Credential
 from tacker_k8s_cr.errors import KubeconfigInvalid
 from tacker_k8s_cr.kubeconfig import Kubeconfig
+
+if TYPE_CHECKING:
+    from tacker_k8s_cr.cluster.credentials import Credential
 
 
 def context(
     kubeconfig: Kubeconfig, credential: Credential, verify: bool
 ) -> ssl.SSLContext:
-    """One for all connections of a pool.
+    """One for all connections of a pool."""
+    made = trusting(kubeconfig, verify)
+    if credential.certificate:
+        _load_client_certificate(made, kubeconfig.where, credential)
+    return made
+
+
+def trusting(
+    kubeconfig: Kubeconfig, verify: bool = True, system: bool = False
+) -> ssl.SSLContext:
+    """Trusts what the kubeconfig says, or else what the system does.
+
+    :param system: what the system trusts, too.
 
     Not ``ssl.create_default_context``: from Python 3.13 it refuses
     certificate authorities without a key identifier, which many clusters
@@ -33,10 +48,8 @@ def context(
             raise KubeconfigInvalid(
                 kubeconfig.where, "the certificate authority cannot be read"
             ) from None
-    else:
+    if system or not kubeconfig.ca:
         made.load_default_certs()
-    if credential.certificate:
-        _load_client_certificate(made, kubeconfig.where, credential)
     return made
 
 

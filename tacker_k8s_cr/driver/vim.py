@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
+import dataclasses
+import re
 from typing import Any
 import urllib.parse
 
@@ -13,67 +15,142 @@ from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.driver.conf import Settings
 from tacker_k8s_cr.errors import RequestInvalid
 from tacker_k8s_cr.kubeconfig import Kubeconfig
+from tacker_k8s_cr.kubeconfig import OpenId
 
 NOTHING = (None, "", "None", "NONE", "null", "NULL")
 """How Tacker's database says that a VIM has no such value."""
+
+_CREDENTIAL = (
+    "bearer_token",
+    "username",
+    "password",
+    "oidc_token_url",
+    "client_id",
+    "client_secret",
+)
+"""What ``accessInfo`` of v2 and the access information of v1 both have."""
 
 
 @contextlib.contextmanager
 def opened(access: Mapping[str, Any], settings: Settings) -> Iterator[Cluster]:
     """The cluster of a VIM, for one operation."""
     connected = cluster.connect(
-        kubeconfig(access, insecure=settings.insecure),
+        kubeconfig(access, settings),
         pool=settings.pool_size,
     )
     with contextlib.closing(connected):
         yield connected
 
 
-def kubeconfig(
-    access: Mapping[str, Any], *, insecure: bool = False
-) -> Kubeconfig:
+def access(vim_connection_info: Any) -> dict[str, Any]:
+    """What a v2 ``vimConnectionInfo`` says, under v1's names.
+
+    :param vim_connection_info: an object of Tacker's, or a mapping.
+    """
+    # Without a default, an attribute that is not set is an error there.
+    interface = vim_connection_info.get("interfaceInfo", None) or {}
+    credential = vim_connection_info.get("accessInfo", None) or {}
+    said = {key: credential[key] for key in _CREDENTIAL if key in credential}
+    return {
+        **said,
+        "vim_id": vim_connection_info.get("vimId", None),
+        "auth_url": interface.get("endpoint"),
+        "ssl_ca_cert": interface.get("ssl_ca_cert"),
+    }
+
+
+def kubeconfig(access: Mapping[str, Any], settings: Settings) -> Kubeconfig:
     """What a VIM's decrypted access information says.
 
-    Raises RequestInvalid for a way to authenticate that a VIM may have and
-    we do not; no value of the VIM but its URL is shown.
+    Where a VIM has several credentials, the one that Tacker itself would
+    use: OpenID Connect, else a bearer token, else a name and password.
+    Raises RequestInvalid when it has none; no value of the VIM but its URL
+    and id is shown.
     """
     known = {
         key: str(value)
         for key, value in access.items()
         if value not in NOTHING
     }
-    server = known.get("auth_url", "")
-    where = f"VIM {_shown(server)}"
-    if "oidc_token_url" in known:
-        raise RequestInvalid(
-            f"{where}: OpenID Connect is not supported by this driver yet; "
-            "wanted: a VIM with a bearer token"
-        )
-    if "bearer_token" not in known:
-        found = "a user and password" if "password" in known else "nothing"
-        raise RequestInvalid(
-            f"{where}: wanted: a VIM with a bearer token; found: {found}"
-        )
-    return Kubeconfig(
+    server = _https(known.get("auth_url", ""), "auth_url", plain=True)
+    where = f"VIM {known.get('vim_id', server)}"
+    found = Kubeconfig(
         where=where,
-        server=server.rstrip("/"),
-        ca=known.get("ssl_ca_cert", ""),
-        token=known["bearer_token"].strip(),
-        insecure=insecure,
+        server=server,
+        ca=_pem(known.get("ssl_ca_cert", "")),
+        insecure=settings.insecure,
+    )
+    if "oidc_token_url" in known:
+        openid = _openid(known, where, settings)
+        return dataclasses.replace(found, openid=openid)
+    if "bearer_token" in known:
+        return dataclasses.replace(found, token=known["bearer_token"].strip())
+    if {"username", "password"} <= known.keys():
+        return dataclasses.replace(
+            found, username=known["username"], password=known["password"]
+        )
+    has = sorted(known.keys() & set(_CREDENTIAL))
+    raise RequestInvalid(
+        f"{where}: wanted: bearer_token, or username and password, or "
+        "oidc_token_url, client_id, username and password; found: "
+        f"{', '.join(has) or 'none of them'}"
     )
 
 
-def _shown(url: str) -> str:
-    """The URL, checked, without what a person may have hidden in it."""
+def _openid(
+    known: Mapping[str, str], where: str, settings: Settings
+) -> OpenId:
+    lacking = [
+        key
+        for key in ("client_id", "username", "password")
+        if key not in known
+    ]
+    if lacking:
+        raise RequestInvalid(
+            f"{where}: oidc_token_url wants {' and '.join(lacking)}, too"
+        )
+    return OpenId(
+        url=_https(known["oidc_token_url"], "oidc_token_url"),
+        username=known["username"],
+        password=known["password"],
+        client_id=known["client_id"],
+        client_secret=known.get("client_secret", ""),
+        scope=settings.oidc_scope,
+        ca=settings.oidc_ca(),
+    )
+
+
+def _pem(text: str) -> str:
+    """Certificates with line ends, which a VIM may hold as blanks."""
+    found = _CERTIFICATE.findall(text)
+    if not found:
+        return text
+    return "".join(
+        "\n".join([_BEGIN, *body.split(), _END, ""]) for body in found
+    )
+
+
+_BEGIN = "-----BEGIN CERTIFICATE-----"
+_END = "-----END CERTIFICATE-----"
+_CERTIFICATE = re.compile(f"{_BEGIN}(.*?){_END}", re.DOTALL)
+
+
+def _https(url: str, name: str, *, plain: bool = False) -> str:
+    """The URL, checked, without what a person may have hidden in it.
+
+    :param plain: it may be one without TLS.
+    """
+    schemes = ("https", "http") if plain else ("https",)
     try:
         parts = urllib.parse.urlsplit(url)
-        fine = parts.scheme in ("https", "http") and parts.hostname
+        fine = parts.scheme in schemes and parts.hostname
         _ = parts.port
     except ValueError:
         fine = None
     if not fine or parts.username or parts.query or parts.fragment:
+        wanted = "HOST:PORT" if plain else "HOST:PORT/PATH"
+        what = "an API server" if plain else "a token end point"
         raise RequestInvalid(
-            "VIM: auth_url is not the URL of an API server; wanted: "
-            "https://HOST:PORT"
+            f"VIM: {name} is not the URL of {what}; wanted: https://{wanted}"
         )
-    return url.rstrip("/")
+    return url.rstrip("/") if plain else url

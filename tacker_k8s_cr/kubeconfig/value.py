@@ -13,6 +13,28 @@ from typing import Any
 import yaml
 
 from tacker_k8s_cr.errors import KubeconfigInvalid
+from tacker_k8s_cr.kubeconfig import jwt
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class OpenId:
+    """A user of an OpenID provider, who gets tokens for a password.
+
+    :param url: the provider's token end point.
+    :param ca: PEM that alone vouches for it; without, the kubeconfig's
+        and the system's certificates do.
+    """
+
+    url: str
+    username: str
+    password: str
+    client_id: str
+    client_secret: str = ""
+    scope: str = "openid"
+    ca: str = ""
+
+    def __repr__(self) -> str:
+        return f"<OpenId {self.url}>"
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -22,6 +44,7 @@ class Kubeconfig:
     Certificates and keys are PEM. ``exec_plugin``, ``auth_provider`` and
     ``token_file`` are only there when a person named the file; ``token``
     is then what the token file held when the kubeconfig was read.
+    ``openid`` no document has a place for.
     """
 
     where: str
@@ -43,6 +66,7 @@ class Kubeconfig:
     acting_as: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     exec_plugin: Mapping[str, Any] | None = None
     auth_provider: Mapping[str, Any] | None = None
+    openid: OpenId | None = None
 
     def __repr__(self) -> str:
         return f"<Kubeconfig {self.where}, context {self.context}>"
@@ -51,6 +75,7 @@ class Kubeconfig:
     def credential_kind(self) -> str:
         """How the server is shown who we are."""
         kinds = {
+            "openid": self.openid,
             "exec": self.exec_plugin,
             "auth-provider": self.auth_provider,
             "token": self.token,
@@ -63,7 +88,7 @@ class Kubeconfig:
     def expires(self) -> datetime.datetime | None:
         """When the credential ends; None when it does not say so itself."""
         if self.credential_kind == "token":
-            return _end_of_token(self.token)
+            return jwt.end(self.token)
         if self.credential_kind == "client certificate":
             return _end_of_certificate(self.client_certificate, self.where)
         return None
@@ -77,7 +102,7 @@ class Kubeconfig:
 
     def clean(self) -> Kubeconfig:
         """The same for somebody else: using it runs and reads nothing."""
-        if self.credential_kind in ("exec", "auth-provider"):
+        if self.credential_kind in ("openid", "exec", "auth-provider"):
             raise KubeconfigInvalid(
                 self.where,
                 f"user {self.user_name}: a credential by "
@@ -134,18 +159,6 @@ def _base64(text: str) -> str:
 
 def _filled(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
-
-
-def _end_of_token(token: str) -> datetime.datetime | None:
-    """The claim ``exp`` of a JSON Web Token; other tokens say nothing."""
-    try:
-        _, payload, _ = token.split(".")
-        claims = json.loads(base64.urlsafe_b64decode(payload + "=="))
-        return datetime.datetime.fromtimestamp(
-            claims["exp"], datetime.timezone.utc
-        )
-    except (ValueError, KeyError, TypeError, OverflowError, OSError):
-        return None
 
 
 def _end_of_certificate(pem: str, where: str) -> datetime.datetime:

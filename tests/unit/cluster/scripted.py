@@ -7,6 +7,7 @@ import dataclasses
 import http.server
 import json
 from typing import Any
+import urllib.parse
 
 
 @dataclasses.dataclass
@@ -45,7 +46,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.command,
                 self.path,
                 dict(self.headers),
-                json.loads(body) if body else None,
+                self.read(body) if body else None,
             )
         )
         replies = self.script.replies
@@ -53,6 +54,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         reply(self)
 
     do_GET = do_PATCH = do_POST = do_PUT = do_DELETE = answer  # noqa: N815
+
+    def read(self, body: bytes) -> Any:
+        if "form" in self.headers.get("Content-Type", ""):
+            return dict(urllib.parse.parse_qsl(body.decode()))
+        return json.loads(body)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: a test shows what was sent when it fails."""

@@ -1,9 +1,19 @@
 """What a VIM of Tacker's database says of a cluster."""
 
+import dataclasses
+
+from oslo_config import cfg
 import pytest
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import conf
 from tacker_k8s_cr.driver import vim
+from tacker_k8s_cr.kubeconfig import OpenId
+from tests import host
+
+host.load()
+
+from tacker.sol_refactored import objects  # noqa: E402
 
 TOKEN = "planted-token-0815"
 ACCESS = {
@@ -16,55 +26,196 @@ ACCESS = {
 }
 
 
-def refused(**changes):
+SETTINGS = conf.settings(cfg.ConfigOpts())
+INSECURE = dataclasses.replace(SETTINGS, insecure=True)
+OIDC = {
+    "auth_url": "https://192.0.2.10:6443",
+    "oidc_token_url": "https://192.0.2.20/realms/nfv/token",
+    "client_id": "tacker",
+    "client_secret": "planted-secret",
+    "username": "alice",
+    "password": "planted-pa55",
+    "ssl_ca_cert": "None",
+}
+
+
+def of(access, settings=SETTINGS):
+    return vim.kubeconfig(access, settings)
+
+
+def refused(access=ACCESS, **changes):
     with pytest.raises(errors.RequestInvalid) as caught:
-        vim.kubeconfig({**ACCESS, **changes})
-    assert TOKEN not in str(caught.value)
+        of({**access, **changes})
+    assert "planted" not in str(caught.value)
     return str(caught.value)
 
 
 def test_a_bearer_token_is_taken():
     """The string None of Tacker's database means that there is no value."""
-    found = vim.kubeconfig(ACCESS)
+    found = of(ACCESS)
 
-    assert ("https://192.0.2.10:6443", TOKEN, "", False) == (
+    assert ("https://192.0.2.10:6443", TOKEN, "", False, "token") == (
         found.server,
         found.token,
         found.ca,
         found.insecure,
+        found.credential_kind,
     )
     assert "VIM https://192.0.2.10:6443" == found.where
 
 
 def test_a_certificate_authority_is_taken():
-    """The PEM text of the VIM verifies the server."""
-    pem = "-----BEGIN CERTIFICATE-----\n"
+    """The PEM text of the VIM verifies the server (T9)."""
+    pem = "-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----\n"
 
-    assert pem == vim.kubeconfig({**ACCESS, "ssl_ca_cert": pem}).ca
+    assert pem == of({**ACCESS, "ssl_ca_cert": pem}).ca
+    assert 2 * pem == of({**ACCESS, "ssl_ca_cert": 2 * pem}).ca
+
+
+def test_line_ends_may_have_become_blanks():
+    """Tacker's own driver takes a certificate on one line, too."""
+    found = of(
+        {
+            **ACCESS,
+            "ssl_ca_cert": "-----BEGIN CERTIFICATE----- MII ABC= "
+            "-----END CERTIFICATE-----",
+        }
+    )
+
+    assert (
+        "-----BEGIN CERTIFICATE-----\nMII\nABC=\n-----END CERTIFICATE-----\n"
+    ) == found.ca
 
 
 def test_verification_is_off_by_choice_only():
     """A VIM without certificate authority is verified all the same (T9)."""
-    assert vim.kubeconfig(ACCESS, insecure=True).insecure
-    assert not vim.kubeconfig(ACCESS).insecure
+    assert of(ACCESS, INSECURE).insecure
+    assert not of(ACCESS).insecure
 
 
-def test_a_vim_without_token_is_refused():
-    """A user and password alone are what no API server takes any more."""
-    said = refused(bearer_token=None, username="u", password="planted")
-
-    assert (
-        "VIM https://192.0.2.10:6443: wanted: a VIM with a bearer token; "
-        "found: a user and password"
-    ) == said
-    assert refused(bearer_token="").endswith("found: nothing")
-
-
-def test_openid_connect_is_refused_by_name():
-    """It is not mistaken for something else."""
-    assert "OpenID Connect is not supported" in refused(
-        oidc_token_url="https://keycloak", client_secret="planted"
+def test_a_name_and_password_are_taken():
+    """For API servers behind a proxy that authenticates."""
+    found = of(
+        {**ACCESS, "bearer_token": None, "username": "u", "password": "p"}
     )
+
+    assert ("basic", "u", "p") == (
+        found.credential_kind,
+        found.username,
+        found.password,
+    )
+
+
+def test_openid_connect_is_taken():
+    """All that Tacker stores of it, and the options' scope (K3)."""
+    found = of(OIDC)
+
+    assert "openid" == found.credential_kind
+    assert OpenId(
+        "https://192.0.2.20/realms/nfv/token",
+        "alice",
+        "planted-pa55",
+        "tacker",
+        "planted-secret",
+        "openid",
+        "",
+    ) == (found.openid)
+
+
+def test_providers_may_have_an_authority_of_their_own(tmp_path):
+    """It is read when it is used, and must be there."""
+    pem = "-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----\n"
+    path = tmp_path / "ca.pem"
+    settings = dataclasses.replace(SETTINGS, oidc_ca_file=str(path))
+
+    with pytest.raises(
+        errors.RequestInvalid, match=r"oidc_ca_file: .*No such"
+    ):
+        of(OIDC, settings)
+    path.write_text("nothing")
+    with pytest.raises(errors.RequestInvalid, match="has no certificate"):
+        of(OIDC, settings)
+    path.write_text(pem)
+    assert pem == of(OIDC, settings).openid.ca
+
+
+def test_what_tacker_would_use_comes_first():
+    """OpenID Connect, else a bearer token, else a name and password."""
+    both = {**OIDC, "bearer_token": TOKEN}
+
+    assert "openid" == of(both).credential_kind
+    del both["oidc_token_url"]
+    assert "token" == of(both).credential_kind
+    del both["bearer_token"]
+    assert "basic" == of(both).credential_kind
+
+
+def test_a_vim_without_credential_is_refused():
+    """It says what a VIM may have, and which of that this one has."""
+    assert (
+        "VIM https://192.0.2.10:6443: wanted: bearer_token, or username and "
+        "password, or oidc_token_url, client_id, username and password; "
+        "found: password"
+    ) == refused(bearer_token=None, password="planted")
+    assert refused(bearer_token="").endswith("found: none of them")
+
+
+def test_half_of_openid_connect_is_refused():
+    """What lacks is named."""
+    assert (
+        "VIM https://192.0.2.10:6443: oidc_token_url wants client_id and "
+        "password, too"
+    ) == refused(OIDC, client_id="None", password=None)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://192.0.2.20/token", "nowhere", "https://planted@a/token"]
+)
+def test_a_password_is_not_sent_without_tls(url):
+    """The token end point must be an https URL (T9)."""
+    assert (
+        "VIM: oidc_token_url is not the URL of a token end point; wanted: "
+        "https://HOST:PORT/PATH"
+    ) == refused(OIDC, oidc_token_url=url)
+
+
+@pytest.mark.parametrize(
+    "credential",
+    [
+        {"bearer_token": TOKEN},
+        {"username": "u", "password": "p"},
+        {
+            key: OIDC[key]
+            for key in OIDC
+            if key not in ("auth_url", "ssl_ca_cert")
+        },
+    ],
+)
+@pytest.mark.parametrize("made", [dict, objects.VimConnectionInfo])
+def test_the_v2_api_says_the_same_in_other_words(credential, made):
+    """Its endpoint and CA are beside the credential; errors name its id."""
+    info = made(
+        vimId="edge",
+        vimType="ETSINFV.KUBERNETES.V_1",
+        interfaceInfo={
+            "endpoint": "https://192.0.2.10:6443",
+            "ssl_ca_cert": "None",
+        },
+        accessInfo=credential,
+    )
+
+    found = of(vim.access(info))
+
+    same = of({**credential, "auth_url": "https://192.0.2.10:6443"})
+    assert dataclasses.replace(same, where="VIM edge") == found
+
+
+@pytest.mark.parametrize("made", [dict, objects.VimConnectionInfo])
+def test_a_v2_vim_that_says_little_is_refused(made):
+    """What Tacker's object has not set is no value."""
+    info = made(vimType="kubernetes")
+
+    assert "auth_url is not the URL" in refused(vim.access(info))
 
 
 @pytest.mark.parametrize(

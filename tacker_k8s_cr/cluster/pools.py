@@ -1,0 +1,86 @@
+"""Pools of connections: configuration and proxies are the client's.
+
+Requests go straight to its pool, so that its models and its logging of
+bodies are not on the way, and the TLS context is ours, since the client
+would write a key to a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import re
+import socket
+import ssl
+from typing import TYPE_CHECKING
+import urllib.parse
+import warnings
+
+from tacker_k8s_cr.cluster.together import together
+from tacker_k8s_cr.errors import KubeconfigInvalid
+from tacker_k8s_cr.kubeconfig import Kubeconfig
+
+if TYPE_CHECKING:
+    import urllib3
+
+
+def pool(
+    kubeconfig: Kubeconfig,
+    context: ssl.SSLContext,
+    size: int,
+    options: Sequence[tuple[int, int, int]] = (),
+) -> urllib3.HTTPConnectionPool:
+    """Connections to the kubeconfig's server, by its proxy if it has one."""
+    from kubernetes.client import configuration as client_configuration
+    from kubernetes.client import rest
+
+    configuration = client_configuration.Configuration()
+    configuration.host = kubeconfig.server
+    configuration.verify_ssl = context.verify_mode is not ssl.CERT_NONE
+    configuration.connection_pool_maxsize = size
+    if kubeconfig.proxy:
+        configuration.proxy = kubeconfig.proxy
+    if kubeconfig.tls_server_name:
+        configuration.tls_server_name = kubeconfig.tls_server_name
+    try:
+        manager = rest.RESTClientObject(configuration).pool_manager
+    except ValueError:
+        raise KubeconfigInvalid(
+            kubeconfig.where, "proxy-url is not a URL of a proxy"
+        ) from None
+    settings = manager.connection_pool_kw
+    if not configuration.verify_ssl:
+        _say_it_once(kubeconfig.server)
+    if kubeconfig.server.startswith("https:"):
+        for name in ("ca_certs", "ca_cert_data", "cert_file", "key_file"):
+            settings.pop(name, None)
+        settings["ssl_context"] = context
+    if options:
+        settings["socket_options"] = [_NO_DELAY, *options]
+    made: urllib3.HTTPConnectionPool = manager.connection_from_url(
+        kubeconfig.server
+    )
+    made.ConnectionCls = together(made.ConnectionCls)
+    return made
+
+
+def _say_it_once(server: str) -> None:
+    """``connect`` logs that nothing is verified; no need to, each time."""
+    host = re.escape(urllib.parse.urlsplit(server).hostname or "")
+    warnings.filterwarnings(
+        "ignore", message=f"Unverified HTTPS request .* host '{host}'"
+    )
+
+
+_NO_DELAY = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+PROBES = [
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    *(
+        (socket.IPPROTO_TCP, getattr(socket, name), value)
+        for name, value in (
+            ("TCP_KEEPIDLE", 30),
+            ("TCP_KEEPINTVL", 10),
+            ("TCP_KEEPCNT", 3),
+        )
+        if hasattr(socket, name)
+    ),
+]

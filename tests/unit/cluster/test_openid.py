@@ -1,0 +1,377 @@
+"""Tokens of an OpenID provider, for a user name and a password."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+import concurrent.futures
+import dataclasses
+import json
+import logging
+import time
+from typing import Any
+import urllib.parse
+
+import pytest
+
+from tacker_k8s_cr.cluster import connect
+from tacker_k8s_cr.cluster import openid
+from tacker_k8s_cr.cluster.answers import Again
+from tacker_k8s_cr.cluster.provider import Token
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import KubeconfigInvalid
+from tacker_k8s_cr.errors import NoToken
+from tacker_k8s_cr.errors import Unauthenticated
+from tacker_k8s_cr.kubeconfig import Kubeconfig
+from tacker_k8s_cr.kubeconfig import OpenId
+from tests.unit.cluster.scripted import Reply
+from tests.unit.cluster.scripted import Scripted
+from tests.unit.cluster.scripted import hangs_up
+from tests.unit.cluster.scripted import says
+from tests.unit.cluster.scripted import status
+
+PASSWORD = "planted-pa55"
+SECRET = "planted-secret"
+
+
+def jwt(number: int, life: float = 3600.0, made: float | None = None) -> str:
+    """A token as a provider makes it; nobody verifies this one."""
+    now = time.time() if made is None else made
+    claims = {"iat": now, "exp": now + life, "n": number}
+    payload = base64.urlsafe_b64encode(json.dumps(claims).encode())
+    return f"e30.{payload.decode().rstrip('=')}.planted"
+
+
+def gives(text: str, refresh: str = "") -> Reply:
+    more = {"refresh_token": refresh} if refresh else {}
+    return says(200, {"access_token": "a", "id_token": text, **more})
+
+
+@pytest.fixture
+def of(url: str) -> Callable[..., Kubeconfig]:
+    """A kubeconfig with a user of the scripted provider."""
+
+    def make(**changes: Any) -> Kubeconfig:
+        user = OpenId(f"{url}/token", "alice", PASSWORD, "tacker", SECRET)
+        return Kubeconfig(
+            where="VIM edge",
+            server=url,
+            openid=dataclasses.replace(user, **changes),
+        )
+
+    return make
+
+
+def test_a_token_for_a_password(
+    script: Scripted, of: Callable[..., Kubeconfig]
+) -> None:
+    """The form is the one that Tacker sends; the ID token is used (K3)."""
+    script.then(gives(jwt(1)))
+
+    found = openid.token(of())
+
+    assert jwt(1)[:20] == found.text[:20]
+    [sent] = script.sent
+    assert ("POST", "/token") == (sent.method, sent.path)
+    assert {
+        "grant_type": "password",
+        "scope": "openid",
+        "username": "alice",
+        "password": PASSWORD,
+        "client_id": "tacker",
+        "client_secret": SECRET,
+    } == sent.body
+
+
+def test_a_public_client_has_no_secret(
+    script: Scripted, of: Callable[..., Kubeconfig]
+) -> None:
+    """A field that a VIM does not have is not sent."""
+    script.then(gives(jwt(1)))
+
+    openid.token(of(client_secret=""))
+
+    assert "client_secret" not in script.sent[0].body
+
+
+def test_it_is_fetched_once(
+    script: Scripted, of: Callable[..., Kubeconfig]
+) -> None:
+    """Operations at the same time share one login (K3)."""
+    script.then(gives(jwt(1)))
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(lambda _: openid.token(of()), range(16)))
+
+    assert 1 == len({token.text for token in found})
+    assert 1 == len(script.sent)
+
+
+def test_users_do_not_mix(
+    script: Scripted, of: Callable[..., Kubeconfig]
+) -> None:
+    """Another password, client or VIM has a token of its own (K1)."""
+    script.then(gives(jwt(1)), gives(jwt(2)), gives(jwt(3)))
+    others = [
+        of(),
+        of(password="other"),
+        dataclasses.replace(of(), where="VIM core"),
+    ]
+
+    found = [openid.token(kubeconfig).text for kubeconfig in others]
+
+    assert 3 == len(set(found))
+    assert found == [openid.token(kubeconfig).text for kubeconfig in others]
+
+
+def test_a_refused_token_is_replaced_once(
+    script: Scripted, of: Callable[..., Kubeconfig]
+) -> None:
+    """Threads that met a 401 with the same token fetch one other (K3)."""
+    script.then(gives(jwt(1)), gives(jwt(2)))
+    first = openid.token(of()).text
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(lambda _: openid.token(of(), first), range(16)))
+
+    assert 2 == len(script.sent)
+    assert first not in {token.text for token in found}
+
+
+def test_the_refresh_token_comes_before_the_password(
+    script: Scripted, of: Callable[..., Kubeconfig]
+) -> None:
+    """It is used once; the one of the answer is the next (K3)."""
+    script.then(gives(jwt(1), "r1"), gives(jwt(2), "r2"), gives(jwt(3), "r3"))
+
+    first = openid.token(of()).text
+    second = openid.token(of(), first).text
+    openid.token(of(), second)
+
+    assert [None, "r1", "r2"] == [
+        sent.body.get("refresh_token") for sent in script.sent
+    ]
+    assert "password" not in script.sent[1].body
+    assert SECRET == script.sent[1].body["client_secret"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        says(400, {"error": "invalid_grant"}),
+        says(200, {"access_token": "a"}),
+    ],
+)
+def test_a_refresh_token_that_does_not_do(
+    script: Scripted, of: Callable[..., Kubeconfig], reply: Reply
+) -> None:
+    """The password is sent again when it ended, or brings no ID token."""
+    script.then(gives(jwt(1), "r1"), reply, gives(jwt(2)))
+    first = openid.token(of()).text
+
+    openid.token(of(), first)
+
+    assert ["password", "refresh_token", "password"] == [
+        sent.body["grant_type"] for sent in script.sent
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (
+            says(
+                401,
+                {
+                    "error": "access_denied",
+                    "error_description": f"no user with {PASSWORD}",
+                },
+            ),
+            "access_denied: no user with *** (401)",
+        ),
+        (says(404, "<html>planted</html>"), "it answers 404"),
+        (says(302, "", Location="http://planted.example"), "it answers 302"),
+        (
+            says(200, {"access_token": "planted"}),
+            "its answer has no ID token; does the scope include openid?",
+        ),
+    ],
+)
+def test_a_refusal_of_the_provider(
+    script: Scripted,
+    of: Callable[..., Kubeconfig],
+    url: str,
+    reply: Reply,
+    said: str,
+) -> None:
+    """It names the provider and the VIM, and shows no secret."""
+    script.then(reply)
+
+    with pytest.raises(NoToken) as caught:
+        openid.token(of())
+
+    assert (
+        f"the identity provider {url}/token gives no token for VIM edge: "
+        f"{said}"
+    ) == str(caught.value)
+    assert isinstance(caught.value, Unauthenticated)
+
+
+def test_a_wrong_password_is_not_tried_by_each_thread(
+    script: Scripted, of: Callable[..., Kubeconfig]
+) -> None:
+    """Providers lock a user out after a few; each gets its own error."""
+    script.then(*[says(401, {"error": "access_denied"})] * 16)
+
+    def refused(_: int) -> NoToken:
+        with pytest.raises(NoToken) as caught:
+            openid.token(of())
+        return caught.value
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(refused, range(16)))
+
+    assert 1 == len(script.sent)
+    assert 16 == len({id(error) for error in found})
+
+
+@pytest.mark.parametrize("reply", [says(503, ""), says(429, ""), hangs_up])
+def test_a_provider_that_is_away(
+    script: Scripted, of: Callable[..., Kubeconfig], reply: Reply
+) -> None:
+    """It is no refusal: the request that wants the token is sent again."""
+    script.then(reply, gives(jwt(1)))
+
+    with pytest.raises(Again) as caught:
+        openid.token(of())
+
+    assert "gives no token for VIM edge" in str(caught.value)
+    assert openid.token(of()).text
+
+
+def test_a_token_is_renewed_before_it_ends(
+    script: Scripted, of: Callable[..., Kubeconfig]
+) -> None:
+    """In the last fifth of its life, or the last minute (K3)."""
+    script.then(gives(jwt(1, 10.0)), gives(jwt(2, 7200.0)))
+    now = time.monotonic()
+
+    short = openid.token(of())
+    long = openid.token(of(), short.text)
+
+    assert 8.0 == pytest.approx(short.until - now, abs=1.0)
+    assert 10.0 == pytest.approx(short.end - now, abs=1.0)
+    assert 7140.0 == pytest.approx(long.until - now, abs=1.0)
+
+
+def test_clocks_need_not_agree(
+    script: Scripted, of: Callable[..., Kubeconfig]
+) -> None:
+    """How long a token lasts is read on the clock of who made it."""
+    script.then(gives(jwt(1, 600.0, made=1000.0)))
+
+    found = openid.token(of())
+
+    assert 600.0 == pytest.approx(found.end - time.monotonic(), abs=1.0)
+
+
+def test_a_token_that_holds_bridges_an_outage(
+    script: Scripted,
+    of: Callable[..., Kubeconfig],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A renewal that fails early costs nothing; it is tried again (K3)."""
+    script.then(gives(jwt(1, 100.0)), says(503, ""), gives(jwt(2)))
+    now = 0.0
+    first = openid.token(of(), clock=lambda: now)
+    assert (80.0, 100.0) == (
+        pytest.approx(first.until, abs=1.0),
+        pytest.approx(first.end, abs=1.0),
+    )
+
+    now = 90.0
+    bridged = openid.token(of(), clock=lambda: now)
+    now = 96.0
+    second = openid.token(of(), clock=lambda: now)
+
+    assert first.text == bridged.text
+    assert first.text != second.text
+    assert "the token that we have still holds" in caplog.text
+
+
+def test_nothing_secret_is_logged(
+    script: Scripted,
+    of: Callable[..., Kubeconfig],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Whatever the level of the log (K3)."""
+    caplog.set_level(logging.DEBUG)
+    script.then(gives(jwt(1), "planted-r1"), says(401, {"error": "no"}))
+    script.then(says(401, {"error": "no"}))
+
+    found = openid.token(of())
+    with pytest.raises(NoToken):
+        openid.token(of(), found.text)
+
+    assert "planted" not in caplog.text
+    assert "planted" not in repr([found, of(), of().openid])
+
+
+def test_a_request_outlives_its_token(
+    script: Scripted, of: Callable[..., Kubeconfig]
+) -> None:
+    """A 401 in mid-operation fetches another token and goes on (K3)."""
+    script.then(
+        gives(jwt(1)),
+        status(401, "Unauthorized"),
+        gives(jwt(2)),
+        says(200, {"gitVersion": "v1.36.0"}),
+    )
+    cluster = connect(of())
+
+    assert "v1.36.0" == cluster.until(Deadline.after(20)).version()
+
+    cluster.close()
+    used = [
+        sent.headers["Authorization"]
+        for sent in script.sent
+        if sent.method == "GET"
+    ]
+    assert 2 == len(set(used))
+
+
+def test_a_provider_that_comes_back_is_waited_for(
+    script: Scripted, of: Callable[..., Kubeconfig]
+) -> None:
+    """As an API server is: the request is tried again."""
+    script.then(
+        says(503, ""), gives(jwt(1)), says(200, {"gitVersion": "v1.36.0"})
+    )
+    cluster = connect(of())
+
+    assert "v1.36.0" == cluster.until(Deadline.after(20)).version()
+
+    cluster.close()
+
+
+def test_it_cannot_be_handed_on(of: Callable[..., Kubeconfig]) -> None:
+    """A kubeconfig document has no place for a password grant."""
+    with pytest.raises(KubeconfigInvalid, match="by openid cannot be handed"):
+        of().clean()
+
+
+def test_a_token_cannot_be_printed() -> None:
+    """Its repr shows nothing of it."""
+    assert "planted" not in repr(Token("planted", "planted"))
+
+
+def test_the_path_of_the_end_point_is_kept(
+    script: Scripted, of: Callable[..., Kubeconfig], url: str
+) -> None:
+    """Realms are part of it."""
+    script.then(gives(jwt(1)))
+    path = "/realms/nfv/protocol/openid-connect/token"
+
+    openid.token(of(url=urllib.parse.urljoin(url, path)))
+
+    assert path == script.sent[0].path
