@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
+import contextvars
 import logging
 import threading
 
@@ -64,7 +65,11 @@ class Lock:
         self._turn = threading.Event()
         self._tried = threading.Condition()
         self._thread = threading.Thread(
-            target=self._keep, name="tacker-k8s-cr lock", daemon=True
+            # With the context of who locks, which a log line needs.
+            target=contextvars.copy_context().run,
+            args=(self._keep,),
+            name="tacker-k8s-cr lock",
+            daemon=True,
         )
 
     @property

@@ -173,7 +173,11 @@ def _late(
 
 
 def _tell(before: Progress, after: Sight, listen: Listen) -> None:
-    """Show a progress that moved, and one line for each new verdict."""
+    """Show a progress that moved, and one line for each new verdict.
+
+    Another state is worth a line to an operator; another number of
+    replicas on the way there only to who looks for the details.
+    """
     if after.progress is before:
         return
     listen(after.progress)
@@ -183,6 +187,8 @@ def _tell(before: Progress, after: Sight, listen: Listen) -> None:
         seen = after.progress.seen.get(ref)
         last = before.seen.get(ref)
         if seen and (last is None or last.verdict != seen.verdict):
-            LOG.info("%s: %s", ref, seen.verdict)
+            other = last is None or last.verdict.state != seen.verdict.state
+            level = logging.INFO if other else logging.DEBUG
+            LOG.log(level, "%s: %s", ref, seen.verdict)
         if ref in after.progress.gone and ref not in before.gone:
             LOG.info("%s: gone", ref)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from collections.abc import Generator
 from collections.abc import Iterable
 from concurrent import futures
+import contextvars
 import operator
 import queue
 import threading
@@ -87,6 +88,11 @@ class Pool:
             return self._executor
 
 
+def _copied() -> Callable[..., None]:
+    """Runs a function with the caller's context, which a log line needs."""
+    return contextvars.copy_context().run
+
+
 def _attempt(function: Callable[[Item], Result], item: Item) -> Result | Error:
     try:
         return function(item)
@@ -121,7 +127,7 @@ class _Run(Generic[Item, Result]):
     ) -> Generator[tuple[Item, Result | Error], None, None]:
         for _ in range(threads):
             self._threads += 1
-            self._executor.submit(self._turn)
+            self._executor.submit(_copied(), self._turn)
         while self._threads:
             done = self._done.get()
             if done is None:
@@ -148,7 +154,7 @@ class _Run(Generic[Item, Result]):
             for item in iter(self._next, _NO_MORE):
                 self._done.put((item, _attempt(self._function, item)))
                 if self._pool.crowded and time.monotonic() > end:
-                    self._executor.submit(self._turn)
+                    self._executor.submit(_copied(), self._turn)
                     return
         except BaseException as error:  # noqa: BLE001
             # It belongs to the thread that iterates, not to this one.

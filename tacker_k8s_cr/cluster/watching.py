@@ -6,6 +6,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
+import contextvars
 import dataclasses
 import functools
 import logging
@@ -89,7 +90,11 @@ class Streams:
 
     def open(self, follow: Callable[[], None]) -> None:
         thread = threading.Thread(
-            target=self._run, args=(follow,), name="watch", daemon=True
+            # With the context of who watches, which a log line needs.
+            target=contextvars.copy_context().run,
+            args=(self._run, follow),
+            name="watch",
+            daemon=True,
         )
         thread.start()
         # After that: an interrupt may come between the two, and a thread
