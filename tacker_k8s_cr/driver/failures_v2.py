@@ -9,6 +9,7 @@ import logging
 from tacker.sol_refactored.common import exceptions
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import lines
 
 LOG = logging.getLogger(__name__)
 
@@ -41,21 +42,29 @@ _KINDS: tuple[tuple[tuple[type[errors.Error], ...], int, str], ...] = (
 
 
 @contextlib.contextmanager
-def translated(operation: str, instance: str) -> Iterator[None]:
+def translated(
+    operation: str, instance: str, occurrence: str = ""
+) -> Iterator[None]:
     """Raise Tacker's error in the place of ours, and log ours in full.
 
     An error that is not ours is a fault of the program: its text is for the
     log, since nobody can know what it holds.
     """
+    with lines.about(instance, occurrence), _translated(operation):
+        yield
+
+
+@contextlib.contextmanager
+def _translated(operation: str) -> Iterator[None]:
     try:
         yield
     except errors.Error as error:
-        LOG.error("%s: %s failed: %s", instance, operation, error)
+        LOG.error("%s failed: %s", operation, error)
         raise problem(error) from error
     except exceptions.SolException:
         raise
     except Exception as error:
-        LOG.exception("%s: %s failed", instance, operation)
+        LOG.exception("%s failed", operation)
         raise exceptions.SolException(
             sol_title="Fault of the program",
             sol_detail=f"{operation}: {type(error).__name__}; the log of the "

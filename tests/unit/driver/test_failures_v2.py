@@ -1,0 +1,115 @@
+"""Our errors, as problem details of Tacker's v2 API."""
+
+import logging
+
+import pytest
+from tacker.sol_refactored.common import exceptions
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import failures_v2
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
+
+REF = ObjectRef("apps", "Deployment", "edge", "web")
+LATE = [errors.Unsettled(REF, Verdict(State.IN_PROGRESS, "0/2"), 60.0)]
+
+
+def raised(error):
+    with (
+        pytest.raises(exceptions.SolException) as caught,
+        failures_v2.translated("scale", "i-1"),
+    ):
+        raise error
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, errors.RequestInvalid("why")),
+        (400, errors.PackageInvalid([errors.Problem("a", "b")])),
+        (422, errors.KindUnknown(GroupKind("e.org", "Phone"))),
+        (422, errors.NamespaceAbsent({"edge": ["a.yaml"]})),
+        (422, errors.NotScalable(REF, "why")),
+        (404, errors.InstanceUnknown("i-1", "edge")),
+        (409, errors.InstanceExists("i-1", "is there")),
+        (409, errors.Busy("i-1", "host/1")),
+        (409, errors.LockLost("i-1", "why")),
+        (409, errors.Owned({REF: "somebody"})),
+        (409, errors.WouldBeLost({REF: "why"})),
+        (409, errors.Conflict(REF, {"spec": "kubectl"})),
+        (409, errors.Outdated(REF, "changed")),
+        (401, errors.Unauthenticated("https://a")),
+        (403, errors.Forbidden("get", "pods", "edge", "no")),
+        (422, errors.Rejected(REF, 422, "Invalid", "no")),
+        (422, errors.Refused([errors.Rejected(REF, 422, "Invalid", "no")])),
+        (503, errors.Unreachable("https://a", "refused")),
+        (503, errors.Unavailable("GET pods", 503, "later")),
+        (504, errors.NotReady(LATE, 60.0)),
+        (504, errors.NotGone(LATE, 60.0)),
+        (504, errors.NotYet(REF, "no such kind")),
+        (422, errors.Failed(LATE, 60.0)),
+        (500, errors.Error("else")),
+    ],
+)
+def test_each_error_has_its_status(status, error):
+    """The sentence is ours, and ours is the cause."""
+    found = raised(error)
+
+    assert status == found.status
+    assert str(error) == found.detail
+    assert error is found.__cause__
+    assert {"status", "title", "detail"} <= found.make_problem_details().keys()
+
+
+def test_a_long_error_is_cut_for_the_database(caplog):
+    """The log has all of it, with the instance and the operation."""
+    late = LATE * 500
+    error = errors.NotReady(late, 60.0)
+
+    found = raised(error)
+
+    assert failures_v2.LONGEST + 100 > len(found.detail)
+    assert "the rest is in the conductor's log" in found.detail
+    [line] = [r for r in caplog.records if r.name == failures_v2.__name__]
+    assert f"[i-1] scale failed: {error}" == line.getMessage()
+
+
+def test_an_error_of_the_program_shows_nothing(caplog):
+    """Its text may be anything, a credential for instance."""
+    caplog.set_level(logging.ERROR)
+
+    found = raised(KeyError("planted-secret"))
+
+    assert 500 == found.status
+    assert "planted" not in found.detail
+    assert "scale: KeyError" in found.detail
+
+
+def test_an_error_of_tacker_stays_as_it_is():
+    """It has its status and detail already."""
+    error = exceptions.SolHttpError404(sol_detail="a file")
+
+    assert error is raised(error)
+
+
+def test_a_failed_synchronization_is_of_tackers_type():
+    """Tacker logs its first argument, and asks again later."""
+    with (
+        pytest.raises(exceptions.DbSyncFailed) as caught,
+        failures_v2.not_synchronized("i-1"),
+    ):
+        raise errors.InstanceUnknown("i-1", "edge")
+
+    assert "i-1: no instance i-1 has its record" in caught.value.args[0]
+
+
+def test_no_difference_is_no_failure():
+    """Tacker's own word for it passes."""
+    with (
+        pytest.raises(exceptions.DbSyncNoDiff),
+        failures_v2.not_synchronized("i-1"),
+    ):
+        raise exceptions.DbSyncNoDiff("none")
