@@ -57,6 +57,16 @@ plane-down: $(ENVIRONMENT)  ## stop the local control plane
 plane-test: $(ENVIRONMENT)  ## the plane's own tests
 	@$(RUN) pytest tests/plane --need cycle $(ARGS)
 
+# -- A Tacker on this machine --------------------------------------------------
+
+.PHONY: tacker
+tacker: $(ENVIRONMENT)  ## start a real Tacker with the project in it
+	@$(RUN) tools.tacker up $(ARGS)
+
+.PHONY: tacker-down
+tacker-down: $(ENVIRONMENT)  ## stop that Tacker
+	@$(RUN) tools.tacker down $(ARGS)
+
 # -- The rooms of tests -------------------------------------------------------
 #
 # Tests that need a cluster use the one that KUBECONFIG names, else the local
@@ -77,6 +87,14 @@ contracts: $(ENVIRONMENT)  ## the same behaviours on the fake and a real server
 .PHONY: functional
 functional: $(ENVIRONMENT)  ## what needs a real API server
 	@$(RUN) pytest tests/functional $(ARGS)
+
+.PHONY: e2e
+e2e: $(ENVIRONMENT)  ## through the REST API of a real Tacker
+	@$(RUN) pytest tests/e2e $(ARGS)
+
+.PHONY: smoke
+smoke: $(ENVIRONMENT)  ## the few of e2e that every change must pass
+	@$(RUN) pytest tests/e2e -m smoke $(ARGS)
 
 # -- What must pass before a change is offered --------------------------------
 

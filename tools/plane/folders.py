@@ -69,15 +69,20 @@ class Folders:
 
     def make(self) -> None:
         """Make the folder and those in it, for this user alone."""
-        self.run.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = os.lstat(self.run)
-        # In a folder that all users share, anybody may have been here first.
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-            raise PlaneError(f"{self.run} is not a folder of this user")
-        if stat.S_IMODE(found.st_mode) & 0o077:
-            self.run.chmod(0o700)
+        make_private(self.run)
         for folder in (self.pki, self.logs, self.processes, self.temp):
             folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def make_private(folder: pathlib.Path) -> None:
+    """Make a folder for this user alone, or see that it is one."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = os.lstat(folder)
+    # In a folder that all users share, anybody may have been here first.
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise PlaneError(f"{folder} is not a folder of this user")
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        folder.chmod(0o700)
 
 
 def write_private(path: pathlib.Path, content: bytes) -> None:

@@ -1,0 +1,175 @@
+"""A real Tacker, a VIM in it, and packages to upload.
+
+TACKER_RUN names the folder of a Tacker that runs, which is used and left;
+else one is started for this run of pytest, in a folder of its own. What this
+room needs and cannot have is an error, never a reason to skip.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from collections.abc import Iterator
+import json
+import os
+import pathlib
+import uuid
+
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tests import traces
+from tests.e2e import packages
+from tests.e2e.packages import Csar
+from tools import leftovers
+from tools.plane.kubectl import Kubectl
+from tools.tacker import Host
+from tools.tacker.rest import Api
+from tools.tacker.rest import Uploaded
+from tools.tacker.rest import Vim
+
+
+@pytest.fixture(scope="session")
+def lack() -> Callable[[str, str], None]:
+    """Whatever is missing, a test of this room fails."""
+
+    def _lack(what: str, reason: str) -> None:
+        pytest.fail(f"{what} is needed, but {reason}", pytrace=False)
+
+    return _lack
+
+
+# -- Tacker -------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    """The Tacker of this run, with the project as the tree has it."""
+    named = os.environ.get("TACKER_RUN", "")
+    found = Host.of(named or tmp_path_factory.mktemp("tacker") / "run")
+    started = found.up()
+    if not started:
+        found.reload()
+    yield found
+    if started:
+        found.down()
+
+
+@pytest.fixture(scope="session")
+def v1(host: Host) -> Iterator[Api]:
+    """Tacker's API, version 1."""
+    api = Api(host.url, "v1")
+    yield api
+    api.close()
+
+
+@pytest.fixture(scope="session")
+def v2(host: Host) -> Iterator[Api]:
+    """Tacker's API, version 2."""
+    api = Api(host.url, "v2")
+    yield api
+    api.close()
+
+
+# -- The VIM ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def administrator(kubectl: Kubectl) -> Iterator[Vim]:
+    """The cluster, for a ServiceAccount that may do everything there."""
+    name = f"e2e-{uuid.uuid4().hex[:10]}"
+    account = f"{name}:vnfm"
+    kubectl("create", "namespace", name)
+    kubectl("create", "serviceaccount", "vnfm", "-n", name)
+    kubectl(
+        "create",
+        "clusterrolebinding",
+        name,
+        "--clusterrole=cluster-admin",
+        f"--serviceaccount={account}",
+    )
+    token = kubectl("create", "token", "vnfm", "-n", name, "--duration=24h")
+    view = json.loads(
+        kubectl("config", "view", "--raw", "--minify", "--flatten", "-o=json")
+    )
+    cluster = view["clusters"][0]["cluster"]
+    authority = cluster.get("certificate-authority-data", "")
+    yield Vim(
+        cluster["server"],
+        base64.b64decode(authority).decode(),
+        {"bearer_token": token.strip()},
+    )
+    kubectl("delete", "clusterrolebinding", name)
+    kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture(scope="session")
+def vim(host: Host, v1: Api, administrator: Vim) -> Vim:
+    """The cluster, as a VIM that is registered in Tacker."""
+    default = not any(vim["is_default"] for vim in v1.vims())
+    # It stays in Tacker: instances of failed tests may name it still.
+    return v1.register_vim(administrator, default=default)
+
+
+@pytest.fixture(scope="session")
+def cluster(kubeconfig: pathlib.Path) -> Iterator[Cluster]:
+    """The same cluster, to look at it past Tacker."""
+    connected = k8s_cr.connect(kubeconfig=str(kubeconfig))
+    yield connected
+    connected.close()
+
+
+# -- Packages -----------------------------------------------------------------
+
+
+@pytest.fixture
+def unique() -> str:
+    """A name that nobody else has."""
+    return f"t{uuid.uuid4().hex[:10]}"
+
+
+@pytest.fixture
+def sample(tmp_path: pathlib.Path, unique: str) -> Callable[..., Csar]:
+    """The CSAR of a sample; its kinds have a group of the test's own."""
+
+    def made(name: str, **options: str) -> Csar:
+        replaced = {"telephony.example.org": f"{unique}.example.org"}
+        return packages.of_sample(name, tmp_path, replaced, **options)
+
+    return made
+
+
+@pytest.fixture
+def uploaded(v1: Api) -> Callable[[Csar], Uploaded]:
+    """Uploads a CSAR; both APIs know it then."""
+    return lambda csar: v1.upload(csar.path)
+
+
+# -- What is left -------------------------------------------------------------
+
+
+@pytest.fixture
+def nothing_left(
+    cluster: Cluster, namespace: str, unique: str
+) -> Iterator[None]:
+    """Afterwards the cluster holds nothing that it did not hold before.
+
+    Of what is in no namespace, or in another one, that counts which bears
+    the test's unique name: other tests may be at work in this cluster.
+    """
+    before = leftovers.snapshot(cluster)
+    yield
+    found = leftovers.remaining(
+        cluster,
+        before,
+        k8s_cr.Deadline.after(30),
+        lambda ref: namespace in ref.namespace or unique in str(ref),
+    )
+    assert [] == found
+
+
+@pytest.fixture
+def traces_of(cluster: Cluster) -> Callable[[str], list[str]]:
+    """What an instance has in the cluster: objects of ours, its record."""
+    return lambda instance: traces.of(cluster, instance)

@@ -1,0 +1,39 @@
+"""A sample through the life cycle, as an operator would take it there."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.tacker import rest
+
+pytestmark = [pytest.mark.plane, pytest.mark.smoke]
+
+
+def test_a_custom_resource_lives_through_v1(
+    v1, vim, sample, uploaded, namespace, nothing_left, traces_of
+):
+    """Instantiated, scaled out and in, terminated; nothing is left (TK-5)."""
+    csar = sample("custom_resource")
+    instance = v1.create(uploaded(csar).vnfd)
+
+    v1.done(
+        instance,
+        "instantiate",
+        rest.instantiation(v1, vim, csar.files, namespace=namespace),
+    )
+
+    [first] = v1.vnfcs(instance)
+    assert "router" == first["vduId"]
+    assert traces_of(instance)
+
+    v1.done(instance, "scale", rest.scaling("routers", 2))
+    vnfcs = v1.vnfcs(instance)
+    assert 3 == len(vnfcs)
+    assert first["id"] in {vnfc["id"] for vnfc in vnfcs}
+
+    v1.done(instance, "scale", rest.scaling("routers", -2))
+    assert 1 == len(v1.vnfcs(instance))
+
+    v1.done(instance, "terminate", rest.FORCEFUL)
+    v1.delete(instance)
+    assert [] == traces_of(instance)

@@ -1,0 +1,386 @@
+"""Tacker's REST API, as tests and measurements use it: v1 and v2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import pathlib
+import time
+from typing import Any
+import uuid
+
+import requests
+
+from tools.tacker.errors import TackerError
+
+Body = Mapping[str, Any]
+
+ENDED = ("COMPLETED", "FAILED_TEMP", "FAILED", "ROLLED_BACK")
+"""The states in which an operation rests."""
+
+PAUSE = 0.1
+"""Seconds between two looks at an operation."""
+
+SECONDS = 120.0
+"""For an operation of a test to end."""
+
+BUSY = 15.0
+"""Seconds to try again while v1 still writes back an ended operation."""
+
+
+class Refused(TackerError):
+    """Tacker answered with another status than the wanted one."""
+
+    def __init__(self, method: str, path: str, answer: requests.Response):
+        super().__init__(
+            f"{method} {path}: {answer.status_code} {answer.text[:2000]}"
+        )
+        self.status = answer.status_code
+        self.text = answer.text
+
+
+@dataclasses.dataclass(frozen=True)
+class Uploaded:
+    """A package in Tacker."""
+
+    id: str
+    vnfd: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Vim:
+    """How to reach an API server.
+
+    :param id: of its registration, which v1 goes by.
+    """
+
+    endpoint: str
+    ca: str
+    credentials: Mapping[str, str]
+    id: str = ""
+
+    def connection(self, version: str) -> Any:
+        """As an instantiate request of the API's version has it."""
+        if version == "v1":
+            return [
+                {
+                    "id": str(uuid.uuid4()),
+                    "vimId": self.id,
+                    "vimType": "kubernetes",
+                }
+            ]
+        return {
+            "vim1": {
+                "vimId": self.id or str(uuid.uuid4()),
+                "vimType": "ETSINFV.KUBERNETES.V_1",
+                "interfaceInfo": {
+                    "endpoint": self.endpoint,
+                    "ssl_ca_cert": self.ca,
+                },
+                "accessInfo": dict(self.credentials),
+            }
+        }
+
+
+class Api:
+    """One version of the life cycle management API, and what it rests on.
+
+    Each verb of an operation comes twice: ``start`` gives the operation's
+    id, the verb itself waits and gives the operation as it ended.
+    """
+
+    def __init__(self, url: str, version: str = "v2"):
+        self.url = url
+        self.version = version
+        self.base = f"/vnflcm/{version}"
+        self.session = requests.Session()
+        # A proxy for the world has no place between two local processes.
+        self.session.trust_env = False
+        if version == "v2":
+            self.session.headers["Version"] = "2.0.0"
+
+    def close(self) -> None:
+        self.session.close()
+
+    # -- Requests -----------------------------------------------------------
+
+    def request(
+        self, method: str, path: str, body: Any = None, **more: Any
+    ) -> requests.Response:
+        """Any request; whatever the answer."""
+        if body is not None:
+            more["json"] = body
+        return self.session.request(
+            method, self.url + path, timeout=60, **more
+        )
+
+    def wanted(
+        self, status: int, method: str, path: str, body: Any = None, **m: Any
+    ) -> requests.Response:
+        """Any request; Refused unless the answer has this status."""
+        answer = self.request(method, path, body, **m)
+        if answer.status_code != status:
+            raise Refused(method, path, answer)
+        return answer
+
+    # -- VIMs ---------------------------------------------------------------
+
+    def register_vim(
+        self, vim: Vim, name: str = "", *, default: bool = False
+    ) -> Vim:
+        """Register a VIM; v1 wants a default one to exist."""
+        body = {
+            "tenant_id": "5ac6d1a1e7cc4e54a1a0a3a6e2f6b902",
+            "type": "kubernetes",
+            "name": name or f"vim-{uuid.uuid4().hex[:8]}",
+            "description": "",
+            "auth_url": vim.endpoint,
+            "vim_project": {"name": "default"},
+            "auth_cred": {
+                **vim.credentials,
+                "ssl_ca_cert": vim.ca or "None",
+            },
+            "is_default": default,
+        }
+        made = self.wanted(201, "POST", "/v1.0/vims", {"vim": body}).json()
+        return dataclasses.replace(vim, id=made["vim"]["id"])
+
+    def vims(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.wanted(
+            200, "GET", "/v1.0/vims"
+        ).json()["vims"]
+        return found
+
+    def delete_vim(self, vim: Vim) -> None:
+        self.wanted(204, "DELETE", f"/v1.0/vims/{vim.id}")
+
+    # -- Packages -----------------------------------------------------------
+
+    def upload(self, csar: pathlib.Path, seconds: float = 60) -> Uploaded:
+        """Upload a CSAR, and wait until it is on board."""
+        path = "/vnfpkgm/v1/vnf_packages"
+        made = self.wanted(201, "POST", path, {}).json()["id"]
+        self.wanted(
+            202,
+            "PUT",
+            f"{path}/{made}/package_content",
+            data=csar.read_bytes(),
+            headers={"Content-Type": "application/zip"},
+        )
+        limit = time.monotonic() + seconds
+        while True:
+            found = self.wanted(200, "GET", f"{path}/{made}").json()
+            if found["onboardingState"] == "ONBOARDED":
+                return Uploaded(made, found["vnfdId"])
+            # A refused package is CREATED again.
+            if time.monotonic() > limit:
+                raise TackerError(
+                    f"package {csar}: {found['onboardingState']} after "
+                    f"{seconds:.0f} s; the conductor's log says why"
+                )
+            time.sleep(PAUSE)
+
+    def delete_package(self, package: Uploaded) -> None:
+        path = f"/vnfpkgm/v1/vnf_packages/{package.id}"
+        self.wanted(202, "PATCH", path, {"operationalState": "DISABLED"})
+        self.wanted(204, "DELETE", path)
+
+    # -- Instances ----------------------------------------------------------
+
+    def create(self, vnfd: str, name: str = "") -> str:
+        """A new instance of a VNFD; its id."""
+        body = {
+            "vnfdId": vnfd,
+            "vnfInstanceName": name or f"vnf-{uuid.uuid4().hex[:10]}",
+        }
+        path = f"{self.base}/vnf_instances"
+        made: str = self.wanted(201, "POST", path, body).json()["id"]
+        return made
+
+    def show(self, instance: str) -> dict[str, Any]:
+        path = f"{self.base}/vnf_instances/{instance}"
+        found: dict[str, Any] = self.wanted(200, "GET", path).json()
+        return found
+
+    def vnfcs(self, instance: str) -> list[dict[str, Any]]:
+        """The instance's vnfcResourceInfo."""
+        info = self.show(instance).get("instantiatedVnfInfo") or {}
+        found: list[dict[str, Any]] = info.get("vnfcResourceInfo") or []
+        return found
+
+    def delete(self, instance: str) -> None:
+        path = f"{self.base}/vnf_instances/{instance}"
+        self._unless_busy(204, "DELETE", path)
+
+    # -- Operations ---------------------------------------------------------
+
+    def start(self, instance: str, action: str, body: Body) -> str:
+        """Begin an operation; the id of its occurrence."""
+        path = f"{self.base}/vnf_instances/{instance}/{action}"
+        answer = self._unless_busy(202, "POST", path, dict(body))
+        return str(answer.headers["Location"]).rpartition("/")[2]
+
+    def _unless_busy(
+        self, status: int, method: str, path: str, body: Any = None
+    ) -> requests.Response:
+        """v1 tells that an operation has ended before it wrote all of it."""
+        limit = time.monotonic() + (BUSY if self.version == "v1" else 0)
+        while True:
+            try:
+                return self.wanted(status, method, path, body)
+            except Refused as refused:
+                if refused.status != 409 or time.monotonic() > limit:
+                    raise
+            time.sleep(PAUSE)
+
+    def operation(self, occurrence: str) -> dict[str, Any]:
+        """An operation as it stands."""
+        path = f"{self.base}/vnf_lcm_op_occs/{occurrence}"
+        found: dict[str, Any] = self.wanted(200, "GET", path).json()
+        return found
+
+    def wait(
+        self,
+        occurrence: str,
+        seconds: float = SECONDS,
+        states: Sequence[str] = ENDED,
+    ) -> dict[str, Any]:
+        """The operation, as soon as it rests in one of the states."""
+        limit = time.monotonic() + seconds
+        while True:
+            found = self.operation(occurrence)
+            if found["operationState"] in states:
+                return found
+            if time.monotonic() > limit:
+                raise TackerError(
+                    f"{found['operation']} {occurrence} is still "
+                    f"{found['operationState']} after {seconds:.0f} s"
+                )
+            time.sleep(PAUSE)
+
+    def run(
+        self,
+        instance: str,
+        action: str,
+        body: Body,
+        seconds: float = SECONDS,
+    ) -> dict[str, Any]:
+        """Carry out an operation, to whatever end."""
+        return self.wait(self.start(instance, action, body), seconds)
+
+    def done(
+        self,
+        instance: str,
+        action: str,
+        body: Body,
+        seconds: float = SECONDS,
+    ) -> dict[str, Any]:
+        """Carry out an operation that has to succeed."""
+        ended = self.run(instance, action, body, seconds)
+        if ended["operationState"] != "COMPLETED":
+            raise TackerError(
+                f"{action}: {ended['operationState']}: {ended.get('error')}"
+            )
+        return ended
+
+    def again(self, occurrence: str, verb: str) -> requests.Response:
+        """Ask for retry, rollback or fail of an operation."""
+        path = f"{self.base}/vnf_lcm_op_occs/{occurrence}/{verb}"
+        return self.request("POST", path)
+
+    def retry(
+        self, occurrence: str, seconds: float = SECONDS
+    ) -> dict[str, Any]:
+        """Carry out an operation again that rests in FAILED_TEMP."""
+        return self._repeated(occurrence, "retry", seconds)
+
+    def rollback(
+        self, occurrence: str, seconds: float = SECONDS
+    ) -> dict[str, Any]:
+        """Take back an operation that rests in FAILED_TEMP."""
+        return self._repeated(occurrence, "rollback", seconds)
+
+    def _repeated(
+        self, occurrence: str, verb: str, seconds: float
+    ) -> dict[str, Any]:
+        before = self.operation(occurrence)
+        path = f"{self.base}/vnf_lcm_op_occs/{occurrence}/{verb}"
+        self._unless_busy(202, "POST", path)
+        # Its state changes some time after the answer, in the conductor.
+        limit = time.monotonic() + seconds
+        while self.operation(occurrence) == before:
+            if time.monotonic() > limit:
+                raise TackerError(f"{verb} of {occurrence} does not begin")
+            time.sleep(PAUSE)
+        return self.wait(occurrence, seconds)
+
+    def fail(self, occurrence: str) -> None:
+        """Give an operation up that rests in FAILED_TEMP."""
+        path = f"{self.base}/vnf_lcm_op_occs/{occurrence}/fail"
+        self.wanted(200, "POST", path)
+
+
+# -- Bodies of requests -------------------------------------------------------
+
+
+def instantiation(
+    api: Api,
+    vim: Vim,
+    files: Sequence[str],
+    *,
+    flavour: str = "simple",
+    level: str = "",
+    **params: Any,
+) -> dict[str, Any]:
+    """The body of an instantiate request; params go to additionalParams."""
+    body: dict[str, Any] = {
+        "flavourId": flavour,
+        "vimConnectionInfo": vim.connection(api.version),
+        "additionalParams": {
+            "lcm-kubernetes-def-files": list(files),
+            **params,
+        },
+    }
+    if level:
+        body["instantiationLevelId"] = level
+    return body
+
+
+def scaling(aspect: str, steps: int, **params: Any) -> dict[str, Any]:
+    """The body of a scale request: out, or in when steps are negative."""
+    return {
+        "type": "SCALE_OUT" if steps > 0 else "SCALE_IN",
+        "aspectId": aspect,
+        "numberOfSteps": abs(steps),
+        "additionalParams": params,
+    }
+
+
+def healing(vnfcs: Sequence[str] = (), **params: Any) -> dict[str, Any]:
+    """The body of a heal request: of these VNFCs, or of all."""
+    body: dict[str, Any] = {}
+    if vnfcs:
+        body["vnfcInstanceId"] = list(vnfcs)
+    if params:
+        body["additionalParams"] = params
+    return body
+
+
+def changing(
+    vnfd: str, files: Sequence[str], vdus: Sequence[str] = (), **params: Any
+) -> dict[str, Any]:
+    """The body of a request to change the package; v2 only."""
+    return {
+        "vnfdId": vnfd,
+        "additionalParams": {
+            "upgrade_type": "RollingUpdate",
+            "lcm-kubernetes-def-files": list(files),
+            "vdu_params": [{"vdu_id": vdu} for vdu in vdus],
+            **params,
+        },
+    }
+
+
+FORCEFUL = {"terminationType": "FORCEFUL"}
+"""The body of a terminate request."""
