@@ -12,7 +12,6 @@ from tools.plane import credentials
 from tools.plane.folders import Folders
 
 ETCD_PORT = 12379
-ETCD = f"http://127.0.0.1:{ETCD_PORT}"
 SERVICES = "10.96.0.0/16"
 FAKE_PODS = "10.244.0.0/16"
 WORKLOAD_CLUSTERS = range(20000, 20010)
@@ -88,16 +87,21 @@ def answers(folders: Folders, component: Component) -> bool:
         return False
 
 
+def _etcd_url(folders: Folders, offset: int = 0) -> str:
+    return f"http://127.0.0.1:{ETCD_PORT + folders.shift + offset}"
+
+
 def _etcd(folders: Folders) -> Component:
-    peer = f"http://127.0.0.1:{ETCD_PORT + 1}"
+    port = ETCD_PORT + folders.shift
+    client, peer = _etcd_url(folders), _etcd_url(folders, 1)
     return Component(
         "etcd",
         "control plane",
         (
             "--name=plane",
             f"--data-dir={folders.etcd}",
-            f"--listen-client-urls={ETCD}",
-            f"--advertise-client-urls={ETCD}",
+            f"--listen-client-urls={client}",
+            f"--advertise-client-urls={client}",
             f"--listen-peer-urls={peer}",
             f"--initial-advertise-peer-urls={peer}",
             f"--initial-cluster=plane={peer}",
@@ -105,20 +109,21 @@ def _etcd(folders: Folders) -> Component:
             "--unsafe-no-fsync",
             "--log-level=warn",
         ),
-        f"{ETCD}/health",
-        (ETCD_PORT, ETCD_PORT + 1),
+        f"{client}/health",
+        (port, port + 1),
     )
 
 
 def _apiserver(folders: Folders) -> Component:
     pki = folders.pki
+    port = credentials.API_PORT + folders.shift
     return Component(
         "kube-apiserver",
         "control plane",
         (
-            f"--etcd-servers={ETCD}",
+            f"--etcd-servers={_etcd_url(folders)}",
             "--bind-address=127.0.0.1",
-            f"--secure-port={credentials.API_PORT}",
+            f"--secure-port={port}",
             # Without an address the server looks for a default route, and
             # exits where there is none; with a loopback one it would
             # refuse to write endpoints for the Service kubernetes.
@@ -151,8 +156,8 @@ def _apiserver(folders: Folders) -> Component:
             f"--kubelet-client-certificate={pki}/apiserver-kubelet-client.crt",
             f"--kubelet-client-key={pki}/apiserver-kubelet-client.key",
         ),
-        f"{credentials.SERVER}/readyz",
-        (credentials.API_PORT,),
+        f"{credentials.server(folders)}/readyz",
+        (port,),
     )
 
 
@@ -173,11 +178,12 @@ def _own(folders: Folders, client: str, port: int) -> tuple[str, ...]:
 
 def _controller_manager(folders: Folders) -> Component:
     pki = folders.pki
+    port = 10257 + folders.shift
     return Component(
         "kube-controller-manager",
         "control plane",
         (
-            *_own(folders, "controller-manager", 10257),
+            *_own(folders, "controller-manager", port),
             "--controllers=*",
             "--use-service-account-credentials=true",
             f"--root-ca-file={pki}/ca.crt",
@@ -185,22 +191,24 @@ def _controller_manager(folders: Folders) -> Component:
             f"--cluster-signing-cert-file={pki}/ca.crt",
             f"--cluster-signing-key-file={pki}/ca.key",
         ),
-        "https://127.0.0.1:10257/healthz",
-        (10257,),
+        f"https://127.0.0.1:{port}/healthz",
+        (port,),
     )
 
 
 def _scheduler(folders: Folders) -> Component:
+    port = 10259 + folders.shift
     return Component(
         "kube-scheduler",
         "control plane",
-        _own(folders, "scheduler", 10259),
-        "https://127.0.0.1:10259/healthz",
-        (10259,),
+        _own(folders, "scheduler", port),
+        f"https://127.0.0.1:{port}/healthz",
+        (port,),
     )
 
 
 def _kwok(folders: Folders) -> Component:
+    port = 10247 + folders.shift
     return Component(
         "kwok",
         "kwok",
@@ -214,10 +222,10 @@ def _kwok(folders: Folders) -> Component:
             "--node-lease-duration-seconds=40",
             "--node-ip=127.0.0.1",
             f"--cidr={FAKE_PODS}",
-            "--server-address=127.0.0.1:10247",
+            f"--server-address=127.0.0.1:{port}",
         ),
-        "http://127.0.0.1:10247/healthz",
-        (10247,),
+        f"http://127.0.0.1:{port}/healthz",
+        (port,),
     )
 
 

@@ -17,7 +17,6 @@ from tools.plane.folders import Folders
 from tools.plane.folders import write_private
 
 API_PORT = 16443
-SERVER = f"https://127.0.0.1:{API_PORT}"
 SERVICE_ADDRESS = "10.96.0.1"
 NODE_ADDRESS = "10.245.0.1"
 """Of the bridge that a real node has; its pods reach the server there."""
@@ -54,6 +53,11 @@ TOKEN_USERS = {"admin-token": "system:masters", "plain-token": "plain"}
 """Users with a static bearer token, and the group of each."""
 
 
+def server(folders: Folders) -> str:
+    """The API server's URL."""
+    return f"https://127.0.0.1:{API_PORT + folders.shift}"
+
+
 def ensure(folders: Folders) -> None:
     """Make what is not there, or ends soon."""
     now = datetime.datetime.now(datetime.timezone.utc)
@@ -62,7 +66,7 @@ def ensure(folders: Folders) -> None:
     certificates.make(folders.pki, SERVERS, CLIENTS, now)
     for name in CLIENTS:
         path = kubeconfig_path(folders, name)
-        write_private(path, kubeconfig(folders.pki, name).encode())
+        write_private(path, kubeconfig(folders, name).encode())
     write_private(folders.tokens, tokens().encode())
 
 
@@ -72,11 +76,11 @@ def kubeconfig_path(folders: Folders, client: str) -> pathlib.Path:
     return folders.pki / f"{client}.kubeconfig"
 
 
-def kubeconfig(pki: pathlib.Path, client: str) -> str:
+def kubeconfig(folders: Folders, client: str) -> str:
     """One cluster, one user, one context, and no reference to a file."""
 
     def encoded(name: str) -> str:
-        return base64.b64encode((pki / name).read_bytes()).decode()
+        return base64.b64encode((folders.pki / name).read_bytes()).decode()
 
     return yaml.safe_dump(
         {
@@ -87,7 +91,7 @@ def kubeconfig(pki: pathlib.Path, client: str) -> str:
                 {
                     "name": "plane",
                     "cluster": {
-                        "server": SERVER,
+                        "server": server(folders),
                         "certificate-authority-data": encoded("ca.crt"),
                     },
                 }

@@ -16,9 +16,14 @@ NAME = "tacker-k8s-cr-plane"
 
 @dataclasses.dataclass(frozen=True)
 class Folders:
-    """The folder of one running plane, and the places in it."""
+    """The folder of one running plane, and the places in it.
+
+    :param shift: added to the ports of the control plane and of kwok, so
+        that a second one can run beside the first. Cluster API's are fixed.
+    """
 
     run: pathlib.Path
+    shift: int = 0
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Folders:

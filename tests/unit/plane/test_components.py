@@ -281,3 +281,20 @@ def test_configuration_files_of_the_node_are_json(path):
     """They parse, and lie in the node's own folder."""
     assert json.loads(node_components.files(FOLDERS)[path])
     assert path.is_relative_to(FOLDERS.node)
+
+
+def test_a_shifted_control_plane_has_other_ports():
+    """So a second one runs beside the first, without Cluster API."""
+
+    def wanted(folders):
+        return {
+            port
+            for component in components.table(folders)
+            if component.part != "cluster api"
+            for port in component.ports
+        }
+
+    other = Folders(pathlib.Path("/run/other"), shift=1000)
+
+    assert {port + 1000 for port in wanted(FOLDERS)} == wanted(other)
+    assert "https://127.0.0.1:17443" == credentials.server(other)
