@@ -41,12 +41,14 @@ class Target:
     """An object whose number may be set, and by which way.
 
     :param path: in the object; None to use the scale sub-resource.
+    :param before: the number so far, where it could be read.
     """
 
     ref: ObjectRef
     uid: str
     number: int
     path: Path | None = None
+    before: int | None = None
 
 
 # -- What a package asks for -------------------------------------------------
@@ -74,14 +76,12 @@ def vdus(
 def numbered(
     items: Sequence[Placed],
     registry: Registry,
-    of_vdu: Mapping[str, ObjectRef],
-    numbers_: Mapping[str, int],
+    wanted: Mapping[ObjectRef, int],
 ) -> tuple[Placed, ...]:
     """The manifests with the numbers that the VNFD's levels give.
 
     They win over those in the manifests, at instantiate as at scale.
     """
-    wanted = {ref: numbers_[vdu] for vdu, ref in of_vdu.items()}
     return tuple(
         placing.with_replicas(
             item, _path(registry, item.ref.group_kind), wanted[item.ref]
@@ -136,6 +136,23 @@ def carried(
 
 def _path(registry: Registry, kind: GroupKind) -> Path:
     return registry[kind].replicas or REPLICAS
+
+
+def recorded(inventory: Inventory) -> dict[ObjectRef, int]:
+    """The numbers that the instance last asked for, where it did."""
+    found: dict[ObjectRef, int] = {}
+    if vnfd := inventory.vnfd:
+        levels = inventory.scale_levels
+        if levels:
+            asked = numbers.replicas(vnfd, levels)
+        else:
+            _, asked = numbers.at_level(vnfd, "")
+        found = {
+            ref: asked[vdu]
+            for vdu, ref in inventory.vdus.items()
+            if vdu in asked
+        }
+    return {**found, **inventory.numbers}
 
 
 # -- Scaling -----------------------------------------------------------------
@@ -201,15 +218,17 @@ def _checked(
         why := handler.refuse_replicas(obj, number)
     ):
         raise errors.NotScalable(ref, why)
+    before = objects.field(obj, handler.replicas or REPLICAS)
+    before = before if isinstance(before, int) else None
     if "scale" in cluster.resource(ref.group_kind).subresources:
-        return Target(ref, uid, number)
+        return Target(ref, uid, number, None, before)
     if handler.replicas is None:
         raise errors.NotScalable(
             ref,
             "has no number of replicas that can be set: its kind has no "
             "scale sub-resource",
         )
-    return Target(ref, uid, number, handler.replicas)
+    return Target(ref, uid, number, handler.replicas, before)
 
 
 def _autoscaler(cluster: Cluster, ref: ObjectRef) -> str | None:
@@ -220,6 +239,28 @@ def _autoscaler(cluster: Cluster, ref: ObjectRef) -> str | None:
         # Who may not look cannot tell; the number is then set as asked.
         return None
     return scaling.hpa_for(found, ref)
+
+
+def found(
+    cluster: Cluster, registry: Registry, inventory: Inventory
+) -> dict[str, int | None]:
+    """By VDU, the number that its object asks for now, whoever set it.
+
+    None for an object that is gone, is another by now, or names none.
+    """
+    numbers_: dict[str, int | None] = {}
+    for vdu, obj in raised(
+        cluster.each(
+            lambda vdu: cluster.get(inventory.vdus[vdu]), inventory.vdus
+        )
+    ):
+        ref = inventory.vdus[vdu]
+        if obj is None or objects.uid(obj) != inventory.owned.get(ref):
+            numbers_[vdu] = None
+        else:
+            path = _path(registry, ref.group_kind)
+            numbers_[vdu] = objects.field(obj, path)
+    return numbers_
 
 
 def ask(cluster: Cluster, target: Target, manager: str) -> None:

@@ -10,6 +10,7 @@ from tacker.common import exceptions
 from tacker.extensions import vnfm
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import lines
 
 LOG = logging.getLogger(__name__)
 
@@ -20,6 +21,7 @@ which notifications and answers repeat."""
 _OF_OPERATION = {
     "instantiate": vnfm.CNFCreateWaitFailed,
     "scale": vnfm.CNFScaleFailed,
+    "heal": vnfm.CNFHealFailed,
     "terminate": vnfm.VNFDeleteFailed,
 }
 
@@ -33,14 +35,20 @@ _INVALID = (
 
 
 @contextlib.contextmanager
-def translated(operation: str, instance: str) -> Iterator[None]:
-    """Raise Tacker's error in the place of ours, and log ours in full."""
-    try:
-        yield
-    except errors.Error as error:
-        LOG.error("%s: %s failed: %s", instance, operation, error)
-        LOG.debug("%s: %s failed", instance, operation, exc_info=True)
-        raise _tackers(operation, error) from error
+def translated(
+    operation: str, instance: str, occurrence: str = ""
+) -> Iterator[None]:
+    """Raise Tacker's error in the place of ours, and log ours in full.
+
+    Every line of the log is marked with the instance and the occurrence.
+    """
+    with lines.about(instance, occurrence):
+        try:
+            yield
+        except errors.Error as error:
+            LOG.error("%s failed: %s", operation, error)
+            LOG.debug("%s failed", operation, exc_info=True)
+            raise _tackers(operation, error) from error
 
 
 def unsupported(operation: str) -> exceptions.TackerException:

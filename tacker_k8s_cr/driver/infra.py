@@ -9,34 +9,29 @@ one to wait, the first does all and the second finds nothing to wait for.
 from __future__ import annotations
 
 from collections.abc import Mapping
+import contextlib
 import logging
 from typing import Any
 
+from tacker import objects
+
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import lcm
-from tacker_k8s_cr import members
-from tacker_k8s_cr import package
-from tacker_k8s_cr import plugins
-from tacker_k8s_cr import record
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.driver import conf
 from tacker_k8s_cr.driver import failures
+from tacker_k8s_cr.driver import occurrences
+from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import scaling
+from tacker_k8s_cr.driver import synchronizing
 from tacker_k8s_cr.driver import translate
-from tacker_k8s_cr.driver import unsupported
-from tacker_k8s_cr.driver import vim
-from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.driver import upstream
+from tacker_k8s_cr.driver.operations import Target
 from tacker_k8s_cr.package.model import Package
-from tacker_k8s_cr.report import Report
 
 LOG = logging.getLogger(__name__)
 
-READ_SECONDS = 60.0
-"""For the calls that only look at what an instance has."""
 
-
-class KubernetesCr(unsupported.Unsupported):
+@upstream.handing_over(upstream.driver)
+class KubernetesCr(scaling.Scaling):
     """Packages of any Kubernetes manifests, custom resources among them."""
 
     def get_type(self) -> str:
@@ -54,25 +49,35 @@ class KubernetesCr(unsupported.Unsupported):
     def pre_instantiation_vnf(
         self,
         *,
+        context: Any,
         vnf_instance: Any,
+        vim_connection_info: Any,
         instantiate_vnf_req: Any,
         vnf_package_path: str,
         **_: Any,
     ) -> dict[Any, Any]:
         """Check the request and the package, before anything is written.
 
-        No VnfResource is returned: what an instance owns is in its record.
+        Returns what Tacker is to keep of the package's objects.
         """
         with failures.translated("instantiate", vnf_instance.id):
             asked = request.read(instantiate_vnf_req.additional_params)
-            _package(vnf_package_path, instantiate_vnf_req)
-            translate.note_namespace(vnf_instance, asked.namespace)
+            found = _package(vnf_package_path, instantiate_vnf_req, asked)
+            _refuse_elsewhere(vnf_instance, vim_connection_info, asked)
+            translate.note(vnf_instance, asked.namespace)
             vnf_instance.save()
-        return {}
+            known = objects.VnfResourceList.get_by_vnf_instance_id(
+                context, vnf_instance.id
+            )
+            rows = translate.vnf_resources(
+                context, vnf_instance, found, known.objects
+            )
+        return {vnf_instance.id: rows} if rows else {}
 
     def instantiate_vnf(
         self,
         *,
+        context: Any,
         vnf_instance: Any,
         vnfd_dict: dict[str, Any],
         vim_connection_info: Any,
@@ -80,46 +85,37 @@ class KubernetesCr(unsupported.Unsupported):
         vnf_package_path: str,
         **_: Any,
     ) -> str:
-        """Bring the package in; returns when all of it is current."""
-        with failures.translated("instantiate", vnf_instance.id):
-            settings = conf.settings()
+        """Bring the package in; returns when all of it is current.
+
+        As the second half of a heal of a whole instance, heal it in place.
+        """
+        occurrence = occurrences.touched(context, vnf_instance.id)
+        with failures.translated("instantiate", vnf_instance.id, occurrence):
             asked = request.read(instantiate_vnf_req.additional_params)
-            found = _package(vnf_package_path, instantiate_vnf_req)
+            found = _package(vnf_package_path, instantiate_vnf_req, asked)
             levels = translate.first_levels(
                 found, vnfd_dict, instantiate_vnf_req
             )
+            where = translate.reference(vnf_instance.id, asked.namespace)
+            target = translate.target(
+                where, translate.access(vim_connection_info)
+            )
             vnfd_dict["scale_status"] = translate.scale_status(levels)
-            again = vnfd_dict.get("before_error_point") == translate.TOUCHED
-            vnfd_dict["current_error_point"] = translate.TOUCHED
-            wanted: dict[str, Any] = {
-                "namespace": asked.namespace,
-                "deadline": Deadline.after(
-                    asked.timeout or settings.instantiate_timeout
-                ),
-                "registry": plugins.registry(),
-                "options": translate.options(asked, settings),
-            }
-            with vim.opened(
-                vim_connection_info.access_info, settings
-            ) as cluster:
-                try:
-                    report = lcm.instantiate(
-                        cluster,
-                        vnf_instance.id,
-                        found,
-                        level=instantiate_vnf_req.instantiation_level_id or "",
-                        scale_levels=levels,
-                        **wanted,
-                    )
-                except errors.InstanceExists:
-                    # A retry after an error that came once all was there.
-                    if not again:
-                        raise
-                    report = lcm.change(
-                        cluster, vnf_instance.id, found, **wanted
-                    )
-        _log(report)
-        where = translate.reference(vnf_instance.id, asked.namespace)
+            vnfd_dict["current_error_point"] = occurrences.TOUCHED
+            if not (
+                translate.healing(vnf_instance)
+                and self._healed(vnf_instance, target, asked)
+            ):
+                # Tacker lets only one that is not instantiated come here,
+                # so one that is there is what an earlier try has left.
+                operations.instantiate(
+                    target,
+                    found,
+                    asked,
+                    level=instantiate_vnf_req.instantiation_level_id or "",
+                    scale_levels=levels,
+                    again=True,
+                )
         vnfd_dict["instance_id"] = where
         return where
 
@@ -127,88 +123,85 @@ class KubernetesCr(unsupported.Unsupported):
         """Nothing is left to wait for: ``instantiate_vnf`` did."""
 
     def update_stack_wait(self, **_: Any) -> None:
-        """Nor when Tacker tries an instantiation again."""
+        """Nor when Tacker tries an instantiation again: it ran again too."""
 
     def post_vnf_instantiation(
         self, *, vnf_instance: Any, vim_connection_info: Any, **_: Any
     ) -> None:
         """Note the Pods and Machines. Tacker asks twice or more often."""
-        self._note_members(
-            "instantiate", vnf_instance, vim_connection_info.access_info
+        synchronizing.note_members(
+            "instantiate", vnf_instance, vim_connection_info
         )
 
-    # -- Scale ---------------------------------------------------------------
+    # -- Heal ----------------------------------------------------------------
 
-    def scale(
+    def heal_vnf(
         self,
         *,
-        auth_attr: Mapping[str, Any],
-        policy: Mapping[str, Any],
+        context: Any,
+        vnf_instance: Any,
+        vim_connection_info: Any,
+        heal_vnf_request: Any,
         **_: Any,
     ) -> None:
-        """Scale an aspect to the level at which it is to end.
+        """Replace the Pods and Machines of the VNFCs that are named.
 
-        Tacker calls this once for each step, and again after an error: the
-        level is absolute, so that every call but the first changes nothing.
+        Tacker swallows what its call to wait raises, so all is done here.
         """
-        instance = policy["vnf_instance_id"]
-        with failures.translated("scale", instance):
-            settings = conf.settings()
-            instance, namespace = translate.place(policy["instance_id"])
-            with vim.opened(auth_attr, settings) as cluster:
-                report = lcm.scale(
-                    cluster,
-                    instance,
-                    aspect=policy["name"],
-                    level=policy["vnf"]["after_scale_level"],
-                    namespace=namespace,
-                    deadline=Deadline.after(settings.scale_timeout),
-                    registry=plugins.registry(),
-                    options=translate.options(request.Asked(), settings),
-                )
-        _log(report)
+        occurrence = occurrences.touched(context, vnf_instance.id)
+        with failures.translated("heal", vnf_instance.id, occurrence):
+            target = translate.target_of(vnf_instance, vim_connection_info)
+            asked = request.read(
+                heal_vnf_request.additional_params,
+                "heal",
+                home=target.namespace,
+            )
+            inventory, members = operations.members(target)
+            wanted = translate.chosen(
+                heal_vnf_request.vnfc_instance_id,
+                members,
+                inventory.healing,
+            )
+            operations.heal(target, wanted, asked)
 
-    def scale_wait(self, **_: Any) -> None:
-        """Nothing is left to wait for: ``scale`` did."""
+    def heal_vnf_wait(self, **_: Any) -> None:
+        """Nothing is left to wait for: ``heal_vnf`` did."""
 
-    def get_scale_ids(
-        self,
-        *,
-        vnf_dict: Mapping[str, Any],
-        auth_attr: Mapping[str, Any],
-        **_: Any,
-    ) -> list[str]:
-        """Names of the Pods and Machines that an aspect scales."""
-        instance_id = vnf_dict["instance_id"]
-        with failures.translated("scale", instance_id):
-            place = translate.place(instance_id)
-            with vim.opened(auth_attr, conf.settings()) as cluster:
-                inventory = _inventory(cluster, *place)
-                found = members.by_vdu(cluster, plugins.registry(), inventory)
-        aspects = inventory.vnfd.aspects if inventory.vnfd else {}
-        aspect = aspects.get(vnf_dict.get("policy_name", ""))
-        scaled = aspect.steps if aspect else {}
-        return [m.ref.name for vdu in scaled for m in found.get(vdu, ())]
-
-    def get_scale_in_ids(
-        self, **_: Any
-    ) -> tuple[list[str], list[str], None, None]:
-        """None: which of them go is decided by their controller."""
-        return [], [], None, None
-
-    def scale_resource_update(
+    def post_heal_vnf(
         self, *, vnf_instance: Any, vim_connection_info: Any, **_: Any
     ) -> None:
-        """Note the Pods and Machines; Tacker compares before and after."""
-        self._note_members(
-            "scale", vnf_instance, vim_connection_info.access_info
+        """Note the Pods and Machines, also after a heal that failed."""
+        synchronizing.note_members("heal", vnf_instance, vim_connection_info)
+
+    def _healed(
+        self, vnf_instance: Any, target: Target, asked: request.Asked
+    ) -> bool:
+        """Heal all in place; False if there is no record to heal from."""
+        # Tacker has forgotten both by now, and stores what it finds here
+        # when the heal fails.
+        info = vnf_instance.instantiated_vnf_info
+        info.instance_id = translate.reference(
+            target.instance, target.namespace
         )
+        try:
+            operations.heal(target, None, asked)
+        except errors.InstanceUnknown as error:
+            LOG.warning("%s; it is instantiated anew", error)
+            info.instance_id = None
+            return False
+        except errors.Error:
+            with contextlib.suppress(errors.Error):
+                found = operations.members(target)[1]
+                info.vnfc_resource_info = translate.vnfc_resources(found)
+            raise
+        return True
 
     # -- Terminate -----------------------------------------------------------
 
     def delete(
         self,
         *,
+        context: Any,
         vnf_id: str | None,
         auth_attr: Mapping[str, Any],
         vnf_instance: Any,
@@ -217,29 +210,18 @@ class KubernetesCr(unsupported.Unsupported):
     ) -> None:
         """Take everything away; returns when it is gone.
 
-        An instance without a record is gone already.
+        Nothing is, as the first half of a heal of the whole instance.
         """
-        with failures.translated("terminate", vnf_instance.id):
-            settings = conf.settings()
-            instance, namespace = translate.place(vnf_id, vnf_instance)
-            grace = translate.grace_seconds(terminate_vnf_req)
-            seconds = settings.terminate_timeout + (grace or 0)
-            with vim.opened(auth_attr, settings) as cluster:
-                try:
-                    report = lcm.terminate(
-                        cluster,
-                        instance,
-                        namespace=namespace,
-                        deadline=Deadline.after(seconds),
-                        registry=plugins.registry(),
-                        options=translate.options(
-                            request.Asked(), settings, grace
-                        ),
-                    )
-                except errors.InstanceUnknown as error:
-                    LOG.info("%s; it counts as gone", error)
-                    return
-        _log(report)
+        if translate.healing(vnf_instance):
+            return
+        occurrence = occurrences.touched(context, vnf_instance.id)
+        with failures.translated("terminate", vnf_instance.id, occurrence):
+            target = translate.target(vnf_id, auth_attr, vnf_instance)
+            operations.terminate(
+                target,
+                _asked_to_terminate(terminate_vnf_req, target.namespace),
+                translate.grace_seconds(terminate_vnf_req),
+            )
 
     def delete_wait(self, **_: Any) -> None:
         """Nothing is left to wait for: ``delete`` did."""
@@ -247,53 +229,41 @@ class KubernetesCr(unsupported.Unsupported):
     def delete_vnf_instance_resource(self, **_: Any) -> None:
         """Nothing is behind a VnfResource that is not in the record."""
 
-    def post_heal_vnf(
-        self, *, vnf_instance: Any, vim_connection_info: Any, **_: Any
-    ) -> None:
-        """Note the Pods and Machines after a heal of the whole instance.
+    # -- Synchronize ---------------------------------------------------------
 
-        That is a termination and an instantiation to Tacker.
-        """
-        self._note_members(
-            "heal", vnf_instance, vim_connection_info.access_info
+    def sync_db(
+        self, *, context: Any, vnf_instance: Any, vim_info: Any, **_: Any
+    ) -> None:
+        """Note what changed without Tacker; it asks from time to time."""
+        with failures.translated("synchronize", vnf_instance.id):
+            target = translate.target_of(vnf_instance, vim_info)
+            synchronizing.synchronize(context, vnf_instance, target)
+
+
+def _package(
+    path: str, instantiate_vnf_req: Any, asked: request.Asked
+) -> Package:
+    return operations.loaded(path, asked, instantiate_vnf_req.flavour_id)
+
+
+def _asked_to_terminate(terminate_vnf_req: Any, home: str) -> request.Asked:
+    if terminate_vnf_req is None:
+        return request.Asked()
+    params = terminate_vnf_req.additional_params
+    return request.read(params, "terminate", home=home)
+
+
+def _refuse_elsewhere(
+    vnf_instance: Any, vim_connection_info: Any, asked: request.Asked
+) -> None:
+    """Raise InstanceExists if an earlier try left a record elsewhere."""
+    noted = translate.noted(vnf_instance)
+    if noted in ("", translate.reference(vnf_instance.id, asked.namespace)):
+        return
+    target = translate.target(noted, translate.access(vim_connection_info))
+    if operations.inventory(target):
+        raise errors.InstanceExists(
+            vnf_instance.id,
+            f"has objects in namespace {target.namespace}; wanted: the same "
+            f"namespace again; found: {asked.namespace}",
         )
-
-    def _note_members(
-        self, operation: str, vnf_instance: Any, access: Mapping[str, Any]
-    ) -> None:
-        info = vnf_instance.instantiated_vnf_info
-        with failures.translated(operation, vnf_instance.id):
-            place = translate.place(info.instance_id, vnf_instance)
-            with vim.opened(access, conf.settings()) as cluster:
-                inventory = _inventory(cluster, *place)
-                found = members.by_vdu(cluster, plugins.registry(), inventory)
-        info.vnfc_resource_info = translate.vnfc_resources(found)
-
-
-def _package(path: str, instantiate_vnf_req: Any) -> Package:
-    """The package that Tacker unpacked, with the manifests asked for."""
-    asked = request.read(instantiate_vnf_req.additional_params)
-    return package.load(
-        path,
-        def_files=asked.files or None,
-        flavour=instantiate_vnf_req.flavour_id,
-    )
-
-
-def _inventory(cluster: Cluster, instance: str, namespace: str) -> Inventory:
-    brief = cluster.until(Deadline.after(READ_SECONDS))
-    entry = record.read(brief, instance, namespace)
-    if entry is None:
-        raise errors.InstanceUnknown(instance, namespace)
-    return entry.inventory
-
-
-def _log(report: Report) -> None:
-    LOG.info(
-        "%s: %s done: %d object(s), %.1f s, %d requests",
-        report.instance,
-        report.operation,
-        len(report.rows),
-        report.seconds,
-        report.requests,
-    )

@@ -17,13 +17,17 @@ from typing import Any
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
+from tacker_k8s_cr import leases
 from tacker_k8s_cr import members as found_members
 from tacker_k8s_cr import package as packages
 from tacker_k8s_cr import plugins
 from tacker_k8s_cr import record
+from tacker_k8s_cr import replicas
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.driver import conf
+from tacker_k8s_cr.driver import lines
+from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import vim
 from tacker_k8s_cr.driver.conf import Settings
 from tacker_k8s_cr.driver.request import Asked
@@ -45,11 +49,13 @@ class Target:
 
     :param namespace: where its record lies.
     :param access: the access information of its VIM, with v1's keys.
+    :param occurrence: Tacker's id of the operation, for the log.
     """
 
     instance: str
     namespace: str
     access: Mapping[str, Any] = dataclasses.field(repr=False)
+    occurrence: str = ""
 
 
 def loaded(path: str, asked: Asked, flavour: str = "") -> Package:
@@ -72,6 +78,8 @@ def instantiate(
     """
     settings = conf.settings()
     wanted = _wanted(target, asked, settings, settings.instantiate_timeout)
+    wanted["policy"] = request.policy(asked, settings.policy())
+    wanted["vdu_mapping"] = asked.vdu_mapping
     with _opened(target, settings) as cluster:
         try:
             report = lcm.instantiate(
@@ -87,6 +95,7 @@ def instantiate(
             if not again:
                 raise
             report = lcm.change(cluster, target.instance, package, **wanted)
+            _level(cluster, target, scale_levels or {}, wanted)
     return _told(report)
 
 
@@ -94,7 +103,10 @@ def change(target: Target, package: Package, asked: Asked) -> Report:
     """Replace the package by another."""
     settings = conf.settings()
     wanted = _wanted(target, asked, settings, settings.change_timeout)
+    wanted["vdu_mapping"] = asked.vdu_mapping
     with _opened(target, settings) as cluster:
+        before = _inventory(cluster.until(wanted["deadline"]), target)
+        wanted["policy"] = request.policy(asked, before.policy)
         report = lcm.change(cluster, target.instance, package, **wanted)
     return _told(report)
 
@@ -180,6 +192,36 @@ def members(
     return inventory, found
 
 
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """An instance as it is, without changing anything.
+
+    :param numbers: by VDU, the number that its object asks for; None where
+        it has none or is gone.
+    :param holder: who has an operation under way; empty if nobody has.
+    """
+
+    inventory: Inventory
+    members: Mapping[str, tuple[Member, ...]]
+    numbers: Mapping[str, int | None]
+    holder: str
+
+
+def seen(target: Target) -> Seen:
+    """Look at an instance. Raises InstanceUnknown if it has no record."""
+    registry = plugins.registry()
+    with _opened(target, conf.settings()) as cluster:
+        brief = cluster.until(Deadline.after(READ_SECONDS))
+        inventory = _inventory(brief, target)
+        lease = brief.get(leases.ref(target.instance, target.namespace))
+        return Seen(
+            inventory,
+            found_members.by_vdu(brief, registry, inventory),
+            replicas.found(brief, registry, inventory),
+            leases.holder(lease) if lease else "",
+        )
+
+
 def inventory(target: Target) -> Inventory | None:
     """What the record says; None where there is none."""
     with _opened(target, conf.settings()) as cluster:
@@ -195,8 +237,10 @@ def options(
     return Options(
         dry_run=settings.dry_run if asked.dry_run is None else asked.dry_run,
         conflict=asked.conflict or settings.conflict,
-        dwell=settings.blocked_after,
+        dwell=asked.blocked_after or settings.blocked_after,
+        adopt=asked.adopt,
         grace_seconds=grace_seconds,
+        lose_others=asked.lose_others,
     )
 
 
@@ -216,9 +260,32 @@ def _wanted(
     }
 
 
+def _level(
+    cluster: Cluster,
+    target: Target,
+    levels: Mapping[str, int],
+    wanted: Mapping[str, Any],
+) -> None:
+    """Bring the aspects to these levels, since a change keeps numbers."""
+    now = _inventory(cluster.until(wanted["deadline"]), target).scale_levels
+    common = ("namespace", "deadline", "registry", "options")
+    for aspect, level in levels.items():
+        if now.get(aspect, 0) != level:
+            lcm.scale(
+                cluster,
+                target.instance,
+                aspect=aspect,
+                level=level,
+                **{key: wanted[key] for key in common},
+            )
+
+
 @contextlib.contextmanager
 def _opened(target: Target, settings: Settings) -> Iterator[Cluster]:
-    with vim.opened(target.access, settings) as cluster:
+    with (
+        lines.about(target.instance, target.occurrence),
+        vim.opened(target.access, settings) as cluster,
+    ):
         yield cluster
 
 
@@ -231,8 +298,7 @@ def _inventory(cluster: Cluster, target: Target) -> Inventory:
 
 def _told(report: Report) -> Report:
     LOG.info(
-        "%s: %s done: %d object(s), %.1f s, %d requests",
-        report.instance,
+        "%s done: %d object(s), %.1f s, %d requests",
         report.operation,
         len(report.rows),
         report.seconds,

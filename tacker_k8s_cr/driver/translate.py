@@ -9,18 +9,21 @@ from typing import Any
 import uuid
 
 from tacker import objects
-from tacker.objects.fields import ErrorPoint
+from tacker.objects import fields
 
-from tacker_k8s_cr.driver.conf import Settings
-from tacker_k8s_cr.driver.request import Asked
+from tacker_k8s_cr.driver.operations import Target
 from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.inventory import Healing
 from tacker_k8s_cr.members import Member
-from tacker_k8s_cr.operation import Options
 from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package.model import Package
 
-TOUCHED = ErrorPoint.POST_VIM_CONTROL
-"""What the error point must be for Tacker's rollback to delete anything."""
+NOTE = "tacker_k8s_cr"
+"""Key of a VNF instance's metadata, beside those of Tacker's own driver."""
+
+LONGEST_LIST = 200
+"""Rows of Tacker's table of resources that an instance has at most. Tacker
+writes and deletes them one by one; the record in the cluster has all."""
 
 _REFERENCE = re.compile(r"([-a-z0-9]{1,63})/([-0-9a-f]{36})")
 _MEMBERS = uuid.UUID("6f2c3f0e-9d0a-5f6c-8b58-0c1f4f2d7f43")
@@ -35,55 +38,94 @@ def reference(instance: str, namespace: str) -> str:
     return f"{namespace}/{instance}"
 
 
+def ours(instance_id: str) -> bool:
+    """Whether Tacker's ``instance_id`` is one that we gave."""
+    return _REFERENCE.fullmatch(instance_id) is not None
+
+
 def place(
     instance_id: str | None, vnf_instance: Any = None
 ) -> tuple[str, str]:
     """The instance and its namespace.
 
-    When an instantiation ended early Tacker has no ``instance_id``, but the
-    namespace that was noted on the VNF instance before.
+    When an instantiation ended early Tacker has no ``instance_id``, but
+    what was noted on the VNF instance before.
 
     Raises RequestInvalid for the ``instance_id`` of another driver: saying
     that there is nothing would leave its objects behind.
     """
-    if instance_id:
-        found = _REFERENCE.fullmatch(instance_id)
-        if found is None:
-            raise RequestInvalid(
-                "the VNF instance was instantiated by another driver, and "
-                "kubernetes_cr cannot operate on it"
-            )
-        return found[2], found[1]
-    return vnf_instance.id, noted_namespace(vnf_instance)
+    if not instance_id and vnf_instance is not None:
+        instance_id = noted(vnf_instance)
+        if not instance_id:
+            return vnf_instance.id, "default"
+    found = _REFERENCE.fullmatch(instance_id or "")
+    if found is None:
+        raise RequestInvalid(
+            "the VNF instance was instantiated by another driver, and "
+            "kubernetes_cr cannot operate on it"
+        )
+    return found[2], found[1]
 
 
-def noted_namespace(vnf_instance: Any) -> str:
-    metadata = vnf_instance.vnf_metadata or {}
-    return str(metadata.get("namespace") or "default")
+def target(
+    instance_id: str | None,
+    access: Mapping[str, Any],
+    vnf_instance: Any = None,
+) -> Target:
+    """The instance that a call is about, on its VIM."""
+    return Target(*place(instance_id, vnf_instance), access)
 
 
-def note_namespace(vnf_instance: Any, namespace: str) -> None:
-    """Where Tacker's own code looks for it, too."""
+def target_of(vnf_instance: Any, vim_connection_info: Any) -> Target:
+    info = vnf_instance.instantiated_vnf_info
+    instance_id = info.instance_id if info else None
+    return target(instance_id, access(vim_connection_info), vnf_instance)
+
+
+def access(vim_connection_info: Any) -> Mapping[str, Any]:
+    """The decrypted access information, and which VIM it is."""
+    return {
+        **vim_connection_info.access_info,
+        "vim_id": vim_connection_info.vim_id,
+    }
+
+
+def noted(vnf_instance: Any) -> str:
+    """The reference that was noted before anything was written."""
+    return str((vnf_instance.vnf_metadata or {}).get(NOTE) or "")
+
+
+def note(vnf_instance: Any, namespace: str) -> None:
+    """Whose the instance is, and where Tacker's own code looks for it.
+
+    It tells our instances from those of another driver as long as Tacker
+    has no ``instance_id`` of them.
+    """
     vnf_instance.vnf_metadata = {
         **(vnf_instance.vnf_metadata or {}),
         "namespace": namespace,
         "tenant": namespace,
+        NOTE: reference(vnf_instance.id, namespace),
     }
 
 
-# -- What is asked for -------------------------------------------------------
+def healing(vnf_instance: Any) -> bool:
+    """Whether a termination or an instantiation is half of a heal.
 
-
-def options(
-    asked: Asked, settings: Settings, grace_seconds: int | None = None
-) -> Options:
-    """The request's choices, else those of the configuration."""
-    return Options(
-        dry_run=settings.dry_run if asked.dry_run is None else asked.dry_run,
-        conflict=asked.conflict or settings.conflict,
-        dwell=settings.blocked_after,
-        grace_seconds=grace_seconds,
+    Tacker heals a whole instance by both, and marks neither. The instance
+    is INSTANTIATED all the while, which it is not in an instantiation or
+    its rollback; in its termination the task state says so.
+    """
+    return bool(
+        vnf_instance.instantiation_state
+        == fields.VnfInstanceState.INSTANTIATED
+    ) and vnf_instance.task_state in (
+        fields.VnfInstanceTaskState.HEALING,
+        fields.VnfInstanceTaskState.INSTANTIATING,
     )
+
+
+# -- What is asked for -------------------------------------------------------
 
 
 def grace_seconds(terminate_vnf_req: Any) -> int | None:
@@ -123,6 +165,57 @@ def scale_status(levels: Mapping[str, int]) -> list[Any]:
 # -- What there is -----------------------------------------------------------
 
 
+def vnf_resources(
+    context: Any, vnf_instance: Any, package: Package, known: Iterable[Any]
+) -> list[Any]:
+    """Tacker's record of the first objects of a package.
+
+    :param known: those that an earlier try left; they are not repeated.
+    """
+    there = {(item.resource_type, item.resource_name) for item in known}
+    named = dict.fromkeys(
+        (
+            f"{manifest['apiVersion']},{manifest['kind']}"[:255],
+            str(manifest["metadata"]["name"]),
+        )
+        for manifest in package.manifests[:LONGEST_LIST]
+    )
+    return [
+        objects.VnfResource(
+            context=context,
+            vnf_instance_id=vnf_instance.id,
+            resource_type=type_,
+            resource_name=name,
+            resource_identifier=noted(vnf_instance),
+            resource_status="",
+            tenant_id=vnf_instance.tenant_id,
+        )
+        for type_, name in named
+        if (type_, name) not in there
+    ]
+
+
+def vnfc_id(uid: str) -> str:
+    """The id of a Pod's or Machine's VNFC."""
+    return str(uuid.uuid5(_MEMBERS, uid))
+
+
+def chosen(
+    wanted: Iterable[str],
+    members: Mapping[str, Iterable[Member]],
+    healing: Healing | None,
+) -> frozenset[str]:
+    """The UIDs of the VNFCs with these ids.
+
+    Of those that are there, or that a heal which ended early took away. Of
+    any other the controller has made another by itself.
+    """
+    known = {member.uid for found in members.values() for member in found}
+    known.update(goer.uid for goer in (healing.goers if healing else ()))
+    uids = {vnfc_id(uid): uid for uid in known}
+    return frozenset(uids[id_] for id_ in wanted if id_ in uids)
+
+
 def vnfc_resources(members: Mapping[str, Iterable[Member]]) -> list[Any]:
     """Tacker's record of each Pod or Machine.
 
@@ -131,9 +224,10 @@ def vnfc_resources(members: Mapping[str, Iterable[Member]]) -> list[Any]:
     """
     return [
         objects.VnfcResourceInfo(
-            id=str(uuid.uuid5(_MEMBERS, member.uid)),
+            id=vnfc_id(member.uid),
             vdu_id=vdu,
             compute_resource=objects.ResourceHandle(
+                vim_connection_id=None,
                 resource_id=member.ref.name,
                 vim_level_resource_type=member.owner.kind,
             ),

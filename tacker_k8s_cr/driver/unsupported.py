@@ -13,29 +13,8 @@ from tacker_k8s_cr.driver import failures
 class Unsupported(VnfAbstractDriver, VnfScaleAbstractDriver):  # type: ignore[misc]
     """Every such call is an error that names the operation."""
 
-    def heal_vnf(self, **_: Any) -> NoReturn:
-        raise failures.unsupported("a heal of single VNFCs")
-
-    def heal_vnf_wait(self, **_: Any) -> NoReturn:
-        raise failures.unsupported("a heal of single VNFCs")
-
-    def scale_in_reverse(self, **_: Any) -> NoReturn:
-        raise failures.unsupported("a rollback of a scale")
-
-    def scale_update_wait(self, **_: Any) -> NoReturn:
-        raise failures.unsupported("a rollback of a scale")
-
-    def get_rollback_ids(self, **_: Any) -> NoReturn:
-        raise failures.unsupported("a rollback of a scale")
-
     def scale_out_initial(self, **_: Any) -> NoReturn:
         raise failures.unsupported("an initial scale out")
-
-    def get_grant_resource(self, **_: Any) -> NoReturn:
-        raise failures.unsupported("a grant by an external NFVO")
-
-    def get_cinder_list(self, *_: Any, **__: Any) -> NoReturn:
-        raise failures.unsupported("a grant by an external NFVO")
 
     def change_ext_conn_vnf(self, **_: Any) -> NoReturn:
         raise failures.unsupported("a change of external connectivity")
@@ -45,9 +24,6 @@ class Unsupported(VnfAbstractDriver, VnfScaleAbstractDriver):  # type: ignore[mi
 
     def post_change_ext_conn_vnf(self, **_: Any) -> NoReturn:
         raise failures.unsupported("a change of external connectivity")
-
-    def sync_db(self, **_: Any) -> NoReturn:
-        raise failures.unsupported("a synchronization of the database")
 
     # The legacy API, which Tacker no longer has, asked for these.
 

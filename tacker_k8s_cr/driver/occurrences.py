@@ -1,0 +1,67 @@
+"""Tacker's record of an operation that is under way."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from tacker import objects
+from tacker.objects import fields
+from tacker.objects.fields import ErrorPoint
+
+LOG = logging.getLogger(__name__)
+
+TOUCHED = ErrorPoint.POST_VIM_CONTROL
+"""What the error point must be for Tacker's rollback to delete anything."""
+
+_STATES = fields.LcmOccsOperationState
+
+
+def touched(context: Any, vnf_instance_id: str) -> str:
+    """Note that the cluster is about to be written to; the operation's id.
+
+    Tacker stores the error point only when an operation has failed. Of a
+    conductor that was killed it would be that of the beginning: the
+    operation, once cancelled, could not be retried, and its rollback would
+    leave everything behind.
+    """
+    for found in of_instance(context, vnf_instance_id):
+        if found.operation_state == _STATES.PROCESSING:
+            found.error_point = TOUCHED
+            found.save()
+            return str(found.id)
+    return ""
+
+
+def failed(context: Any, vnf_instance_id: str) -> bool:
+    """Whether an operation failed and nothing came after it.
+
+    Tacker leaves the record of such an instance alone.
+    """
+    found = of_instance(context, vnf_instance_id)
+    if any(item.operation_state == _STATES.FAILED_TEMP for item in found):
+        return True
+    last = max(found, key=lambda item: item.start_time, default=None)
+    return last is not None and last.operation_state == _STATES.FAILED
+
+
+def under_way(context: Any, vnf_instance_id: str) -> bool:
+    """Whether Tacker has begun an operation that is not at its end."""
+    states = (_STATES.STARTING, _STATES.PROCESSING, _STATES.ROLLING_BACK)
+    return any(
+        item.operation_state in states
+        for item in of_instance(context, vnf_instance_id)
+    )
+
+
+def of_instance(context: Any, vnf_instance_id: str) -> list[Any]:
+    filters = {
+        "model": "VnfLcmOpOccs",
+        "field": "vnf_instance_id",
+        "value": vnf_instance_id,
+        "op": "==",
+    }
+    found = objects.VnfLcmOpOccList.get_by_filters(
+        context, read_deleted="no", filters=filters
+    )
+    return list(found.objects)

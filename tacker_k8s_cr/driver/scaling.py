@@ -1,0 +1,143 @@
+"""The part of Tacker's infra driver, v1, that scales."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import failures
+from tacker_k8s_cr.driver import grants
+from tacker_k8s_cr.driver import occurrences
+from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import synchronizing
+from tacker_k8s_cr.driver import translate
+from tacker_k8s_cr.driver import unsupported
+
+
+class Scaling(unsupported.Unsupported):
+    """Scale an aspect to a level, and what Tacker asks around it."""
+
+    def scale(
+        self,
+        *,
+        context: Any,
+        auth_attr: Mapping[str, Any],
+        policy: Mapping[str, Any],
+        **_: Any,
+    ) -> None:
+        """Scale an aspect to the level at which it is to end.
+
+        Tacker calls this once for each step, and again after an error: the
+        level is absolute, so that every call but the first changes nothing.
+        """
+        vnf_info = policy["vnf"]
+        instance = policy["vnf_instance_id"]
+        occurrence = occurrences.touched(context, instance)
+        with failures.translated("scale", instance, occurrence):
+            target = translate.target(policy["instance_id"], auth_attr)
+            vnf_info["current_error_point"] = occurrences.TOUCHED
+            operations.scale(
+                target,
+                policy["name"],
+                vnf_info["after_scale_level"],
+                request.Asked(),
+            )
+
+    def scale_wait(self, **_: Any) -> None:
+        """Nothing is left to wait for: ``scale`` did."""
+
+    def get_scale_ids(
+        self,
+        *,
+        vnf_dict: Mapping[str, Any],
+        auth_attr: Mapping[str, Any],
+        **_: Any,
+    ) -> list[str]:
+        """Names of the Pods and Machines that an aspect scales."""
+        with failures.translated("scale", vnf_dict["instance_id"]):
+            target = translate.target(vnf_dict["instance_id"], auth_attr)
+            inventory, found = operations.members(target)
+        aspects = inventory.vnfd.aspects if inventory.vnfd else {}
+        aspect = aspects.get(vnf_dict.get("policy_name", ""))
+        scaled = aspect.steps if aspect else {}
+        return [m.ref.name for vdu in scaled for m in found.get(vdu, ())]
+
+    def get_scale_in_ids(
+        self, **_: Any
+    ) -> tuple[list[str], list[str], None, None]:
+        """None: which of them go is decided by their controller."""
+        return [], [], None, None
+
+    def scale_resource_update(
+        self, *, vnf_instance: Any, vim_connection_info: Any, **_: Any
+    ) -> None:
+        """Note the Pods and Machines; Tacker compares before and after."""
+        synchronizing.note_members("scale", vnf_instance, vim_connection_info)
+
+    def get_rollback_ids(self, **_: Any) -> tuple[list[str], list[str], None]:
+        """None: which of them go is decided by their controller."""
+        return [], [], None
+
+    def scale_in_reverse(
+        self,
+        *,
+        auth_attr: Mapping[str, Any],
+        vnf_info: Mapping[str, Any],
+        scale_vnf_request: Any,
+        vnf_instance: Any,
+        **_: Any,
+    ) -> None:
+        """Take a scale out back, to the level that Tacker still has."""
+        with failures.translated("scale", vnf_instance.id):
+            info = vnf_instance.instantiated_vnf_info
+            aspect = scale_vnf_request.aspect_id
+            operations.scale(
+                translate.target(info.instance_id, auth_attr, vnf_instance),
+                aspect,
+                translate.scale_levels(info.scale_status)[aspect],
+                request.Asked(),
+            )
+
+    def scale_update_wait(self, **_: Any) -> None:
+        """Nothing is left to wait for: ``scale_in_reverse`` did."""
+
+    # -- Grants of an external NFVO ------------------------------------------
+
+    def get_grant_resource(
+        self,
+        *,
+        vnf_instance: Any,
+        vnf_info: dict[str, Any],
+        scale_vnf_request: Any,
+        vim_connection_info: Any,
+        **_: Any,
+    ) -> None:
+        """Say what a scale adds or removes.
+
+        Where Pods run is decided by Kubernetes, so nothing is said of it.
+        """
+        with failures.translated("scale", vnf_instance.id):
+            target = translate.target_of(vnf_instance, vim_connection_info)
+            inventory, _members = operations.members(target)
+            info = vnf_instance.instantiated_vnf_info
+            if inventory.vnfd is None:
+                raise errors.RequestInvalid(
+                    "scale: the package of the instance has no VNFD"
+                )
+            more = grants.difference(
+                inventory.vnfd,
+                translate.scale_levels(info.scale_status),
+                scale_vnf_request.aspect_id,
+                vnf_info["after_scale_level"],
+            )
+        vnf_info["addResources"] = grants.added(more)
+        vnf_info["removeResources"] = grants.removed(
+            more, info.vnfc_resource_info
+        )
+        vnf_info["placement_constraint_list"] = []
+
+    def get_cinder_list(self, *_: Any, **__: Any) -> list[str]:
+        """None: volumes are Kubernetes' own."""
+        return []

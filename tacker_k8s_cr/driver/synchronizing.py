@@ -1,0 +1,152 @@
+"""Tacker's record of an instance, brought up to date with the cluster.
+
+Tacker asks for it from time to time, for each instance, in a process that
+carries out no operations. Nothing is touched that an operation has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import contextlib
+import logging
+from typing import Any
+
+from tacker import objects
+from tacker.objects import fields
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import failures
+from tacker_k8s_cr.driver import occurrences
+from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import translate
+from tacker_k8s_cr.driver.operations import Seen
+from tacker_k8s_cr.driver.operations import Target
+from tacker_k8s_cr.inventory import Phase
+from tacker_k8s_cr.package import numbers
+
+LOG = logging.getLogger(__name__)
+
+_SYNCHRONIZING = fields.VnfInstanceTaskState.DB_SYNCHRONIZING
+
+
+def note_members(
+    operation: str, vnf_instance: Any, vim_connection_info: Any
+) -> None:
+    """Note the Pods and Machines as they are; Tacker stores them."""
+    with failures.translated(operation, vnf_instance.id):
+        target = translate.target_of(vnf_instance, vim_connection_info)
+        _, members = operations.members(target)
+    info = vnf_instance.instantiated_vnf_info
+    info.vnfc_resource_info = translate.vnfc_resources(members)
+
+
+def synchronize(context: Any, vnf_instance: Any, target: Target) -> bool:
+    """Note members and scale levels that changed; whether any had.
+
+    While it is done the instance's task state refuses other operations.
+    """
+    seen = operations.seen(target)
+    if not _differs(vnf_instance, seen):
+        return False
+    fresh = objects.VnfInstance.get_by_id(context, vnf_instance.id)
+    if why := _busy(context, fresh, seen):
+        LOG.info("not synchronized: %s", why)
+        return False
+    fresh.task_state = _SYNCHRONIZING
+    fresh.save()
+    try:
+        # What was seen before is from a time when it could still change.
+        seen = operations.seen(target)
+        changed = _differs(fresh, seen) and not _at_work(seen)
+    except errors.Error:
+        _give_back(context, vnf_instance.id)
+        raise
+    if not changed or occurrences.under_way(context, fresh.id):
+        _give_back(context, vnf_instance.id)
+        return False
+    _note(fresh, seen)
+    fresh.task_state = None
+    fresh.save()
+    LOG.info(
+        "synchronized: %d VNFC(s)",
+        len(fresh.instantiated_vnf_info.vnfc_resource_info),
+    )
+    return True
+
+
+def levels(vnf_instance: Any, seen: Seen) -> Mapping[str, int] | None:
+    """The scale levels by the numbers that the objects ask for now.
+
+    None where the numbers are those of no level, or one is not known.
+    """
+    vnfd = seen.inventory.vnfd
+    if vnfd is None:
+        return {}
+    info = vnf_instance.instantiated_vnf_info
+    known = translate.scale_levels(info.scale_status)
+    found = {vdu: n for vdu, n in seen.numbers.items() if n is not None}
+    return numbers.levels_of(vnfd, known, found)
+
+
+def _differs(vnf_instance: Any, seen: Seen) -> bool:
+    info = vnf_instance.instantiated_vnf_info
+    noted = {
+        (item.id, item.vdu_id, item.compute_resource.resource_id)
+        for item in info.vnfc_resource_info
+    }
+    there = {
+        (item.id, item.vdu_id, item.compute_resource.resource_id)
+        for item in translate.vnfc_resources(seen.members)
+    }
+    if noted != there:
+        return True
+    at = levels(vnf_instance, seen)
+    known = translate.scale_levels(info.scale_status)
+    return at is not None and any(
+        at[aspect] != level for aspect, level in known.items() if aspect in at
+    )
+
+
+def _note(vnf_instance: Any, seen: Seen) -> None:
+    info = vnf_instance.instantiated_vnf_info
+    info.vnfc_resource_info = translate.vnfc_resources(seen.members)
+    at = levels(vnf_instance, seen)
+    if at is None:
+        LOG.warning(
+            "the numbers of replicas are those of no scale level; "
+            "scaleStatus stays as it is"
+        )
+        return
+    for item in info.scale_status:
+        item.scale_level = at.get(item.aspect_id, item.scale_level)
+
+
+def _busy(context: Any, vnf_instance: Any, seen: Seen) -> str:
+    """Why the instance is to be left alone; empty if it is at rest."""
+    if (
+        vnf_instance.instantiation_state
+        != fields.VnfInstanceState.INSTANTIATED
+    ):
+        return "it is not instantiated"
+    if vnf_instance.task_state is not None:
+        return f"its task state is {vnf_instance.task_state}"
+    if occurrences.failed(context, vnf_instance.id):
+        return "its last operation failed"
+    if occurrences.under_way(context, vnf_instance.id):
+        return "an operation on it has begun"
+    return _at_work(seen)
+
+
+def _at_work(seen: Seen) -> str:
+    if seen.inventory.phase is not Phase.INSTANTIATED:
+        return f"its record says {seen.inventory.phase.value}"
+    return f"{seen.holder} works on it" if seen.holder else ""
+
+
+def _give_back(context: Any, vnf_instance_id: str) -> None:
+    """Take our task state away, if it is still ours."""
+    with contextlib.suppress(Exception):
+        found = objects.VnfInstance.get_by_id(context, vnf_instance_id)
+        if found.task_state == _SYNCHRONIZING:
+            found.task_state = None
+            found.save()
