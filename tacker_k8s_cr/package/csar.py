@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import hashlib
@@ -49,11 +51,13 @@ class Csar:
     :param entry: of the definitions; empty where that is at fault.
     :param artifacts: in their order.
     :param unfit: the artifacts that are not as they should be.
+    :param remote: those that are somewhere else, by their URLs.
     """
 
     entry: str
     artifacts: tuple[str, ...]
     unfit: frozenset[str]
+    remote: Mapping[str, Artifact] = dataclasses.field(default_factory=dict)
 
 
 def read(files: Files, problems: list[Problem]) -> Csar:
@@ -83,7 +87,10 @@ def read(files: Files, problems: list[Problem]) -> Csar:
     ]
     problems += faults
     unfit = frozenset(fault.where for fault in faults)
-    return Csar(entry, tuple(artifacts), unfit)
+    remote = {
+        name: artifact for name, artifact in artifacts.items() if _is_url(name)
+    }
+    return Csar(entry, tuple(artifacts), unfit, remote)
 
 
 def _listed(
@@ -126,25 +133,28 @@ def _unfit(files: Files, artifact: Artifact) -> Iterator[Problem]:
         return
     if not artifact.hash or name.endswith(_IMAGES):
         return
+    try:
+        verify(artifact, files.blocks(name))
+    except Unreadable as error:
+        yield Problem(name, str(error))
+
+
+def verify(artifact: Artifact, blocks: Iterable[bytes]) -> None:
+    """Raises Unreadable unless this is the file that was packed."""
     algorithm = artifact.algorithm.lower()
     if algorithm not in _ALGORITHMS:
         known = ", ".join(_ALGORITHMS)
-        what = f"has the algorithm {artifact.algorithm}, wanted one of {known}"
-        yield Problem(name, what)
-        return
+        raise Unreadable(
+            f"has the algorithm {artifact.algorithm}, wanted one of {known}"
+        )
     digest = hashlib.new(algorithm.replace("-", ""))
-    try:
-        for block in files.blocks(name):
-            digest.update(block)
-    except Unreadable as error:
-        yield Problem(name, str(error))
-        return
+    for block in blocks:
+        digest.update(block)
     if digest.hexdigest() != artifact.hash.lower():
-        what = (
+        raise Unreadable(
             f"has the {algorithm} {digest.hexdigest()}, wanted "
             f"{artifact.hash}: it is not the file that was packed"
         )
-        yield Problem(name, what)
 
 
 def _is_url(name: str) -> bool:
@@ -159,26 +169,38 @@ def no_meta(files: Files) -> str:
     return f"{why}; {deeper[0]} has to be at its root" if deeper else why
 
 
-def chosen(artifacts: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
+def chosen(
+    csar: Csar, wanted: Sequence[str], *, remote: bool = False
+) -> tuple[str, ...]:
     """The artifacts that a request names, in the order in which it does.
 
+    :param remote: whether those may be chosen that are somewhere else.
     :raises RequestInvalid: one is no artifact, or not inside the package.
     """
     if not wanted:
         raise RequestInvalid("the list of definition files is empty")
     for name in wanted:
-        if name not in artifacts:
-            has = ", ".join(manifests(artifacts)) or "none"
+        if name not in csar.artifacts:
+            has = ", ".join(manifests(csar.artifacts)) or "none"
             raise RequestInvalid(
                 f"the definition file {name} is no artifact of the package, "
                 f"whose manifests are: {has}"
             )
-        if _is_url(name):
+        if _is_url(name) and not (remote and _fetchable(name)):
             raise RequestInvalid(
                 f"the definition file {name} is a URL; only files inside the "
                 "package are read"
             )
+        if name in csar.remote and not csar.remote[name].hash:
+            raise RequestInvalid(
+                f"the definition file {name} is a URL, and the package has "
+                "no hash of it"
+            )
     return tuple(dict.fromkeys(wanted))
+
+
+def _fetchable(url: str) -> bool:
+    return urllib.parse.urlsplit(url).scheme in ("http", "https")
 
 
 def manifests(artifacts: Sequence[str]) -> tuple[str, ...]:

@@ -30,11 +30,15 @@ MAX_TEXT = 64 * 2**20
 
 _ARCHIVES = (".csar", ".zip")
 
+Fetch = Callable[[str, int], bytes]
+"""The bytes at a URL, so many at most. Raises PackageInvalid."""
+
 
 def load(
     *paths: str | os.PathLike[str],
     def_files: Sequence[str] | None = None,
     flavour: str = "",
+    fetch: Fetch | None = None,
 ) -> Package:
     """A package from a CSAR, a folder, or any number of files and folders.
 
@@ -46,6 +50,8 @@ def load(
     :param def_files: the artifacts of a CSAR to take, in this order; all
         that hold manifests where it is None.
     :param flavour: of a CSAR with several flavours, the one to take.
+    :param fetch: gives the bytes of a definition file that is somewhere
+        else, by its URL; without it, none may be.
     :raises PackageInvalid: all faults of the package at once.
     :raises RequestInvalid: no such definition file or flavour.
     """
@@ -59,7 +65,7 @@ def load(
             "loaded with other paths"
         )
     if packed:
-        return _csar(packed[0], def_files, flavour)
+        return _csar(packed[0], def_files, flavour, fetch)
     if def_files is not None or flavour:
         raise RequestInvalid(
             f"{given[0]} is no CSAR: it has neither definition files nor "
@@ -113,6 +119,9 @@ class _Contents:
         except Unreadable as error:
             self.problems.append(Problem(name, str(error)))
             return
+        except PackageInvalid as error:
+            self.problems += error.problems
+            return
         parsed, faults = documents.read(text, name)
         found, more = manifests.read(parsed, name)
         self.documents += found
@@ -155,14 +164,17 @@ def _is_source(path: pathlib.Path) -> bool:
 
 
 def _csar(
-    path: pathlib.Path, def_files: Sequence[str] | None, flavour: str
+    path: pathlib.Path,
+    def_files: Sequence[str] | None,
+    flavour: str,
+    fetch: Fetch | None,
 ) -> Package:
     if os.path.isdir(path):
-        return _unpacked(path, _files.Folder(path), def_files, flavour)
+        return _unpacked(path, _files.Folder(path), def_files, flavour, fetch)
     if not os.path.exists(path):
         raise PackageInvalid([Problem(str(path), "is not there")])
     with contextlib.closing(_files.Archive(path)) as archive:
-        return _unpacked(path, archive, def_files, flavour)
+        return _unpacked(path, archive, def_files, flavour, fetch)
 
 
 def _unpacked(
@@ -170,6 +182,7 @@ def _unpacked(
     files: Files,
     def_files: Sequence[str] | None,
     flavour: str,
+    fetch: Fetch | None,
 ) -> Package:
     contents = _Contents()
     if csar.META in files.names:
@@ -181,7 +194,7 @@ def _unpacked(
     wanted = (
         csar.manifests(meta.artifacts)
         if def_files is None
-        else csar.chosen(meta.artifacts, def_files)
+        else csar.chosen(meta, def_files, remote=fetch is not None)
     )
     described = None
     try:
@@ -189,9 +202,18 @@ def _unpacked(
     except PackageInvalid as error:
         contents.problems += error.problems
     for name in wanted:
-        if name not in meta.unfit:
+        if fetch and name in meta.remote:
+            read = functools.partial(_fetched, fetch, meta.remote[name])
+            contents.take(name, read)
+        elif name not in meta.unfit:
             contents.take(name, functools.partial(_files.text, files, name))
     return contents.package(path, described)
+
+
+def _fetched(fetch: Fetch, artifact: csar.Artifact) -> str:
+    data = fetch(artifact.name, _files.MAX_FILE)
+    csar.verify(artifact, [data])
+    return _files.decoded(data)
 
 
 def _described(files: Files, entry: str, flavour: str) -> Vnfd | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import hashlib
 import pathlib
 import stat
 import zipfile
@@ -12,6 +13,7 @@ import pytest
 
 from tacker_k8s_cr import package
 from tacker_k8s_cr.errors import PackageInvalid
+from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.errors import RequestInvalid
 from tacker_k8s_cr.package import files
 from tests.unit.package import csars
@@ -74,6 +76,64 @@ def test_definition_file_must_be_an_artifact(
     """The error names those that are."""
     with pytest.raises(RequestInvalid, match=expected):
         package.load(write(csars.files()), def_files=wanted)
+
+
+def _with_url(digest: str) -> dict[str, bytes]:
+    content = csars.files()
+    line = f"Algorithm: SHA-256\nHash: {digest}\n" if digest else ""
+    content[csars.META] += f"\nName: {URL}\n{line}".encode()
+    return content
+
+
+URL = "https://example.org/a.yaml"
+
+
+def test_artifact_that_is_a_url_is_given_by_the_caller(write: Write) -> None:
+    """Its hash is held against what came, as of any other artifact."""
+    text = csars.manifest("far").encode()
+    path = write(_with_url(hashlib.sha256(text).hexdigest()))
+    asked = []
+
+    def fetch(url: str, limit: int) -> bytes:
+        asked.append((url, limit))
+        return text
+
+    loaded = package.load(path, def_files=[URL, csars.ONE], fetch=fetch)
+
+    assert ["far", "one"] == _names(loaded)
+    assert [(URL, files.MAX_FILE)] == asked
+    assert ["two", "one"] == _names(package.load(path, fetch=fetch))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"a: 1", "it is not the file that was packed"), (None, "is not there")],
+)
+def test_what_came_has_to_be_what_was_packed(
+    write: Write, content: bytes | None, said: str
+) -> None:
+    """Neither another content nor none is read."""
+
+    def fetch(url: str, limit: int) -> bytes:
+        if content is None:
+            raise PackageInvalid([Problem(url, "is not there")])
+        return content
+
+    path = write(_with_url("0" * 64))
+
+    with pytest.raises(PackageInvalid, match=said) as caught:
+        package.load(path, def_files=[URL], fetch=fetch)
+    assert URL == caught.value.problems[0].where
+
+
+def test_url_without_a_hash_is_refused(write: Write) -> None:
+    """Nobody could say whether what comes is what was meant."""
+
+    def fetch(url: str, limit: int) -> bytes:
+        raise AssertionError(url)
+
+    with pytest.raises(RequestInvalid, match="has no hash of it"):
+        package.load(write(_with_url("")), def_files=[URL], fetch=fetch)
 
 
 def test_artifact_that_is_a_url_is_not_fetched(write: Write) -> None:

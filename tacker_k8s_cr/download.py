@@ -1,0 +1,93 @@
+"""Fetch a file of a package that is named by a URL."""
+
+from __future__ import annotations
+
+from urllib import parse
+
+import requests
+import urllib3
+
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import PackageInvalid
+from tacker_k8s_cr.errors import Problem
+
+CONNECT_SECONDS = 10.0
+READ_SECONDS = 30.0
+
+_BLOCK = 2**16
+
+
+def fetched(url: str, limit: int, deadline: Deadline) -> bytes:
+    """What is at an http or https URL.
+
+    Raises PackageInvalid, which shows the URL without its query: more than
+    the limit, another answer than 200, no answer in time, a certificate
+    that is not trusted. A pointer to another place is not followed, so that
+    nobody but the package decides where the conductor sends requests.
+    """
+    try:
+        with _session(url) as session:
+            return _read(session, url, limit, deadline)
+    except _Unfit as error:
+        raise PackageInvalid([Problem(shown(url), str(error))]) from None
+    except requests.exceptions.SSLError:
+        why = "cannot be fetched: its server's certificate is not trusted"
+    except requests.Timeout:
+        why = "cannot be fetched: no answer in time"
+    except (
+        requests.RequestException,
+        urllib3.exceptions.HTTPError,
+        ValueError,
+    ) as error:
+        # Its own text may show all of the URL.
+        why = f"cannot be fetched: {type(error).__name__}"
+    raise PackageInvalid([Problem(shown(url), why)])
+
+
+def shown(url: str) -> str:
+    """A URL without what may be meant for its server alone."""
+    try:
+        parts = parse.urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
+        return parse.urlunsplit((parts.scheme, host, parts.path, "", ""))
+    except ValueError:
+        return "a URL that cannot be read"
+
+
+class _Unfit(Exception):
+    """What came is not to be used: says why."""
+
+
+def _session(url: str) -> requests.Session:
+    """Of the environment only the proxies count; see ``trust_env``."""
+    session = requests.Session()
+    session.trust_env = False
+    session.proxies = requests.utils.get_environ_proxies(url)
+    return session
+
+
+def _read(
+    session: requests.Session, url: str, limit: int, deadline: Deadline
+) -> bytes:
+    left = deadline.left
+    if not left:
+        raise _Unfit("was not fetched: no time was left")
+    answer = session.get(
+        url,
+        timeout=(min(left, CONNECT_SECONDS), min(left, READ_SECONDS)),
+        allow_redirects=False,
+        stream=True,
+    )
+    with answer:
+        if answer.status_code != 200:
+            raise _Unfit(
+                f"cannot be fetched: answered {answer.status_code}, wanted 200"
+            )
+        held = bytearray()
+        for block in answer.iter_content(_BLOCK):
+            held += block
+            if len(held) > limit:
+                raise _Unfit(f"is larger than {limit // 2**20} MiB")
+            if deadline.passed:
+                raise _Unfit("was not fetched: no time was left")
+        return bytes(held)
