@@ -23,22 +23,28 @@ if TYPE_CHECKING:
     from tacker_k8s_cr.cluster import connect
     from tacker_k8s_cr.deadline import Deadline
     from tacker_k8s_cr.lcm import change
+    from tacker_k8s_cr.lcm import heal
     from tacker_k8s_cr.lcm import instantiate
+    from tacker_k8s_cr.lcm import roll_back
     from tacker_k8s_cr.lcm import scale
     from tacker_k8s_cr.lcm import status
     from tacker_k8s_cr.lcm import terminate
     from tacker_k8s_cr.objects import ObjectRef
     from tacker_k8s_cr.operation import Options
     from tacker_k8s_cr.package import load
+    from tacker_k8s_cr.policy import Policy
 
 _HOMES = {
     "Deadline": "deadline",
     "ObjectRef": "objects",
     "Options": "operation",
+    "Policy": "policy",
     "change": "lcm",
     "connect": "cluster",
+    "heal": "lcm",
     "instantiate": "lcm",
     "load": "package",
+    "roll_back": "lcm",
     "scale": "lcm",
     "status": "lcm",
     "terminate": "lcm",
@@ -48,10 +54,13 @@ __all__ = [
     "Deadline",
     "ObjectRef",
     "Options",
+    "Policy",
     "change",
     "connect",
+    "heal",
     "instantiate",
     "load",
+    "roll_back",
     "scale",
     "status",
     "terminate",

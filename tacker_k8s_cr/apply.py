@@ -132,6 +132,10 @@ def _one(cluster: Cluster, step: Apply, manager: str, force: bool) -> Written:
             uid=step.uid,
             force=force and bool(step.uid),
         )
+    except errors.KindUnknown as error:
+        # All kinds of a package were known, or brought by it, when it was
+        # looked at: one that is not served for a moment comes back.
+        raise errors.NotYet(step.ref, error.sentence()) from error
     except errors.Conflict as error:
         theirs = None if step.uid else cluster.get_metadata(step.ref)
         if theirs is None:
@@ -142,7 +146,7 @@ def _one(cluster: Cluster, step: Apply, manager: str, force: bool) -> Written:
         return Written(step.ref, result.obj, Action.CREATED)
     if not step.uid:
         _refuse_if_twin(step, result.obj, manager)
-        theirs = _given_up(cluster, step, manager)
+        theirs = given_up(cluster, step.manifest, manager)
         _refuse_while_going(step, theirs)
         raise errors.Owned({step.ref: ownership.owner(theirs)})
     version = objects.field(result.obj, ("metadata", "resourceVersion"))
@@ -164,22 +168,23 @@ def _refuse_if_twin(step: Apply, obj: Manifest, manager: str) -> None:
         raise errors.Busy(instance, f"whoever has just made {step.ref}")
 
 
-def _given_up(cluster: Cluster, step: Apply, manager: str) -> Manifest:
+def given_up(
+    cluster: Cluster, manifest: Manifest, manager: str, uid: str = ""
+) -> Manifest:
     """Take back an apply that met an object of somebody else; the object.
 
-    Between our check and our apply somebody made it. Applying the bare
-    object under our manager removes the fields that only we have set; since
-    nothing was forced, all others were theirs before and are still (the
-    server's rule for fields left out of an apply).
+    Applying the bare object under our manager removes the fields that only
+    we have set; where nothing was forced, all others were theirs before and
+    are still (the server's rule for fields left out of an apply).
     """
-    metadata = step.manifest["metadata"]
+    metadata = manifest["metadata"]
     bare = {
-        "apiVersion": step.manifest["apiVersion"],
-        "kind": step.manifest["kind"],
+        "apiVersion": manifest["apiVersion"],
+        "kind": manifest["kind"],
         "metadata": {
             key: metadata[key]
             for key in ("name", "namespace")
             if key in metadata
         },
     }
-    return cluster.apply(bare, manager).obj
+    return cluster.apply(bare, manager, uid=uid).obj

@@ -15,12 +15,25 @@ from tacker_k8s_cr import plan
 from tacker_k8s_cr import prepare
 from tacker_k8s_cr import remove
 from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.inventory import Phase
+from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.operation import Operation
 from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.policy import Policy
 from tacker_k8s_cr.prepare import Prepared
 from tacker_k8s_cr.report import Action
+
+REFUSALS = (
+    errors.Rejected,
+    errors.Conflict,
+    errors.Refused,
+    errors.Owned,
+    errors.Forbidden,
+    errors.KindUnknown,
+)
+"""Errors that waiting cannot help: what was begun is taken back."""
 
 
 def namespace(name: str) -> ObjectRef:
@@ -41,13 +54,15 @@ def levels(package: Package, before: Inventory) -> dict[str, int]:
     }
 
 
-def planned(op: Operation, ready: Prepared, before: Inventory) -> plan.Plan:
+def planned(
+    op: Operation, ready: Prepared, before: Inventory, policy: Policy
+) -> plan.Plan:
     """The plan of a package in the place of what the instance has."""
     former = plan.Former(
         before.owned,
         namespace(op.namespace),
-        _asked_to_prune(before),
-        placing.defines((*before.before, *before.manifests)),
+        _asked_to_prune(before, policy),
+        placing.defines(_manifests(before)),
     )
     found = plan.change(
         ready.items,
@@ -68,16 +83,35 @@ def planned(op: Operation, ready: Prepared, before: Inventory) -> plan.Plan:
     return found
 
 
-def _asked_to_prune(inventory: Inventory) -> dict[ObjectRef, bool]:
-    """What the manifests so far say on being pruned, by live object."""
-    return {
-        dataclasses.replace(
-            ref, name=inventory.live_names.get(ref, ref.name)
-        ): said == "true"
-        for manifest in (*inventory.before, *inventory.manifests)
-        if (said := objects.annotation(manifest, "prune"))
-        for ref in (ObjectRef.of(manifest),)
+def _asked_to_prune(
+    inventory: Inventory, policy: Policy
+) -> dict[ObjectRef, bool]:
+    """What is said on pruning objects, by live object.
+
+    What the manifests so far say on themselves goes before the policy.
+    """
+    said = {
+        ref: may
+        for ref in inventory.owned
+        if (may := policy.may_prune(ref)) is not None
     }
+    for manifest in _manifests(inventory):
+        ref = ObjectRef.of(manifest)
+        live = dataclasses.replace(
+            ref, name=inventory.live_names.get(ref, ref.name)
+        )
+        own = objects.annotation(manifest, "prune")
+        may = policy.may_prune(ref) if own is None else own == "true"
+        if may is not None:
+            said[live] = may
+    return said
+
+
+def _manifests(inventory: Inventory) -> tuple[Manifest, ...]:
+    """Those of the instance, and of the running change those before it."""
+    changing = inventory.phase is Phase.CHANGING and inventory.before
+    former = changing.manifests if changing else ()
+    return (*former, *inventory.manifests)
 
 
 def refuse_losses(op: Operation, going: Mapping[ObjectRef, str]) -> None:
@@ -133,12 +167,15 @@ def bring_in(
                 force=op.options.conflict == "take",
             )
         op.carry_out(stage)
-        op.served(
-            step.manifest
-            for step in stage.steps
-            if isinstance(step, plan.Apply)
-        )
+        served(op, stage)
     op.settle()
+
+
+def served(op: Operation, stage: plan.Stage) -> None:
+    """Wait until the kinds that a stage brought are served."""
+    op.served(
+        step.manifest for step in stage.steps if isinstance(step, plan.Apply)
+    )
 
 
 def taken_up(op: Operation) -> Inventory:

@@ -201,6 +201,27 @@ def namespaces(cluster: Cluster, items: Sequence[Placed]) -> frozenset[str]:
     return absent
 
 
+@dataclasses.dataclass(frozen=True)
+class Checked:
+    """What the server said of objects that it was to check.
+
+    :param not_yet: objects for which that is not possible yet, since their
+        kind or namespace, or what a webhook asks for, comes with the
+        package.
+    """
+
+    not_yet: frozenset[ObjectRef]
+    refusals: Mapping[ObjectRef, errors.ClusterError]
+
+    def check(self) -> None:
+        """Raise Refused, or the one refusal, if there is any."""
+        found = tuple(self.refusals.values())
+        if len(found) == 1:
+            raise found[0]
+        if found:
+            raise errors.Refused(_worst_first(found))
+
+
 def dry_run(
     cluster: Cluster,
     items: Sequence[Placed],
@@ -210,13 +231,8 @@ def dry_run(
     later: Collection[GroupKind],
     absent: Collection[str],
     force: bool = False,
-) -> frozenset[ObjectRef]:
-    """Let the server check every object; nothing is written.
-
-    Returns the objects for which that is not possible yet, since their
-    kind or namespace, or what a webhook asks for, comes with the package.
-    Raises Refused, or the one refusal.
-    """
+) -> Checked:
+    """Let the server check every object; nothing is written."""
     early = [
         item
         for item in items
@@ -224,7 +240,7 @@ def dry_run(
         and item.ref.namespace not in absent
     ]
     not_yet = {item.ref for item in items} - {item.ref for item in early}
-    refusals = []
+    refusals: dict[ObjectRef, errors.ClusterError] = {}
     for item, outcome in cluster.each(
         lambda item: cluster.apply(
             item.manifest,
@@ -238,14 +254,10 @@ def dry_run(
         if isinstance(outcome, errors.NotYet):
             not_yet.add(item.ref)
         elif isinstance(outcome, errors.ClusterError):
-            refusals.append(outcome)
+            refusals[item.ref] = outcome
         elif isinstance(outcome, Error):
             raise outcome
-    if len(refusals) == 1:
-        raise refusals[0]
-    if refusals:
-        raise errors.Refused(_worst_first(refusals))
-    return frozenset(not_yet)
+    return Checked(frozenset(not_yet), refusals)
 
 
 def _worst_first(

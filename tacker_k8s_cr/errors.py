@@ -162,6 +162,31 @@ class NotScalable(Error):
         return f"{self.ref}: {self.why}"
 
 
+@dataclasses.dataclass(eq=False)
+class NotHealable(Error):
+    """Members that cannot be replaced: by member, why not."""
+
+    reasons: Mapping[ObjectRef, str]
+
+    def sentence(self) -> str:
+        return "\n".join(
+            f"{ref}: {why}" for ref, why in sorted(self.reasons.items())
+        )
+
+
+@dataclasses.dataclass(eq=False)
+class NotRestored(Error):
+    """What a rollback could not bring back, all else being as it was."""
+
+    reasons: Mapping[ObjectRef, str]
+
+    def sentence(self) -> str:
+        return "\n".join(
+            f"{ref}: could not be restored: {why}"
+            for ref, why in sorted(self.reasons.items())
+        )
+
+
 # -- Instances ---------------------------------------------------------------
 
 
@@ -285,6 +310,22 @@ class Forbidden(ClusterError):
         return (
             f"forbidden to {self.verb} {self.resource} {where}: {self.message}"
         )
+
+
+@dataclasses.dataclass(eq=False)
+class RightsLacking(ClusterError):
+    """What we may not do and would have to, found before any write.
+
+    :param lacking: the verbs on each resource in each namespace.
+    """
+
+    server: str
+    lacking: Sequence[str]
+
+    def sentence(self) -> str:
+        lines = [f"  {line}" for line in self.lacking]
+        head = f"the user of {self.server} lacks rights that are needed:"
+        return "\n".join([head, *lines])
 
 
 @dataclasses.dataclass(eq=False)

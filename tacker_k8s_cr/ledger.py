@@ -100,7 +100,7 @@ class Ledger:
         """Store the inventory, on top of what we read or wrote last."""
         self.guard()
         try:
-            self.entry = record.write(self._cluster, inventory, self.entry)
+            self.entry = record.write(self.writing, inventory, self.entry)
         except errors.Outdated as error:
             raise errors.LockLost(
                 self._instance, "somebody else wrote its record"
@@ -120,21 +120,16 @@ class Ledger:
                 self.entry, inventory=self.inventory.without(gone)
             )
 
-    def rest(self, scale_levels: Mapping[str, int] | None = None) -> None:
-        """Store the inventory as that of an instance at rest.
+    def rest(self, inventory: Inventory | None = None) -> None:
+        """Store an inventory as that of an instance at rest.
 
-        :param scale_levels: in the place of those so far.
+        :param inventory: in the place of the one that we have.
         """
         self.write(
             dataclasses.replace(
-                self.inventory,
+                inventory or self.inventory,
                 phase=Phase.INSTANTIATED,
-                scale_levels=(
-                    self.inventory.scale_levels
-                    if scale_levels is None
-                    else scale_levels
-                ),
-                before=(),
+                scaling={},
                 journal=Journal(),
             )
         )
@@ -159,7 +154,7 @@ class Ledger:
     def retire(self) -> None:
         """Remove the record; the Lease goes when the lock is given back."""
         if self.entry:
-            record.erase(self._cluster, self.entry)
+            record.erase(self.writing, self.entry)
         if self._lock:
             self._lock.retire()
 

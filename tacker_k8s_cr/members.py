@@ -75,32 +75,56 @@ def of(
                     owner,
                     objects.field(leaf, NODES[GroupKind.of(leaf)], ""),
                 )
-                for leaf in _leaves(cluster, registry, obj)
+                for crew in crews(cluster, registry, obj)
+                for leaf in crew.members
+                if works(leaf)
             ),
             key=lambda member: member.ref,
         )
     )
 
 
-def _leaves(
+@dataclasses.dataclass(frozen=True)
+class Crew:
+    """What keeps a number of members, and all that it has.
+
+    :param keeper: such as a ReplicaSet; a member itself, where an instance
+        owns it directly.
+    """
+
+    keeper: Manifest
+    members: tuple[Manifest, ...]
+
+
+def crews(
     cluster: Cluster, registry: Registry, obj: Manifest
-) -> Iterator[Manifest]:
+) -> Iterator[Crew]:
+    """Whatever keeps members for an object, with those that ended or go."""
     kind = GroupKind.of(obj)
     if kind in NODES:
-        if _works(obj):
-            yield obj
+        yield Crew(obj, (obj,))
         return
     made = registry[kind].made
     if made is None or _empty(obj):
         return
     namespace = ObjectRef.of(obj).namespace
+    own: list[Manifest] = []
     for below, selector in made(obj):
         if not selector:
             # Everything of the namespace, which says nothing.
             continue
-        for child in cluster.list_objects(below, namespace, selector):
-            if objects.uid(obj) in _owners(child):
-                yield from _leaves(cluster, registry, child)
+        children = [
+            child
+            for child in cluster.list_objects(below, namespace, selector)
+            if objects.uid(obj) in _owners(child)
+        ]
+        if below in NODES:
+            own.extend(children)
+            continue
+        for child in children:
+            yield from crews(cluster, registry, child)
+    if own or any(below in NODES for below, _ in made(obj)):
+        yield Crew(obj, tuple(own))
 
 
 def _owners(obj: Manifest) -> set[str]:
@@ -108,7 +132,7 @@ def _owners(obj: Manifest) -> set[str]:
     return {str(reference.get("uid")) for reference in listed}
 
 
-def _works(obj: Manifest) -> bool:
+def works(obj: Manifest) -> bool:
     return not objects.field(obj, ("metadata", "deletionTimestamp")) and not (
         ObjectRef.of(obj).kind == "Pod"
         and objects.field(obj, ("status", "phase")) in ENDED

@@ -300,9 +300,14 @@ class Operation:
             self._listen(progress)
 
     def report(
-        self, others: Mapping[ObjectRef, Action] | None = None
+        self,
+        others: Mapping[ObjectRef, Action] | None = None,
+        why: Mapping[ObjectRef, str] | None = None,
     ) -> Report:
-        """The outcome, with objects that were looked at but not written."""
+        """The outcome, with objects that were looked at but not written.
+
+        :param why: the reason for what was done to one of them.
+        """
         now = self.deadline.now
         known = self.ledger.entry and self.ledger.entry.inventory
         uids = known.owned if known else {}
@@ -319,8 +324,13 @@ class Operation:
             for ref, action in self.actions.items()
         ]
         rows += [
-            Row(ref, action, Verdict(State.CURRENT, action.value), "")
+            Row(
+                ref,
+                action,
+                Verdict(State.CURRENT, (why or {}).get(ref, action.value)),
+            )
             for ref, action in (others or {}).items()
+            if ref not in self.actions
         ]
         return Report(
             self.instance,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import dataclasses
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import moving
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.objects import GroupKind
@@ -89,21 +90,36 @@ def placed(
     namespaced: Mapping[GroupKind, bool],
     instance: str,
     namespace: str,
+    namespaces: str = "fill",
 ) -> tuple[Placed, ...]:
     """Every manifest with its namespace and the label of the instance.
 
-    Raises PackageInvalid when two documents turn out to be one object.
+    :param namespaces: what becomes of a manifest that names another, as
+        ``policy.Policy`` has it.
+
+    Raises PackageInvalid when two documents turn out to be one object, or a
+    manifest names a namespace that it may not.
     """
     items: dict[ObjectRef, Placed] = {}
     problems = []
+    if namespaces == "override":
+        documents = moving.moved(documents, namespaced, namespace)
     for document in documents:
         manifest = document.manifest
         metadata = dict(manifest["metadata"])
         metadata.pop("namespace", None)
         if namespaced[GroupKind.of(manifest)]:
-            metadata["namespace"] = (
-                manifest["metadata"].get("namespace") or namespace
-            )
+            named = manifest["metadata"].get("namespace") or namespace
+            if namespaces == "refuse" and named != namespace:
+                problems.append(
+                    Problem(
+                        document.where,
+                        f"{ObjectRef.of(manifest)} names the namespace "
+                        f"{named}; all of this package has to go to "
+                        f"{namespace}",
+                    )
+                )
+            metadata["namespace"] = named
         metadata["labels"] = {
             **(metadata.get("labels") or {}),
             objects.INSTANCE: instance,

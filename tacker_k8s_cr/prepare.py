@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Mapping
+from collections.abc import Sequence
 import contextlib
 import dataclasses
 
@@ -22,8 +24,11 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.operation import Options
 from tacker_k8s_cr.owners import Owners
 from tacker_k8s_cr.package import numbers
+from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.placing import Placed
+from tacker_k8s_cr.policy import DEFAULT
+from tacker_k8s_cr.policy import Policy
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +38,9 @@ class Prepared:
     :param items: what is to be applied, as it will be.
     :param authored: the manifests as the package names them, placed.
     :param not_yet: objects that the server could not check yet.
-    :param registry: with kinds that have no status sub-resource.
+    :param registry: with kinds that have no status sub-resource, and what
+        the request says on when objects are current.
+    :param refused: what was left out, where that was asked for: why.
     """
 
     items: tuple[Placed, ...]
@@ -44,6 +51,7 @@ class Prepared:
     vdus: Mapping[str, ObjectRef]
     scale_levels: Mapping[str, int]
     live_names: Mapping[ObjectRef, str]
+    refused: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
 
 
 def prepared(
@@ -53,6 +61,7 @@ def prepared(
     registry: Registry,
     options: Options,
     *,
+    policy: Policy = DEFAULT,
     level: str = "",
     fixed: bool = False,
     scale_levels: Mapping[str, int] | None = None,
@@ -67,14 +76,13 @@ def prepared(
         ``scale_levels`` may name the level of each aspect.
     :param vdu_mapping: by VDU id, the object that bears its number.
     """
-    check.version(cluster)
-    found = check.kinds(cluster, package.documents)
-    check.followable(package.documents)
-    registry = _with_plain(registry, found.subresources).extended(
-        check.claims(cluster, package.documents)
-    )
+    found, registry = _kinds(cluster, package.documents, registry, policy)
     items = placing.placed(
-        package.documents, found.namespaced, before.instance, before.namespace
+        package.documents,
+        found.namespaced,
+        before.instance,
+        before.namespace,
+        policy.namespaces,
     )
     check.reserved(items, before.instance, before.namespace)
     absent = check.namespaces(cluster, items)
@@ -88,26 +96,122 @@ def prepared(
         vdus = replicas.vdus(
             package, items, registry, found.subresources, vdu_mapping
         )
-        items = replicas.numbered(items, registry, vdus, asked)
-    authored = tuple(item.manifest for item in items)
+        wanted = {ref: asked[vdu] for vdu, ref in vdus.items()}
+        items = replicas.numbered(items, registry, wanted)
     rotated = rotation.rotated(items, before)
-    theirs = owners.found(
-        cluster,
+    ready = Prepared(
         rotated.items,
-        before.instance,
-        before.namespace,
-        before.owned,
-        found.later,
-        options.adopt,
+        tuple(item.manifest for item in items),
+        Owners({}, frozenset()),
+        frozenset(),
+        registry,
+        vdus,
+        levels,
+        rotated.live_names,
     )
+    settled = frozenset(vdus.values()) if fixed else frozenset()
+    return _against(cluster, ready, before, found, absent, options, settled)
+
+
+def recorded(
+    cluster: Cluster,
+    wanted: Inventory,
+    now: Inventory,
+    registry: Registry,
+    options: Options,
+    *,
+    lenient: bool = False,
+) -> Prepared:
+    """Check what an instance applied, now or before; nothing is written.
+
+    Objects that are there keep their numbers. Others get those that the
+    instance last asked for.
+
+    :param lenient: leave out what cannot be, rather than refuse it all.
+    """
+    where = f"the record of {now.instance}"
+    documents = tuple(Document(m, where) for m in wanted.manifests)
+    found, registry = _kinds(cluster, documents, registry, wanted.policy)
     items = tuple(
-        item for item in rotated.items if item.ref not in theirs.shared
+        Placed(ObjectRef.of(manifest), manifest, where)
+        for manifest in wanted.manifests
     )
-    settled = set(vdus.values()) if fixed else set()
+    absent = check.namespaces(cluster, items)
+    items = replicas.numbered(items, registry, replicas.recorded(wanted))
+    ready = Prepared(
+        rotation.named(items, wanted.live_names),
+        wanted.manifests,
+        Owners({}, frozenset()),
+        frozenset(),
+        registry,
+        wanted.vdus,
+        wanted.scale_levels,
+        wanted.live_names,
+    )
+    return _against(
+        cluster, ready, now, found, absent, options, lenient=lenient
+    )
+
+
+def _kinds(
+    cluster: Cluster,
+    documents: Sequence[Document],
+    registry: Registry,
+    policy: Policy,
+) -> tuple[check.Kinds, Registry]:
+    """How the kinds of a package are served, and how they are judged."""
+    check.version(cluster)
+    found = check.kinds(cluster, documents)
+    check.followable(documents)
+    known = _with_plain(registry, found.subresources).extended(
+        check.claims(cluster, documents)
+    )
+    return found, policy.judging(known)
+
+
+def _against(
+    cluster: Cluster,
+    ready: Prepared,
+    before: Inventory,
+    found: check.Kinds,
+    absent: frozenset[str],
+    options: Options,
+    settled: Collection[ObjectRef] = (),
+    *,
+    lenient: bool = False,
+) -> Prepared:
+    """The manifests against what is there.
+
+    :param settled: objects that get the number of their manifest, whatever
+        they have.
+    :param lenient: leave out what cannot be, rather than refuse it all.
+    """
+    items = ready.items
+    refused: dict[ObjectRef, str] = {}
+    while True:
+        try:
+            theirs = owners.found(
+                cluster,
+                items,
+                before.instance,
+                before.namespace,
+                before.owned,
+                found.later,
+                options.adopt,
+            )
+        except errors.Owned as error:
+            if not lenient:
+                raise
+            told = {r: f"belongs to {o} now" for r, o in error.owners.items()}
+            refused.update(told)
+            items = tuple(item for item in items if item.ref not in told)
+        else:
+            break
+    items = tuple(item for item in items if item.ref not in theirs.shared)
     carried = replicas.carried(
         cluster,
         [item for item in items if item.ref not in settled],
-        registry,
+        ready.registry,
         theirs.live,
         found.subresources,
     )
@@ -115,7 +219,7 @@ def prepared(
     items = tuple(by_ref.get(item.ref, item) for item in items)
     not_yet: frozenset[ObjectRef] = frozenset()
     if options.dry_run:
-        not_yet = check.dry_run(
+        checked = check.dry_run(
             cluster,
             [item for item in items if item.ref not in theirs.going],
             before.instance,
@@ -124,16 +228,19 @@ def prepared(
             absent=absent,
             force=options.conflict == "take",
         )
-    return Prepared(
-        items,
-        authored,
-        theirs,
-        not_yet,
-        registry,
-        vdus,
-        levels,
-        rotated.live_names,
+        if not lenient:
+            checked.check()
+        told = {r: _reason(r, error) for r, error in checked.refusals.items()}
+        refused.update(told)
+        items = tuple(item for item in items if item.ref not in told)
+        not_yet = checked.not_yet
+    return dataclasses.replace(
+        ready, items=items, owners=theirs, not_yet=not_yet, refused=refused
     )
+
+
+def _reason(ref: ObjectRef, error: errors.Error) -> str:
+    return error.sentence().removeprefix(f"{ref}: ")
 
 
 def again(
@@ -151,18 +258,19 @@ def again(
         later=(),
         absent=(),
         force=force,
-    )
+    ).check()
 
 
 def known(
     cluster: Cluster, registry: Registry, inventory: Inventory
 ) -> Registry:
-    """The registry with those of an instance's kinds that have no status."""
+    """The registry as it is for an instance: kinds without a status, and
+    what its request said."""
     found = {}
     for kind in {ref.group_kind for ref in inventory.owned}:
         with contextlib.suppress(errors.KindUnknown):
             found[kind] = cluster.resource(kind).subresources
-    return _with_plain(registry, found)
+    return inventory.policy.judging(_with_plain(registry, found))
 
 
 def _with_plain(

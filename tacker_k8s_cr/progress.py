@@ -107,6 +107,7 @@ class Progress:
                 fresh.get(ref) or self.seen.get(ref, UNSEEN),
                 now,
                 wanted=self.goal is Goal.CURRENT,
+                asked=self.registry.asked(ref),
             )
         if not fresh:
             return self

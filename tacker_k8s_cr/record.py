@@ -17,8 +17,8 @@ import dataclasses
 import zlib
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import inventory as inventories
 from tacker_k8s_cr import objects
+from tacker_k8s_cr import stored as texts
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import Result
 from tacker_k8s_cr.deadline import Deadline
@@ -78,7 +78,7 @@ def read(cluster: Cluster, instance: str, namespace: str) -> Entry | None:
             return None
         with _readable(instance):
             text = _data(head, "head").decode()
-            names = inventories.pieces_of(text)
+            names = texts.pieces_of(text)
         secrets = _all(
             cluster, lambda name: cluster.get(_piece_ref(ref, name)), names
         )
@@ -86,7 +86,7 @@ def read(cluster: Cluster, instance: str, namespace: str) -> Entry | None:
         if len(there) == len(secrets):
             with _readable(instance):
                 pieces = {n: _data(s, "piece") for n, s in there.items()}
-                found = inventories.load(inventories.Stored(text, pieces))
+                found = texts.load(texts.Stored(text, pieces))
             return Entry(found, head, found)
     raise errors.InstanceExists(
         instance, f"has a record that is incomplete: see {ref}"
@@ -98,7 +98,7 @@ def _readable(instance: str) -> Iterator[None]:
     """Say of what is stored, if it cannot be understood, whose it is."""
     try:
         yield
-    except inventories.FormatUnknown as error:
+    except texts.FormatUnknown as error:
         why = str(error)
     except _BROKEN as error:
         # Without its words: they may quote what is stored.
@@ -134,7 +134,7 @@ def write(
     # by nobody, should we die before it is there.
     empty = Inventory(inventory.instance, inventory.namespace)
     ref = secret_ref(inventory.instance, inventory.namespace)
-    head = _head(ref, inventories.store(empty).head, inventory.instance)
+    head = _head(ref, texts.store(empty).head, inventory.instance)
     manager = objects.MANAGER + inventory.instance
     entry = Entry(empty, cluster.create(head, manager), empty)
     try:
@@ -144,7 +144,7 @@ def write(
     except errors.ClusterError:
         brief = cluster.until(Deadline.after(UNDO))
         with contextlib.suppress(Error):
-            for name in inventories.store(inventory).pieces:
+            for name in texts.store(inventory).pieces:
                 remove(brief, _piece_ref(ref, name))
             brief.delete(ref, objects.uid(entry.head))
         raise
@@ -154,8 +154,8 @@ def _moved(cluster: Cluster, inventory: Inventory, entry: Entry) -> Entry:
     manager = objects.MANAGER + inventory.instance
     ref = ObjectRef.of(entry.head)
     last = _data(entry.head, "head").decode()
-    stored = inventories.store(inventory, entry.stored, last)
-    before = set(inventories.pieces_of(last))
+    stored = texts.store(inventory, entry.stored, last)
+    before = set(texts.pieces_of(last))
 
     def add(name: str) -> None:
         piece = _secret(
@@ -173,7 +173,7 @@ def _moved(cluster: Cluster, inventory: Inventory, entry: Entry) -> Entry:
     written = cluster.replace(
         {**head, "metadata": {**head["metadata"], **kept}}, manager
     )
-    gone = before - set(inventories.pieces_of(stored.head))
+    gone = before - set(texts.pieces_of(stored.head))
     _all(cluster, lambda name: remove(cluster, _piece_ref(ref, name)), gone)
     return Entry(inventory, written, inventory)
 

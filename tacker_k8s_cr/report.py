@@ -22,6 +22,8 @@ class Action(enum.Enum):
     KEPT = "kept"
     SHARED = "shared"
     OWNED = "owned"
+    HEALED = "healed"
+    RELEASED = "released"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,6 +7,7 @@ and what refers to it is made to refer to that name.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
@@ -68,7 +69,14 @@ def rotated(items: Sequence[Placed], before: Inventory) -> Rotated:
     return Rotated(tuple(_renamed(item, names) for item in items), names)
 
 
-def _renamed(item: Placed, names: dict[ObjectRef, str]) -> Placed:
+def named(
+    items: Sequence[Placed], live_names: Mapping[ObjectRef, str]
+) -> tuple[Placed, ...]:
+    """The manifests with the names that their objects had before."""
+    return tuple(_renamed(item, live_names) for item in items)
+
+
+def _renamed(item: Placed, names: Mapping[ObjectRef, str]) -> Placed:
     here: dict[tuple[GroupKind, str], str] = {
         (ref.group_kind, ref.name): name
         for ref, name in names.items()

@@ -35,13 +35,20 @@ UNSEEN = Seen(Verdict(State.IN_PROGRESS, "nothing heard of it yet"))
 
 
 def seen(
-    obj: Manifest, kind: Handler, last: Seen, now: float, *, wanted: bool
+    obj: Manifest,
+    kind: Handler,
+    last: Seen,
+    now: float,
+    *,
+    wanted: bool,
+    asked: Handler | None = None,
 ) -> Seen:
     """The view, after the last one.
 
     :param wanted: whether the object is to be current, and not to go.
+    :param asked: the kind's handler as a request wants it to judge.
     """
-    handler = _handler(obj, kind)
+    handler = _handler(obj, kind, asked)
     verdict = handler.assess(obj)
     if (
         wanted
@@ -55,16 +62,16 @@ def seen(
     return Seen(verdict, sign, still, _dwell(obj))
 
 
-def _handler(obj: Manifest, kind: Handler) -> Handler:
-    """The kind's, as the object's own annotations change it.
+def _handler(obj: Manifest, kind: Handler, asked: Handler | None) -> Handler:
+    """The kind's, as the object's own annotations or a request change it.
 
     Those of a manifest were checked; somebody may have edited the
     object since, which must not end the wait for all of them.
     """
     try:
-        return custom.of_annotations(obj, kind) or kind
+        return custom.of_annotations(obj, kind) or asked or kind
     except errors.PackageInvalid:
-        return kind
+        return asked or kind
 
 
 def _undeleted(obj: Manifest) -> Manifest:

@@ -81,13 +81,23 @@ Resolver = Callable[[GroupKind], Handler | None]
 """A handler for every kind of a family, such as any control plane."""
 
 
+Judge = Callable[[Handler], Handler]
+"""A kind's handler with another judgement."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Registry:
-    """Handlers by kind. A value: adding to it makes another one."""
+    """Handlers by kind. A value: adding to it makes another one.
+
+    :param judges: what a request wants objects to be judged by.
+    """
 
     handlers: Mapping[GroupKind, Handler]
     fallback: Handler
     families: tuple[Resolver, ...] = ()
+    judges: Mapping[GroupKind | ObjectRef, Judge] = dataclasses.field(
+        default_factory=dict
+    )
 
     def __getitem__(self, group_kind: GroupKind) -> Handler:
         """The kind's own handler, else its family's, else the fallback."""
@@ -100,6 +110,20 @@ class Registry:
         for family in self.families:
             if found := family(group_kind):
                 return found
+        return None
+
+    def asked(self, ref: ObjectRef) -> Handler | None:
+        """An object's handler, where somebody asked for another judgement.
+
+        For one object rather than for its kind; an object without a
+        namespace stands for those of its name in any.
+        """
+        if not self.judges:
+            return None
+        anywhere = dataclasses.replace(ref, namespace="")
+        for subject in (ref, anywhere, ref.group_kind):
+            if judge := self.judges.get(subject):
+                return judge(self[ref.group_kind])
         return None
 
     def extended(self, handlers: Mapping[GroupKind, Handler]) -> Registry:

@@ -167,6 +167,29 @@ def by_rules(
     return dataclasses.replace(kind, assess=assess)
 
 
+def asked(
+    kind: Handler,
+    readiness: str = "",
+    current: Sequence[Rule | str | Mapping[str, Any]] = (),
+    failed: Sequence[Rule | str | Mapping[str, Any]] = (),
+) -> Handler | None:
+    """The kind's handler as somebody wants it to judge; None for no wish.
+
+    Raises RequestInvalid for what cannot be followed.
+    """
+    if readiness not in ("", "strict", "created"):
+        raise errors.RequestInvalid(
+            f"{readiness!r} is neither strict nor created"
+        )
+    if readiness == "created":
+        if current or failed:
+            raise errors.RequestInvalid("created leaves no use for rules")
+        return dataclasses.replace(kind, assess=created)
+    if current or failed:
+        return by_rules(current, failed, kind=kind)
+    return kind if readiness else None
+
+
 def of_annotations(manifest: Manifest, kind: Handler = ANY) -> Handler | None:
     """The handler that the author of a manifest asks for, if any.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import dataclasses
+import hashlib
+import json
 
 from tacker_k8s_cr.objects import Manifest
 
@@ -77,3 +79,13 @@ class Package:
     @property
     def manifests(self) -> tuple[Manifest, ...]:
         return tuple(document.manifest for document in self.documents)
+
+    @property
+    def digest(self) -> str:
+        """What tells this package from others, in whatever order it is."""
+        texts = sorted(
+            json.dumps(manifest, sort_keys=True, default=str)
+            for manifest in self.manifests
+        )
+        named = [self.vnfd.id if self.vnfd else "", *texts]
+        return hashlib.sha256("\0".join(named).encode()).hexdigest()[:32]

@@ -11,13 +11,19 @@ import pytest
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import inventory
+from tacker_k8s_cr import policy
+from tacker_k8s_cr import stored as texts
+from tacker_k8s_cr.inventory import Goer
+from tacker_k8s_cr.inventory import Healing
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Journal
 from tacker_k8s_cr.inventory import Phase
+from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Aspect
 from tacker_k8s_cr.package.model import Vdu
 from tacker_k8s_cr.package.model import Vnfd
+from tacker_k8s_cr.policy import Policy
 
 text = st.text(min_size=1, max_size=8)
 refs = st.builds(ObjectRef, st.text(max_size=5), text, st.text("n"), text)
@@ -37,19 +43,59 @@ vnfds = st.just(
         default_level="l1",
     )
 )
+policies = st.builds(
+    Policy,
+    st.sampled_from(policy.NAMESPACES),
+    st.sampled_from(
+        (
+            (),
+            (policy.Readiness(GroupKind("g", "Thing"), "created"),),
+            (
+                policy.Readiness(
+                    ObjectRef("", "Thing", "n", "a"),
+                    current_when=("status.phase=Running",),
+                    failed_when=({"condition": "Bad", "status": "True"},),
+                ),
+            ),
+        )
+    ),
+    st.dictionaries(
+        st.sampled_from(
+            (GroupKind("g", "Thing"), ObjectRef("g", "T", "", "a"))
+        ),
+        st.booleans(),
+    ),
+    st.dictionaries(text, text, max_size=2),
+)
+plain = {
+    "instance": text,
+    "namespace": text,
+    "phase": st.sampled_from(Phase),
+    "owned": st.dictionaries(refs, text, max_size=5),
+    "shared": st.lists(refs, max_size=3).map(tuple),
+    "manifests": manifests,
+    "digest": st.text(max_size=8),
+    "live_names": st.dictionaries(refs, text, max_size=3),
+    "vnfd": st.none() | vnfds,
+    "vdus": st.dictionaries(text, refs, max_size=3),
+    "scale_levels": st.dictionaries(text, st.integers(0, 9), max_size=3),
+    "numbers": st.dictionaries(refs, st.integers(0, 9), max_size=3),
+    "scaling": st.dictionaries(
+        refs, st.none() | st.integers(0, 9), max_size=3
+    ),
+    "policy": policies,
+    "met": st.frozensets(refs, max_size=3),
+}
+healings = st.builds(
+    Healing,
+    st.booleans(),
+    st.lists(st.builds(Goer, refs, text, refs), max_size=3).map(tuple),
+)
 inventories = st.builds(
     Inventory,
-    instance=text,
-    namespace=text,
-    phase=st.sampled_from(Phase),
-    owned=st.dictionaries(refs, text, max_size=5),
-    shared=st.lists(refs, max_size=3).map(tuple),
-    manifests=manifests,
-    before=manifests,
-    live_names=st.dictionaries(refs, text, max_size=3),
-    vnfd=st.none() | vnfds,
-    vdus=st.dictionaries(text, refs, max_size=3),
-    scale_levels=st.dictionaries(text, st.integers(0, 9), max_size=3),
+    **plain,
+    healing=st.none() | healings,
+    before=st.none() | st.builds(Inventory, **plain),
     receipts=st.lists(st.dictionaries(text, text), max_size=2).map(tuple),
     journal=st.builds(
         Journal, text, text, st.lists(refs, max_size=4).map(tuple), text
@@ -60,21 +106,21 @@ inventories = st.builds(
 @given(inventories)
 def test_what_is_stored_is_what_is_read(given_):
     """Nothing of an inventory is lost on the way."""
-    assert given_ == inventory.load(inventory.store(given_))
+    assert given_ == texts.load(texts.store(given_))
 
 
 @given(inventories)
 def test_the_same_inventory_gives_the_same_text(given_):
     """So that a piece which did not change is not written again."""
-    assert inventory.store(given_) == inventory.store(given_)
+    assert texts.store(given_) == texts.store(given_)
 
 
 @given(inventories)
 def test_the_head_names_all_pieces_and_no_other(given_):
     """What it does not name may be removed."""
-    stored = inventory.store(given_)
+    stored = texts.store(given_)
 
-    assert set(stored.pieces) == set(inventory.pieces_of(stored.head))
+    assert set(stored.pieces) == set(texts.pieces_of(stored.head))
 
 
 def test_a_new_journal_leaves_the_manifests_alone():
@@ -82,21 +128,21 @@ def test_a_new_journal_leaves_the_manifests_alone():
     big = Inventory("i", "n", manifests=({"data": "x" * 5000},))
     later = big.entering("scale", "replicas", [ObjectRef("", "A", "n", "a")])
 
-    shared = inventory.store(big).pieces.keys()
-    assert shared & inventory.store(later).pieces.keys()
+    shared = texts.store(big).pieces.keys()
+    assert shared & texts.store(later).pieces.keys()
 
 
 @given(inventories, inventories)
 def test_what_is_still_the_same_is_not_written_again(last, other):
     """Parts that are new have pieces; the head names those and the old."""
-    before = inventory.store(last)
+    before = texts.store(last)
     mixed = dataclasses.replace(
         other, manifests=last.manifests, owned=last.owned
     )
-    after = inventory.store(mixed, last, before.head)
+    after = texts.store(mixed, last, before.head)
 
-    assert inventory.store(mixed).head == after.head
-    assert mixed == inventory.load(
+    assert texts.store(mixed).head == after.head
+    assert mixed == texts.load(
         dataclasses.replace(after, pieces={**before.pieces, **after.pieces})
     )
 
@@ -105,9 +151,9 @@ def test_a_new_journal_has_pieces_of_its_own_only():
     """The manifests, the bulk of a record, are not even looked at."""
     big = Inventory("i", "n", manifests=({"data": "x" * 5000},))
     later = big.entering("scale", "replicas", [ObjectRef("", "A", "n", "a")])
-    head = inventory.store(big).head
+    head = texts.store(big).head
 
-    assert 1 == len(inventory.store(later, big, head).pieces)
+    assert 1 == len(texts.store(later, big, head).pieces)
 
 
 def test_a_piece_stays_below_what_a_secret_holds():
@@ -116,19 +162,19 @@ def test_a_piece_stays_below_what_a_secret_holds():
         ObjectRef("g", "Kind", "namespace", f"name-{i}"): f"{i:036}"
         for i in range(10_000)
     }
-    stored = inventory.store(Inventory("i", "n", owned=refs_))
+    stored = texts.store(Inventory("i", "n", owned=refs_))
 
-    assert max(map(len, stored.pieces.values())) <= inventory.PIECE
-    assert refs_ == inventory.load(stored).owned
+    assert max(map(len, stored.pieces.values())) <= texts.PIECE
+    assert refs_ == texts.load(stored).owned
 
 
 def test_a_record_of_a_later_version_is_not_guessed_at():
     """An older reader says what it can read."""
-    stored = inventory.store(Inventory("i", "n"))
+    stored = texts.store(Inventory("i", "n"))
     head = json.dumps({**json.loads(stored.head), "format": 99})
 
-    with pytest.raises(ValueError, match=r"format 99.* reads 1"):
-        inventory.load(dataclasses.replace(stored, head=head))
+    with pytest.raises(ValueError, match=r"format 99.* reads 2"):
+        texts.load(dataclasses.replace(stored, head=head))
 
 
 @given(inventories, st.dictionaries(refs, text, max_size=4))

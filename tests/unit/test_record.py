@@ -9,8 +9,8 @@ import json
 import pytest
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import inventory
 from tacker_k8s_cr import record
+from tacker_k8s_cr import stored as texts
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.objects import ObjectRef
 from tests.fakes import FakeCluster
@@ -129,7 +129,7 @@ def test_a_record_of_a_later_version_is_not_touched(cluster):
         with pytest.raises(
             errors.InstanceExists,
             match=r"the instance one has a record that cannot be read: "
-            r"the record has format 99, and this version reads 1",
+            r"the record has format 99, and this version reads 2",
         ):
             record.read(cluster, "one", "default")
 
@@ -193,5 +193,5 @@ def test_an_instance_whose_record_we_may_not_see_is_alive(cluster):
 
 def test_the_format_is_the_first_that_is_asked(cluster):
     """A head is read before its pieces are."""
-    with pytest.raises(inventory.FormatUnknown):
-        inventory.pieces_of('{"format": 2}')
+    with pytest.raises(texts.FormatUnknown):
+        texts.pieces_of('{"format": 3}')
