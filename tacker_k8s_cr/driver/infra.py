@@ -17,6 +17,7 @@ from tacker import objects
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import failures
+from tacker_k8s_cr.driver import hook
 from tacker_k8s_cr.driver import occurrences
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
@@ -33,6 +34,9 @@ LOG = logging.getLogger(__name__)
 @upstream.handing_over(upstream.driver)
 class KubernetesCr(scaling.Scaling):
     """Packages of any Kubernetes manifests, custom resources among them."""
+
+    def __init__(self) -> None:
+        hook.install()
 
     def get_type(self) -> str:
         """The type of the VIMs that it serves, by which Tacker finds it."""

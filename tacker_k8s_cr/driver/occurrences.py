@@ -47,7 +47,8 @@ def failed(context: Any, vnf_instance_id: str) -> bool:
 
 def under_way(context: Any, vnf_instance_id: str) -> bool:
     """Whether Tacker has begun an operation that is not at its end."""
-    states = (_STATES.STARTING, _STATES.PROCESSING, _STATES.ROLLING_BACK)
+    # The last of them is a state that Tacker gives no name to.
+    states = (_STATES.STARTING, _STATES.PROCESSING, "ROLLING_BACK")
     return any(
         item.operation_state in states
         for item in of_instance(context, vnf_instance_id)

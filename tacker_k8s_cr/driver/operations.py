@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import dataclasses
+import functools
 import logging
 from typing import Any
 
+from tacker_k8s_cr import download
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
 from tacker_k8s_cr import leases
@@ -60,7 +62,21 @@ class Target:
 
 def loaded(path: str, asked: Asked, flavour: str = "") -> Package:
     """The package that Tacker unpacked, with the manifests asked for."""
-    return packages.load(path, def_files=asked.files or None, flavour=flavour)
+    fetch = None
+    if remote := [name for name in asked.files if "://" in name]:
+        if not conf.settings().allow_http_manifests:
+            raise errors.RequestInvalid(
+                f"the definition file {download.shown(remote[0])} is a URL, "
+                "and the option [tacker_k8s_cr] allow_http_manifests is off"
+            )
+        deadline = Deadline.after(READ_SECONDS)
+        fetch = functools.partial(download.fetched, deadline=deadline)
+    return packages.load(
+        path,
+        def_files=asked.files or None,
+        flavour=flavour,
+        fetch=fetch,
+    )
 
 
 def instantiate(

@@ -6,14 +6,14 @@ import pytest
 from tacker import objects
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr.driver import conf
-from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import translate
+from tacker_k8s_cr.inventory import Goer
+from tacker_k8s_cr.inventory import Healing
 from tacker_k8s_cr.members import Member
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.operation import Options
 from tacker_k8s_cr.package import Package
 from tacker_k8s_cr.package.model import Aspect
+from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.package.model import Vdu
 from tacker_k8s_cr.package.model import Vnfd
 
@@ -50,9 +50,9 @@ def test_a_reference_leads_back_to_its_instance():
     assert (ID, "edge") == translate.place(f"edge/{ID}")
 
 
-def test_without_a_reference_the_noted_namespace_counts():
+def test_without_a_reference_what_was_noted_counts():
     """An instantiation that ended early left Tacker no instance_id."""
-    vnf_instance = instance(vnf_metadata={"namespace": "edge"})
+    vnf_instance = instance(vnf_metadata={"tacker_k8s_cr": f"edge/{ID}"})
 
     assert (ID, "edge") == translate.place(None, vnf_instance)
     assert (ID, "default") == translate.place("", instance(vnf_metadata={}))
@@ -72,27 +72,73 @@ def test_an_instance_of_another_driver_is_refused(instance_id):
         translate.place(instance_id)
 
 
-def test_the_namespace_is_noted_beside_what_is_there():
-    """Both keys are those that Tacker's own code reads."""
+def test_whose_it_is_is_noted_beside_what_is_there():
+    """Two of the keys are those that Tacker's own code reads."""
     vnf_instance = instance(vnf_metadata={"mine": "kept"})
 
-    translate.note_namespace(vnf_instance, "edge")
+    translate.note(vnf_instance, "edge")
 
-    assert {"mine": "kept", "namespace": "edge", "tenant": "edge"} == (
-        vnf_instance.vnf_metadata
+    assert {
+        "mine": "kept",
+        "namespace": "edge",
+        "tenant": "edge",
+        "tacker_k8s_cr": f"edge/{ID}",
+    } == vnf_instance.vnf_metadata
+    assert f"edge/{ID}" == translate.noted(vnf_instance)
+
+
+@pytest.mark.parametrize(
+    ("state", "task", "healing"),
+    [
+        ("INSTANTIATED", "HEALING", True),
+        ("INSTANTIATED", "INSTANTIATING", True),
+        ("INSTANTIATED", "TERMINATING", False),
+        ("INSTANTIATED", None, False),
+        ("NOT_INSTANTIATED", "INSTANTIATING", False),
+        ("NOT_INSTANTIATED", None, False),
+    ],
+)
+def test_half_of_a_heal_is_told_from_what_it_looks_like(state, task, healing):
+    """Tacker terminates and instantiates to heal a whole instance (TK-8)."""
+    found = instance(instantiation_state=state, task_state=task)
+
+    assert healing == translate.healing(found)
+
+
+def test_tackers_resources_are_bounded_and_not_repeated():
+    """Tacker writes them one by one; a retry brings only what is missing."""
+    manifests = [
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": f"c{number}"},
+        }
+        for number in range(5000)
+    ]
+    package = Package("p", tuple(Document(m, "a.yaml") for m in manifests))
+    vnf_instance = instance(tenant_id="tenant", vnf_metadata={})
+
+    def rows(known):
+        return translate.vnf_resources(None, vnf_instance, package, known)
+
+    first = rows([])
+    assert translate.LONGEST_LIST == len(first)
+    assert ("v1,ConfigMap", "c0") == (
+        first[0].resource_type,
+        first[0].resource_name,
     )
+    assert [] == rows(first)
+    assert ["c7"] == [row.resource_name for row in rows(first[:7] + first[8:])]
 
 
-def test_the_request_wins_over_the_configuration(options):
-    """What a request leaves open is the option's."""
-    settings = conf.settings()
+def test_chosen_vnfcs_are_found_by_what_is_there():
+    """Or by the heal that took them away; of others there are new ones."""
+    there = {"VDU1": [member("web-1"), member("web-2", "u-2")]}
+    gone = Healing(goers=(Goer(WEB, "u-3", WEB),))
+    wanted = [translate.vnfc_id(uid) for uid in ("u-2", "u-3", "u-4")]
 
-    assert Options(True, "fail", 300) == translate.options(
-        request.Asked(), settings
-    )
-    assert Options(False, "take", 300, grace_seconds=7) == translate.options(
-        request.Asked(dry_run=False, conflict="take"), settings, 7
-    )
+    assert {"u-2"} == translate.chosen(wanted, there, None)
+    assert {"u-2", "u-3"} == translate.chosen(wanted, there, gone)
 
 
 @pytest.mark.parametrize(

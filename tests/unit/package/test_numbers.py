@@ -213,3 +213,43 @@ def test_unknown_instantiation_level_is_refused_with_the_known_ones() -> None:
         RequestInvalid, match=r"level x; .*: small, large, huge"
     ):
         numbers.at_level(VNFD, "x")
+
+
+@given(vnfds(aspects_from=1), st.data())
+def test_levels_are_found_by_the_numbers_that_they_give(vnfd, data):
+    """Whoever scaled it past us, these numbers are those of these levels."""
+    moved = data.draw(st.sampled_from(sorted(vnfd.aspects)))
+    most = vnfd.aspects[moved].max_level
+    before = dict.fromkeys(vnfd.aspects, 0)
+    levels = {**before, moved: data.draw(st.integers(0, most))}
+    wanted = numbers.scaled(vnfd, levels)
+
+    found = numbers.levels_of(vnfd, before, wanted)
+
+    assert found is not None
+    assert wanted == numbers.scaled(vnfd, found)
+
+
+@given(vnfds(aspects_from=1), st.data())
+def test_levels_that_fit_are_kept(vnfd, data):
+    """What gives the numbers as it is has not changed."""
+    levels = {
+        name: data.draw(st.integers(0, aspect.max_level))
+        for name, aspect in vnfd.aspects.items()
+    }
+
+    assert levels == numbers.levels_of(
+        vnfd, levels, numbers.scaled(vnfd, levels)
+    )
+    assert levels == numbers.levels_of(vnfd, levels, {})
+
+
+@given(vnfds(aspects_from=1))
+def test_numbers_between_levels_are_those_of_none(vnfd):
+    """Such as 2 where a step adds 3."""
+    most = {name: a.max_level for name, a in vnfd.aspects.items()}
+    above = {
+        vdu: number + 1 for vdu, number in numbers.scaled(vnfd, most).items()
+    }
+
+    assert not above or None is numbers.levels_of(vnfd, {}, above)

@@ -1,0 +1,34 @@
+"""What both of Tacker's APIs ask of the core."""
+
+from tacker_k8s_cr.driver import conf
+from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.operation import Options
+
+
+def test_the_request_wins_over_the_configuration(options):
+    """What a request leaves open is the option's."""
+    settings = conf.settings()
+    adopted = frozenset({ObjectRef("", "ConfigMap", "edge", "a")})
+    asked = request.Asked(
+        dry_run=False,
+        conflict="take",
+        blocked_after=5,
+        adopt=adopted,
+        lose_others=True,
+    )
+
+    assert Options(True, "fail", 300) == operations.options(
+        request.Asked(), settings
+    )
+    assert Options(False, "take", 5, adopted, 7, True) == operations.options(
+        asked, settings, 7
+    )
+
+
+def test_an_instance_does_not_show_the_access_to_its_cluster():
+    """It is printed in a traceback, or by who looks for a mistake."""
+    target = operations.Target("i", "edge", {"bearer_token": "planted-0815"})
+
+    assert "planted" not in repr(target)
