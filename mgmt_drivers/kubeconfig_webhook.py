@@ -8,7 +8,7 @@ from typing import Any
 
 from tacker.vnfm.mgmt_drivers.vnflcm_noop import VnflcmMgmtNoop
 
-from tacker_k8s_cr.driver import mgmt
+from tacker_k8s_cr.driver import mgmt_v1
 
 
 class KubeconfigWebhook(VnflcmMgmtNoop):  # type: ignore[misc]
@@ -24,37 +24,37 @@ class KubeconfigWebhook(VnflcmMgmtNoop):  # type: ignore[misc]
         return "Delivers kubeconfigs of workload clusters to a webhook"
 
     def instantiate_start(self, **call: Any) -> None:
-        mgmt.called("instantiate_start", call)
+        mgmt_v1.called("instantiate_start", call)
 
     def instantiate_end(self, **call: Any) -> None:
-        mgmt.called("instantiate_end", call)
+        mgmt_v1.called("instantiate_end", call)
 
     def terminate_start(self, **call: Any) -> None:
-        mgmt.called("terminate_start", call)
+        mgmt_v1.called("terminate_start", call)
 
     def terminate_end(self, **call: Any) -> None:
-        mgmt.called("terminate_end", call)
+        mgmt_v1.called("terminate_end", call)
 
     def scale_start(self, **call: Any) -> None:
-        mgmt.called("scale_start", call)
+        mgmt_v1.called("scale_start", call)
 
     def scale_end(self, **call: Any) -> None:
-        mgmt.called("scale_end", call)
+        mgmt_v1.called("scale_end", call)
 
     def heal_start(self, **call: Any) -> None:
-        mgmt.called("heal_start", call)
+        mgmt_v1.called("heal_start", call)
 
     def heal_end(self, **call: Any) -> None:
-        mgmt.called("heal_end", call)
+        mgmt_v1.called("heal_end", call)
 
     def change_external_connectivity_start(self, **call: Any) -> None:
-        mgmt.called("change_external_connectivity_start", call)
+        mgmt_v1.called("change_external_connectivity_start", call)
 
     def change_external_connectivity_end(self, **call: Any) -> None:
-        mgmt.called("change_external_connectivity_end", call)
+        mgmt_v1.called("change_external_connectivity_end", call)
 
     def modify_information_start(self, **call: Any) -> None:
-        mgmt.called("modify_information_start", call)
+        mgmt_v1.called("modify_information_start", call)
 
     def modify_information_end(self, **call: Any) -> None:
-        mgmt.called("modify_information_end", call)
+        mgmt_v1.called("modify_information_end", call)

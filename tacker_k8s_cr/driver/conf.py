@@ -7,10 +7,14 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import MutableMapping
 import dataclasses
+import os
 import pathlib
 
 from oslo_config import cfg
+from oslo_log import log
 
 from tacker_k8s_cr.driver.options import GROUP
 from tacker_k8s_cr.driver.options import OPTIONS
@@ -21,6 +25,9 @@ from tacker_k8s_cr.policy import Readiness
 from tacker_k8s_cr.policy import Subject
 from tacker_k8s_cr.policy import subject
 
+CONFIG = "TACKER_K8S_CR_CONFIG"
+"""Variable with the paths of the conductor's configuration files."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Webhook:
@@ -28,6 +35,9 @@ class Webhook:
 
     url: str
     probe: str
+    mode: str
+    role: str
+    expires_after: int
     timeout: float
     user: str
     ca_file: str
@@ -134,6 +144,43 @@ def settings(conf: cfg.ConfigOpts = cfg.CONF) -> Settings:
 
     webhook = Webhook(**values(Webhook, "webhook_"))  # type: ignore[arg-type]
     return Settings(webhook=webhook, **values(Settings))  # type: ignore[arg-type]
+
+
+def exported(
+    conf: cfg.ConfigOpts = cfg.CONF,
+    environ: MutableMapping[str, str] = os.environ,
+) -> None:
+    """Let scripts that this process runs find its configuration.
+
+    They are bare processes, which get no option of the command line.
+    """
+    # Neither is there before the command line was read.
+    files = getattr(conf, "config_file", None) or ()
+    folders = getattr(conf, "config_dir", None) or ()
+    if paths := [os.path.abspath(path) for path in (*files, *folders)]:
+        environ[CONFIG] = os.pathsep.join(paths)
+
+
+def own(environ: Mapping[str, str]) -> cfg.ConfigOpts:
+    """The configuration that ``exported`` named, in a script."""
+    paths = [
+        path for path in environ.get(CONFIG, "").split(os.pathsep) if path
+    ]
+    if not paths:
+        raise RequestInvalid(
+            f"{CONFIG} is not set: the driver kubernetes_cr, which sets it, "
+            "is not loaded in this conductor"
+        )
+    conf = cfg.ConfigOpts()
+    # Some of its options must be known before anything is read.
+    log.register_options(conf)
+    conf(
+        [],
+        project="tacker",
+        default_config_files=[p for p in paths if not os.path.isdir(p)],
+        default_config_dirs=[p for p in paths if os.path.isdir(p)],
+    )
+    return conf
 
 
 def _kind(option: str, text: str) -> GroupKind:

@@ -1,80 +1,118 @@
-"""What the management driver kubeconfig-webhook does.
+"""What the management driver kubeconfig-webhook does, for both APIs.
 
-The file that Tacker compares with the copy in a package hands every call
-on to here, so that it never has to change.
+How Tacker calls it is known to ``mgmt_v1`` and ``mgmt_v2``; what is said
+there of an instance comes here as values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+import logging
 from typing import Any
 
 from tacker_k8s_cr import deliver
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import record
+from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.driver import conf
-from tacker_k8s_cr.driver import failures
-from tacker_k8s_cr.driver import request
-from tacker_k8s_cr.driver import translate
 from tacker_k8s_cr.driver import vim
 from tacker_k8s_cr.driver.conf import Settings
-from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.driver.operations import Target
 from tacker_k8s_cr.webhook import Receiver
 
+LOG = logging.getLogger(__name__)
 
-def called(hook: str, call: Mapping[str, Any]) -> None:
-    """One call of Tacker's, at one point of an operation.
+CHECKS = "instantiate_start"
+DELIVERS = {
+    "instantiate_end": "instantiate",
+    "scale_end": "scale",
+    "heal_end": "heal",
+    "change_current_package_end": "change",
+}
+"""By hook, the operation whose request it reads."""
+WITHDRAWS = "terminate_start"
 
-    :param call: what Tacker gives with it, by name.
+
+WITHDRAWAL = 120.0
+"""Seconds that a termination waits at most until all is told and revoked."""
+
+
+def deliver_all(
+    target: Target, said: Mapping[str, Any], settings: Settings
+) -> None:
+    """Deliver the kubeconfig of every Cluster that the instance has.
+
+    A credential that its receiver has is not sent again.
+
+    :param said: of the delivery, by this request.
     """
-    if hook == "instantiate_start":
-        instantiate_start(
-            call["vnf_instance"], call["instantiate_vnf_request"]
+    with vim.opened(target.access, settings) as cluster:
+        deadline = Deadline.after(settings.webhook.timeout)
+        known = kept(cluster.until(deadline), target)
+        deliver.deliver(
+            cluster,
+            target.instance,
+            delivery({**known, **said}, settings),
+            namespace=target.namespace,
+            deadline=deadline,
         )
-    elif hook == "instantiate_end":
-        instantiate_end(
-            call["context"],
-            call["vnf_instance"],
-            call["instantiate_vnf_request"],
-        )
 
 
-def instantiate_start(vnf_instance: Any, lcm_request: Any) -> None:
-    """Refuse settings that would only be missed once all is there."""
-    with failures.translated("delivery", vnf_instance.id):
-        asked = request.read(lcm_request.additional_params)
-        delivery(asked, conf.settings())
+def withdraw_all(target: Target, settings: Settings) -> None:
+    """Tell that the instance ends, and revoke what was made for it.
 
-
-def instantiate_end(context: Any, vnf_instance: Any, lcm_request: Any) -> None:
-    """Deliver the kubeconfig of every Cluster that the instance has."""
-    with failures.translated("delivery", vnf_instance.id):
-        settings = conf.settings()
-        asked = request.read(lcm_request.additional_params)
-        how = delivery(asked, settings)
-        instance, namespace = translate.place(
-            vnf_instance.instantiated_vnf_info.instance_id, vnf_instance
-        )
-        access = _access(context, vnf_instance)
-        with vim.opened(access, settings) as cluster:
-            deliver.deliver(
+    A termination goes on whatever comes of it: what could not be done is
+    logged, and no error is raised.
+    """
+    deadline = Deadline.after(min(settings.webhook.timeout, WITHDRAWAL))
+    try:
+        with vim.opened(target.access, settings) as cluster:
+            known = kept(cluster.until(deadline), target)
+            deliver.withdraw(
                 cluster,
-                instance,
-                how,
-                namespace=namespace,
-                deadline=Deadline.after(settings.webhook.timeout),
+                target.instance,
+                _if_any(target, known, settings),
+                namespace=target.namespace,
+                deadline=deadline,
             )
+    except errors.Error as error:
+        LOG.warning(
+            "%s: nobody is told of its end: %s", target.instance, error
+        )
 
 
-def delivery(asked: request.Asked, settings: Settings) -> deliver.Delivery:
-    """Where to and how: the request's word, else the configuration's.
+def _if_any(
+    target: Target, known: Mapping[str, Any], settings: Settings
+) -> deliver.Delivery | None:
+    """How to deliver; None, and a warning, where settings are wrong."""
+    try:
+        return delivery(known, settings)
+    except errors.RequestInvalid as error:
+        LOG.warning(
+            "%s: nobody is told of its end: %s", target.instance, error
+        )
+        return None
+
+
+def kept(cluster: Cluster, target: Target) -> Mapping[str, Any]:
+    """What the instantiation said of the delivery, from the record.
+
+    Later requests do not say it again.
+    """
+    entry = record.read(cluster, target.instance, target.namespace)
+    return entry.inventory.policy.delivery if entry else {}
+
+
+def delivery(said: Mapping[str, Any], settings: Settings) -> deliver.Delivery:
+    """Where to and how: as it was said, else as the configuration says.
 
     Secrets come from the configuration only, so that none is in a package
     or in Tacker's database.
     """
     hook = settings.webhook
-    url = asked.webhook.get("url") or hook.url
+    url = said.get("url") or hook.url
     if not url:
-        raise RequestInvalid(
+        raise errors.RequestInvalid(
             "no webhook is named, neither by "
             "additionalParams.tacker_k8s_cr.webhook.url nor by the option "
             "[tacker_k8s_cr] webhook_url"
@@ -89,16 +127,14 @@ def delivery(asked: request.Asked, settings: Settings) -> deliver.Delivery:
         insecure=hook.insecure,
         allow_http=hook.allow_http,
     )
-    return deliver.Delivery(
-        receiver, deliver.Probe(asked.webhook.get("probe") or hook.probe)
+    access = deliver.Access(
+        deliver.Mode(said.get("mode") or hook.mode),
+        said.get("role") or hook.role,
+        int(said.get("expires_after") or hook.expires_after),
     )
-
-
-def _access(context: Any, vnf_instance: Any) -> Mapping[str, Any]:
-    """The access information of the instance's VIM, as Tacker decrypts it."""
-    # Imported here: it brings in all of Tacker's VNFM and NFVO.
-    from tacker.vnflcm import utils
-
-    found = utils.get_vim(context, vnf_instance.vim_connection_info)
-    access: Mapping[str, Any] = found["access_info"]
-    return access
+    return deliver.Delivery(
+        receiver,
+        deliver.Probe(said.get("probe") or hook.probe),
+        access,
+        renew=said.get("renew", False),
+    )

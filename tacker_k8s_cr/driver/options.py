@@ -181,6 +181,37 @@ WEBHOOK = (
         "before its kubeconfig is posted.",
     ),
     cfg.StrOpt(
+        "webhook_mode",
+        default="admin",
+        choices=[
+            (
+                "admin",
+                "The administrator's kubeconfig, as Cluster API made it.",
+            ),
+            (
+                "scoped",
+                "One of a service account that is made in the workload "
+                "cluster. It can be revoked, and a VIM can be registered "
+                "with it.",
+            ),
+        ],
+        help="Whose credential is sent, when a request does not say so.",
+    ),
+    cfg.StrOpt(
+        "webhook_role",
+        default="cluster-admin",
+        help="ClusterRole of the service account of the mode scoped, when a "
+        "request does not say so. It must be in the workload cluster.",
+    ),
+    cfg.IntOpt(
+        "webhook_expires_after",
+        default=0,
+        min=0,
+        max=YEAR,
+        help="Seconds that its token lasts, 600 or more, when a request does "
+        "not say so; 0 for a token that lasts until it is revoked.",
+    ),
+    cfg.StrOpt(
         "webhook_secret",
         secret=True,
         help="Key with which messages are signed, in base64, with or without "

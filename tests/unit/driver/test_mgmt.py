@@ -17,7 +17,7 @@ KEY = base64.b64encode(b"k" * 24).decode()
 
 
 def asked(**webhook):
-    return request.read({"tacker_k8s_cr": {"webhook": webhook}})
+    return request.read({"tacker_k8s_cr": {"webhook": webhook}}).webhook
 
 
 def start(params):
@@ -56,7 +56,7 @@ def test_the_configuration_names_the_receiver(options):
         webhook_token="t0ken",
     )
 
-    found = mgmt.delivery(request.read({}), conf.settings())
+    found = mgmt.delivery({}, conf.settings())
 
     assert ("https://b.example", (KEY,), "t0ken", deliver.Probe.SKIP) == (
         found.receiver.url,
@@ -66,10 +66,46 @@ def test_the_configuration_names_the_receiver(options):
     )
 
 
+@pytest.mark.parametrize(
+    ("configured", "said", "wanted"),
+    [
+        ({}, {}, ("admin", "cluster-admin", 0)),
+        (
+            {"webhook_mode": "scoped", "webhook_role": "edit"},
+            {},
+            ("scoped", "edit", 0),
+        ),
+        (
+            {"webhook_mode": "scoped", "webhook_expires_after": 700},
+            {"mode": "admin", "role": "view", "expires_after": 900.0},
+            ("admin", "view", 900),
+        ),
+    ],
+)
+def test_the_request_names_the_credential(options, configured, said, wanted):
+    """Its mode, role and time win over the configuration's."""
+    options(webhook_url="https://b.example", **configured)
+
+    found = mgmt.delivery(asked(**said), conf.settings()).access
+
+    assert wanted == (found.mode.value, found.role, found.expires_after)
+
+
+def test_a_former_credential_is_renewed_when_asked(options):
+    """A request for a heal may say so; nothing else does."""
+    options(webhook_url="https://b.example")
+    params = {"tacker_k8s_cr": {"webhook": {"renew": True}}}
+
+    said = request.read(params, "heal").webhook
+
+    assert mgmt.delivery(said, conf.settings()).renew
+    assert not mgmt.delivery({}, conf.settings()).renew
+
+
 def test_no_receiver_is_an_error(options):
     """A package that asks for the driver wants something delivered."""
     with pytest.raises(errors.RequestInvalid, match="no webhook is named"):
-        mgmt.delivery(request.read({}), conf.settings())
+        mgmt.delivery({}, conf.settings())
 
 
 @pytest.mark.parametrize(
@@ -84,6 +120,36 @@ def test_settings_are_looked_at_before_anything_is_made(options, params, said):
     """A VNF that cannot be delivered is not instantiated first."""
     with pytest.raises(exceptions.InvalidInput, match=said):
         start(params)
+
+
+def test_a_time_too_short_is_refused_early(options):
+    """No API server would give such a token."""
+    options(webhook_url="https://b.example", webhook_expires_after=60)
+
+    with pytest.raises(exceptions.InvalidInput, match="600 s is the shortest"):
+        start({})
+
+
+@pytest.mark.parametrize(
+    "hook", ["scale_end", "heal_end", "terminate_start", "terminate_end"]
+)
+def test_an_instance_of_another_driver_is_left_alone(options, hook):
+    """Its record is nowhere, and nobody was told of it."""
+    call = getattr(KubeconfigWebhook(), hook)
+
+    assert None is call(
+        context=None,
+        vnf_instance=types.SimpleNamespace(
+            id="i-1",
+            vnf_metadata={},
+            instantiated_vnf_info=types.SimpleNamespace(
+                instance_id="{'namespace': 'default'}"
+            ),
+        ),
+        scale_vnf_request=None,
+        heal_vnf_request=None,
+        terminate_vnf_request=None,
+    )
 
 
 def test_good_settings_pass(options):

@@ -1,0 +1,290 @@
+"""The management driver as a script, run as Tacker's conductor runs it."""
+
+import ast
+import datetime
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+
+from oslo_config import cfg
+import pytest
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import conf
+from tacker_k8s_cr.driver import mgmt
+from tacker_k8s_cr.driver import mgmt_v2
+
+SCRIPT = pathlib.Path("mgmt_drivers/kubeconfig_webhook_v2.py")
+PLANTED = "planted-0815"
+OURS = {"tacker_k8s_cr": {"record": "edge/i-1"}}
+
+
+@pytest.fixture
+def configured(tmp_path):
+    """A configuration file, and its place in the script's environment."""
+
+    def made(*lines, **variables):
+        path = tmp_path / "tacker.conf"
+        path.write_text("\n".join(["[tacker_k8s_cr]", *lines]))
+        return {**os.environ, conf.CONFIG: str(path), **variables}
+
+    return made
+
+
+def call(operation="instantiate_start", metadata=None, **params):
+    """What Tacker writes to the script; a VIM's access is part of it."""
+    return {
+        "operation": operation,
+        "request": {"additionalParams": params},
+        "vnf_instance": {
+            "id": "i-1",
+            "vimConnectionInfo": {
+                "vim": {
+                    "vimId": "v",
+                    "vimType": "ETSINFV.KUBERNETES.V_1",
+                    "interfaceInfo": {"endpoint": "https://127.0.0.1:1"},
+                    "accessInfo": {"bearer_token": PLANTED},
+                }
+            },
+            "instantiatedVnfInfo": {"metadata": metadata or {}},
+        },
+        "grant_request": None,
+        "grant_response": {},
+        "tmp_csar_dir": "/tmp/x",
+        "user_script_err_handling_data": {},
+    }
+
+
+def failure(environ, given):
+    """What the script writes to its standard error, in this process."""
+    text = given if isinstance(given, bytes) else pickle.dumps(given)
+    return mgmt_v2.failure(text, environ)
+
+
+def run(environ, given, script=SCRIPT):
+    """Exit status, output and error of the script."""
+    text = given if isinstance(given, bytes) else pickle.dumps(given)
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        input=text,
+        capture_output=True,
+        env=environ,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_good_settings_pass_without_a_word(configured):
+    """Tacker reads what is printed: an empty output changes nothing."""
+    environ = configured("webhook_url = https://hooks.invalid")
+
+    assert (0, b"", b"") == run(environ, call())
+
+
+def test_a_copy_in_a_package_does_the_same(configured, tmp_path):
+    """It lies anywhere, and finds the installed driver."""
+    copy = tmp_path / "Definitions" / "Scripts" / "kubeconfig_webhook.py"
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(SCRIPT.read_bytes())
+    environ = configured("webhook_url = https://hooks.invalid")
+
+    assert (0, b"", b"") == run(environ, call(), copy)
+
+
+@pytest.mark.parametrize(
+    ("lines", "params", "said"),
+    [
+        ((), {}, "no webhook is named"),
+        (("webhook_url = http://h",), {}, "has no TLS"),
+        ((), {"tacker_k8s_cr": {"webhook": {"uri": PLANTED}}}, "uri"),
+        (("webhook_probe = perhaps",), {}, "configuration cannot be read"),
+        (
+            ("webhook_url = https://h", f"webhook_secret = {PLANTED}"),
+            {},
+            "is not base64",
+        ),
+    ],
+)
+def test_wrong_settings_are_one_sentence(configured, lines, params, said):
+    """On standard error, which Tacker puts into the operation's error."""
+    error = failure(configured(*lines), call(**params))
+
+    assert said in error
+    assert 1 == len(error.splitlines())
+    assert PLANTED not in error
+
+
+def test_a_failure_is_an_exit_status_and_a_sentence(configured):
+    """On standard error; nothing is printed, and there is no traceback."""
+    code, out, error = run(configured(), call())
+
+    assert (1, b"") == (code, out)
+    assert error.startswith(b"no webhook is named")
+    assert 1 == len(error.splitlines())
+
+
+def test_without_the_drivers_environment_it_says_so(configured):
+    """The conductor did not load the driver that instantiates."""
+    environ = configured()
+    del environ[conf.CONFIG]
+
+    assert "TACKER_K8S_CR_CONFIG is not set" in failure(environ, call())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"planted-0815",
+        pickle.dumps(["planted-0815"]),
+        pickle.dumps({"operation": PLANTED}),
+        pickle.dumps({**call(), "at": datetime.datetime(2026, 1, 1)}),
+        b"cos\nsystem\n(S'echo planted-0815'\ntR.",
+    ],
+)
+def test_only_a_plain_dictionary_is_read(configured, text):
+    """Nothing in it can make us import or call anything."""
+    error = failure(configured(), text)
+
+    assert "found something else" in error
+    assert "planted" not in error
+
+
+def test_plain_values_are_read():
+    """All that Tacker's objects become."""
+    given = {**call(), "more": [1, 2.5, None, True, "t", b"b", (1,), {2}]}
+
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        if protocol > 3:  # sets are no plain values before
+            assert given == mgmt_v2.plain(pickle.dumps(given, protocol))
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "instantiate_end",
+        "scale_end",
+        "heal_end",
+        "change_current_package_end",
+    ],
+)
+def test_a_cluster_out_of_reach_is_one_sentence(configured, operation):
+    """The VIM's URL is named, and its token is not."""
+    environ = configured(
+        "webhook_url = https://hooks.invalid", "webhook_timeout = 1"
+    )
+
+    error = failure(environ, call(operation, OURS))
+
+    assert "127.0.0.1:1" in error
+    assert 1 == len(error.splitlines())
+    assert PLANTED not in error
+
+
+def test_a_termination_goes_on_and_the_log_says_why(configured, tmp_path):
+    """A cluster that is away stops nobody from ending the instance."""
+    log = tmp_path / "conductor.log"
+    environ = configured(
+        "webhook_url = https://hooks.invalid",
+        "webhook_timeout = 1",
+        "[DEFAULT]",
+        f"log_file = {log}",
+    )
+
+    assert (0, b"", b"") == run(environ, call("terminate_start", OURS))
+
+    assert "nobody is told of its end" in log.read_text()
+    assert PLANTED not in log.read_text()
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "scale_end",
+        "heal_end",
+        "terminate_start",
+        "change_current_package_end",
+        "terminate_end",
+        "instantiate_rollback_start",
+    ],
+)
+def test_an_instance_of_another_driver_is_left_alone(configured, operation):
+    """It has no record, and nobody was told of it."""
+    assert "" == failure(configured(), call(operation))
+
+
+def test_an_instance_of_another_driver_has_nothing_to_deliver(configured):
+    """A package that asks for it wants something delivered."""
+    error = failure(configured(), call("instantiate_end"))
+
+    assert "instantiated by another driver" in error
+
+
+def test_a_fault_of_ours_shows_its_place_only(configured):
+    """A traceback could hold values, and so could the error's text."""
+    broken = {**call(), "vnf_instance": PLANTED}
+
+    error = failure(configured(), {**broken, "operation": "heal_end"})
+
+    assert error.startswith("a fault of the management driver: AttributeErr")
+    assert PLANTED not in error
+
+
+# -- Finding the configuration -----------------------------------------------
+
+
+def test_the_conductors_files_are_exported(tmp_path):
+    """Its files, then its folders, with their full paths."""
+    file, folder = tmp_path / "a.conf", tmp_path / "d"
+    file.write_text("[tacker_k8s_cr]\nwebhook_url = https://a\n")
+    folder.mkdir()
+    (folder / "b.conf").write_text("[tacker_k8s_cr]\nwebhook_url = https://b")
+    conductors = cfg.ConfigOpts()
+    conductors(
+        ["--config-file", str(file), "--config-dir", str(folder)],
+        project="tacker",
+    )
+    environ = {}
+
+    conf.exported(conductors, environ)
+
+    assert {conf.CONFIG: f"{file}{os.pathsep}{folder}"} == environ
+    assert "https://b" == conf.settings(conf.own(environ)).webhook.url
+
+
+def test_nothing_is_exported_where_nothing_was_read():
+    """As in a process that has not read its command line yet."""
+    environ = {}
+
+    conf.exported(cfg.ConfigOpts(), environ)
+
+    assert {} == environ
+
+
+def test_the_files_of_packages_do_nothing_by_themselves():
+    """What they hand on to may change; they never have to."""
+    for path in sorted(pathlib.Path("mgmt_drivers").glob("kubeconfig_*.py")):
+        imported = [
+            node.module
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.ImportFrom)
+            and (node.module or "").startswith("tacker_k8s_cr")
+        ]
+        assert ["tacker_k8s_cr.driver"] == imported
+
+
+def test_each_hook_has_one_meaning():
+    """None both delivers and withdraws."""
+    assert mgmt.CHECKS not in mgmt.DELIVERS
+    assert mgmt.WITHDRAWS not in mgmt.DELIVERS
+
+
+def test_an_instance_without_a_vim_is_named():
+    """There is nowhere to look for its record."""
+    settings = conf.settings(cfg.ConfigOpts())
+    given = call("heal_end", OURS)
+    given["vnf_instance"]["vimConnectionInfo"] = {}
+
+    with pytest.raises(errors.RequestInvalid, match="has no VIM"):
+        mgmt_v2.carry_out(given, settings)
