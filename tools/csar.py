@@ -24,7 +24,6 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "samples" / "vnf_packages"
-APIS = ("v1", "v2")
 
 _META = "TOSCA-Metadata/TOSCA.meta"
 _TYPES = (
@@ -49,7 +48,7 @@ class CsarError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Hook:
-    """The file that carries out hooks: its path in the CSAR, and its source.
+    """A file that carries out hooks: its path in the CSAR, and its source.
 
     ``source`` is below the root of this repository.
     """
@@ -63,7 +62,7 @@ class Recipe:
     """What ``csar.yaml`` says."""
 
     entry: str
-    management: Mapping[str, Hook]
+    management: tuple[Hook, ...]
     variants: Mapping[str, Mapping[str, str]]
 
 
@@ -72,10 +71,10 @@ def recipe(folder: pathlib.Path) -> Recipe:
     path = folder / "csar.yaml"
     try:
         said: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-        management = {
-            str(api): Hook(str(hook["file"]), str(hook["from"]))
-            for api, hook in (said.get("management") or {}).items()
-        }
+        management = tuple(
+            Hook(str(hook["file"]), str(hook["from"]))
+            for hook in said.get("management") or ()
+        )
         variants = {
             str(name): {str(old): str(new) for old, new in pairs.items()}
             for name, pairs in (said.get("variants") or {}).items()
@@ -85,8 +84,8 @@ def recipe(folder: pathlib.Path) -> Recipe:
         raise CsarError(f"{path}: {error.strerror}") from error
     except (AttributeError, KeyError, TypeError, yaml.YAMLError) as error:
         raise CsarError(
-            f"{path}: wanted entry, and perhaps management (by API: file, "
-            f"from) and variants (by name: texts); found fault: {error}"
+            f"{path}: wanted entry, and perhaps management (a list of file "
+            f"and from) and variants (by name: texts); found fault: {error}"
         ) from error
 
 
@@ -95,21 +94,19 @@ def build(
     out: pathlib.Path,
     *,
     etsi_types: pathlib.Path | None = None,
-    api: str = "v1",
     variant: str = "",
 ) -> pathlib.Path:
     """Write the CSAR of a folder, and return where it is.
 
     :param etsi_types: a folder with the ETSI SOL001 type files; those of an
         installed Tacker where it is None.
-    :param api: Tacker's API for whose management hooks it is made.
     :param variant: of those in ``csar.yaml``; empty for the folder as it is.
     """
     how = recipe(folder)
     files = _replaced(_packed(folder), how, variant)
     if how.entry not in files:
         raise CsarError(f"{folder}: the entry {how.entry} is not there")
-    files.update(_hooks(files, how, api))
+    files.update(_hooks(how))
     artifacts = {
         name: content
         for name, content in files.items()
@@ -155,32 +152,15 @@ def _replaced(
     return found
 
 
-def _hooks(
-    files: Mapping[str, bytes], how: Recipe, api: str
-) -> dict[str, bytes]:
-    """The hooks' file, and definitions that name it as the API wants it.
-
-    The source names the file for v1, from the package's root; v2 counts
-    from the folder of the definitions.
-    """
-    if not how.management:
-        return {}
-    if api not in how.management:
-        has = ", ".join(how.management)
-        raise CsarError(f"no management for {api}; there is one for: {has}")
-    hook = how.management[api]
-    source = ROOT / hook.source
-    try:
-        found = {hook.file: source.read_bytes()}
-    except OSError as error:
-        raise CsarError(f"{source}: {error.strerror}") from error
-    if api == "v1":
-        return found
-    written = f"file: {how.management['v1'].file}\n".encode()
-    for name, content in files.items():
-        if name.startswith("Definitions/") and written in content:
-            wanted = f"file: ../{hook.file}\n".encode()
-            found[name] = content.replace(written, wanted)
+def _hooks(how: Recipe) -> dict[str, bytes]:
+    """The files that carry out hooks, by their path in the CSAR."""
+    found = {}
+    for hook in how.management:
+        source = ROOT / hook.source
+        try:
+            found[hook.file] = source.read_bytes()
+        except OSError as error:
+            raise CsarError(f"{source}: {error.strerror}") from error
     return found
 
 
@@ -221,7 +201,6 @@ def build_all(
     folder: pathlib.Path,
     *,
     etsi_types: pathlib.Path | None = None,
-    api: str = "v1",
 ) -> list[pathlib.Path]:
     """Build all samples and their variants into a folder."""
     built = []
@@ -229,7 +208,7 @@ def build_all(
         for variant in ("", *recipe(sample).variants):
             name = f"{sample.name}_{variant}" if variant else sample.name
             out = folder / f"{name}.zip"
-            build(sample, out, etsi_types=etsi_types, api=api, variant=variant)
+            build(sample, out, etsi_types=etsi_types, variant=variant)
             built.append(out)
     return built
 
@@ -248,9 +227,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--variant", default="", help="one of csar.yaml's")
     parser.add_argument(
-        "--mgmt", choices=APIS, default="v1", help="whose hooks to pack"
-    )
-    parser.add_argument(
         "--etsi-types",
         type=pathlib.Path,
         metavar="DIR",
@@ -262,7 +238,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             built = build_all(
                 given.out or ROOT / "build",
                 etsi_types=given.etsi_types,
-                api=given.mgmt,
             )
         else:
             name = given.folder.resolve().name
@@ -272,7 +247,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     given.folder,
                     out,
                     etsi_types=given.etsi_types,
-                    api=given.mgmt,
                     variant=given.variant,
                 )
             ]

@@ -56,7 +56,7 @@ def of_sample(
             text = text.replace(old, new)
         path.write_text(text)
     out = folder / f"{vnfd}.zip"
-    csar.build(copy, out, api=api, variant=variant)
+    csar.build(copy, out, variant=variant)
     return Csar(out, vnfd, _files(copy))
 
 

@@ -17,6 +17,14 @@ from tacker_k8s_cr.package import targets
 from tools import csar
 
 SAMPLES = sorted(path.parent for path in csar.SAMPLES.glob("*/csar.yaml"))
+HOOKS = (
+    "instantiate_start",
+    "instantiate_end",
+    "scale_end",
+    "heal_end",
+    "change_current_package_end",
+    "terminate_start",
+)
 WORKLOAD = csar.SAMPLES / "capi_workload_cluster"
 VARIANTS = [
     (sample, variant)
@@ -77,51 +85,52 @@ def test_variant_has_other_texts(tmp_path: pathlib.Path) -> None:
     assert before.manifests != after.manifests
 
 
-def test_hook_of_v1_is_the_file_that_tacker_loads(
-    tmp_path: pathlib.Path,
-) -> None:
-    """Byte for byte, at the path that the VNFD names from the root."""
+def test_hooks_are_the_files_that_tacker_runs(tmp_path: pathlib.Path) -> None:
+    """One path serves both APIs: v1 counts from the root, v2 from the
+    definitions; for v1 the file is, byte for byte, the installed one.
+    """
     path = csar.build(WORKLOAD, tmp_path / "p.zip")
     vnfd = package.load(path).vnfd
     assert vnfd is not None
-    shim = csar.ROOT / "mgmt_drivers" / "kubeconfig_webhook.py"
+    folder = csar.ROOT / "mgmt_drivers"
 
-    hooks = ("instantiate_start", "instantiate_end")
-    assert dict.fromkeys(hooks, "kubeconfig-webhook") == vnfd.management
+    assert dict.fromkeys(HOOKS, "kubeconfig-webhook") == vnfd.management
+    file = vnfd.artifacts["kubeconfig-webhook"]
     with zipfile.ZipFile(path) as archive:
-        file = vnfd.artifacts["kubeconfig-webhook"]
-        assert shim.read_bytes() == archive.read(file)
+        v1, v2 = archive.read(file), archive.read(f"Definitions/{file}")
+    assert (folder / "kubeconfig_webhook.py").read_bytes() == v1
+    assert (folder / "kubeconfig_webhook_v2.py").read_bytes() == v2
 
 
 @pytest.fixture
 def source(tmp_path: pathlib.Path) -> pathlib.Path:
-    """A folder with hooks for both APIs, and a variant."""
+    """A folder with files for hooks, and a variant."""
     folder = tmp_path / "source"
     (folder / "Definitions").mkdir(parents=True)
-    (folder / "Definitions" / "a.yaml").write_text(
-        "file: Scripts/kubeconfig_webhook.py\n"
-    )
+    (folder / "Definitions" / "a.yaml").write_text("file: Scripts/a.py\n")
     (folder / "csar.yaml").write_text(
         "entry: Definitions/a.yaml\n"
         "management:\n"
-        "  v1: {file: Scripts/kubeconfig_webhook.py, from: setup.py}\n"
-        "  v2: {file: Scripts/v2.py, from: LICENSE}\n"
+        "  - {file: Scripts/a.py, from: setup.py}\n"
+        "  - {file: Definitions/Scripts/a.py, from: LICENSE}\n"
         "variants: {other: {no such text: other}}\n"
     )
     return folder
 
 
-def test_hook_of_v2_counts_from_the_definitions(
+def test_files_for_hooks_come_from_the_checkout(
     source: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
-    """Tacker's v2 API has another file, and another way to name it."""
-    path = csar.build(source, tmp_path / "p.zip", api="v2")
+    """The recipe says from where, and to where."""
+    path = csar.build(source, tmp_path / "p.zip")
     with zipfile.ZipFile(path) as archive:
-        text = archive.read("Definitions/a.yaml")
-        script = archive.read("Scripts/v2.py")
+        found = [
+            archive.read(name)
+            for name in ("Scripts/a.py", "Definitions/Scripts/a.py")
+        ]
 
-    assert b"file: ../Scripts/v2.py\n" == text
-    assert (csar.ROOT / "LICENSE").read_bytes() == script
+    wanted = ("setup.py", "LICENSE")
+    assert [(csar.ROOT / name).read_bytes() for name in wanted] == found
 
 
 @pytest.mark.parametrize(
