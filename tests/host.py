@@ -25,6 +25,8 @@ MODULES = (
     "tacker.nfvo.drivers.vim.openstack_driver",
     "tacker.nfvo.nfvo_plugin",
     "tacker.objects",
+    "tacker.sol_refactored.common.vnf_instance_utils",
+    "tacker.sol_refactored.objects",
     "tacker.vnflcm.utils",
     "tacker.vnfm.infra_drivers.abstract_driver",
     "tacker.vnfm.infra_drivers.scale_driver",
@@ -39,6 +41,7 @@ def load() -> None:
         for name in MODULES:
             importlib.import_module(name)
         importlib.import_module("tacker.objects").register_all()
+        importlib.import_module("tacker.sol_refactored.objects").register_all()
     # eventlet, which Tacker's WSGI server imports, leaves a copy of this
     # module, with green threads, as the attribute of its package. A server
     # of a test that was made from it would never answer.

@@ -17,8 +17,6 @@ LONGEST = 4000
 """Characters of a detail: it becomes part of the operation's record in the
 database, which notifications and answers repeat."""
 
-NO_DIFFERENCE = "There are no differences in Vnfc resources."
-
 _KINDS: tuple[tuple[tuple[type[errors.Error], ...], int, str], ...] = (
     ((errors.RequestInvalid,), 400, "Request invalid"),
     ((errors.PackageInvalid,), 400, "VNF package invalid"),

@@ -81,6 +81,7 @@ def install() -> None:
         if not conf.settings().v2:
             _say_off()
             return
+        conf.exported()
         check(dispatch)
         ours = importlib.import_module("tacker_k8s_cr.driver.infra_v2")
         driver = ours.KubernetesCrV2

@@ -18,6 +18,7 @@ from tacker_k8s_cr.driver import failures_v2
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import translate_v2 as translate
 from tacker_k8s_cr.driver import upstream_v2 as upstream
+from tacker_k8s_cr.driver.operations import Seen
 from tacker_k8s_cr.driver.operations import Target
 
 LOG = logging.getLogger(__name__)
@@ -34,9 +35,12 @@ class KubernetesCrV2:
         Tacker sees to it that an instance is instantiated once, so that one
         which is there already was made by an operation tried again.
         """
-        with failures_v2.translated("instantiate", inst.id):
+        about = translate.occurrence(grant_req)
+        with failures_v2.translated("instantiate", inst.id, about):
             asked = translate.asked(req, "instantiate")
-            target = translate.target(inst, asked.namespace)
+            target = translate.target(
+                inst, grant_req, namespace=asked.namespace
+            )
             operations.instantiate(
                 target,
                 operations.loaded(vnfd.csar_dir, asked, req.flavourId),
@@ -51,21 +55,22 @@ class KubernetesCrV2:
         self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
     ) -> None:
         """Take away what the record says, and nothing without a record."""
-        with failures_v2.translated("instantiate_rollback", inst.id):
+        about = translate.occurrence(grant_req)
+        with failures_v2.translated("instantiate_rollback", inst.id, about):
             try:
                 asked = translate.asked(req, "instantiate")
             except errors.RequestInvalid:
                 LOG.warning(
-                    "%s: the request was refused before anything was "
-                    "written; nothing is removed",
-                    inst.id,
+                    "the request was refused before anything was written; "
+                    "nothing is removed"
                 )
                 return
-            target = translate.target(inst, asked.namespace)
+            target = translate.target(
+                inst, grant_req, namespace=asked.namespace
+            )
             if operations.terminate(target, asked) is None:
                 LOG.warning(
-                    "%s: no record in the namespace %s; nothing is removed",
-                    inst.id,
+                    "no record in the namespace %s; nothing is removed",
                     asked.namespace,
                 )
 
@@ -74,7 +79,7 @@ class KubernetesCrV2:
         self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
     ) -> None:
         """Take everything away. Tacker itself resets the instance."""
-        target = translate.target(inst)
+        target = translate.target(inst, grant_req)
         operations.terminate(
             target,
             translate.asked(req, "terminate", target.namespace),
@@ -89,7 +94,7 @@ class KubernetesCrV2:
 
         The grant is not asked: it names nothing where there is no VNFC yet.
         """
-        target = translate.target(inst)
+        target = translate.target(inst, grant_req)
         asked = translate.asked(req, "scale", target.namespace)
         level = translate.level(inst, req)
         operations.scale(target, req.aspectId, level, asked)
@@ -105,12 +110,12 @@ class KubernetesCrV2:
         their controller's choice; the database follows by its next
         synchronization where it was another than before.
         """
-        target = translate.target(inst)
+        target = translate.target(inst, grant_req)
         before = translate.level_before(inst, req)
         if not translate.scale_begun(
             operations.inventory(target), req.aspectId, before
         ):
-            LOG.info("%s: nothing was scaled; nothing is taken back", inst.id)
+            LOG.info("nothing was scaled; nothing is taken back")
             return
         asked = translate.asked(req, "scale", target.namespace)
         operations.scale(target, req.aspectId, before, asked)
@@ -120,8 +125,9 @@ class KubernetesCrV2:
         self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
     ) -> None:
         """Replace the named VNFCs, or all, in place."""
-        target = translate.target(inst)
-        wanted = translate.members_asked(inst, req)
+        target = translate.target(inst, grant_req)
+        inventory, found = operations.members(target)
+        wanted = translate.members_asked(inst, req, found, inventory.healing)
         asked = translate.asked(req, "heal", target.namespace)
         operations.heal(target, wanted, asked)
         _note_members(inst, target)
@@ -134,7 +140,7 @@ class KubernetesCrV2:
 
         :param vnfd: that of the new package.
         """
-        target = translate.target(inst)
+        target = translate.target(inst, grant_req)
         asked = translate.change_asked(req, target.namespace)
         flavour = inst.instantiatedVnfInfo.flavourId
         package = operations.loaded(vnfd.csar_dir, asked, flavour)
@@ -154,7 +160,7 @@ class KubernetesCrV2:
 
         :param vnfd: that of the former package.
         """
-        target = translate.target(inst)
+        target = translate.target(inst, grant_req)
         asked = translate.asked_before(inst, req, target.namespace)
         flavour = inst.instantiatedVnfInfo.flavourId
         package = operations.loaded(vnfd.csar_dir, asked, flavour)
@@ -165,27 +171,46 @@ class KubernetesCrV2:
 
     def diff_check_inst(self, inst: Any, vim_info: Any) -> None:
         """Raise DbSyncNoDiff where Tacker knows all that is there."""
-        if not translate.is_ours(inst):
+        if translate.is_ours(inst):
+            _different(inst, vim_info)
+        else:
             upstream.driver().diff_check_inst(inst, vim_info)
-            return
-        with failures_v2.not_synchronized(inst.id):
-            target = translate.target(inst, vim_info=vim_info)
-            _, found = operations.members(target)
-        if not translate.differs(inst, found):
-            raise exceptions.DbSyncNoDiff(failures_v2.NO_DIFFERENCE)
 
     def sync_db(self, context: Any, inst: Any, vim_info: Any) -> None:
-        """Note what is there; Tacker holds its lock on the instance."""
+        """Note what is there; Tacker holds its lock on the instance.
+
+        Numbers that no scale level gives leave the levels as they are.
+        """
         if not translate.is_ours(inst):
             upstream.driver().sync_db(context, inst, vim_info)
             return
-        with failures_v2.not_synchronized(inst.id):
-            target = translate.target(inst, vim_info=vim_info)
-            inventory, found = operations.members(target)
-            if not translate.differs(inst, found):
-                raise exceptions.DbSyncNoDiff(failures_v2.NO_DIFFERENCE)
-            translate.note_levels(inst, inventory.vnfd, found)
-            translate.note_members(inst, found)
+        seen = _different(inst, vim_info)
+        translate.note_members(inst, seen.members)
+        levels = translate.levels_there(inst, seen)
+        if levels is None:
+            LOG.warning(
+                "%s: the numbers of replicas are those of no scale level; "
+                "scaleStatus stays as it is",
+                inst.id,
+            )
+            return
+        translate.note_levels(inst, levels)
+
+
+def _different(inst: Any, vim_info: Any) -> Seen:
+    """What is there, where Tacker knows something else.
+
+    Raises DbSyncNoDiff where it does not, or where somebody works on the
+    instance; Tacker asks again later.
+    """
+    with failures_v2.not_synchronized(inst.id):
+        seen = operations.seen(translate.target(inst, vim_info=vim_info))
+    if why := translate.at_work(seen):
+        LOG.info("%s: not synchronized: %s", inst.id, why)
+        raise exceptions.DbSyncNoDiff(why)
+    if not translate.differs(inst, seen):
+        raise exceptions.DbSyncNoDiff("no VNFC and no scale level differs")
+    return seen
 
 
 def _note_members(inst: Any, target: Target) -> None:

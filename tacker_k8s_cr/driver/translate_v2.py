@@ -18,14 +18,15 @@ from tacker.sol_refactored.common import vnf_instance_utils
 
 from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import vim
+from tacker_k8s_cr.driver.operations import Seen
 from tacker_k8s_cr.driver.operations import Target
 from tacker_k8s_cr.driver.request import Asked
 from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.inventory import Healing
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.members import Member
 from tacker_k8s_cr.package import numbers
-from tacker_k8s_cr.package.model import Vnfd
 
 OURS = "tacker_k8s_cr"
 """Our key in the metadata of an instance; without it, it is not ours."""
@@ -44,9 +45,16 @@ def is_ours(inst: Any) -> bool:
     return OURS in _metadata(inst)
 
 
-def target(inst: Any, namespace: str = "", vim_info: Any = None) -> Target:
+def target(
+    inst: Any,
+    grant_req: Any = None,
+    *,
+    namespace: str = "",
+    vim_info: Any = None,
+) -> Target:
     """An instance on its VIM.
 
+    :param grant_req: of the operation, whose id it names.
     :param namespace: of its record; as the instance's metadata say where it
         is empty.
     """
@@ -56,7 +64,13 @@ def target(inst: Any, namespace: str = "", vim_info: Any = None) -> Target:
     found = vim_info or vnf_instance_utils.select_vim_info(
         inst.vimConnectionInfo
     )
-    return Target(inst.id, namespace, vim.access(found))
+    return Target(inst.id, namespace, vim.access(found), occurrence(grant_req))
+
+
+def occurrence(grant_req: Any) -> str:
+    """Tacker's id of the operation that the grant was asked for."""
+    found = grant_req and grant_req.get("vnfLcmOpOccId", None)
+    return str(found or "")
 
 
 def _metadata(inst: Any) -> Mapping[str, Any]:
@@ -134,16 +148,22 @@ def scale_levels(inst: Any) -> dict[str, int]:
     return {item.aspectId: item.scaleLevel for item in listed}
 
 
-def members_asked(inst: Any, req: Any) -> frozenset[str] | None:
+def members_asked(
+    inst: Any, req: Any, found: Members, healing: Healing | None
+) -> frozenset[str] | None:
     """UIDs of the members that a heal is for; None for all.
 
-    For a VNF of containers Tacker's own driver heals all where no VNFC is
-    named, whatever ``additionalParams.all`` says, which is about storage.
+    Those that are there, or that a heal which ended early took away; of any
+    other its controller has made another by itself. For a VNF of containers
+    Tacker's own driver heals all where no VNFC is named, whatever
+    ``additionalParams.all`` says, which is about storage.
     """
     wanted = req.get("vnfcInstanceId", None)
     if not wanted:
         return None
-    return frozenset(
+    known = {item.uid for items in found.values() for item in items}
+    known.update(goer.uid for goer in (healing.goers if healing else ()))
+    return frozenset(known) & frozenset(
         vnfc.vnfcResourceInfoId
         for vnfc in inst.instantiatedVnfInfo.get("vnfcInfo", None) or ()
         if vnfc.id in wanted
@@ -266,32 +286,43 @@ def _described(member: Member) -> dict[str, str]:
 # -- Tacker's database against the cluster -----------------------------------
 
 
-def differs(inst: Any, found: Members) -> bool:
-    """Whether other VNFCs are there than Tacker knows."""
+def at_work(seen: Seen) -> str:
+    """Why an instance is not at rest; empty if it is."""
+    if seen.inventory.phase is not Phase.INSTANTIATED:
+        return f"its record says {seen.inventory.phase.value}"
+    return f"{seen.holder} works on it" if seen.holder else ""
+
+
+def differs(inst: Any, seen: Seen) -> bool:
+    """Whether VNFCs or scale levels are others than Tacker knows."""
     info = inst.instantiatedVnfInfo
     noted = {vnfc.id for vnfc in info.get("vnfcResourceInfo", None) or ()}
-    return noted != {item.uid for items in found.values() for item in items}
+    there = {item.uid for items in seen.members.values() for item in items}
+    return noted != there or levels_there(inst, seen) not in (
+        None,
+        scale_levels(inst),
+    )
 
 
-def note_levels(inst: Any, vnfd: Vnfd | None, found: Members) -> None:
-    """The scale levels that these numbers of VNFCs are.
+def levels_there(inst: Any, seen: Seen) -> dict[str, int] | None:
+    """The scale levels by the numbers that the objects ask for now.
 
-    Raises RequestInvalid for numbers that no level gives.
+    None where the numbers are those of no level.
     """
     before = scale_levels(inst)
-    if vnfd is None or not before:
-        return
-    counted = {vdu: len(tuple(items)) for vdu, items in found.items()}
-    levels = numbers.levels_of(vnfd, before, counted)
-    if levels is None:
-        shown = ", ".join(f"{vdu}: {size}" for vdu, size in counted.items())
-        raise RequestInvalid(
-            f"no scale levels of {', '.join(before)} give the numbers that "
-            f"are there ({shown})"
-        )
-    inst.instantiatedVnfInfo.scaleStatus = [
-        objects.ScaleInfoV2(
-            aspectId=aspect, scaleLevel=levels.get(aspect, level)
-        )
-        for aspect, level in before.items()
-    ]
+    vnfd = seen.inventory.vnfd
+    if vnfd is None:
+        return before
+    asked = {vdu: n for vdu, n in seen.numbers.items() if n is not None}
+    found = numbers.levels_of(vnfd, before, asked)
+    if found is None:
+        return None
+    return {a: found.get(a, level) for a, level in before.items()}
+
+
+def note_levels(inst: Any, levels: Mapping[str, int]) -> None:
+    if levels:
+        inst.instantiatedVnfInfo.scaleStatus = [
+            objects.ScaleInfoV2(aspectId=aspect, scaleLevel=level)
+            for aspect, level in levels.items()
+        ]

@@ -31,11 +31,14 @@ def shared(operation: Operation) -> Operation:
     name = operation.__name__
 
     @functools.wraps(operation)
-    def called(ours: Any, req: Any, inst: Any, *others: Any) -> None:
+    def called(
+        ours: Any, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+    ) -> None:
         if not translate_v2.is_ours(inst):
-            getattr(driver(), name)(req, inst, *others)
+            getattr(driver(), name)(req, inst, grant_req, grant, vnfd)
             return
-        with failures_v2.translated(name, inst.id):
-            operation(ours, req, inst, *others)
+        about = translate_v2.occurrence(grant_req)
+        with failures_v2.translated(name, inst.id, about):
+            operation(ours, req, inst, grant_req, grant, vnfd)
 
     return called

@@ -1,0 +1,719 @@
+"""The v2 driver, called by Tacker's own code on a real API server.
+
+What the conductor does around a driver is Tacker's: its requests, its
+grants, the operation's process and its record of what was affected. Only
+its database and its REST API are not there; they are in the tests of the
+whole host.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import types
+import uuid
+import warnings
+import zipfile
+
+import pytest
+
+from tacker_k8s_cr import kubeconfig as kubeconfigs
+from tests import host
+from tests import small
+from tools import csar
+
+host.load()
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    conductors = importlib.import_module(
+        "tacker.sol_refactored.conductor.vnflcm_driver_v2"
+    )
+
+from tacker.sol_refactored import objects  # noqa: E402
+from tacker.sol_refactored.common import exceptions  # noqa: E402
+from tacker.sol_refactored.common import lcm_op_occ_utils  # noqa: E402
+from tacker.sol_refactored.common import vnf_instance_utils  # noqa: E402
+from tacker.sol_refactored.common import vnfd_utils  # noqa: E402
+
+from tacker_k8s_cr.driver import infra_v2  # noqa: E402
+
+pytestmark = pytest.mark.plane
+
+
+class Tacker(conductors.VnfLcmDriverV2):
+    """Tacker's own, without its database and the packages' scripts."""
+
+    def __init__(self):
+        self.endpoint = "http://tacker"
+
+    def _modify_inst_vnfd_id(self, context, inst, vnfd):
+        """The new package's provider, product and versions."""
+
+    def _exec_mgmt_driver_script(self, *_, **__):
+        """A package's scripts, which have tests of their own."""
+
+
+class Failed(Exception):
+    """An operation that is FAILED_TEMP, with what can be done about it."""
+
+    def __init__(self, error, again, back):
+        super().__init__(str(error))
+        self.error = error
+        self.again = again
+        self.back = back
+
+
+class Conductor:
+    """Carries out operations as Tacker's conductor does.
+
+    An instance is stored only when an operation is completed.
+    """
+
+    def __init__(self, vim, folder):
+        self.vim = vim
+        self.folder = folder
+        self.tacker = Tacker()
+        self.vnfds = {}
+        self.stored = {}
+
+    def package(self, manifests, **options):
+        path, vnfd = small.build(self.folder, manifests, **options)
+        return self.unpack(path, vnfd)
+
+    def unpack(self, path, vnfd):
+        folder = self.folder / f"{vnfd}-unpacked"
+        with zipfile.ZipFile(path) as archive:
+            archive.extractall(folder)
+        self.vnfds[vnfd] = vnfd_utils.Vnfd(vnfd)
+        self.vnfds[vnfd].init_from_csar_dir(str(folder))
+        return vnfd
+
+    def create(self, vnfd):
+        inst = objects.VnfInstanceV2(
+            id=str(uuid.uuid4()),
+            vnfdId=vnfd,
+            vnfProvider="p",
+            vnfProductName="n",
+            vnfSoftwareVersion="1",
+            vnfdVersion="1",
+            instantiationState="NOT_INSTANTIATED",
+        )
+        self.stored[inst.id] = inst.to_json()
+        return inst.id
+
+    def read(self, instance):
+        return objects.VnfInstanceV2.from_json(self.stored[instance])
+
+    def run(self, instance, operation, **body):
+        """An operation to its end; raises Failed."""
+        inst = self.read(instance)
+        if operation == "INSTANTIATE":
+            body["vimConnectionInfo"] = {"vim1": self.vim}
+        occurrence = lcm_op_occ_utils.new_lcmocc(instance, operation, body)
+        req = occurrence.operationParams
+        vnfd = self.vnfds[body.get("vnfdId", inst.vnfdId)]
+        grant_req = objects.GrantRequestV1(
+            vnfInstanceId=instance,
+            vnfLcmOpOccId=occurrence.id,
+            vnfdId=inst.vnfdId,
+            operation=operation,
+            isAutomaticInvocation=False,
+        )
+        getattr(self.tacker, f"{operation.lower()}_grant")(
+            grant_req, req, inst, vnfd
+        )
+        grant = objects.GrantV1(
+            id=str(uuid.uuid4()),
+            vnfInstanceId=instance,
+            vnfLcmOpOccId=occurrence.id,
+        )
+
+        def call(method, which):
+            inst = self.read(instance)
+            self.tacker.post_grant(
+                None, occurrence, inst, grant_req, grant, which
+            )
+            try:
+                method(None, occurrence, inst, grant_req, grant, which, {})
+            except Exception as error:
+                raise Failed(error, again, back) from error
+            return inst
+
+        def again():
+            inst = call(self.tacker.process, vnfd)
+            self.stored[instance] = inst.to_json()
+            return occurrence
+
+        def back():
+            inst = call(
+                self.tacker.rollback,
+                self.vnfds[self.read(instance).vnfdId],
+            )
+            if operation == "CHANGE_VNFPKG":
+                self.stored[instance] = inst.to_json()
+
+        return again()
+
+    def synchronize(self, instance):
+        inst = self.read(instance)
+        vim_info = vnf_instance_utils.select_vim_info(inst.vimConnectionInfo)
+        before = inst.to_dict()
+        self.tacker.diff_check_inst(inst, vim_info)
+        assert before == inst.to_dict()
+        inst = self.read(instance)
+        self.tacker.sync_db(None, inst, vim_info)
+        self.stored[instance] = inst.to_json()
+
+    def vnfcs(self, instance):
+        """Of each VNFC: its VDU, by id."""
+        listed = self.read(instance).instantiatedVnfInfo.vnfcResourceInfo
+        return {vnfc.id: vnfc.vduId for vnfc in listed}
+
+    def levels(self, instance):
+        status = self.read(instance).instantiatedVnfInfo.scaleStatus
+        return {item.aspectId: item.scaleLevel for item in status}
+
+
+@pytest.fixture
+def bound(monkeypatch):
+    """Our driver in the place of upstream's, as the hook puts it."""
+    ours = types.SimpleNamespace(Kubernetes=infra_v2.KubernetesCrV2)
+    monkeypatch.setattr(conductors, "kubernetes", ours)
+    with host.configured():
+        yield
+
+
+@pytest.fixture
+def vim(kubectl, kubeconfig, namespace):
+    """A VIM as a request names it: endpoint, CA and token."""
+    kubectl("create", "serviceaccount", "vim", "-n", namespace)
+    kubectl(
+        "create",
+        "clusterrolebinding",
+        namespace,
+        "--clusterrole=cluster-admin",
+        f"--serviceaccount={namespace}:vim",
+    )
+    token = kubectl("create", "token", "vim", "-n", namespace).strip()
+    found = kubeconfigs.load(str(kubeconfig))
+    yield {
+        "vimId": "vim",
+        "vimType": "ETSINFV.KUBERNETES.V_1",
+        "interfaceInfo": {
+            "endpoint": found.server,
+            "ssl_ca_cert": found.ca,
+        },
+        "accessInfo": {"bearer_token": token},
+    }
+    kubectl("delete", "clusterrolebinding", namespace)
+
+
+@pytest.fixture
+def conductor(bound, vim, tmp_path):
+    return Conductor(vim, tmp_path)
+
+
+def params(namespace, **ours):
+    found = {
+        "namespace": namespace,
+        "lcm-kubernetes-def-files": [small.ALL],
+    }
+    return {**found, "tacker_k8s_cr": ours} if ours else found
+
+
+def upgrade(**ours):
+    return {
+        "upgrade_type": "RollingUpdate",
+        "vdu_params": [],
+        "lcm-kubernetes-def-files": [small.ALL],
+        "tacker_k8s_cr": ours,
+    }
+
+
+def affected(occurrence):
+    """Of each VNFC that an operation says was affected: how, by id."""
+    changes = occurrence.resourceChanges
+    if not changes.obj_attr_is_set("affectedVnfcs"):
+        return {}
+    return {vnfc.id: vnfc.changeType for vnfc in changes.affectedVnfcs}
+
+
+@pytest.fixture
+def instantiated(conductor, namespace):
+    """An instance of a package, and what the operation says of it."""
+
+    def make(manifests=small.FIRST, level="one", **options):
+        vnf = conductor.create(conductor.package(manifests, **options))
+        done = conductor.run(
+            vnf,
+            "INSTANTIATE",
+            flavourId="simple",
+            instantiationLevelId=level,
+            additionalParams=params(namespace),
+        )
+        return vnf, done
+
+    return make
+
+
+@pytest.fixture
+def names(kubectl, namespace):
+    """Names of the objects of a kind."""
+
+    def found(kind):
+        listed = kubectl("get", kind, "-n", namespace, "-o", "name")
+        return {line.partition("/")[2] for line in listed.split()}
+
+    return found
+
+
+def test_an_instance_lives_through_tacker(
+    conductor, instantiated, namespace, names, traces
+):
+    """From instantiate to terminate, with what each operation affected.
+
+    Numbers are those of the instantiation level; scaling goes down to zero
+    and up from it; VNFCs that stay keep their ids (TK-1, TK-4, TK-5).
+    """
+    vnf, done = instantiated(level="two")
+
+    first = conductor.vnfcs(vnf)
+    assert ["db", "web", "web"] == sorted(first.values())
+    assert dict.fromkeys(first, "ADDED") == affected(done)
+    assert {"webs": 2} == conductor.levels(vnf)
+
+    done = conductor.run(
+        vnf, "SCALE", type="SCALE_IN", aspectId="webs", numberOfSteps=2
+    )
+    assert ["db"] == list(conductor.vnfcs(vnf).values())
+    gone = {id_ for id_, vdu in first.items() if vdu == "web"}
+    assert dict.fromkeys(gone, "REMOVED") == affected(done)
+    assert {"webs": 0} == conductor.levels(vnf)
+
+    done = conductor.run(
+        vnf, "SCALE", type="SCALE_OUT", aspectId="webs", numberOfSteps=3
+    )
+    now = conductor.vnfcs(vnf)
+    added = now.keys() - first.keys()
+    assert 3 == len(added)
+    assert dict.fromkeys(added, "ADDED") == affected(done)
+    assert {"webs": 3} == conductor.levels(vnf)
+
+    done = conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+    assert dict.fromkeys(now, "REMOVED") == affected(done)
+    assert [] == traces(vnf, namespace)
+    assert set() == names("deployments")
+
+
+def test_an_instance_may_begin_with_nothing(conductor, instantiated):
+    """A VDU without any VNFC is no error, and can be scaled."""
+    vnf, _ = instantiated((small.web(), small.db()), level="none")
+    assert ["db"] == list(conductor.vnfcs(vnf).values())
+
+    conductor.run(
+        vnf, "SCALE", type="SCALE_OUT", aspectId="webs", numberOfSteps=1
+    )
+
+    assert ["db", "web"] == sorted(conductor.vnfcs(vnf).values())
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+
+
+def test_what_tacker_stores_holds_no_secret(conductor, instantiated):
+    """Neither the instance nor the operation has a value of a manifest.
+
+    (TK-18, TK-19)
+    """
+    vnf, done = instantiated()
+
+    kept = conductor.stored[vnf] + done.to_json()
+
+    assert small.PLANTED not in kept
+    assert {
+        "tacker_k8s_cr",
+        "namespace",
+        "tenant",
+        "lcm-kubernetes-def-files",
+    } == conductor.read(vnf).instantiatedVnfInfo.metadata.keys()
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+
+
+def test_a_heal_replaces_what_is_named(conductor, instantiated):
+    """A Pod of a StatefulSet keeps its name and is another VNFC.
+
+    The others stay. Without names, all are replaced.
+    """
+    vnf, _ = instantiated()
+    first = conductor.vnfcs(vnf)
+    [(old, vdu)] = [item for item in first.items() if item[1] == "db"]
+
+    done = conductor.run(vnf, "HEAL", vnfcInstanceId=[f"{vdu}-{old}"])
+
+    second = conductor.vnfcs(vnf)
+    [new] = second.keys() - first.keys()
+    assert {old: "REMOVED", new: "ADDED"} == affected(done)
+    assert sorted(first.values()) == sorted(second.values())
+
+    conductor.run(vnf, "HEAL", additionalParams={"all": True})
+    third = conductor.vnfcs(vnf)
+    assert not second.keys() & third.keys()
+    assert sorted(first.values()) == sorted(third.values())
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+
+
+def test_a_heal_of_what_is_gone_already_succeeds(
+    conductor, instantiated, kubectl, namespace
+):
+    """Its controller was quicker than Tacker's list."""
+    vnf, _ = instantiated()
+    [old] = [id_ for id_, vdu in conductor.vnfcs(vnf).items() if vdu == "db"]
+    kubectl("delete", "pod", "db-0", "-n", namespace)
+
+    done = conductor.run(vnf, "HEAL", vnfcInstanceId=[f"db-{old}"])
+
+    assert {"REMOVED", "ADDED"} == set(affected(done).values())
+    assert "REMOVED" == affected(done)[old]
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+
+
+SECOND = (
+    small.web("registry.k8s.io/pause:3.10"),
+    small.db(),
+    small.config_map("settings", of="second"),
+    small.config_map("more"),
+)
+
+
+def test_a_change_brings_drops_and_keeps(
+    conductor, instantiated, names, traces, namespace, kubectl
+):
+    """The whole new package counts, without any VDU named (T6, TK-6).
+
+    What the former package made goes at terminate, too.
+    """
+    vnf, _ = instantiated((*small.FIRST, small.config_map("less")))
+    first = conductor.vnfcs(vnf)
+    other = conductor.package(SECOND)
+
+    done = conductor.run(
+        vnf, "CHANGE_VNFPKG", vnfdId=other, additionalParams=upgrade()
+    )
+
+    assert {"settings", "more"} <= names("configmaps")
+    assert "less" not in names("configmaps")
+    assert "password" not in names("secrets")
+    said = kubectl(
+        "get", "configmap", "settings", "-n", namespace, "-o", "json"
+    )
+    assert {"of": "second"} == json.loads(said)["data"]
+    second = conductor.vnfcs(vnf)
+    assert other == conductor.read(vnf).vnfdId
+    assert sorted(first.values()) == sorted(second.values())
+    webs = {id_ for id_, vdu in first.items() if vdu == "web"}
+    changed = affected(done)
+    assert webs == {id_ for id_ in changed if changed[id_] == "REMOVED"}
+    assert not webs & second.keys()
+
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+    assert [] == traces(vnf, namespace)
+
+
+def test_a_change_that_fails_is_rolled_back(
+    conductor, instantiated, names, traces, namespace
+):
+    """What it made goes, what it dropped is back, in Tacker too (T6)."""
+    vnf, _ = instantiated((*small.FIRST, small.config_map("less")))
+    before = conductor.read(vnf)
+    other = conductor.package((*SECOND, small.never()))
+
+    with pytest.raises(Failed) as failed:
+        conductor.run(
+            vnf,
+            "CHANGE_VNFPKG",
+            vnfdId=other,
+            additionalParams=upgrade(timeout=8),
+        )
+    assert 504 == failed.value.error.status
+    assert "Pod/" in failed.value.error.detail
+    assert "more" in names("configmaps")
+
+    failed.value.back()
+
+    assert {"settings", "less"} <= names("configmaps")
+    assert not {"more"} & names("configmaps")
+    assert not {"never"} & names("pods")
+    assert "password" in names("secrets")
+    after = conductor.read(vnf)
+    assert before.vnfdId == after.vnfdId
+    assert before.instantiatedVnfInfo.metadata == (
+        after.instantiatedVnfInfo.metadata
+    )
+    there = names("pods")
+    listed = after.instantiatedVnfInfo.vnfcResourceInfo
+    assert there == {v.computeResource.resourceId for v in listed}
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+    assert [] == traces(vnf, namespace)
+
+
+def test_a_change_that_was_refused_takes_nothing_back(
+    conductor, instantiated, names
+):
+    """The change before it, which succeeded, stays."""
+    vnf, _ = instantiated()
+    second = conductor.package(SECOND)
+    conductor.run(
+        vnf, "CHANGE_VNFPKG", vnfdId=second, additionalParams=upgrade()
+    )
+    unknown = {
+        "apiVersion": "example.org/v1",
+        "kind": "NoSuchKind",
+        "metadata": {"name": "n"},
+    }
+    third = conductor.package((*SECOND, unknown))
+
+    with pytest.raises(Failed, match="NoSuchKind") as failed:
+        conductor.run(
+            vnf, "CHANGE_VNFPKG", vnfdId=third, additionalParams=upgrade()
+        )
+    failed.value.back()
+
+    assert "more" in names("configmaps")
+    assert second == conductor.read(vnf).vnfdId
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+
+
+def test_another_upgrade_type_is_refused(conductor, instantiated):
+    """Blue-green is named in Tacker's documentation only (T7)."""
+    vnf, _ = instantiated((small.web(), small.db()))
+    other = conductor.package(SECOND)
+    asked = {**upgrade(), "upgrade_type": "BlueGreen"}
+
+    with pytest.raises(Failed, match="RollingUpdate") as failed:
+        conductor.run(
+            vnf, "CHANGE_VNFPKG", vnfdId=other, additionalParams=asked
+        )
+
+    assert 400 == failed.value.error.status
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+
+
+def failing(conductor, namespace):
+    """An instantiation that ends early; Failed has the rest."""
+    vnf = conductor.create(
+        conductor.package((*small.FIRST[:2], small.never()))
+    )
+    with pytest.raises(Failed) as failed:
+        conductor.run(
+            vnf,
+            "INSTANTIATE",
+            flavourId="simple",
+            additionalParams=params(namespace, timeout=6),
+        )
+    return vnf, failed.value
+
+
+def test_an_instantiation_that_fails_is_rolled_back(
+    conductor, namespace, names, traces
+):
+    """Tacker knows nothing of what was made; the record does."""
+    vnf, failed = failing(conductor, namespace)
+    assert 504 == failed.error.status
+    assert {"web"} == names("deployments")
+    assert not conductor.read(vnf).obj_attr_is_set("instantiatedVnfInfo")
+
+    failed.back()
+
+    assert [] == traces(vnf, namespace)
+    assert set() == names("deployments")
+
+
+def test_an_instantiation_that_fails_is_finished_by_a_retry(
+    conductor, namespace, kubectl, traces
+):
+    """It goes on with what is there; the obstacle has gone meanwhile."""
+    vnf, failed = failing(conductor, namespace)
+    kubectl("label", "node", "--all", "example.org/no=node")
+    try:
+        failed.again()
+    finally:
+        kubectl("label", "node", "--all", "example.org/no-")
+
+    assert ["db", "web"] == sorted(conductor.vnfcs(vnf).values())
+    # All was there when it was tried once more: nothing is made twice.
+    failed.again()
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+    assert [] == traces(vnf, namespace)
+
+
+def test_a_rollback_without_a_record_removes_nothing(
+    conductor, namespace, kubectl, names, caplog
+):
+    """Objects of the same names are those of somebody else (S1)."""
+    kubectl("create", "configmap", "settings", "-n", namespace)
+    vnf = conductor.create(conductor.package(small.FIRST))
+
+    with pytest.raises(Failed, match="settings") as failed:
+        conductor.run(
+            vnf,
+            "INSTANTIATE",
+            flavourId="simple",
+            additionalParams=params(namespace),
+        )
+    failed.value.back()
+
+    assert 409 == failed.value.error.status
+    assert "settings" in names("configmaps")
+    assert f"no record in the namespace {namespace}" in caplog.text
+
+
+def test_a_request_that_was_refused_can_be_rolled_back(conductor, namespace):
+    """There is nothing to remove, and no reason to refuse again."""
+    vnf = conductor.create(conductor.package(small.FIRST))
+
+    with pytest.raises(Failed, match="time_out") as failed:
+        conductor.run(
+            vnf,
+            "INSTANTIATE",
+            flavourId="simple",
+            additionalParams=params(namespace, time_out=1),
+        )
+
+    assert 400 == failed.value.error.status
+    failed.value.back()
+
+
+def test_a_scale_that_fails_is_rolled_back(
+    conductor, instantiated, names, namespace, kubectl
+):
+    """To the level that Tacker still has; the record follows."""
+    vnf, _ = instantiated((small.web(), small.db()))
+    first = conductor.vnfcs(vnf)
+    kubectl("create", "quota", "full", "--hard=pods=2", "-n", namespace)
+
+    with pytest.raises(Failed) as failed:
+        conductor.run(
+            vnf,
+            "SCALE",
+            type="SCALE_OUT",
+            aspectId="webs",
+            numberOfSteps=2,
+            additionalParams={"tacker_k8s_cr": {"timeout": 6}},
+        )
+    assert failed.value.error.status in (422, 504)
+    assert {"webs": 1} == conductor.levels(vnf)
+
+    failed.value.back()
+
+    assert first == conductor.vnfcs(vnf)
+    kubectl("delete", "quota", "full", "-n", namespace)
+    conductor.run(
+        vnf, "SCALE", type="SCALE_OUT", aspectId="webs", numberOfSteps=1
+    )
+    assert 3 == len(conductor.vnfcs(vnf))
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+
+
+def test_the_database_follows_the_cluster(
+    conductor, instantiated, kubectl, namespace
+):
+    """Somebody replaced a Pod and scaled: VNFCs and levels are noted.
+
+    As long as nothing differs, nothing is written.
+    """
+    vnf, _ = instantiated()
+    with pytest.raises(exceptions.DbSyncNoDiff):
+        conductor.synchronize(vnf)
+    first = conductor.vnfcs(vnf)
+    kubectl("scale", "deployment", "web", "--replicas=3", "-n", namespace)
+    kubectl("rollout", "status", "deployment", "web", "-n", namespace)
+
+    conductor.synchronize(vnf)
+
+    second = conductor.vnfcs(vnf)
+    assert first.items() <= second.items()
+    assert 2 == len(second) - len(first)
+    assert {"webs": 3} == conductor.levels(vnf)
+    with pytest.raises(exceptions.DbSyncNoDiff):
+        conductor.synchronize(vnf)
+    conductor.run(
+        vnf, "SCALE", type="SCALE_IN", aspectId="webs", numberOfSteps=2
+    )
+    assert 2 == len(conductor.vnfcs(vnf))
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+
+
+def test_a_lost_record_is_told_by_a_synchronization(
+    conductor, instantiated, kubectl, namespace
+):
+    """Tacker logs it, and its own record stays as it is."""
+    vnf, _ = instantiated((small.web(), small.db()))
+    before = conductor.stored[vnf]
+    kubectl("delete", "secrets", "--all", "-n", namespace)
+
+    with pytest.raises(exceptions.DbSyncFailed, match="no instance"):
+        conductor.synchronize(vnf)
+
+    assert before == conductor.stored[vnf]
+    kubectl("delete", "deployments,statefulsets", "--all", "-n", namespace)
+
+
+@pytest.mark.capi
+def test_a_workload_cluster_lives_through_tacker(
+    conductor, vim, namespace, tmp_path, traces
+):
+    """Machines are VNFCs, with their Nodes; the version changes.
+
+    (TK-9, TK-10, TK-16, TK-17)
+    """
+    sample = csar.SAMPLES / "capi_workload_cluster"
+    ids = {}
+    for variant in ("", "v1_36"):
+        path = csar.build(
+            sample, tmp_path / f"c{variant}.zip", variant=variant
+        )
+        with zipfile.ZipFile(path) as archive:
+            [top] = [n for n in archive.namelist() if "top.vnfd" in n]
+            text = archive.read(top).decode()
+        [id_] = {
+            line.split()[-1]
+            for line in text.splitlines()
+            if "descriptor_id:" in line and "{" not in line
+        }
+        ids[variant] = conductor.unpack(path, id_)
+    files = [
+        f"Files/kubernetes/{name}.yaml"
+        for name in ("machines", "control_plane", "workers", "cluster")
+    ]
+    vnf = conductor.create(ids[""])
+    done = conductor.run(
+        vnf,
+        "INSTANTIATE",
+        flavourId="simple",
+        additionalParams={
+            "namespace": namespace,
+            "lcm-kubernetes-def-files": files,
+        },
+    )
+    first = conductor.vnfcs(vnf)
+    assert {"control_plane", "workers"} == set(first.values())
+    assert dict.fromkeys(first, "ADDED") == affected(done)
+    listed = conductor.read(vnf).instantiatedVnfInfo.vnfcResourceInfo
+    assert all(vnfc.metadata["node"] for vnfc in listed)
+    assert {"Machine"} == {vnfc.metadata["kind"] for vnfc in listed}
+
+    conductor.run(
+        vnf, "SCALE", type="SCALE_OUT", aspectId="workers", numberOfSteps=1
+    )
+    second = conductor.vnfcs(vnf)
+    assert first.items() <= second.items()
+    assert len(first) + 1 == len(second)
+
+    asked = {**upgrade(), "lcm-kubernetes-def-files": files}
+    done = conductor.run(
+        vnf, "CHANGE_VNFPKG", vnfdId=ids["v1_36"], additionalParams=asked
+    )
+    third = conductor.vnfcs(vnf)
+    assert not second.keys() & third.keys()
+    assert sorted(second.values()) == sorted(third.values())
+
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+    assert [] == traces(vnf, namespace)
