@@ -57,6 +57,8 @@ class Options:
     :param grace_seconds: given to what is deleted; None for each kind's own.
     :param lose_others: delete namespaces and definitions even though
         objects of others go with them.
+    :param check_rights: ask, before the first write, whether the user has
+        the rights that a package needs.
     """
 
     dry_run: bool = True
@@ -65,6 +67,7 @@ class Options:
     adopt: frozenset[ObjectRef] = frozenset()
     grace_seconds: int | None = None
     lose_others: bool = False
+    check_rights: bool = True
 
     def __post_init__(self) -> None:
         if self.conflict not in ("fail", "take"):

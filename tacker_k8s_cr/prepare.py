@@ -12,6 +12,7 @@ from tacker_k8s_cr import check
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import owners
 from tacker_k8s_cr import placing
+from tacker_k8s_cr import preflight
 from tacker_k8s_cr import replicas
 from tacker_k8s_cr import rotation
 from tacker_k8s_cr.cluster.protocol import Cluster
@@ -85,7 +86,6 @@ def prepared(
         policy.namespaces,
     )
     check.reserved(items, before.instance, before.namespace)
-    absent = check.namespaces(cluster, items)
     levels: Mapping[str, int] = dict(scale_levels or {})
     vdus: Mapping[str, ObjectRef] = {}
     if package.vnfd:
@@ -110,7 +110,24 @@ def prepared(
         rotated.live_names,
     )
     settled = frozenset(vdus.values()) if fixed else frozenset()
-    return _against(cluster, ready, before, found, absent, options, settled)
+    scaled = [
+        ref
+        for ref in vdus.values()
+        if "scale" in found.subresources[ref.group_kind]
+    ]
+    with preflight.checked(
+        cluster,
+        ready.items,
+        before.namespace,
+        scaled=scaled,
+        wanted=options.check_rights,
+    ) as rights:
+        absent = check.namespaces(cluster, items)
+        ready = _against(
+            cluster, ready, before, found, absent, options, settled
+        )
+        rights.shared = ready.owners.shared
+    return ready
 
 
 def recorded(

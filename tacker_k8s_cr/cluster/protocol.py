@@ -22,6 +22,8 @@ from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import Resource
+from tacker_k8s_cr.rights import Right
+from tacker_k8s_cr.rights import Rule
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -107,6 +109,17 @@ class Cluster(Protocol):
 
     def version(self) -> str:
         """The server's own version, such as ``v1.36.3``."""
+        ...
+
+    def allowed(self, right: Right) -> bool:
+        """Whether the server's authorizer lets us do that."""
+        ...
+
+    def rules(self, namespace: str) -> Sequence[Rule]:
+        """What we may do in a namespace, as far as the server lists it.
+
+        What is not listed may be allowed all the same.
+        """
         ...
 
     def resource(self, group_kind: GroupKind, version: str = "") -> Resource:

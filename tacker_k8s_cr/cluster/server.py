@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
+import copy
 import itertools
 from typing import Any
 
 from tacker_k8s_cr import ownership
 from tacker_k8s_cr.cluster import listing
+from tacker_k8s_cr.cluster import reviews
 from tacker_k8s_cr.cluster import verbs
 from tacker_k8s_cr.cluster import watching
 from tacker_k8s_cr.cluster.answers import Absent
@@ -40,6 +42,8 @@ from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import Resource
 from tacker_k8s_cr.objects import split_api_version
+from tacker_k8s_cr.rights import Right
+from tacker_k8s_cr.rights import Rule
 
 _DEFINITION = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
 
@@ -63,15 +67,19 @@ class ApiServer:
         return self._processes.own().counter.total
 
     def until(self, deadline: Deadline) -> ApiServer:
-        view = object.__new__(ApiServer)
-        view._server = self._server
-        view._processes = self._processes
+        view = copy.copy(self)
         view._deadline = deadline
         return view
 
     def version(self) -> str:
         request = Request("get", "GET", "/version", "/version")
         return str(self._send(request).body.get("gitVersion", ""))
+
+    def allowed(self, right: Right) -> bool:
+        return reviews.allowed(self._send, right)
+
+    def rules(self, namespace: str) -> Sequence[Rule]:
+        return reviews.rules(self._send, namespace)
 
     # -- Kinds --------------------------------------------------------------
 
@@ -128,11 +136,8 @@ class ApiServer:
         if obj is None:
             return None
         resource = self.resource(ref.group_kind)
-        return {
-            **obj,
-            "apiVersion": resource.api_version,
-            "kind": resource.kind,
-        }
+        named = {"apiVersion": resource.api_version, "kind": resource.kind}
+        return {**obj, **named}
 
     def list_objects(
         self,
@@ -288,9 +293,8 @@ class ApiServer:
 
     def _sender(self) -> Sender:
         own = self._processes.own()
-        return Sender(
-            own.connection, self._server, own.counter, self._deadline
-        )
+        way = own.connection
+        return Sender(way, self._server, own.counter, self._deadline)
 
     def _send(self, request: Request) -> Answer:
         return self._sender().send(request)

@@ -27,11 +27,16 @@ from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import Resource
 from tacker_k8s_cr.objects import field
+from tacker_k8s_cr.rights import Right
+from tacker_k8s_cr.rights import Rule
 from tests.fakes import fields
 from tests.fakes.store import Stored
 from tests.fakes.streams import FakeWatching
 from tests.fakes.streams import matches
 from tests.fakes.world import World
+
+_REVIEW = GroupKind("authorization.k8s.io", "SelfSubjectAccessReview")
+_RULES = GroupKind("authorization.k8s.io", "SelfSubjectRulesReview")
 
 
 def nothing_comes(seconds: float) -> None:
@@ -105,6 +110,15 @@ class FakeCluster:
     def version(self) -> str:
         self._send("get")
         return self.world.version
+
+    def allowed(self, right: Right) -> bool:
+        self._send("review", _REVIEW)
+        return not self.world.denies(right)
+
+    def rules(self, namespace: str) -> Sequence[Rule]:
+        """None: an authorizer need not be able to list them."""
+        self._send("review", _RULES)
+        return ()
 
     def resource(self, group_kind: GroupKind, version: str = "") -> Resource:
         served = self.world.served(group_kind)

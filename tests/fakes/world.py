@@ -19,6 +19,7 @@ from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import Resource
 from tacker_k8s_cr.objects import field
+from tacker_k8s_cr.rights import Right
 from tests.fakes import kinds
 from tests.fakes.store import Stored
 from tests.fakes.store import generations
@@ -41,6 +42,7 @@ class World:
         self.watchers: list[Any] = []
         self.controller: Callable[[Any, Manifest], None] | None = None
         self.idle: Callable[[float], None]
+        self.denies: Callable[[Right], bool] = lambda right: False
         self._versions = itertools.count(1)
         self._seconds = itertools.count()
         self._playing = False

@@ -1,0 +1,181 @@
+"""What the user of a cluster must be allowed to do: pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Resource
+
+
+@dataclasses.dataclass(frozen=True)
+class Right:
+    """To do something to a resource, as Kubernetes' authorization has it.
+
+    :param resource: plural, perhaps with a sub-resource after a slash.
+    :param namespace: empty for all of them, or the cluster scope.
+    :param names: of the objects that it is about; empty for all.
+    """
+
+    group: str
+    resource: str
+    namespace: str
+    verb: str
+    names: frozenset[str] = frozenset()
+
+
+EVERYTHING = Right("*", "*", "", "*")
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """What the server says that the user may do, as it says it."""
+
+    groups: frozenset[str]
+    resources: frozenset[str]
+    verbs: frozenset[str]
+    names: frozenset[str] = frozenset()
+
+    def has(self, right: Right) -> bool:
+        """Whether it is about this, for its names or all."""
+        plural, slash, sub = right.resource.partition("/")
+        spelt = {"*", right.resource, f"*/{sub}" if slash else plural}
+        return bool(
+            self.groups & {"*", right.group}
+            and self.resources & spelt
+            and self.verbs & {"*", right.verb}
+        )
+
+
+def shown(right: Right, rules: Iterable[Rule]) -> bool:
+    """Whether the rules show that the user has the right.
+
+    That they do not is no proof of the contrary: the list may not be whole.
+    """
+    left = set(right.names)
+    for rule in rules:
+        if rule.has(right):
+            if not rule.names:
+                return True
+            left -= rule.names
+    return bool(right.names) and not left
+
+
+@dataclasses.dataclass(frozen=True)
+class Need:
+    """A right, what it is for, and whether nothing goes without it.
+
+    :param refs: the objects of the package that it is for, if it is.
+    """
+
+    right: Right
+    refs: frozenset[ObjectRef] = frozenset()
+    must: bool = True
+
+
+_SECRETS = ("get", "list", "create", "update", "delete")
+_LEASES = ("get", "watch", "create", "update", "delete")
+_WRITING = ("get", "create", "patch", "delete")
+
+
+def of_record(namespace: str) -> tuple[Need, ...]:
+    """For the record and the lock of an instance."""
+    group = "coordination.k8s.io"
+    # Listing cleans up what a writer left who died.
+    return (
+        *(
+            Need(Right("", "secrets", namespace, verb), must=verb != "list")
+            for verb in _SECRETS
+        ),
+        *(Need(Right(group, "leases", namespace, verb)) for verb in _LEASES),
+    )
+
+
+def of_objects(
+    refs: Iterable[ObjectRef],
+    resources: Mapping[GroupKind, Resource],
+    defined: Collection[GroupKind] = (),
+    scaled: Collection[ObjectRef] = (),
+) -> tuple[Need, ...]:
+    """For a package's objects, from the check before to their end.
+
+    :param resources: how each kind is served, or will be.
+    :param defined: kinds that the package brings.
+    :param scaled: objects whose number goes to their scale sub-resource.
+    """
+    places: dict[tuple[GroupKind, str], set[ObjectRef]] = defaultdict(set)
+    for ref in refs:
+        places[ref.group_kind, ref.namespace].add(ref)
+    needs = []
+    for (kind, namespace), some in sorted(places.items()):
+        resource = resources[kind]
+
+        def need(
+            verb: str,
+            subresource: str = "",
+            *,
+            refs: Collection[ObjectRef] = frozenset(some),
+            place: tuple[Resource, str] = (resource, namespace),
+            must: bool = True,
+        ) -> Need:
+            spelt = place[0].plural + (f"/{subresource}" * bool(subresource))
+            names = frozenset(ref.name for ref in refs)
+            right = Right(place[0].group, spelt, place[1], verb, names)
+            return Need(right, frozenset(refs), must)
+
+        needs += [need(verb) for verb in _WRITING]
+        # A kind without status is current when it is stored.
+        waits = "status" in resource.subresources
+        needs.append(need("watch", must=waits))
+        all_of = need("list", must=False)
+        right = dataclasses.replace(all_of.right, names=frozenset())
+        needs.append(dataclasses.replace(all_of, right=right))
+        if own := some & set(scaled):
+            needs.append(need("patch", "scale", refs=own))
+    for namespace in sorted({namespace for _, namespace in places} - {""}):
+        right = Right(
+            "", "namespaces", namespace, "get", frozenset([namespace])
+        )
+        needs.append(Need(right))
+        needs += of_explanations(namespace)
+    for kind in sorted(defined):
+        # Other people's objects are looked for before a definition goes.
+        resource = resources[kind]
+        needs.append(Need(Right(resource.group, resource.plural, "", "list")))
+    return tuple(needs)
+
+
+def of_explanations(namespace: str) -> tuple[Need, ...]:
+    """For errors that say more, and for listing members."""
+    return tuple(
+        Need(Right(group, resource, namespace, "list"), must=False)
+        for group, resource in (
+            ("", "events"),
+            ("", "pods"),
+            ("apps", "replicasets"),
+        )
+    )
+
+
+def sentences(rights: Iterable[Right]) -> tuple[str, ...]:
+    """One line for each resource in a namespace, with all its verbs."""
+    verbs: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for right in rights:
+        verbs[right.namespace, right.group, right.resource].append(right.verb)
+    lines = []
+    for (namespace, group, resource), found in sorted(verbs.items()):
+        plural, slash, sub = resource.partition("/")
+        spelt = f"{plural}.{group}" if group else plural
+        where = (
+            f"in the namespace {namespace}"
+            if namespace
+            else "at the cluster scope"
+        )
+        named = ", ".join(dict.fromkeys(found))
+        lines.append(f"{named} {spelt}{slash}{sub} {where}")
+    return tuple(lines)
