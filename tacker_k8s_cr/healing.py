@@ -166,7 +166,9 @@ def _needed(place: Place, registry: Registry) -> str | None:
     others = [
         member
         for member in place.crew.members
-        if objects.uid(member) != place.goer.uid and members.works(member)
+        if objects.uid(member) != place.goer.uid
+        and CONTROL_PLANE in objects.labels(member)
+        and members.works(member)
     ]
     if not others:
         return (

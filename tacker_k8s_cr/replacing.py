@@ -74,18 +74,21 @@ def until_replaced(
     """
     begun = deadline.now
     look = Look(cluster, wanted, registry, begun)
-    open_ = frozenset(wanted.owned)
+    lacks = dict.fromkeys(wanted.owned, "not looked at yet")
     with cluster.watching(_watches(wanted)) as watching:
-        while True:
+        while not deadline.passed:
             guard()
-            lacks = look.at(open_, told, deadline.now)
+            try:
+                lacks = look.at(lacks, told, deadline.now)
+            except errors.Unavailable:
+                if not deadline.passed:
+                    raise
+                break  # the deadline came amid the look
             if not lacks:
                 return
-            open_ = frozenset(lacks)
-            if deadline.passed:
-                age = deadline.now - begun
-                raise errors.NotReady(look.explained(lacks, age), age)
             _await_move(watching, look, deadline)
+    age = deadline.now - begun
+    raise errors.NotReady(look.explained(lacks, age), age)
 
 
 def _watches(wanted: Wanted) -> tuple[Watch, ...]:
@@ -125,9 +128,12 @@ class Look:
         self._keepers = set(wanted.owned.values())
 
     def concerns(self, item: Observation) -> bool:
-        """Whether an observation is about the objects or their members."""
+        """Whether an observation is about the objects or their members.
+
+        A list is: what moved between our look and it is in no event.
+        """
         if isinstance(item, Listed):
-            return False
+            return True
         listed = objects.field(item.obj, ("metadata", "ownerReferences"), ())
         about = {str(reference.get("uid")) for reference in listed}
         return bool(self._keepers & {objects.uid(item.obj), *about})
