@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
+import dataclasses
 import contextvars
 import logging
 import threading
@@ -59,6 +60,7 @@ class Lock:
         self._clock = deadline.clock
         self._renewed = self._clock()
         self._why = ""
+        self._refusal: errors.Unauthenticated | None = None
         self._erased = False
         self._ended = False
         # The thread waits for its turn, and who is about to write for it.
@@ -84,10 +86,15 @@ class Lock:
     def check(self) -> None:
         """Raise LockLost if somebody took the lock.
 
-        It may be past its term: enough for who only waits.
+        It may be past its term: enough for who only waits, unless the
+        credential is refused by then. That will not mend by waiting.
         """
         if self._why:
             raise errors.LockLost(self.instance, self._why)
+        refusal = self._refusal
+        if refusal and self._clock() > self._renewed + leases.TERM:
+            # Not the same error: who catches it adds to it.
+            raise dataclasses.replace(refusal)
 
     def guard(self) -> None:
         """Raise LockLost unless enough of the lock is left for a request.
@@ -96,11 +103,13 @@ class Lock:
         for a moment: the server may just be back.
         """
         if not self._enough:
+            self._refusal = None
             self._turn.set()
             limit = self._deadline.sooner(PATIENCE)
             with self._tried:
                 self._tried.wait_for(
-                    lambda: self._enough or self._why, limit.left
+                    lambda: self._enough or self._why or self._refusal,
+                    limit.left,
                 )
         self.check()
         if not self._enough:
@@ -154,9 +163,12 @@ class Lock:
                 return
             try:
                 pause = RENEWAL if self._renew() else 0.0
+                self._refusal = None
             except errors.Error as error:
                 LOG.warning("%s: not renewed: %s", self.instance, error)
                 pause = RETRY
+                if isinstance(error, errors.Unauthenticated):
+                    self._refusal = error
             with self._tried:
                 self._tried.notify_all()
 

@@ -107,6 +107,33 @@ def test_a_lock_past_its_term_is_renewed_before_a_write(cluster, clock, held):
     assert us == holder(cluster)
 
 
+def test_a_credential_that_ended_ends_a_wait_with_its_own_error(
+    cluster, clock, held
+):
+    """Who waits is told, and not that a lock was lost (K3)."""
+    cluster.world.away = errors.Unauthenticated(
+        cluster.server, "it expired", "VIM edge"
+    )
+    clock.now += leases.TERM + 1
+
+    with pytest.raises(errors.Unauthenticated, match="VIM edge: it expired"):
+        held.guard()
+    with pytest.raises(errors.Unauthenticated, match="VIM edge: it expired"):
+        held.check()
+
+
+def test_a_credential_that_was_renewed_is_forgiven(cluster, clock, held):
+    """A refusal that is over ends nothing (K3)."""
+    cluster.world.away = errors.Unauthenticated(cluster.server)
+    clock.now += leases.TERM + 1
+    with pytest.raises(errors.Unauthenticated):
+        held.guard()
+    cluster.world.away = None
+
+    held.guard()
+    held.check()
+
+
 def test_a_lock_that_cannot_be_renewed_stops_writes_and_no_wait(
     cluster, clock, held
 ):
