@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
-import dataclasses
 import contextvars
+import dataclasses
 import logging
 import threading
 
