@@ -96,10 +96,11 @@ def _trouble(id_: str) -> str:
     try:
         with vim.opened(access, conf.settings()) as cluster:
             brief = cluster.until(Deadline.after(SECONDS))
-            with preflight.checked(brief, (), "default"):
-                pass
+            lacking = preflight.of_record(brief, "default")
     except errors.Error as error:
         return str(error)
+    if lacking:
+        return f"its user lacks rights: {'; '.join(lacking)}"
     return ""
 
 
