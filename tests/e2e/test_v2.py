@@ -1,0 +1,591 @@
+"""Every operation of Tacker's v2 API, through REST."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import json
+import threading
+
+import pytest
+
+from tests.e2e import packages
+from tests.e2e.packages import Vdu
+from tools.tacker import rest
+
+pytestmark = pytest.mark.plane
+
+GATE = "gate"
+"""A ConfigMap that is current once somebody says so."""
+
+PLANTED = "planted-in-a-manifest-0815"
+
+
+def gated():
+    manifest = packages.config_map(GATE, said="nothing")
+    manifest["metadata"]["annotations"] = {
+        "k8s-cr.tacker.openstack.org/current-when": "data.open=yes"
+    }
+    return manifest
+
+
+def opened(kubectl, namespace):
+    patch = json.dumps({"data": {"open": "yes"}})
+    kubectl("patch", "configmap", GATE, "-n", namespace, "-p", patch)
+
+
+def stateful(name):
+    """Its Pods keep their names when they are replaced."""
+    manifest = packages.deployment(name)
+    manifest["kind"] = "StatefulSet"
+    manifest["spec"]["serviceName"] = name
+    return manifest
+
+
+def secret(value=PLANTED):
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "password"},
+        "stringData": {"password": value},
+    }
+
+
+def web(**options):
+    """Shows an error early, so that an operation that fails is short."""
+    manifest = packages.deployment("web", **options)
+    manifest["metadata"]["annotations"] = {
+        "k8s-cr.tacker.openstack.org/blocked-after": "2"
+    }
+    return manifest
+
+
+VDUS = (Vdu("web", "web", initial=0), Vdu("db", "db"))
+
+
+@pytest.fixture
+def package(tmp_path, v2):
+    """Uploads a package of these manifests, beside the two VDUs."""
+
+    def made(*manifests, **options):
+        csar = packages.of(
+            tmp_path,
+            {"web.yaml": [web(**options), stateful("db"), *manifests]},
+            VDUS,
+        )
+        v2.upload(csar.path)
+        return csar
+
+    return made
+
+
+@pytest.fixture
+def instance(v2, vim, namespace):
+    """Instantiates a package."""
+
+    def made(csar, **ours):
+        found = v2.create(csar.vnfd)
+        v2.done(found, "instantiate", body(v2, vim, csar, namespace, **ours))
+        return found
+
+    return made
+
+
+def body(v2, vim, csar, namespace, **ours):
+    params = {"tacker_k8s_cr": ours} if ours else {}
+    return rest.instantiation(
+        v2, vim, csar.files, namespace=namespace, **params
+    )
+
+
+def short(seconds):
+    """A parameter for an operation that is to fail."""
+    return {"tacker_k8s_cr": {"timeout": seconds}}
+
+
+def by_vdu(vnfcs):
+    """Of each VDU, the ids of its VNFCs."""
+    found = {}
+    for vnfc in vnfcs:
+        found.setdefault(vnfc["vduId"], set()).add(vnfc["id"])
+    return found
+
+
+def affected(occurrence):
+    """Of each VNFC that an operation changed: how, by its id."""
+    changes = occurrence.get("resourceChanges") or {}
+    listed = changes.get("affectedVnfcs") or ()
+    return {vnfc["id"]: vnfc["changeType"] for vnfc in listed}
+
+
+def levels(v2, instance):
+    info = v2.show(instance)["instantiatedVnfInfo"]
+    return {i["aspectId"]: i["scaleLevel"] for i in info["scaleStatus"]}
+
+
+def info_ids(v2, instance, *vdus):
+    """Of these VDUs, the ids that a heal request names."""
+    info = v2.show(instance)["instantiatedVnfInfo"]
+    return [v["id"] for v in info["vnfcInfo"] if v["vduId"] in vdus]
+
+
+def names(kubectl, namespace, kind):
+    listed = kubectl("get", kind, "-n", namespace, "-o", "name")
+    return {line.partition("/")[2] for line in listed.split()}
+
+
+def ended(v2, occurrence, state):
+    found = v2.wait(occurrence)
+    assert state == found["operationState"], found.get("error")
+    return found
+
+
+@pytest.mark.smoke
+def test_a_custom_resource_lives_through_v2(
+    v2, vim, sample, uploaded, namespace, nothing_left, traces_of
+):
+    """Instantiated, scaled, terminated; nothing is left (TK-1, TK-5)."""
+    csar = sample("custom_resource")
+    vnf = v2.create(uploaded(csar).vnfd)
+
+    v2.done(vnf, "instantiate", body(v2, vim, csar, namespace))
+
+    [first] = v2.vnfcs(vnf)
+    assert "router" == first["vduId"]
+    v2.done(vnf, "scale", rest.scaling("routers", 2))
+    assert 3 == len(v2.vnfcs(vnf))
+    assert first["id"] in {vnfc["id"] for vnfc in v2.vnfcs(vnf)}
+    v2.done(vnf, "terminate", rest.FORCEFUL)
+    v2.delete(vnf)
+    assert [] == traces_of(vnf)
+
+
+def test_an_instance_is_scaled_and_healed(
+    v2, package, instance, nothing_left, traces_of
+):
+    """From zero, to zero and back; one VNFC and all (TK-5, TK-10, TK-18).
+
+    Each operation says which VNFCs it added and removed.
+    """
+    vnf = instance(package())
+    first = by_vdu(v2.vnfcs(vnf))
+    assert {"db"} == first.keys()
+    assert {"web": 0, "db": 0} == levels(v2, vnf)
+
+    out = v2.done(vnf, "scale", rest.scaling("web", 3))
+    second = by_vdu(v2.vnfcs(vnf))
+    assert first["db"] == second["db"]
+    assert dict.fromkeys(second["web"], "ADDED") == affected(out)
+    assert {"web": 3, "db": 0} == levels(v2, vnf)
+
+    healed = v2.done(vnf, "heal", rest.healing(info_ids(v2, vnf, "db")))
+    third = by_vdu(v2.vnfcs(vnf))
+    assert second["web"] == third["web"]
+    assert {
+        **dict.fromkeys(second["db"], "REMOVED"),
+        **dict.fromkeys(third["db"], "ADDED"),
+    } == affected(healed)
+
+    v2.done(vnf, "heal", rest.healing(all=True))
+    fourth = by_vdu(v2.vnfcs(vnf))
+    assert 3 == len(fourth["web"])
+    assert not (fourth["web"] | fourth["db"]) & (third["web"] | third["db"])
+
+    gone = v2.done(vnf, "scale", rest.scaling("web", -3))
+    assert dict.fromkeys(fourth["web"], "REMOVED") == affected(gone)
+    assert {"db": fourth["db"]} == by_vdu(v2.vnfcs(vnf))
+    v2.done(vnf, "scale", rest.scaling("web", 1))
+    assert 1 == len(by_vdu(v2.vnfcs(vnf))["web"])
+
+    last = v2.done(
+        vnf,
+        "terminate",
+        {"terminationType": "GRACEFUL", "gracefulTerminationTimeout": 1},
+    )
+    assert {"REMOVED"} == set(affected(last).values())
+    assert 2 == len(affected(last))
+    v2.delete(vnf)
+    assert [] == traces_of(vnf)
+
+
+def test_a_package_is_changed(
+    v2, package, instance, namespace, kubectl, nothing_left, traces_of
+):
+    """The whole new one counts, without a VDU named (T6, TK-6).
+
+    What only the former package has goes; nothing of it is left at the end.
+    """
+    vnf = instance(package(packages.config_map("less"), secret()))
+    v2.done(vnf, "scale", rest.scaling("web", 2))
+    before = by_vdu(v2.vnfcs(vnf))
+    other = package(
+        packages.config_map("more"), image="registry.example.org/web:2"
+    )
+
+    done = v2.done(
+        vnf, "change_vnfpkg", rest.changing(other.vnfd, other.files)
+    )
+
+    assert "more" in names(kubectl, namespace, "configmaps")
+    assert "less" not in names(kubectl, namespace, "configmaps")
+    assert "password" not in names(kubectl, namespace, "secrets")
+    after = by_vdu(v2.vnfcs(vnf))
+    assert before["db"] == after["db"]
+    assert 2 == len(after["web"])
+    assert {
+        **dict.fromkeys(before["web"], "REMOVED"),
+        **dict.fromkeys(after["web"], "ADDED"),
+    } == affected(done)
+    assert other.vnfd == v2.show(vnf)["vnfdId"]
+    assert {"web": 2, "db": 0} == levels(v2, vnf)
+
+    v2.done(vnf, "scale", rest.scaling("web", -2))
+    v2.done(vnf, "terminate", rest.FORCEFUL)
+    v2.delete(vnf)
+    assert [] == traces_of(vnf)
+
+
+def test_a_failed_change_is_retried_and_rolled_back(
+    v2, package, instance, namespace, kubectl, nothing_left, traces_of
+):
+    """What it dropped is back, what it made is gone (T6).
+
+    Tacker still knows the former package, and the Pods that are there.
+    """
+    vnf = instance(package(packages.config_map("less"), secret()))
+    before = v2.show(vnf)
+    other = package(packages.config_map("more"), gated())
+    asked = rest.changing(other.vnfd, other.files, **short(5))
+
+    failed = v2.run(vnf, "change_vnfpkg", asked)
+    assert "FAILED_TEMP" == failed["operationState"]
+    assert 504 == failed["error"]["status"]
+    assert f"ConfigMap/{namespace}/{GATE}" in failed["error"]["detail"]
+    assert "FAILED_TEMP" == v2.retry(failed["id"])["operationState"]
+
+    back = v2.rollback(failed["id"])
+
+    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    there = names(kubectl, namespace, "configmaps")
+    assert "less" in there
+    assert not {"more", GATE} & there
+    assert "password" in names(kubectl, namespace, "secrets")
+    after = v2.show(vnf)
+    for key in ("flavourId", "metadata", "scaleStatus", "vnfcResourceInfo"):
+        assert (
+            before["instantiatedVnfInfo"][key]
+            == (after["instantiatedVnfInfo"][key])
+        )
+    assert before["vnfdId"] == after["vnfdId"]
+
+    # The same once more, with the obstacle out of the way.
+    failed = v2.run(vnf, "change_vnfpkg", asked)
+    opened(kubectl, namespace)
+    done = v2.retry(failed["id"])
+    assert "COMPLETED" == done["operationState"], done.get("error")
+    assert "less" not in names(kubectl, namespace, "configmaps")
+    v2.done(vnf, "terminate", rest.FORCEFUL)
+    v2.delete(vnf)
+    assert [] == traces_of(vnf)
+
+
+def test_a_failed_instantiation_is_retried_rolled_back_or_given_up(
+    v2, vim, package, namespace, kubectl, nothing_left, traces_of
+):
+    """What was made is found by its record; Tacker knows nothing of it.
+
+    One that was given up is instantiated again, by a new request.
+    """
+    csar = package(gated())
+    vnf = v2.create(csar.vnfd)
+    asked = body(v2, vim, csar, namespace, timeout=5)
+
+    failed = v2.run(vnf, "instantiate", asked)
+    assert "FAILED_TEMP" == failed["operationState"]
+    assert (504, "Not done in time") == (
+        failed["error"]["status"],
+        failed["error"]["title"],
+    )
+    assert traces_of(vnf)
+    assert "instantiatedVnfInfo" not in v2.show(vnf)
+
+    back = v2.rollback(failed["id"])
+    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    assert [] == traces_of(vnf)
+
+    failed = v2.run(vnf, "instantiate", asked)
+    v2.fail(failed["id"])
+    failed = v2.run(vnf, "instantiate", asked)
+    assert "FAILED_TEMP" == failed["operationState"]
+    opened(kubectl, namespace)
+    done = v2.retry(failed["id"])
+
+    assert "COMPLETED" == done["operationState"], done.get("error")
+    assert ["db"] == [vnfc["vduId"] for vnfc in v2.vnfcs(vnf)]
+    assert ["ADDED"] == list(affected(done).values())
+    v2.done(vnf, "terminate", rest.FORCEFUL)
+    v2.delete(vnf)
+    assert [] == traces_of(vnf)
+
+
+def test_failed_scales_and_heals_are_repeated(
+    v2, package, instance, namespace, kubectl, nothing_left
+):
+    """A scale out is rolled back to what Tacker still has (TK-5).
+
+    What has no rollback says so, and is finished by a retry.
+    """
+    vnf = instance(package())
+    v2.done(vnf, "scale", rest.scaling("web", 1))
+    before = by_vdu(v2.vnfcs(vnf))
+    kubectl("create", "quota", "few", "--hard=pods=2", "-n", namespace)
+
+    failed = v2.run(vnf, "scale", rest.scaling("web", 2))
+    assert "FAILED_TEMP" == failed["operationState"]
+    assert 422 == failed["error"]["status"]
+    assert "web" in failed["error"]["detail"]
+    back = v2.rollback(failed["id"])
+    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    assert before == by_vdu(v2.vnfcs(vnf))
+    assert {"web": 1, "db": 0} == levels(v2, vnf)
+    path = "-o=jsonpath={.spec.replicas}"
+    assert "1" == kubectl("get", "deploy", "web", "-n", namespace, path)
+
+    kubectl("delete", "quota", "few", "-n", namespace)
+    kubectl("create", "quota", "none", "--hard=pods=0", "-n", namespace)
+    asked = rest.healing(info_ids(v2, vnf, "web"), **short(5))
+    failed = v2.run(vnf, "heal", asked)
+    assert "FAILED_TEMP" == failed["operationState"]
+    again = v2.rollback(failed["id"])
+    assert "FAILED_TEMP" == again["operationState"]
+    assert "not supported" in again["error"]["detail"]
+    kubectl("delete", "quota", "none", "-n", namespace)
+    done = v2.retry(failed["id"])
+    assert "COMPLETED" == done["operationState"], done.get("error")
+    after = by_vdu(v2.vnfcs(vnf))
+    assert before["db"] == after["db"]
+    assert not before["web"] & after["web"]
+    assert {"REMOVED", "ADDED"} == set(affected(done).values())
+    v2.done(vnf, "terminate", rest.FORCEFUL)
+    v2.delete(vnf)
+
+
+def test_a_failed_termination_is_retried(
+    v2, package, instance, namespace, kubectl, nothing_left, traces_of
+):
+    """Somebody's finalizer holds an object; then it goes (TK-4)."""
+    vnf = instance(package(packages.config_map("held")))
+    finalizers = '{"metadata": {"finalizers": %s}}'
+    hold = finalizers % '["example.org/hold"]'
+    patch = ("patch", "configmap", "held", "--type=merge", "-n", namespace)
+    kubectl(*patch, "-p", hold)
+
+    failed = v2.run(
+        vnf, "terminate", {**rest.FORCEFUL, "additionalParams": short(5)}
+    )
+    assert "FAILED_TEMP" == failed["operationState"]
+    assert "example.org/hold" in failed["error"]["detail"]
+    assert "INSTANTIATED" == v2.show(vnf)["instantiationState"]
+
+    kubectl(*patch, "-p", finalizers % "[]")
+    done = v2.retry(failed["id"])
+
+    assert "COMPLETED" == done["operationState"], done.get("error")
+    assert "NOT_INSTANTIATED" == v2.show(vnf)["instantiationState"]
+    v2.delete(vnf)
+    assert [] == traces_of(vnf)
+
+
+@pytest.mark.parametrize(
+    ("ours", "status", "said"),
+    [
+        ({"time_out": 5}, 400, "time_out"),
+        ({"webhook": {"probe": "perhaps"}}, 400, "probe"),
+    ],
+)
+def test_a_request_that_cannot_be_changes_nothing(
+    v2, vim, package, namespace, traces_of, ours, status, said
+):
+    """Its parameter is named, and it can be rolled back (TK-18)."""
+    csar = package()
+    vnf = v2.create(csar.vnfd)
+
+    failed = v2.run(vnf, "instantiate", body(v2, vim, csar, namespace, **ours))
+
+    assert (status, True) == (
+        failed["error"]["status"],
+        said in failed["error"]["detail"],
+    )
+    back = v2.rollback(failed["id"])
+    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    assert [] == traces_of(vnf)
+    v2.delete(vnf)
+
+
+def test_another_upgrade_type_is_refused(v2, package, instance, nothing_left):
+    """Tacker refuses it at its door, and the driver would, too (T7)."""
+    vnf = instance(package())
+    other = package()
+    asked = rest.changing(other.vnfd, other.files, upgrade_type="BlueGreen")
+
+    with pytest.raises(rest.Refused) as refused:
+        v2.start(vnf, "change_vnfpkg", asked)
+
+    assert 400 == refused.value.status
+    v2.done(vnf, "terminate", rest.FORCEFUL)
+
+
+def test_what_belongs_to_others_is_not_touched(
+    v2, vim, package, namespace, kubectl, host
+):
+    """Neither by an instantiation nor by its rollback (T8, S1)."""
+    kubectl("create", "configmap", "theirs", "-n", namespace)
+    csar = package(packages.config_map("theirs", of="ours"))
+    vnf = v2.create(csar.vnfd)
+
+    failed = v2.run(vnf, "instantiate", body(v2, vim, csar, namespace))
+    since = host.logged()
+    back = v2.rollback(failed["id"])
+
+    assert 409 == failed["error"]["status"]
+    assert f"ConfigMap/{namespace}/theirs" in failed["error"]["detail"]
+    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    assert "theirs" in names(kubectl, namespace, "configmaps")
+    assert f"no record in the namespace {namespace}" in host.log(since=since)
+    v2.delete(vnf)
+
+
+class Subscriber:
+    """Takes what Tacker notifies, and keeps the text of all of it."""
+
+    def __init__(self):
+        self.heard = []
+        heard = self.heard
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self._answer()
+
+            def do_POST(self):
+                size = int(self.headers.get("Content-Length", 0))
+                heard.append(self.rfile.read(size).decode())
+                self._answer()
+
+            def _answer(self):
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(
+            ("127.0.0.1", 0), Handler
+        )
+
+    @contextlib.contextmanager
+    def listening(self, v2):
+        thread = threading.Thread(target=self.server.serve_forever)
+        thread.start()
+        url = f"http://127.0.0.1:{self.server.server_port}/"
+        try:
+            path = "/vnflcm/v2/subscriptions"
+            asked = {"callbackUri": url, "verbosity": "FULL"}
+            made = v2.wanted(201, "POST", path, asked).json()
+            yield self
+            v2.wanted(204, "DELETE", f"{path}/{made['id']}")
+        finally:
+            self.server.shutdown()
+            thread.join()
+            self.server.server_close()
+
+
+def test_tacker_shows_no_secret(
+    v2, vim, package, instance, namespace, host, kubectl, nothing_left
+):
+    """Not in the instance, its operations, notifications or logs (TK-19).
+
+    Neither a value of a manifest nor the credential of the VIM, also where
+    operations fail.
+    """
+    token = vim.credentials["bearer_token"]
+    since = {name: host.logged(name) for name in SERVICES}
+    with Subscriber().listening(v2) as subscriber:
+        vnf = instance(package(secret()))
+        other = package(secret(f"{PLANTED}-2"), gated())
+        failed = v2.run(
+            vnf,
+            "change_vnfpkg",
+            rest.changing(other.vnfd, other.files, **short(4)),
+        )
+        shown = json.dumps([v2.show(vnf), failed])
+        v2.rollback(failed["id"])
+        path = f"/vnflcm/v2/vnf_lcm_op_occs?filter=(eq,vnfInstanceId,{vnf})"
+        listed = v2.wanted(200, "GET", path).text
+        v2.done(vnf, "terminate", rest.FORCEFUL)
+    told = "".join(subscriber.heard)
+    logs = "".join(host.log(name, start) for name, start in since.items())
+
+    assert vnf in shown
+    assert vnf in listed
+    assert "FAILED_TEMP" in told
+    assert vnf in logs
+    for text in (shown, listed, told, logs):
+        assert PLANTED not in text
+        assert token not in text
+    assert "vdu_reses" not in shown
+    v2.delete(vnf)
+
+
+SERVICES = ("tacker-conductor", "tacker-server")
+
+
+@pytest.mark.capi
+def test_a_workload_cluster_lives_through_v2(
+    v2, vim, sample, uploaded, namespace, nothing_left, traces_of
+):
+    """Workers are scaled, the version is changed and taken back.
+
+    Its VNFCs are Machines, with their Nodes (TK-9, TK-10, TK-16, TK-17).
+    """
+    csar = sample("capi_workload_cluster")
+    newer = sample("capi_workload_cluster", variant="v1_36")
+    uploaded(newer)
+    vnf = v2.create(uploaded(csar).vnfd)
+    hook = {"url": "https://127.0.0.1:9/", "probe": "skip"}
+
+    v2.done(
+        vnf,
+        "instantiate",
+        body(v2, vim, csar, namespace, webhook=hook),
+        240,
+    )
+    first = v2.vnfcs(vnf)
+    assert {"control_plane", "workers"} == {v["vduId"] for v in first}
+    assert {"Machine"} == {v["metadata"]["kind"] for v in first}
+    assert all(vnfc["metadata"]["node"] for vnfc in first)
+
+    v2.done(vnf, "scale", rest.scaling("workers", 1), 240)
+    second = by_vdu(v2.vnfcs(vnf))
+    assert by_vdu(first)["control_plane"] == second["control_plane"]
+    assert by_vdu(first)["workers"] < second["workers"]
+
+    asked = rest.changing(newer.vnfd, newer.files)
+    changed = v2.done(vnf, "change_vnfpkg", asked, 240)
+    third = by_vdu(v2.vnfcs(vnf))
+    assert {v: len(ids) for v, ids in second.items()} == {
+        v: len(ids) for v, ids in third.items()
+    }
+    assert not set().union(*second.values()) & set().union(*third.values())
+    assert {"REMOVED", "ADDED"} == set(affected(changed).values())
+
+    back = rest.changing(csar.vnfd, csar.files, **short(1))
+    failed = v2.run(vnf, "change_vnfpkg", back, 240)
+    assert "FAILED_TEMP" == failed["operationState"]
+    undone = v2.rollback(failed["id"], 240)
+    assert newer.vnfd == v2.show(vnf)["vnfdId"]
+    if undone["operationState"] != "ROLLED_BACK":
+        undone = v2.rollback(failed["id"], 240)
+
+    v2.done(vnf, "terminate", rest.FORCEFUL, 240)
+    v2.delete(vnf)
+    assert [] == traces_of(vnf)
