@@ -64,6 +64,29 @@ def test_each_error_has_its_status(status, error):
     assert {"status", "title", "detail"} <= found.make_problem_details().keys()
 
 
+def known():
+    """Every kind of error that somebody may raise."""
+    found = [errors.Error]
+    for kind in found:
+        found += kind.__subclasses__()
+    return {kind for kind in found if kind.__module__ == errors.__name__}
+
+
+def test_every_kind_of_error_has_a_status():
+    """The root, and what only gathers others, are nobody's error."""
+    gathering = {"Error", "ClusterError", "_WithUnsettled"}
+
+    without = {
+        kind.__name__
+        for kind in known()
+        if not any(
+            issubclass(kind, kinds) for kinds, _, _ in failures_v2._KINDS
+        )
+    }
+
+    assert without == gathering & without
+
+
 def test_a_long_error_is_cut_for_the_database(caplog):
     """The log has all of it, with the instance and the operation."""
     late = LATE * 500
