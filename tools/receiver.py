@@ -117,7 +117,7 @@ class Receiver:
         self._server.daemon_threads = True
         if tls:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(_certificate(folder, self.ca_file))
+            context.load_cert_chain(certificate(folder, self.ca_file))
             self._server.socket = context.wrap_socket(
                 self._server.socket,
                 server_side=True,
@@ -214,7 +214,7 @@ class Receiver:
         return Handler
 
 
-def _certificate(folder: pathlib.Path, ca_file: pathlib.Path) -> pathlib.Path:
+def certificate(folder: pathlib.Path, ca_file: pathlib.Path) -> pathlib.Path:
     """A certificate for 127.0.0.1 and its key in one file; the CA's apart."""
     now = datetime.datetime.now(datetime.timezone.utc)
     ca_key = ec.generate_private_key(ec.SECP256R1())

@@ -95,12 +95,20 @@ def of(
     vdus: Sequence[Vdu] = (),
     *,
     version: str = "1.0",
+    delivers: bool = False,
 ) -> Csar:
-    """A CSAR of these manifests, by the names of their files."""
+    """A CSAR of these manifests, by the names of their files.
+
+    :param delivers: with the management driver kubeconfig-webhook.
+    """
     source = folder / f"source-{uuid.uuid4().hex[:8]}"
     vnfd = str(uuid.uuid4())
-    _write(source / "csar.yaml", {"entry": "Definitions/top.vnfd.yaml"})
-    for name, content in _definitions(vnfd, version, vdus).items():
+    recipe: dict[str, Any] = {"entry": "Definitions/top.vnfd.yaml"}
+    definitions = _definitions(vnfd, version, vdus)
+    if delivers:
+        recipe |= _with_hooks(definitions)
+    _write(source / "csar.yaml", recipe)
+    for name, content in definitions.items():
         _write(source / "Definitions" / name, content)
     (source / MANIFESTS).mkdir(parents=True)
     for name, objs in manifests.items():
@@ -109,6 +117,28 @@ def of(
     out = folder / f"{vnfd}.zip"
     csar.build(source, out)
     return Csar(out, vnfd, _files(source))
+
+
+def _with_hooks(definitions: dict[str, Any]) -> dict[str, Any]:
+    """Add the hooks of the sample with a workload cluster, and its files."""
+    sample = csar.SAMPLES / "capi_workload_cluster"
+
+    def read(name: str) -> Any:
+        text = (sample / name).read_text()
+        return yaml.safe_load(text)
+
+    name = f"Definitions/{sample.name}"
+    kinds = read(f"{name}_types.yaml")["interface_types"]
+    types = definitions["types.yaml"]
+    types["interface_types"] = kinds
+    [interface] = kinds
+    types["node_types"][_TYPE]["interfaces"]["Vnflcm"]["type"] = interface
+    theirs = read(f"{name}_df_simple.yaml")["topology_template"]
+    ours = definitions["df_simple.yaml"]["topology_template"]
+    for part in ("interfaces", "artifacts"):
+        found = theirs["node_templates"]["VNF"][part]
+        ours["node_templates"]["VNF"][part] = found
+    return {"management": read("csar.yaml")["management"]}
 
 
 def _write(path: pathlib.Path, content: object) -> None:
