@@ -130,6 +130,11 @@ docs: $(ENVIRONMENT)  ## the documentation, warnings as errors
 	$(RUN) sphinx -q -W --keep-going -b html doc/source doc/build/html
 	@echo "docs: doc/build/html/index.html"
 
+.PHONY: sample-config
+sample-config: $(ENVIRONMENT)  ## the configuration file's sample, from options
+	$(BIN)/oslo-config-generator --namespace tacker_k8s_cr \
+	    --output-file etc/tacker-k8s-cr.conf.sample
+
 .PHONY: notes
 notes: $(ENVIRONMENT)  ## the release notes' form
 	@if [ "$$(git rev-parse --is-shallow-repository 2>&1)" = false ]; \

@@ -1,0 +1,94 @@
+"""What the documentation shows is what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+from typing import Any
+
+import pytest
+
+from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import schema
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "doc" / "source"
+
+USE_CASES = {
+    "management_cluster": "instantiate",
+    "workload_cluster": "instantiate",
+    "scale": "scale",
+    "update": "change",
+}
+"""By page, the operation that its requests are of."""
+
+
+def text(page: str) -> str:
+    return (SOURCE / f"{page}.rst").read_text("utf-8")
+
+
+def blocks(page: str) -> Iterator[Any]:
+    """The values of a page's JSON blocks."""
+    found = re.finditer(
+        r"\.\. code-block:: json\n\n((?: +.*\n|\n)+)", text(page)
+    )
+    for match in found:
+        yield json.loads(textwrap.dedent(match[1]))
+
+
+@pytest.mark.parametrize("page", USE_CASES)
+def test_a_use_case_has_its_page(page: str) -> None:
+    """It is in the guide, and its requests are read (TK-25)."""
+    operation = USE_CASES[page]
+    found = list(blocks(f"user/{page}"))
+
+    assert f"   {page}\n" in text("user/index")
+    assert found
+    for body in found:
+        params = body.get("additionalParams")
+        assert isinstance(request.read(params, operation), request.Asked)
+
+
+def test_the_page_of_parameters_has_them_all() -> None:
+    """Tacker's own and ours, with their values' keys (TK-18)."""
+    page = text("reference/parameters")
+    properties = schema.loaded()["properties"]
+    ours = properties[schema.OURS]["properties"]
+
+    for key in [*properties, *ours, *ours["webhook"]["properties"]]:
+        assert f"``{key}``" in page, key
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_examples_of_parameters_are_read(number: int) -> None:
+    """Each block is a request, or the value of one parameter of it."""
+    value = list(blocks("reference/parameters"))[number]
+    key = {1: "readiness", 2: "prune"}.get(number)
+    if key:
+        params = {schema.OURS: {key: value}}
+    else:
+        params = value.get("additionalParams", value)
+
+    assert isinstance(request.read(params), request.Asked)
+
+
+def test_the_sample_of_the_configuration_is_current(
+    tmp_path: pathlib.Path,
+) -> None:
+    """It is what the options generate; ``make sample-config`` renews it."""
+    generator = pathlib.Path(sys.executable).parent / "oslo-config-generator"
+    made = tmp_path / "made"
+    subprocess.run(
+        [generator, "--namespace", "tacker_k8s_cr", "--output-file", made],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
+
+    committed = ROOT / "etc" / "tacker-k8s-cr.conf.sample"
+    assert made.read_text() == committed.read_text()
