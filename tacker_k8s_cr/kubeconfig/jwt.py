@@ -28,8 +28,16 @@ def life(token: str, now: float) -> float | None:
     try:
         claims = _claims(token)
         return float(claims["exp"] - claims.get("iat", now))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def subject(token: str) -> str:
+    """The claim ``sub``: whose token it is; empty if it does not say."""
+    try:
+        return str(_claims(token).get("sub") or "")
+    except (ValueError, TypeError, AttributeError):
+        return ""
 
 
 def _claims(token: str) -> Mapping[str, Any]:

@@ -100,6 +100,14 @@ class Provider:
         """Of each request of a token: the grant type and the answer."""
         return self._log.read_text().splitlines() if self._log.exists() else []
 
+    def await_grants(self, number: int, patience: float = 60.0) -> None:
+        """Wait until so many tokens were asked for in all."""
+        end = time.monotonic() + patience
+        while len(self.grants) < number:
+            if time.monotonic() > end:
+                raise PlaneError(f"{len(self.grants)} of {number} grants")
+            time.sleep(0.1)
+
     def start(self) -> Provider:
         told = {
             "Address": f"127.0.0.1:{self.port}",

@@ -134,6 +134,7 @@ def _apiserver(folders: Folders) -> Component:
             f"--tls-private-key-file={pki}/apiserver.key",
             f"--client-ca-file={pki}/ca.crt",
             f"--token-auth-file={folders.tokens}",
+            *_authentication(folders),
             "--authorization-mode=Node,RBAC",
             # The first is for the real node's kubelet. With the other two a
             # namespace can say by annotations that its pods go there.
@@ -159,6 +160,11 @@ def _apiserver(folders: Folders) -> Component:
         f"{credentials.server(folders)}/readyz",
         (port,),
     )
+
+
+def _authentication(folders: Folders) -> tuple[str, ...]:
+    path = folders.authentication
+    return (f"--authentication-config={path}",) if path.exists() else ()
 
 
 def _own(folders: Folders, client: str, port: int) -> tuple[str, ...]:

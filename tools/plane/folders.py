@@ -50,6 +50,14 @@ class Folders:
         return self.pki / "tokens.csv"
 
     @property
+    def authentication(self) -> pathlib.Path:
+        """An AuthenticationConfiguration: such as trusts OpenID providers.
+
+        kube-apiserver reads it if it is there when it starts.
+        """
+        return self.run / "authentication.yaml"
+
+    @property
     def logs(self) -> pathlib.Path:
         return self.run / "logs"
 
