@@ -25,6 +25,7 @@ from tests.e2e.packages import Csar
 from tools import leftovers
 from tools.plane.kubectl import Kubectl
 from tools.tacker import Host
+from tools.tacker import Options
 from tools.tacker.rest import Api
 from tools.tacker.rest import Uploaded
 from tools.tacker.rest import Vim
@@ -48,7 +49,9 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     """The Tacker of this run, with the project as the tree has it."""
     named = os.environ.get("TACKER_RUN", "")
     found = Host.of(named or tmp_path_factory.mktemp("tacker") / "run")
-    started = found.up()
+    # v1 lets nobody cancel an operation earlier than this.
+    settings = (("vnf_lcm.operation_timeout", "3"),)
+    started = found.up(Options(settings=settings))
     if not started:
         found.reload()
     yield found

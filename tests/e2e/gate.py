@@ -1,0 +1,153 @@
+"""A VNF whose operations last until the test lets them end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+import json
+import pathlib
+import time
+from typing import Any
+
+from tacker_k8s_cr import leases
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tests.e2e import packages
+from tests.e2e.packages import Csar
+from tools.plane.kubectl import Kubectl
+from tools.tacker import rest
+from tools.tacker.rest import Api
+from tools.tacker.rest import Vim
+
+WHEN = "k8s-cr.tacker.openstack.org/current-when"
+FINALIZER = "example.org/gate"
+VDU = "web"
+SECONDS = 60.0
+PAUSE = 0.1
+
+
+def csar(folder: pathlib.Path, image: str = "web:1") -> Csar:
+    """A Deployment that is current when its annotation says that it may."""
+    deployment = packages.deployment("web", image=f"example.org/{image}")
+    deployment["metadata"]["annotations"] = {
+        WHEN: "metadata.annotations.gate=open, "
+        "status.readyReplicas=.spec.replicas, "
+        "status.updatedReplicas=.spec.replicas"
+    }
+    manifests = {
+        "settings.yaml": [packages.config_map("settings", image=image)],
+        "web.yaml": [deployment],
+    }
+    return packages.of(folder, manifests, [packages.Vdu(VDU, "web")])
+
+
+def eventually(what: str, seen: Callable[[], object]) -> None:
+    """Wait until something can be seen."""
+    limit = time.monotonic() + SECONDS
+    while not seen():
+        assert time.monotonic() < limit, f"not seen: {what}"
+        time.sleep(PAUSE)
+
+
+def lasting(seconds: float, seen: Callable[[], object]) -> None:
+    """See to it that something stays as it is for a time."""
+    limit = time.monotonic() + seconds
+    while time.monotonic() < limit:
+        assert seen()
+        time.sleep(PAUSE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Gated:
+    """An instance of such a package, in a namespace of its own."""
+
+    api: Api
+    id: str
+    namespace: str
+    kubectl: Kubectl
+    csar: Csar
+
+    # -- The gate -----------------------------------------------------------
+
+    def set(self, state: str) -> None:
+        self.kubectl(
+            *("annotate", "deployment", "web", f"gate={state}"),
+            *("--overwrite", "-n", self.namespace),
+        )
+
+    def open(self) -> None:
+        self.set("open")
+
+    def hold(self) -> None:
+        """Keep the settings from going when they are deleted."""
+        self._finalizers([FINALIZER])
+
+    def release(self) -> None:
+        self._finalizers([])
+
+    def _finalizers(self, names: list[str]) -> None:
+        patch = json.dumps({"metadata": {"finalizers": names}})
+        self.kubectl(
+            *("patch", "configmap", "settings", "--type=merge"),
+            *("-p", patch, "-n", self.namespace),
+        )
+
+    # -- What can be seen ---------------------------------------------------
+
+    def found(self, kind: str, name: str) -> dict[str, Any]:
+        """An object; empty when it is not there."""
+        text = self.kubectl(
+            *("get", kind, name, "-n", self.namespace),
+            *("--ignore-not-found", "-o", "json"),
+        )
+        found: dict[str, Any] = json.loads(text) if text.strip() else {}
+        return found
+
+    @property
+    def deployment(self) -> dict[str, Any]:
+        return self.found("deployment", "web")
+
+    def pods(self) -> set[str]:
+        """The UIDs of the pods that stay."""
+        items = self.kubectl.json("get", "pods", "-n", self.namespace)["items"]
+        return {
+            item["metadata"]["uid"]
+            for item in items
+            if "deletionTimestamp" not in item["metadata"]
+        }
+
+    def holder(self, cluster: Cluster) -> str:
+        """Who has the instance's lock now; empty when nobody has it."""
+        lease = cluster.get(leases.ref(self.id, self.namespace))
+        return leases.holder(lease) if lease else ""
+
+    # -- Operations ---------------------------------------------------------
+
+    def instantiate(self, vim: Vim, **params: Any) -> str:
+        """Begin to instantiate; the operation's id."""
+        body = rest.instantiation(
+            self.api,
+            vim,
+            self.csar.files,
+            namespace=self.namespace,
+            **params,
+        )
+        return self.api.start(self.id, "instantiate", body)
+
+    def instantiated(self, vim: Vim, **params: Any) -> None:
+        """Instantiate, with the gate open."""
+        occurrence = self.instantiate(vim, **params)
+        eventually("the Deployment", lambda: self.deployment)
+        self.open()
+        completed(self.api, occurrence)
+
+    def terminated(self) -> None:
+        self.api.done(self.id, "terminate", rest.FORCEFUL)
+        self.api.delete(self.id)
+
+
+def completed(api: Api, occurrence: str) -> Mapping[str, Any]:
+    """The operation, which has to succeed."""
+    ended = api.wait(occurrence)
+    assert "COMPLETED" == ended["operationState"], ended.get("error")
+    return ended

@@ -1,0 +1,173 @@
+"""Many operations on one conductor: at once, and one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent import futures
+
+import pytest
+
+from tacker_k8s_cr import leases
+from tests.e2e import gate
+from tests.e2e import packages
+from tools.tacker import rest
+from tools.tacker.rest import Api
+
+pytestmark = pytest.mark.plane
+
+CROWD = 64
+"""Operations that are under way at the same time."""
+
+MANY, FEW = 200, 20
+"""Operations after which the conductor's memory is looked at."""
+
+AT_ONCE = 8
+
+
+@pytest.fixture
+def namespaces(kubectl, unique) -> Iterator[list[str]]:
+    """One for each instance: the objects of all have the same names."""
+    names = [f"{unique}-{number}" for number in range(CROWD)]
+    kubectl.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": name, "labels": {"crowd": unique}},
+        }
+        for name in names
+    )
+    yield names
+    kubectl("delete", "namespace", "-l", f"crowd={unique}", "--wait=false")
+
+
+@pytest.fixture
+def threads() -> Iterator[futures.Executor]:
+    """Requests at once; the API is asked by as many clients."""
+    with futures.ThreadPoolExecutor(AT_ONCE) as executor:
+        yield executor
+
+
+def found(kubectl, kind: str, crowd: str) -> list[dict]:
+    """The objects of a kind in the namespaces of the crowd."""
+    items = kubectl.json("get", kind, "--all-namespaces")["items"]
+    return [
+        item
+        for item in items
+        if item["metadata"]["namespace"].startswith(f"{crowd}-")
+    ]
+
+
+def ended(outcomes) -> dict[str, int]:
+    """How many operations came to which end."""
+    counted: dict[str, int] = {}
+    for outcome in outcomes:
+        state = outcome["operationState"]
+        counted[state] = counted.get(state, 0) + 1
+    return counted
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_64_operations_are_carried_out_at_once(
+    request, version, host, v1, vim, kubectl, namespaces, unique, threads,
+    tmp_path,
+):  # fmt: skip
+    """All are under way together, all are completed, nothing is there twice.
+
+    Each instance has its one Deployment, of the first generation, and one
+    pod, and Tacker knows that pod; afterwards nothing is left.
+    """
+    api: Api = request.getfixturevalue(version)
+    csar = gate.csar(tmp_path)
+    v1.upload(csar.path)
+
+    def begun(namespace):
+        instance = api.create(csar.vnfd)
+        body = rest.instantiation(api, vim, csar.files, namespace=namespace)
+        return instance, api.start(instance, "instantiate", body)
+
+    started = list(threads.map(begun, namespaces))
+    gate.eventually(
+        "all Deployments",
+        lambda: CROWD == len(found(kubectl, "deployments", unique)),
+    )
+    held = [
+        lease
+        for lease in found(kubectl, "leases", unique)
+        if leases.holder(lease)
+    ]
+    assert CROWD == len(held)
+    assert {"PROCESSING": CROWD} == ended(
+        threads.map(lambda pair: api.operation(pair[1]), started)
+    )
+
+    kubectl(
+        *("annotate", "deployments", "--all-namespaces"),
+        *(
+            "-l",
+            f"k8s-cr.tacker.openstack.org/instance in "
+            f"({','.join(instance for instance, _ in started)})",
+        ),
+        "gate=open",
+    )
+    done = threads.map(lambda pair: api.wait(pair[1], 240), started)
+    assert {"COMPLETED": CROWD} == ended(done)
+
+    deployments = found(kubectl, "deployments", unique)
+    pods = found(kubectl, "pods", unique)
+    assert [1] * CROWD == [
+        item["metadata"]["generation"] for item in deployments
+    ]
+    assert sorted(namespaces) == sorted(
+        pod["metadata"]["namespace"] for pod in pods
+    )
+    known = threads.map(lambda pair: api.vnfcs(pair[0]), started)
+    assert sorted(pod["metadata"]["name"] for pod in pods) == sorted(
+        vnfc["computeResource"]["resourceId"]
+        for vnfcs in known
+        for vnfc in vnfcs
+    )
+
+    def terminated(pair):
+        outcome = api.run(pair[0], "terminate", rest.FORCEFUL, 240)
+        api.delete(pair[0])
+        return outcome
+
+    with futures.ThreadPoolExecutor(CROWD) as all_of_them:
+        outcomes = list(all_of_them.map(terminated, started))
+    assert {"COMPLETED": CROWD} == ended(outcomes)
+    for kind in ("deployments", "configmaps", "secrets", "leases"):
+        assert [] == [
+            item["metadata"]["name"]
+            for item in found(kubectl, kind, unique)
+            if item["metadata"]["name"] != "kube-root-ca.crt"
+        ]
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_the_conductor_keeps_nothing_of_ended_operations(
+    request, version, host, v1, vim, namespaces, threads, tmp_path
+):
+    """After 200 operations its memory is within a tenth of that after 20."""
+    api: Api = request.getfixturevalue(version)
+    manifests = {"a.yaml": [packages.config_map("settings", a="1")]}
+    csar = packages.of(tmp_path, manifests)
+    v1.upload(csar.path)
+
+    def lived(namespace):
+        instance = api.create(csar.vnfd)
+        body = rest.instantiation(api, vim, csar.files, namespace=namespace)
+        api.done(instance, "instantiate", body)
+        api.done(instance, "terminate", rest.FORCEFUL)
+        api.delete(instance)
+
+    def carried_out(operations):
+        # Two operations make a life, and there is a namespace for each that
+        # lives at the same time.
+        lives = operations // 2
+        list(threads.map(lived, (namespaces * lives)[:lives]))
+
+    carried_out(FEW)
+    few = host.memory()
+    carried_out(MANY - FEW)
+
+    assert few * 1.1 > host.memory()

@@ -1,0 +1,291 @@
+"""What happens to operations when something around them ends or goes away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import subprocess
+import sys
+import urllib.parse
+import uuid
+
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import lock
+from tests.e2e import gate
+from tests.e2e.gate import Gated
+from tools.plane import forward
+from tools.tacker import rest
+from tools.tacker import services
+from tools.tacker import state
+from tools.tacker.host import CONDUCTOR
+from tools.tacker.rest import Api
+
+pytestmark = pytest.mark.plane
+
+AWAY = 60.0
+"""Seconds that the API server is away."""
+
+
+@pytest.fixture
+def gated(kubectl, v1, tmp_path) -> Iterator[Callable[[Api], Gated]]:
+    """Makes instances, each in a namespace of its own."""
+    csar = gate.csar(tmp_path)
+    v1.upload(csar.path)
+    namespaces = []
+
+    def made(api: Api) -> Gated:
+        name = f"test-{uuid.uuid4().hex[:10]}"
+        kubectl("create", "namespace", name)
+        namespaces.append(name)
+        return Gated(api, api.create(csar.vnfd), name, kubectl, csar)
+
+    yield made
+    for name in namespaces:
+        kubectl("delete", "namespace", name, "--wait=false")
+
+
+# -- The conductor ------------------------------------------------------------
+
+
+def test_what_a_killed_conductor_left_undone_is_done_by_a_retry(
+    host, v1, v2, vim, gated, cluster, tmp_path, traces_of
+):
+    """Each operation of v2 is FAILED_TEMP, then COMPLETED (T7).
+
+    Nothing is there twice: the Deployment is the one that it was, with as
+    many pods as wanted.
+    """
+    changed = gate.csar(tmp_path, "web:2")
+    v1.upload(changed.path)
+
+    def image(gated):
+        [container] = gated.deployment["spec"]["template"]["spec"][
+            "containers"
+        ]
+        return container["image"].rpartition("/")[2]
+
+    def going(gated):
+        settings = gated.found("configmap", "settings")
+        return "deletionTimestamp" in settings["metadata"]
+
+    cases = {
+        "scale": (
+            rest.scaling(gate.VDU, 1),
+            lambda g: 2 == g.deployment["spec"]["replicas"],
+            lambda g: 2 == len(g.pods()),
+        ),
+        "heal": (
+            rest.healing(),
+            lambda g: g.holder(cluster),
+            lambda g: 1 == len(g.pods() - pods[g.id]) == len(g.pods()),
+        ),
+        "change_vnfpkg": (
+            rest.changing(changed.vnfd, changed.files, [gate.VDU]),
+            lambda g: "web:2" == image(g),
+            lambda g: "web:2" == image(g) and 1 == len(g.pods()),
+        ),
+        "terminate": (rest.FORCEFUL, going, lambda g: not traces_of(g.id)),
+    }
+    instances = {action: gated(v2) for action in cases}
+    made = [one.instantiate(vim) for one in instances.values()]
+    for one in instances.values():
+        gate.eventually("the Deployment", lambda g=one: g.deployment)
+        one.open()
+    for occurrence in made:
+        gate.completed(v2, occurrence)
+    pods = {one.id: one.pods() for one in instances.values()}
+    uids = {
+        one.id: one.deployment["metadata"]["uid"] for one in instances.values()
+    }
+    begun = {}
+    for action, one in instances.items():
+        one.set("shut")
+        if action == "terminate":
+            one.hold()
+        begun[action] = v2.start(one.id, action, cases[action][0])
+    instances["instantiate"] = gated(v2)
+    begun["instantiate"] = instances["instantiate"].instantiate(vim)
+    gate.eventually(
+        "the Deployment", lambda: instances["instantiate"].deployment
+    )
+    uids[instances["instantiate"].id] = instances["instantiate"].deployment[
+        "metadata"
+    ]["uid"]
+    for action, (_, under_way, _) in cases.items():
+        gate.eventually(action, lambda a=action, u=under_way: u(instances[a]))
+
+    host.kill(CONDUCTOR)
+    host.start(CONDUCTOR)
+
+    assert dict.fromkeys(begun, "FAILED_TEMP") == {
+        action: v2.wait(occurrence)["operationState"]
+        for action, occurrence in begun.items()
+    }
+    for action, one in instances.items():
+        if action == "terminate":
+            one.release()
+        else:
+            one.open()
+    for occurrence in begun.values():
+        assert 202 == v2.again(occurrence, "retry").status_code
+    for occurrence in begun.values():
+        gate.completed(v2, occurrence)
+
+    for action, (_, _, as_wanted) in cases.items():
+        gate.eventually(action, lambda a=action, w=as_wanted: w(instances[a]))
+    for action, one in instances.items():
+        if action == "terminate":
+            v2.delete(one.id)
+            continue
+        assert uids[one.id] == one.deployment["metadata"]["uid"]
+        assert len(one.pods()) == len(v2.vnfcs(one.id))
+        one.terminated()
+        assert [] == traces_of(one.id)
+
+
+def test_after_a_killed_conductor_v1_goes_on_from_a_cancelled_operation(
+    host, v1, vim, gated, traces_of
+):
+    """Tacker leaves the operation PROCESSING; cancelled, it can be retried.
+
+    Tacker allows that some time after the operation began.
+    """
+    one = gated(v1)
+    occurrence = one.instantiate(vim)
+    gate.eventually("the Deployment", lambda: one.deployment)
+
+    host.kill(CONDUCTOR)
+    host.start(CONDUCTOR)
+
+    assert "PROCESSING" == v1.operation(occurrence)["operationState"]
+    assert 409 == v1.again(occurrence, "retry").status_code
+    path = f"{v1.base}/vnf_lcm_op_occs/{occurrence}/cancel"
+    gate.eventually(
+        "the cancellation",
+        lambda: (
+            202
+            == v1.request("POST", path, {"cancelMode": "FORCEFUL"}).status_code
+        ),
+    )
+    one.open()
+    ended = v1.retry(occurrence)
+
+    assert "COMPLETED" == ended["operationState"], ended.get("error")
+    assert 1 == len(one.pods())
+    assert 1 == len(v1.vnfcs(one.id))
+    one.terminated()
+    assert [] == traces_of(one.id)
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_a_retry_is_refused_while_somebody_still_works(
+    request, version, vim, gated, cluster
+):
+    """The Lease keeps it out, and the error names its holder."""
+    api = request.getfixturevalue(version)
+    one = gated(api)
+    occurrence = one.instantiate(vim, tacker_k8s_cr={"timeout": 1})
+    assert "FAILED_TEMP" == api.wait(occurrence)["operationState"]
+    deadline = k8s_cr.Deadline.after(gate.SECONDS)
+
+    with lock.locked(cluster, one.id, one.namespace, deadline):
+        holder = one.holder(cluster)
+        ended = api.retry(occurrence)
+
+    assert "FAILED_TEMP" == ended["operationState"]
+    assert f"its lock is held by {holder}" in ended["error"]["detail"]
+    one.open()
+    ended = api.retry(occurrence)
+    assert "COMPLETED" == ended["operationState"], ended.get("error")
+    one.terminated()
+
+
+# -- What Tacker rests on -----------------------------------------------------
+
+
+def test_the_message_queue_and_the_database_may_restart_during_a_wait(
+    host, v1, v2, vim, gated, traces_of
+):
+    """The operations that wait are completed, and others after them."""
+    instances = [gated(api) for api in (v1, v2)]
+    begun = [one.instantiate(vim) for one in instances]
+    for one in instances:
+        gate.eventually("the Deployment", lambda g=one: g.deployment)
+
+    host.restart("rabbitmq", "mariadb")
+    gate.eventually("the API", lambda: services.responds(_port(host.url)))
+
+    for one in instances:
+        one.open()
+    for one, occurrence in zip(instances, begun, strict=True):
+        gate.completed(one.api, occurrence)
+        one.api.done(one.id, "scale", rest.scaling(gate.VDU, 1))
+        assert 2 == len(one.pods()) == len(one.api.vnfcs(one.id))
+        one.terminated()
+        assert [] == traces_of(one.id)
+
+
+def _port(url: str) -> int:
+    return urllib.parse.urlsplit(url).port or 443
+
+
+# -- The VIM ------------------------------------------------------------------
+
+
+class Gateway:
+    """A way to the API server that can be shut."""
+
+    def __init__(self, target: str):
+        self.port = state.free_ports()["epmd"]
+        self._target = target
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[None]:
+        """Within it there is a way; afterwards it breaks off."""
+        listen = f"127.0.0.1:{self.port}"
+        command = [sys.executable, forward.__file__, listen, self._target]
+        with subprocess.Popen(command) as process:
+            gate.eventually("the way", lambda: services.accepts(self.port))
+            try:
+                yield
+            finally:
+                process.kill()
+
+
+def test_the_api_server_may_be_away_for_a_minute(
+    v1, v2, administrator, gated, traces_of
+):
+    """The operation waits for it, and goes on from where it was."""
+    server = urllib.parse.urlsplit(administrator.endpoint)
+    gateway = Gateway(f"{server.hostname}:{server.port}")
+    way = dataclasses.replace(
+        administrator, endpoint=f"https://127.0.0.1:{gateway.port}"
+    )
+    instances = [gated(api) for api in (v1, v2)]
+    with gateway.open():
+        default = not any(vim["is_default"] for vim in v1.vims())
+        vim = v1.register_vim(way, default=default)
+        begun = [one.instantiate(vim) for one in instances]
+        for one in instances:
+            gate.eventually("the Deployment", lambda g=one: g.deployment)
+    for one in instances:
+        one.open()
+
+    def waits(one, occurrence):
+        return "PROCESSING" == one.api.operation(occurrence)["operationState"]
+
+    for one, occurrence in zip(instances, begun, strict=True):
+        gate.lasting(
+            AWAY / len(instances), lambda o=one, b=occurrence: waits(o, b)
+        )
+    with gateway.open():
+        for one, occurrence in zip(instances, begun, strict=True):
+            gate.completed(one.api, occurrence)
+        for one in instances:
+            assert 1 == len(one.pods()) == len(one.api.vnfcs(one.id))
+            one.terminated()
+            assert [] == traces_of(one.id)
