@@ -123,6 +123,7 @@ def ask(
             return (json.loads(text) if text else {}), answer.headers
     except urllib.error.HTTPError as error:
         # Its text is left out: it may repeat what was sent.
+        error.close()
         raise Refused(503, f"{place}: answered {error.code}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", None) or type(error).__name__

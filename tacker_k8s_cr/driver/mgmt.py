@@ -30,7 +30,8 @@ DELIVERS = {
     "change_current_package_end": "change",
 }
 """By hook, the operation whose request it reads."""
-WITHDRAWS = "terminate_start"
+WITHDRAWS = frozenset(["terminate_start", "instantiate_rollback_start"])
+"""Hooks after which the instance goes."""
 
 
 WITHDRAWAL = 120.0
@@ -79,6 +80,8 @@ def withdraw_all(target: Target, settings: Settings) -> None:
         LOG.warning(
             "%s: nobody is told of its end: %s", target.instance, error
         )
+    except Exception:  # noqa: BLE001  not even a fault of ours stops it
+        LOG.exception("%s: nobody is told of its end", target.instance)
 
 
 def _if_any(

@@ -34,7 +34,7 @@ def called(hook: str, call: Mapping[str, Any]) -> None:
             if operation == "instantiate" or _ours(vnf_instance):
                 said = _said(call, operation)
                 mgmt.deliver_all(_target(call), said, settings)
-        elif hook == mgmt.WITHDRAWS and _ours(vnf_instance):
+        elif hook in mgmt.WITHDRAWS and _ours(vnf_instance):
             mgmt.withdraw_all(_target(call), settings)
 
 

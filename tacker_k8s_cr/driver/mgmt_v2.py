@@ -85,8 +85,8 @@ def carry_out(call: Mapping[str, Any], settings: Settings) -> None:
                 "the VNF instance was instantiated by another driver than "
                 "kubernetes_cr, and has no kubeconfig to deliver"
             )
-    elif hook == mgmt.WITHDRAWS and _record(inst):
-        mgmt.withdraw_all(_target(inst), settings)
+    elif hook in mgmt.WITHDRAWS and (target := _going(call, inst)):
+        mgmt.withdraw_all(target, settings)
 
 
 def _said(call: Mapping[str, Any], operation: str) -> Mapping[str, Any]:
@@ -102,8 +102,28 @@ def _record(inst: Mapping[str, Any]) -> str:
     return str(ours.get("record") or "")
 
 
-def _target(inst: Mapping[str, Any]) -> Target:
-    namespace, _, instance = _record(inst).partition("/")
+def _going(call: Mapping[str, Any], inst: Mapping[str, Any]) -> Target | None:
+    """The instance that is to go; None for one of another driver.
+
+    Tacker knows nothing yet of one whose instantiation is rolled back. Its
+    record, if there is one, lies where the request put it.
+    """
+    if _record(inst):
+        return _target(inst)
+    if call["operation"] == "terminate_start":
+        return None
+    params = (call.get("request") or {}).get("additionalParams")
+    try:
+        asked = request.read(params)
+    except errors.RequestInvalid:
+        return None  # nothing was made for it
+    if asked.use_helm:
+        return None
+    return _target(inst, f"{asked.namespace}/{inst['id']}")
+
+
+def _target(inst: Mapping[str, Any], record: str = "") -> Target:
+    namespace, _, instance = (record or _record(inst)).partition("/")
     # Tacker itself takes the first.
     first = next(iter((inst.get("vimConnectionInfo") or {}).values()), None)
     if first is None:

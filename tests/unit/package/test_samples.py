@@ -24,6 +24,7 @@ HOOKS = (
     "heal_end",
     "change_current_package_end",
     "terminate_start",
+    "instantiate_rollback_start",
 )
 WORKLOAD = csar.SAMPLES / "capi_workload_cluster"
 VARIANTS = [
