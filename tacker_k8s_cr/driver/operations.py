@@ -16,7 +16,6 @@ import functools
 import logging
 from typing import Any
 
-from tacker_k8s_cr import download
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
 from tacker_k8s_cr import leases
@@ -64,6 +63,9 @@ def loaded(path: str, asked: Asked, flavour: str = "") -> Package:
     """The package that Tacker unpacked, with the manifests asked for."""
     fetch = None
     if remote := [name for name in asked.files if "://" in name]:
+        # Imported here: requests would double what importing the driver costs.
+        from tacker_k8s_cr import download
+
         if not conf.settings().allow_http_manifests:
             raise errors.RequestInvalid(
                 f"the definition file {download.shown(remote[0])} is a URL, "
@@ -257,6 +259,7 @@ def options(
         adopt=asked.adopt,
         grace_seconds=grace_seconds,
         lose_others=asked.lose_others,
+        check_rights=settings.check_rights,
     )
 
 

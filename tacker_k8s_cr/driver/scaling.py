@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import json
 from typing import Any
 
 from tacker_k8s_cr import errors
@@ -37,12 +38,10 @@ class Scaling(unsupported.Unsupported):
         occurrence = occurrences.touched(context, instance)
         with failures.translated("scale", instance, occurrence):
             target = translate.target(policy["instance_id"], auth_attr)
+            asked = _asked(vnf_info, target.namespace)
             vnf_info["current_error_point"] = occurrences.TOUCHED
             operations.scale(
-                target,
-                policy["name"],
-                vnf_info["after_scale_level"],
-                request.Asked(),
+                target, policy["name"], vnf_info["after_scale_level"], asked
             )
 
     def scale_wait(self, **_: Any) -> None:
@@ -141,3 +140,10 @@ class Scaling(unsupported.Unsupported):
     def get_cinder_list(self, *_: Any, **__: Any) -> list[str]:
         """None: volumes are Kubernetes' own."""
         return []
+
+
+def _asked(vnf_info: Mapping[str, Any], home: str) -> request.Asked:
+    """What the request says, which only Tacker's record of it has."""
+    occurrence = vnf_info.get("vnf_lcm_op_occ")
+    said = json.loads(getattr(occurrence, "operation_params", None) or "{}")
+    return request.read(said.get("additional_params"), "scale", home=home)

@@ -1,0 +1,52 @@
+"""What a scale of v1 asks for, as far as no cluster is needed."""
+
+import json
+import uuid
+
+import pytest
+from tacker import objects
+from tacker.common import exceptions
+
+from tacker_k8s_cr.driver import infra
+from tests import host
+
+
+@pytest.fixture
+def scale(tmp_path):
+    """Scale an instance, with these parameters in the request."""
+    with host.running(tmp_path) as running:
+
+        def scaled(**params):
+            said = {"type": "SCALE_OUT", "additional_params": params}
+            instance = str(uuid.uuid4())
+            infra.KubernetesCr().scale(
+                plugin=None,
+                context=running.context,
+                auth_attr={},
+                policy={
+                    "instance_id": f"edge/{instance}",
+                    "vnf_instance_id": instance,
+                    "name": "workers",
+                    "vnf": {
+                        "after_scale_level": 1,
+                        "vnf_lcm_op_occ": objects.VnfLcmOpOcc(
+                            operation_params=json.dumps(said)
+                        ),
+                    },
+                },
+                region_name=None,
+            )
+
+        yield scaled
+
+
+def test_parameters_of_a_scale_are_read(scale):
+    """Tacker gives a driver none; its record of the operation has them."""
+    with pytest.raises(exceptions.InvalidInput, match="is timeout meant"):
+        scale(is_auto="False", tacker_k8s_cr={"tiemout": 5})
+
+
+def test_a_scale_without_parameters_goes_on(scale):
+    """Here to the VIM, which this one does not have."""
+    with pytest.raises(exceptions.InvalidInput, match="auth_url"):
+        scale(is_auto="False")
