@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
 import functools
 import logging
 import os
@@ -46,6 +48,7 @@ def connect(
     """
     # The Kubernetes client takes a while to import; a command line that
     # only shows its help does without it.
+    from tacker_k8s_cr.cluster.processes import Processes
     from tacker_k8s_cr.cluster.server import ApiServer
 
     if isinstance(kubeconfig, Kubeconfig):
@@ -63,10 +66,31 @@ def connect(
     else:
         source = _source(kubeconfig, context or "")
     first = source()
-    if (first.insecure or not verify) and first.server not in _WARNED:
-        _WARNED.add(first.server)
-        LOG.warning("%s: its certificate is not verified", first.server)
-    return ApiServer(source, first.server, verify=verify, pool=pool)
+    if first.insecure or not verify:
+        _warn(first.server)
+    return ApiServer(Processes(source, verify, pool), first.server)
+
+
+@contextlib.contextmanager
+def shared(kubeconfig: Kubeconfig, pool: int = 16) -> Iterator[Cluster]:
+    """The same, in common with all who use it at the same time.
+
+    They take turns on its threads and connections, which end when the last
+    of them leaves. Each counts its own requests.
+    """
+    from tacker_k8s_cr.cluster import sharing
+    from tacker_k8s_cr.cluster.server import ApiServer
+
+    if kubeconfig.insecure:
+        _warn(kubeconfig.server)
+    with sharing.processes(kubeconfig, pool) as processes:
+        yield ApiServer(processes, kubeconfig.server)
+
+
+def _warn(server: str) -> None:
+    if server not in _WARNED:
+        _WARNED.add(server)
+        LOG.warning("%s: its certificate is not verified", server)
 
 
 def _itself(kubeconfig: Kubeconfig) -> Kubeconfig:

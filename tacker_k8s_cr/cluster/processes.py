@@ -10,16 +10,19 @@ from tacker_k8s_cr.cluster.discovery import Discovery
 from tacker_k8s_cr.cluster.parallel import Pool
 from tacker_k8s_cr.cluster.requests import Counter
 
+_OTHERS = 136
+"""Connections that are kept beside those of the pool's threads: for callers
+and their locks, of as many operations as there are at once. They are made
+when they are needed."""
+
 
 class Process:
     """What one process has open; a fork starts with nothing of its parent."""
 
     def __init__(self, source: Source, verify: bool, size: int):
-        # Beside the pool's threads, those of callers and of a lock.
-        self.connection = Connection(source, verify, size + 8)
+        self.connection = Connection(source, verify, size + _OTHERS)
         self.pool = Pool(size)
         self.discovery = Discovery()
-        self.counter = Counter()
 
     def close(self) -> None:
         self.pool.close()
@@ -44,3 +47,13 @@ class Processes:
     def close(self) -> None:
         if own := self._by_id.pop(os.getpid(), None):
             own.close()
+
+
+class Counters:
+    """How many requests one caller sent, by process id."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[int, Counter] = {}
+
+    def own(self) -> Counter:
+        return self._by_id.setdefault(os.getpid(), Counter())

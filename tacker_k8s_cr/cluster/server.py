@@ -24,7 +24,7 @@ from tacker_k8s_cr.cluster.answers import NotServed
 from tacker_k8s_cr.cluster.answers import Request
 from tacker_k8s_cr.cluster.answers import Unserved
 from tacker_k8s_cr.cluster.connection import Apart
-from tacker_k8s_cr.cluster.connection import Source
+from tacker_k8s_cr.cluster.processes import Counters
 from tacker_k8s_cr.cluster.processes import Processes
 from tacker_k8s_cr.cluster.protocol import Applied
 from tacker_k8s_cr.cluster.protocol import Item
@@ -51,11 +51,10 @@ _DEFINITION = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
 class ApiServer:
     """A ``Cluster``. Nothing is sent, and no thread made, before its use."""
 
-    def __init__(
-        self, source: Source, server: str, verify: bool = True, pool: int = 16
-    ):
+    def __init__(self, processes: Processes, server: str):
         self._server = server
-        self._processes = Processes(source, verify, pool)
+        self._processes = processes
+        self._counters = Counters()
         self._deadline = Deadline.never()
 
     @property
@@ -64,7 +63,7 @@ class ApiServer:
 
     @property
     def requests(self) -> int:
-        return self._processes.own().counter.total
+        return self._counters.own().total
 
     def until(self, deadline: Deadline) -> ApiServer:
         view = copy.copy(self)
@@ -292,9 +291,9 @@ class ApiServer:
         self._processes.close()
 
     def _sender(self) -> Sender:
-        own = self._processes.own()
-        way = own.connection
-        return Sender(way, self._server, own.counter, self._deadline)
+        way = self._processes.own().connection
+        counter = self._counters.own()
+        return Sender(way, self._server, counter, self._deadline)
 
     def _send(self, request: Request) -> Answer:
         return self._sender().send(request)

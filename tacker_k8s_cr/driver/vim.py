@@ -33,13 +33,13 @@ _CREDENTIAL = (
 
 @contextlib.contextmanager
 def opened(access: Mapping[str, Any], settings: Settings) -> Iterator[Cluster]:
-    """The cluster of a VIM, for one operation."""
-    connected = cluster.connect(
-        kubeconfig(access, settings),
-        pool=settings.pool_size,
-    )
-    with contextlib.closing(connected):
-        yield connected
+    """The cluster of a VIM, for one operation.
+
+    Operations that run at the same time on one VIM have it in common.
+    """
+    found = kubeconfig(access, settings)
+    with cluster.shared(found, settings.pool_size) as opened:
+        yield opened
 
 
 def access(vim_connection_info: Any) -> dict[str, Any]:

@@ -18,6 +18,7 @@ class Sent:
     path: str
     headers: dict[str, str]
     body: Any
+    connection: Any = None
 
 
 Reply = Callable[["Handler"], None]
@@ -47,6 +48,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.path,
                 dict(self.headers),
                 self.read(body) if body else None,
+                self.client_address,
             )
         )
         replies = self.script.replies
