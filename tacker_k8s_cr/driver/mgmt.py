@@ -80,7 +80,8 @@ def withdraw_all(target: Target, settings: Settings) -> None:
         LOG.warning(
             "%s: nobody is told of its end: %s", target.instance, error
         )
-    except Exception:  # noqa: BLE001  not even a fault of ours stops it
+    except Exception:
+        # Not even a fault of ours stops a termination.
         LOG.exception("%s: nobody is told of its end", target.instance)
 
 

@@ -40,8 +40,9 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m tools.plane",
         description="A real control plane on this machine: etcd, "
         "Kubernetes, kwok and Cluster API, on 127.0.0.1.",
-        epilog="PLANE_RUN names another folder for what runs; "
-        "XDG_CACHE_HOME another for what was built.",
+        epilog="PLANE_RUN names another folder for what runs, and with it "
+        "PLANE_SHIFT a number to add to the ports; XDG_CACHE_HOME another "
+        "folder for what was built.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 

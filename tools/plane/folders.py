@@ -27,9 +27,15 @@ class Folders:
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Folders:
-        """PLANE_RUN; else below XDG_RUNTIME_DIR; else below /tmp."""
+        """PLANE_RUN; else below XDG_RUNTIME_DIR; else below /tmp.
+
+        PLANE_SHIFT is for a second one, which must have a folder of its own.
+        """
         if named := environ.get("PLANE_RUN"):
-            return cls(pathlib.Path(named).absolute())
+            shift = environ.get("PLANE_SHIFT", "0")
+            if not shift.isdecimal():
+                raise PlaneError(f"PLANE_SHIFT is {shift}, and no number")
+            return cls(pathlib.Path(named).absolute(), int(shift))
         if session := environ.get("XDG_RUNTIME_DIR"):
             return cls(pathlib.Path(session) / NAME)
         shared = pathlib.Path(tempfile.gettempdir())

@@ -22,6 +22,7 @@ from tools.plane import components
 from tools.plane import credentials
 from tools.plane import node_components
 from tools.plane.certificates import Request
+from tools.plane.errors import PlaneError
 from tools.plane.folders import Folders
 from tools.plane.folders import write_private
 
@@ -298,3 +299,12 @@ def test_a_shifted_control_plane_has_other_ports():
 
     assert {port + 1000 for port in wanted(FOLDERS)} == wanted(other)
     assert "https://127.0.0.1:17443" == credentials.server(other)
+
+
+def test_the_environment_says_where_a_second_one_is():
+    """A folder and a shift belong together."""
+    environ = {"PLANE_RUN": "/run/other", "PLANE_SHIFT": "1000"}
+
+    assert Folders(pathlib.Path("/run/other"), 1000) == Folders.of(environ)
+    with pytest.raises(PlaneError, match="PLANE_SHIFT is x"):
+        Folders.of({**environ, "PLANE_SHIFT": "x"})
