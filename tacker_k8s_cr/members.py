@@ -96,6 +96,33 @@ class Crew:
     members: tuple[Manifest, ...]
 
 
+def of_instance(
+    cluster: Cluster, registry: Registry, inventory: Inventory
+) -> dict[ObjectRef, tuple[Crew, ...]]:
+    """By object of an instance, what keeps members for it.
+
+    Who keeps them directly comes before a Cluster, which has them all.
+    """
+    wanted = sorted(
+        (
+            ref
+            for ref in inventory.owned
+            if ref.group_kind in NODES
+            or registry[ref.group_kind].made is not None
+        ),
+        key=lambda ref: (registry[ref.group_kind].rank, ref),
+    )
+
+    def look(ref: ObjectRef) -> tuple[Crew, ...]:
+        obj = cluster.get(ref)
+        if obj is None or objects.uid(obj) != inventory.owned[ref]:
+            return ()
+        return tuple(crews(cluster, registry, obj))
+
+    found = dict(raised(cluster.each(look, wanted)))
+    return {ref: found[ref] for ref in wanted}
+
+
 def crews(
     cluster: Cluster, registry: Registry, obj: Manifest
 ) -> Iterator[Crew]:

@@ -10,17 +10,14 @@ from tacker_k8s_cr import carry
 from tacker_k8s_cr import healing
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import members as crews
-from tacker_k8s_cr import objects
 from tacker_k8s_cr import plan
 from tacker_k8s_cr import prepare
 from tacker_k8s_cr import remove
 from tacker_k8s_cr import replacing
 from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.healing import Place
 from tacker_k8s_cr.inventory import Goer
-from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import Manifest
@@ -75,7 +72,7 @@ def heal(
     before = carry.taken_up(op)
     known = prepare.known(op.cluster, registry, before)
     op.knowing(known)
-    found = healing.places(_crews(op, known, before))
+    found = healing.places(crews.of_instance(op.cluster, known, before))
     choice = healing.chosen(before, found, known, members)
     direct = [g for g in choice.healing.goers if g.ref == g.owner]
     ready: Prepared | None = None
@@ -104,33 +101,6 @@ def heal(
     op.actions = {r: a for r, a in op.actions.items() if r not in healed}
     kept = dict.fromkeys(choice.kept, Action.KEPT)
     return op.report({**healed, **kept}, choice.kept)
-
-
-def _crews(
-    op: Operation, registry: Registry, inventory: Inventory
-) -> healing.Crews:
-    """What keeps members for the objects of an instance.
-
-    Who keeps them directly comes before a Cluster, which has them all.
-    """
-    wanted = sorted(
-        (
-            ref
-            for ref in inventory.owned
-            if ref.group_kind in crews.NODES
-            or registry[ref.group_kind].made is not None
-        ),
-        key=lambda ref: (registry[ref.group_kind].rank, ref),
-    )
-
-    def look(ref: ObjectRef) -> tuple[crews.Crew, ...]:
-        obj = op.cluster.get(ref)
-        if obj is None or objects.uid(obj) != inventory.owned[ref]:
-            return ()
-        return tuple(crews.crews(op.cluster, registry, obj))
-
-    found = dict(raised(op.cluster.each(look, wanted)))
-    return {ref: found[ref] for ref in wanted}
 
 
 def _bring_in(op: Operation, ready: Prepared) -> None:

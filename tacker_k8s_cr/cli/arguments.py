@@ -89,9 +89,62 @@ def add_cluster(parser: argparse.ArgumentParser, timeout: str) -> None:
     )
 
 
+def assignment(text: str) -> tuple[str, str]:
+    """``NAME=VALUE``."""
+    name, sign, value = text.partition("=")
+    if not (name and sign and value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not VDU=KIND/OBJECT")
+    return name, value
+
+
+def add_waiting(parser: argparse.ArgumentParser) -> None:
+    """When an operation ends early."""
+    parser.add_argument(
+        "--blocked-after",
+        metavar="TIME",
+        type=seconds,
+        default=300.0,
+        help="end as blocked when an object shows the same error and does "
+        "not move for that long; 5m unless given",
+    )
+
+
+def add_policy(parser: argparse.ArgumentParser) -> None:
+    """What is said on a package as a whole."""
+    group = parser.add_argument_group("policy")
+    group.add_argument(
+        "--namespaces",
+        choices=("fill", "override", "refuse"),
+        help="what becomes of a manifest that names another namespace: it "
+        "stays there (fill, unless given), goes to that of the instance "
+        "(override), or is an error (refuse)",
+    )
+    group.add_argument(
+        "--policy",
+        metavar="FILE",
+        help="readiness rules and what a change may prune, as YAML or JSON",
+    )
+    group.add_argument(
+        "--vdu",
+        metavar="VDU=KIND/OBJECT",
+        type=assignment,
+        action="append",
+        help="which object bears the number of a VDU; may be given several "
+        "times",
+    )
+
+
 def add_writing(parser: argparse.ArgumentParser) -> None:
     """How a package is applied."""
     group = parser.add_argument_group("writing")
+    group.add_argument(
+        "--adopt",
+        metavar="KIND/NAMESPACE/OBJECT",
+        action="append",
+        default=[],
+        help="take this object over from whoever has it, unless that is "
+        "another instance; may be given several times",
+    )
     group.add_argument(
         "--no-dry-run",
         dest="dry_run",

@@ -14,6 +14,7 @@ import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.cli import arguments
 from tacker_k8s_cr.cli import choosing
+from tacker_k8s_cr.cli import reading
 from tacker_k8s_cr.cli import showing
 from tacker_k8s_cr.cli.lines import Silent
 from tacker_k8s_cr.cli.operating import Operating
@@ -42,7 +43,9 @@ class Instantiate(Operating):
             help="instantiation level of the package's VNFD; its default "
             "unless given",
         )
+        arguments.add_policy(parser)
         arguments.add_writing(parser)
+        arguments.add_waiting(parser)
 
     def operate(
         self,
@@ -58,9 +61,9 @@ class Instantiate(Operating):
             namespace=args.namespace,
             deadline=deadline,
             level=args.level,
-            options=k8s_cr.Options(
-                dry_run=args.dry_run, conflict=args.conflict
-            ),
+            vdu_mapping=dict(args.vdu or ()),
+            policy=reading.policy(args) or k8s_cr.Policy(),
+            options=reading.options(args, cluster.until(deadline)),
             listen=listen,
         )
 
@@ -69,13 +72,17 @@ class Change(Operating):
     """Replace the package, then take away what the new one does not name.
 
     Custom resource definitions, namespaces, volume claims and Clusters are
-    kept unless their manifest had the annotation "prune". Numbers of
-    replicas stay as they are.
+    kept unless their manifest had the annotation "prune", or the policy
+    names them. Numbers of replicas stay as they are. The policy stays
+    unless another is given.
     """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_package(parser)
+        arguments.add_policy(parser)
         arguments.add_writing(parser)
+        arguments.add_waiting(parser)
+        arguments.add_losing(parser)
 
     def operate(
         self,
@@ -90,9 +97,9 @@ class Change(Operating):
             k8s_cr.load(*args.paths),
             namespace=args.namespace,
             deadline=deadline,
-            options=k8s_cr.Options(
-                dry_run=args.dry_run, conflict=args.conflict
-            ),
+            vdu_mapping=dict(args.vdu or ()),
+            policy=reading.policy(args),
+            options=reading.options(args, cluster.until(deadline)),
             listen=listen,
         )
 
@@ -134,6 +141,7 @@ class Scale(Operating):
             type=arguments.count,
             help="the level where to",
         )
+        arguments.add_waiting(parser)
 
     def operate(
         self,
@@ -151,6 +159,7 @@ class Scale(Operating):
             level=args.to_level,
             namespace=args.namespace,
             deadline=deadline,
+            options=k8s_cr.Options(dwell=args.blocked_after),
             listen=listen,
         )
 
@@ -176,7 +185,7 @@ class Scale(Operating):
             )
         ref = choosing.chosen(
             args.object,
-            _owned(cluster, args.name, args.namespace),
+            reading.inventory(cluster, args.name, args.namespace).owned,
             args.namespace,
             lambda kind: cluster.resource(kind).plural,
         )
@@ -263,16 +272,3 @@ class Terminate(Operating):
             ),
             listen=listen,
         )
-
-
-def _owned(
-    cluster: Cluster, instance: str, namespace: str
-) -> tuple[ObjectRef, ...]:
-    """What the record says that the instance owns."""
-    from tacker_k8s_cr import inventory
-    from tacker_k8s_cr import record
-
-    entry = record.read(cluster, inventory.checked_name(instance), namespace)
-    if entry is None:
-        raise errors.InstanceUnknown(instance, namespace)
-    return tuple(entry.inventory.owned)

@@ -31,7 +31,7 @@ def life(namespace, deadline):
 @pytest.fixture
 def soon(namespace):
     def found():
-        return {"namespace": namespace, "deadline": k8s_cr.Deadline.after(4)}
+        return {"namespace": namespace, "deadline": k8s_cr.Deadline.after(6)}
 
     return found
 

@@ -1,0 +1,132 @@
+"""Replace members of an instance, and take operations back, as commands."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.cli import arguments
+from tacker_k8s_cr.cli import choosing
+from tacker_k8s_cr.cli import reading
+from tacker_k8s_cr.cli.lines import Silent
+from tacker_k8s_cr.cli.operating import Operating
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.report import Report
+
+if TYPE_CHECKING:
+    from tacker_k8s_cr.cluster.protocol import Cluster
+
+
+class Heal(Operating):
+    """Replace pods or machines of an instance, and wait for the new ones.
+
+    With --all the package is applied again first: what is missing is made,
+    and what somebody changed is taken back. No other object is removed, a
+    Cluster neither. A heal that ended early is finished.
+    """
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "members",
+            metavar="KIND/MEMBER",
+            nargs="*",
+            help="a pod or machine of the instance, such as Pod/web-1, in "
+            "several namespaces as KIND/NAMESPACE/MEMBER",
+        )
+        parser.add_argument(
+            "--all", action="store_true", help="all members of the instance"
+        )
+        parser.add_argument(
+            "--grace-seconds",
+            metavar="N",
+            type=arguments.count,
+            help="for pods that end gracefully; what each says itself unless "
+            "given",
+        )
+        arguments.add_waiting(parser)
+
+    def operate(
+        self,
+        args: argparse.Namespace,
+        cluster: Cluster,
+        deadline: Deadline,
+        listen: Silent,
+    ) -> Report:
+        if args.all is bool(args.members):
+            raise errors.RequestInvalid(
+                "heal: it takes either members or --all"
+            )
+        return k8s_cr.heal(
+            cluster,
+            args.name,
+            None if args.all else _uids(args, cluster.until(deadline)),
+            namespace=args.namespace,
+            deadline=deadline,
+            options=k8s_cr.Options(
+                dwell=args.blocked_after, grace_seconds=args.grace_seconds
+            ),
+            listen=listen,
+        )
+
+
+class Rollback(Operating):
+    """Take back the operation that ended early, or else the last change.
+
+    Of an instantiation nothing is left; a scale gets the numbers from
+    before; of a change of package what it made goes, and the former
+    manifests are applied again. To repeat it does nothing more.
+    """
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        arguments.add_losing(parser)
+        arguments.add_waiting(parser)
+
+    def operate(
+        self,
+        args: argparse.Namespace,
+        cluster: Cluster,
+        deadline: Deadline,
+        listen: Silent,
+    ) -> Report:
+        return k8s_cr.roll_back(
+            cluster,
+            args.name,
+            namespace=args.namespace,
+            deadline=deadline,
+            options=k8s_cr.Options(
+                dwell=args.blocked_after, lose_others=args.lose_others
+            ),
+            listen=listen,
+        )
+
+
+def _uids(args: argparse.Namespace, cluster: Cluster) -> set[str]:
+    """The UIDs of the members that are named.
+
+    One that a heal has replaced already may be named too.
+    """
+    from tacker_k8s_cr import healing
+    from tacker_k8s_cr import kinds
+    from tacker_k8s_cr import members
+
+    inventory = reading.inventory(cluster, args.name, args.namespace)
+    crews = members.of_instance(cluster, kinds.BUILT_IN, inventory)
+    uids = {
+        goer.ref: goer.uid
+        for goer in (inventory.healing.goers if inventory.healing else ())
+    }
+    for uid, place in healing.places(crews).items():
+        uids[place.goer.ref] = uid
+    return {
+        uids[
+            choosing.chosen(
+                text,
+                uids,
+                args.namespace,
+                lambda kind: cluster.resource(kind).plural,
+            )
+        ]
+        for text in args.members
+    }

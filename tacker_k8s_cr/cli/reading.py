@@ -1,0 +1,92 @@
+"""What commands read beside their arguments: files, and the record."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import pathlib
+from typing import TYPE_CHECKING, Any
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.objects import ObjectRef
+
+if TYPE_CHECKING:
+    from tacker_k8s_cr.cluster.protocol import Cluster
+    from tacker_k8s_cr.inventory import Inventory
+
+
+def options(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
+    """How a package is applied, as the arguments say it."""
+    return k8s_cr.Options(
+        dry_run=args.dry_run,
+        conflict=args.conflict,
+        dwell=args.blocked_after,
+        adopt=frozenset(
+            _object(text, args.namespace, cluster) for text in args.adopt
+        ),
+        lose_others=getattr(args, "lose_others", False),
+    )
+
+
+def _object(text: str, namespace: str, cluster: Cluster) -> ObjectRef:
+    """An object as messages have it; its namespace may be left out."""
+    from tacker_k8s_cr import policy
+
+    found = policy.subject(text, "--adopt")
+    if not isinstance(found, ObjectRef):
+        raise errors.RequestInvalid(f"--adopt: {text} names no object")
+    if found.namespace or not cluster.resource(found.group_kind).namespaced:
+        return found
+    return dataclasses.replace(found, namespace=namespace)
+
+
+def policy(args: argparse.Namespace) -> k8s_cr.Policy | None:
+    """What the arguments and their file say; None where they say nothing.
+
+    Raises RequestInvalid.
+    """
+    from tacker_k8s_cr import policy as policies
+
+    given: dict[str, Any] = {}
+    if args.policy:
+        found = _read(pathlib.Path(args.policy))
+        if not isinstance(found, dict):
+            raise errors.RequestInvalid(f"{args.policy}: is no mapping")
+        given = dict(found)
+    if args.namespaces:
+        given["namespaces"] = args.namespaces
+    if not given:
+        return None
+    try:
+        return policies.of(given)
+    except errors.RequestInvalid as error:
+        where = f"{args.policy}: " if args.policy else ""
+        raise errors.RequestInvalid(f"{where}{error}") from error
+
+
+def _read(path: pathlib.Path) -> Any:
+    from tacker_k8s_cr.package import documents
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.RequestInvalid(f"{path}: {error}") from error
+    found, problems = documents.read(text, str(path))
+    if problems:
+        raise errors.PackageInvalid(problems)
+    if len(found) != 1:
+        raise errors.RequestInvalid(f"{path}: not one document")
+    return found[0].value
+
+
+def inventory(cluster: Cluster, instance: str, namespace: str) -> Inventory:
+    """What the record of an instance says. Raises InstanceUnknown."""
+    from tacker_k8s_cr import inventory as inventories
+    from tacker_k8s_cr import record
+
+    name = inventories.checked_name(instance)
+    entry = record.read(cluster, name, namespace)
+    if entry is None:
+        raise errors.InstanceUnknown(instance, namespace)
+    return entry.inventory
