@@ -39,6 +39,10 @@ demo: $(ENVIRONMENT)  ## a Cluster API cluster through its whole life
 bench: $(ENVIRONMENT)  ## measure against kubectl and a Go client
 	@$(RUN) tools.bench $(ARGS)
 
+.PHONY: bench-tacker
+bench-tacker: $(ENVIRONMENT)  ## measure through Tacker, against its driver
+	@$(RUN) tools.bench_tacker $(ARGS)
+
 .PHONY: csar
 csar: $(ENVIRONMENT)  ## build the CSARs of the samples, with their hashes
 	@$(RUN) tools.csar $(ARGS)

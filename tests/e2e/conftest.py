@@ -30,6 +30,14 @@ from tools.tacker.rest import Api
 from tools.tacker.rest import Uploaded
 from tools.tacker.rest import Vim
 
+SETTINGS = (
+    # v1 lets nobody cancel an operation earlier than this.
+    ("vnf_lcm.operation_timeout", "3"),
+    # tacker-server holds a connection for each request until its memory is
+    # cleaned up, and v1 one for each operation; the usual number is 55.
+    ("database.max_overflow", "300"),
+)
+
 
 @pytest.fixture(scope="session")
 def lack() -> Callable[[str, str], None]:
@@ -49,9 +57,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     """The Tacker of this run, with the project as the tree has it."""
     named = os.environ.get("TACKER_RUN", "")
     found = Host.of(named or tmp_path_factory.mktemp("tacker") / "run")
-    # v1 lets nobody cancel an operation earlier than this.
-    settings = (("vnf_lcm.operation_timeout", "3"),)
-    started = found.up(Options(settings=settings))
+    started = found.up(Options(settings=SETTINGS))
     if not started:
         found.reload()
     yield found

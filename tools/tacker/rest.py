@@ -90,8 +90,9 @@ class Api:
     id, the verb itself waits and gives the operation as it ended.
     """
 
-    def __init__(self, url: str, version: str = "v2"):
+    def __init__(self, url: str, version: str = "v2", pause: float = PAUSE):
         self.url = url
+        self.pause = pause
         self.version = version
         self.base = f"/vnflcm/{version}"
         self.session = requests.Session()
@@ -179,7 +180,7 @@ class Api:
                     f"package {csar}: {found['onboardingState']} after "
                     f"{seconds:.0f} s; the conductor's log says why"
                 )
-            time.sleep(PAUSE)
+            time.sleep(self.pause)
 
     def delete_package(self, package: Uploaded) -> None:
         path = f"/vnfpkgm/v1/vnf_packages/{package.id}"
@@ -232,7 +233,7 @@ class Api:
             except Refused as refused:
                 if refused.status != 409 or time.monotonic() > limit:
                     raise
-            time.sleep(PAUSE)
+            time.sleep(self.pause)
 
     def operation(self, occurrence: str) -> dict[str, Any]:
         """An operation as it stands."""
@@ -257,7 +258,7 @@ class Api:
                     f"{found['operation']} {occurrence} is still "
                     f"{found['operationState']} after {seconds:.0f} s"
                 )
-            time.sleep(PAUSE)
+            time.sleep(self.pause)
 
     def run(
         self,
@@ -312,7 +313,7 @@ class Api:
         while self.operation(occurrence) == before:
             if time.monotonic() > limit:
                 raise TackerError(f"{verb} of {occurrence} does not begin")
-            time.sleep(PAUSE)
+            time.sleep(self.pause)
         return self.wait(occurrence, seconds)
 
     def fail(self, occurrence: str) -> None:

@@ -74,7 +74,7 @@ def _mariadb(folders: Folders, state: State) -> Service:
         # A killed process loses nothing; a power cut does not matter here.
         "--innodb-flush-log-at-trx-commit=2",
         "--innodb-log-file-size=16M",
-        "--max-connections=500",
+        "--max-connections=1000",
     ]
     return Service(
         "mariadb",

@@ -1,0 +1,1 @@
+"""Measures operations through Tacker's REST API, with several drivers."""

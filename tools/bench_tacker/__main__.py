@@ -1,0 +1,260 @@
+"""The bench through Tacker: ``python -m tools.bench_tacker``.
+
+One Tacker runs; its drivers change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import datetime
+import functools
+import json
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr.errors import Error
+from tacker_k8s_cr.objects import ObjectRef
+from tests.e2e import packages
+from tools import plane
+from tools.bench_tacker import lives
+from tools.bench_tacker import rows
+from tools.bench_tacker.lives import Ground
+from tools.bench_tacker.lives import Life
+from tools.bench_tacker.rows import Measured
+from tools.plane import target
+from tools.plane.errors import PlaneError
+from tools.plane.target import Target
+from tools.tacker import Host
+from tools.tacker import Options
+from tools.tacker import rest
+from tools.tacker.rest import Api
+from tools.tacker.rest import Vim
+
+NOTHING = pathlib.Path(__file__).resolve().parent / "nothing"
+DRIVERS = {
+    rows.NOTHING: "nothing",
+    rows.OURS: "kubernetes_cr",
+    rows.THEIRS: "kubernetes",
+}
+VDU = "web"
+
+# Lines appear as they come, into a pipe or a file too.
+say = functools.partial(print, flush=True)
+
+
+def main() -> int:
+    arguments = _parser().parse_args()
+    chosen = target.choose(os.environ)
+    started = False
+    try:
+        started = chosen.ours and plane.ensure(say)
+        with tempfile.TemporaryDirectory(prefix="bench-tacker-") as folder:
+            found = _measured(chosen, pathlib.Path(folder), arguments)
+    except (Error, PlaneError) as error:
+        print(f"bench-tacker: {error}", file=sys.stderr)
+        return 1
+    finally:
+        if started:
+            plane.down(say)
+    say("\n" + rows.table(found))
+    _write(arguments, found)
+    broken = [row.what for row in found if row.met is False]
+    say(
+        f"budgets not met: {'; '.join(broken)}"
+        if broken
+        else "all budgets are met"
+    )
+    return 1 if arguments.strict and broken else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.bench_tacker",
+        description="Measure operations through a real Tacker: with our "
+        "driver, with Tacker's own, and with one that does nothing.",
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="that count (default: 3)"
+    )
+    parser.add_argument(
+        "--theirs",
+        type=int,
+        default=0,
+        help="rounds of Tacker's own driver, which waits ten seconds for "
+        "anything (default: 0, the one that else warms up)",
+    )
+    parser.add_argument(
+        "--objects", type=int, default=1000, help="ConfigMaps (default: 1000)"
+    )
+    parser.add_argument(
+        "--output",
+        type=pathlib.Path,
+        default=pathlib.Path("build/bench-tacker.json"),
+        help="for the numbers (default: build/bench-tacker.json)",
+    )
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="exit with 1 if a budget is not met",
+    )
+    return parser
+
+
+def _measured(
+    chosen: Target, folder: pathlib.Path, arguments: argparse.Namespace
+) -> list[rows.Row]:
+    plugin = folder / "nothing"
+    shutil.copytree(NOTHING, plugin)
+    usual = Options(plugins=(str(plugin),))
+    host = Host.of(folder / "run", say)
+    found: list[Measured] = []
+    try:
+        host.up(usual)
+        with _administrator(chosen) as ground:
+            alone = _alone(chosen, ground)
+            say(f"the small workload alone: {alone:.2f} s")
+            for driver, name in DRIVERS.items():
+                host.reload(dataclasses.replace(usual, drivers=(name,)))
+                found += _with(host, ground, driver, folder, arguments)
+    finally:
+        host.down()
+    own = {f"{api} small: instantiate": alone for api in ("v1", "v2")}
+    return rows.rows(found, own)
+
+
+def _with(
+    host: Host,
+    ground: Ground,
+    driver: str,
+    folder: pathlib.Path,
+    arguments: argparse.Namespace,
+) -> list[Measured]:
+    rounds = arguments.rounds
+    if driver == rows.THEIRS:
+        rounds = arguments.theirs
+    found = []
+    for version in ("v2", "v1"):
+        api = Api(host.url, version, pause=lives.PAUSE)
+        with contextlib.closing(api):
+            if not ground.vim.id:
+                vim = api.register_vim(ground.vim, default=True)
+                ground = dataclasses.replace(ground, vim=vim)
+            for life in _lives(folder, arguments.objects):
+                api.upload(life.csar.path)
+                say(f"{driver}, {version}, {life.name}")
+                found += lives.led(ground, api, driver, life, rounds)
+        for one in found[-6:]:
+            say(f"  {one.what}: {one.median} {one.failure}")
+    return found
+
+
+def _lives(folder: pathlib.Path, objs: int) -> Iterator[Life]:
+    small = {
+        "settings.yaml": [packages.config_map("settings", a="1")],
+        "web.yaml": [packages.deployment("web")],
+    }
+    yield Life(
+        "small",
+        packages.of(folder, small, [packages.Vdu(VDU, "web")]),
+        {"scale": rest.scaling(VDU, 1), "heal": rest.healing()},
+    )
+    many = [
+        packages.config_map(f"c{number:04}", text="x" * 1024)
+        for number in range(objs)
+    ]
+    yield Life(
+        f"{objs} ConfigMaps", packages.of(folder, {"many.yaml": many}), {}
+    )
+
+
+@contextlib.contextmanager
+def _administrator(chosen: Target) -> Iterator[Ground]:
+    """A ServiceAccount that may do everything, for the time of the bench."""
+    kubectl = target.kubectl(chosen)
+    name = f"bench-tacker-{os.getpid()}"
+    kubectl("create", "namespace", name)
+    try:
+        kubectl("create", "serviceaccount", "vnfm", "-n", name)
+        kubectl(
+            *("create", "clusterrolebinding", name),
+            "--clusterrole=cluster-admin",
+            f"--serviceaccount={name}:vnfm",
+        )
+        token = kubectl(
+            *("create", "token", "vnfm", "-n", name, "--duration=24h")
+        )
+        view = json.loads(
+            kubectl(
+                *("config", "view", "--raw", "--minify", "--flatten"),
+                "-o=json",
+            )
+        )
+        cluster = view["clusters"][0]["cluster"]
+        authority = cluster.get("certificate-authority-data", "")
+        vim = Vim(
+            cluster["server"],
+            base64.b64decode(authority).decode(),
+            {"bearer_token": token.strip()},
+        )
+        yield Ground(kubectl, vim, name)
+    finally:
+        kubectl(
+            "delete", "clusterrolebinding", name, "--ignore-not-found=true"
+        )
+        kubectl("delete", "namespace", name, "--wait=false")
+
+
+def _alone(chosen: Target, ground: Ground) -> float:
+    """What the small workload takes to be ready, whoever made it."""
+    cluster = k8s_cr.connect(kubeconfig=str(chosen.kubeconfig))
+    manifest = packages.deployment("web")
+    try:
+        with ground.namespace() as namespace:
+            manifest["metadata"]["namespace"] = namespace
+            ref = ObjectRef.of(manifest)
+            begun = time.monotonic()
+            cluster.apply(manifest, "bench")
+            limit = begun + 60
+            while time.monotonic() < limit:
+                obj = cluster.get(ref) or {}
+                if obj.get("status", {}).get("readyReplicas"):
+                    return time.monotonic() - begun
+                time.sleep(lives.PAUSE)
+    finally:
+        cluster.close()
+    raise PlaneError("the cluster does not start the pod of a Deployment")
+
+
+def _write(arguments: argparse.Namespace, found: list[rows.Row]) -> None:
+    now = datetime.datetime.now(datetime.timezone.utc)
+    content = {
+        "date": now.isoformat(timespec="seconds"),
+        "cores": len(os.sched_getaffinity(0)),
+        "load": os.getloadavg()[0],
+        "rounds": arguments.rounds,
+        "rows": [
+            {
+                **dataclasses.asdict(row),
+                "ratio": row.ratio,
+                "beyond": row.beyond,
+                "met": row.met,
+            }
+            for row in found
+        ],
+    }
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    arguments.output.write_text(json.dumps(content, indent=1) + "\n")
+    say(f"\nthe numbers are in {arguments.output}")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
