@@ -25,12 +25,26 @@ def touched(context: Any, vnf_instance_id: str) -> str:
     operation, once cancelled, could not be retried, and its rollback would
     leave everything behind.
     """
+    occurrence = ""
     for found in of_instance(context, vnf_instance_id):
         if found.operation_state == _STATES.PROCESSING:
             found.error_point = TOUCHED
             found.save()
-            return str(found.id)
-    return ""
+            occurrence = str(found.id)
+    _let_go(context)
+    return occurrence
+
+
+def _let_go(context: Any) -> None:
+    """Give the connection to the database back before a long wait.
+
+    Tacker's session keeps it from its first read on, as one transaction. A
+    database that is restarted meanwhile would fail the operation at its
+    end, and operations that wait would take all connections.
+    """
+    session = context.session
+    if session.in_transaction() and not session.in_nested_transaction():
+        session.commit()
 
 
 def failed(context: Any, vnf_instance_id: str) -> bool:

@@ -67,8 +67,11 @@ class Conductor:
             **others,
         )
 
-    def instantiate(self, vnf_instance, request, before=ErrorPoint.INITIAL):
+    def instantiate(
+        self, vnf_instance, request, before=ErrorPoint.INITIAL, **known
+    ):
         self.vnf_dict = {
+            **known,
             "before_error_point": before,
             "current_error_point": ErrorPoint.PRE_VIM_CONTROL,
             "attributes": {},
@@ -81,6 +84,9 @@ class Conductor:
             instantiate_vnf_req=request,
             vnf_package_path=self.package,
         )
+        for rows in prepared.values():
+            for row in rows:
+                row.create()
         found = self.call(
             "instantiate_vnf",
             plugin=None,
@@ -147,6 +153,40 @@ class Conductor:
         )
         after = self.call("get_scale_ids", vnf_dict=self.vnf_dict, **common)
         return set(after) - set(before)
+
+    def heal(self, vnf_instance, request):
+        """Of the whole instance: terminated and instantiated, to Tacker."""
+        vnf_instance.instantiation_state = "INSTANTIATED"
+        vnf_instance.task_state = "HEALING"
+        info = vnf_instance.instantiated_vnf_info
+        levels = info.scale_status
+        self.terminate(vnf_instance)
+        info.reinitialize()
+        vnf_instance.task_state = "INSTANTIATING"
+        self.instantiate(vnf_instance, request, scale_status=levels)
+        vnf_instance.task_state = None
+
+    def roll_back_scale(self, vnf_instance, aspect):
+        info = vnf_instance.instantiated_vnf_info
+        vnf_info = {"instance_id": info.instance_id}
+        common = {
+            "plugin": None,
+            "auth_attr": self.vim.access_info,
+            "region_name": None,
+        }
+        _, names, group = self.call(
+            "get_rollback_ids", vnf_dict=vnf_info, aspect_id=aspect, **common
+        )
+        self.call(
+            "scale_in_reverse",
+            vnf_info=vnf_info,
+            scale_vnf_request=objects.ScaleVnfRequest(aspect_id=aspect),
+            scale_name_list=names,
+            grp_id=group,
+            vnf_instance=vnf_instance,
+            **common,
+        )
+        self.call("scale_update_wait", vnf_info=vnf_info, **common)
 
     def terminate(self, vnf_instance, request=None):
         info = vnf_instance.instantiated_vnf_info
@@ -258,7 +298,11 @@ def test_an_instance_lives_through_tacker(
     tacker.instantiate(vnf, request)
 
     assert f"{namespace}/{vnf.id}" == vnf.instantiated_vnf_info.instance_id
-    assert {"namespace": namespace, "tenant": namespace} == vnf.vnf_metadata
+    assert {
+        "namespace": namespace,
+        "tenant": namespace,
+        "tacker_k8s_cr": f"{namespace}/{vnf.id}",
+    } == vnf.vnf_metadata
     assert (
         ErrorPoint.POST_VIM_CONTROL == (tacker.vnf_dict["current_error_point"])
     )
@@ -319,18 +363,270 @@ def test_a_retry_after_all_was_made_is_harmless(
     assert [] == traces(vnf.id, namespace)
 
 
-def test_a_second_instantiation_is_a_conflict(
+def test_an_instance_that_tacker_forgot_is_taken_over(
+    running, conductor, vim, namespace, traces
+):
+    """A failed instantiation was given up, and another one asked for.
+
+    Tacker lets none come here of an instance that it holds instantiated.
+    """
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    tacker.instantiate(vnf, request_for(namespace))
+    first = resources(vnf)
+    levels = k8s_cr.load(tacker.package).vnfd.levels
+    level = max(levels, key=lambda name: levels[name]["routers"])
+    vnf.instantiated_vnf_info.reinitialize()
+
+    tacker.instantiate(vnf, request_for(namespace, level))
+
+    assert first.items() <= resources(vnf).items()
+    assert 1 + levels[level]["routers"] == len(resources(vnf))
+    tacker.terminate(vnf)
+    assert [] == traces(vnf.id, namespace)
+
+
+def test_what_an_earlier_try_left_elsewhere_is_not_forgotten(
+    running, conductor, vim, namespace, traces
+):
+    """In another namespace nobody would find it any more."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    tacker.instantiate(vnf, request_for(namespace))
+    where = vnf.instantiated_vnf_info.instance_id
+    vnf.instantiated_vnf_info.reinitialize()
+
+    with pytest.raises(exceptions.Conflict, match=namespace):
+        tacker.instantiate(vnf, request_for("default"))
+
+    vnf.instantiated_vnf_info.instance_id = where
+    tacker.terminate(vnf)
+    assert [] == traces(vnf.id, namespace)
+
+
+def test_a_heal_of_a_lost_instance_makes_it_anew(
+    running, conductor, vim, namespace, traces, kubectl
+):
+    """Somebody removed its record; the levels are those that Tacker has."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    request = request_for(namespace)
+    tacker.instantiate(vnf, request)
+    info = vnf.instantiated_vnf_info
+    info.scale_status[0].scale_level = 1
+    vnf.instantiation_state = "NOT_INSTANTIATED"
+    tacker.terminate(vnf)
+
+    tacker.heal(vnf, request)
+
+    assert f"{namespace}/{vnf.id}" == vnf.instantiated_vnf_info.instance_id
+    assert 2 == len(resources(vnf))
+    tacker.terminate(vnf)
+    assert [] == traces(vnf.id, namespace)
+
+
+def test_rows_of_resources_are_not_repeated(
     running, conductor, vim, namespace
 ):
-    """Without a failure before, it is no retry."""
+    """A retry writes them again, and each is read in a termination."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+
+    def rows():
+        return [
+            (row.resource_type, row.resource_name, row.resource_identifier)
+            for row in objects.VnfResourceList.get_by_vnf_instance_id(
+                running.context, vnf.id
+            ).objects
+        ]
+
+    tacker.instantiate(vnf, request_for(namespace))
+    first = rows()
+    tacker.instantiate(
+        vnf, request_for(namespace), ErrorPoint.POST_VIM_CONTROL
+    )
+
+    assert first == rows()
+    assert len(k8s_cr.load(tacker.package).manifests) == len(first)
+    assert {f"{namespace}/{vnf.id}"} == {where for _, _, where in first}
+    tacker.terminate(vnf)
+
+
+def test_a_scale_is_taken_back_to_the_level_that_tacker_has(
+    running, conductor, vim, namespace
+):
+    """It is absolute, so that doing it twice is doing it once (TK-7)."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    tacker.instantiate(vnf, request_for(namespace))
+    first = resources(vnf)
+    tacker.scale(vnf, "routers", 2)
+
+    tacker.roll_back_scale(vnf, "routers")
+    tacker.roll_back_scale(vnf, "routers")
+
+    tacker.look(vnf, request_for(namespace))
+    assert len(first) == len(resources(vnf))
+    tacker.terminate(vnf)
+
+
+def test_the_error_point_is_set_before_the_first_write(
+    running, conductor, vim, namespace
+):
+    """Else Tacker's rollback of a failed scale would change nothing."""
     tacker = conductor("custom_resource")
     vnf = running.vnf_instance(vim)
     tacker.instantiate(vnf, request_for(namespace))
 
-    with pytest.raises(exceptions.Conflict, match="is there already"):
-        tacker.instantiate(vnf, request_for(namespace))
+    with pytest.raises(exceptions.InvalidInput, match="levels are"):
+        tacker.scale(vnf, "routers", 99)
 
+    assert (
+        ErrorPoint.POST_VIM_CONTROL == (tacker.vnf_dict["current_error_point"])
+    )
     tacker.terminate(vnf)
+
+
+def test_a_grant_names_what_a_scale_adds_and_removes(
+    running, conductor, vim, namespace
+):
+    """One definition for each VNFC, by VDU (TK-5)."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    tacker.instantiate(vnf, request_for(namespace))
+    tacker.scale(vnf, "routers", 2)
+    info = vnf.instantiated_vnf_info
+    info.scale_status[0].scale_level = 2
+
+    def asked(level):
+        vnf_info = {"after_scale_level": level}
+        tacker.infra.invoke(
+            "kubernetes",
+            "get_grant_resource",
+            plugin=None,
+            vnf_instance=vnf,
+            vnf_info=vnf_info,
+            scale_vnf_request=objects.ScaleVnfRequest(aspect_id="routers"),
+            placement_obj_list=[],
+            vim_connection_info=vim,
+            del_list=[],
+        )
+        assert [] == vnf_info["placement_constraint_list"]
+        return (
+            [item.vdu_id for item in vnf_info["addResources"]],
+            [item.id for item in vnf_info["removeResources"]],
+        )
+
+    more, less = asked(3)
+    assert (["router"], []) == (more, less)
+    more, less = asked(0)
+    assert [] == more
+    assert 2 == len(less)
+    assert set(less) < resources(vnf).keys()
+    assert [] == tacker.infra.invoke(
+        "kubernetes", "get_cinder_list", vnf_info=tacker.vnf_dict
+    )
+    tacker.terminate(vnf)
+
+
+# -- Synchronization ----------------------------------------------------------
+
+
+@pytest.fixture
+def synchronized(running, conductor, vim, namespace):
+    """An instance at rest, and what Tacker keeps of it after a round."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    tacker.instantiate(vnf, request_for(namespace))
+    vnf.instantiation_state = "INSTANTIATED"
+    vnf.save()
+
+    def kept(before=lambda: None):
+        before()
+        known = objects.VnfInstance.get_by_id(running.context, vnf.id)
+        tacker.call("sync_db", vnf_instance=known, vim_info=vim)
+        return objects.VnfInstance.get_by_id(running.context, vnf.id)
+
+    yield vnf, kept
+    tacker.terminate(vnf)
+
+
+def router(kubectl, namespace):
+    names = kubectl("get", "deploy", "-n", namespace, "-o=name").split()
+    return next(name for name in names if "router" in name)
+
+
+def level(vnf_instance):
+    [item] = vnf_instance.instantiated_vnf_info.scale_status
+    return item.scale_level
+
+
+def test_what_changed_without_tacker_is_noted(
+    synchronized, kubectl, namespace
+):
+    """Members and scale levels, as soon as they differ (TK-10)."""
+    vnf, kept = synchronized
+    first = resources(vnf)
+    assert first == resources(kept())
+    name = router(kubectl, namespace)
+    place = ("-n", namespace)
+    kubectl("scale", name, "--replicas=3", *place)
+    kubectl("rollout", "status", name, "--timeout=60s", *place)
+
+    found = kept()
+
+    assert 3 == len(resources(found))
+    assert first.items() < resources(found).items()
+    assert 2 == level(found)
+    assert None is found.task_state
+
+
+def test_numbers_of_no_level_change_no_level(synchronized, kubectl, namespace):
+    """The members are noted; the VNFD has no word for their number."""
+    vnf, kept = synchronized
+    name = router(kubectl, namespace)
+    kubectl("scale", name, "--replicas=9", "-n", namespace)
+    kubectl("rollout", "status", name, "--timeout=60s", "-n", namespace)
+
+    found = kept()
+
+    assert 9 == len(resources(found))
+    assert level(vnf) == level(found)
+
+
+@pytest.mark.parametrize("state", ["SCALING", "HEALING", "ERROR"])
+def test_what_an_operation_has_is_left_alone(
+    synchronized, kubectl, namespace, state
+):
+    """Tacker's task state says that there is one, or was."""
+    vnf, kept = synchronized
+    name = router(kubectl, namespace)
+    kubectl("scale", name, "--replicas=2", "-n", namespace)
+    kubectl("rollout", "status", name, "--timeout=60s", "-n", namespace)
+    vnf.task_state = state
+    vnf.save()
+
+    found = kept()
+
+    assert resources(vnf) == resources(found)
+    assert state == found.task_state
+
+
+def test_what_somebody_holds_is_left_alone(synchronized, kubectl, namespace):
+    """Its Lease says that there is an operation, of Tacker or not."""
+    vnf, kept = synchronized
+    name = router(kubectl, namespace)
+    kubectl("scale", name, "--replicas=2", "-n", namespace)
+    kubectl("rollout", "status", name, "--timeout=60s", "-n", namespace)
+    lease = f"lease/tacker-k8s-cr.{vnf.id}"
+    held = json.dumps({"spec": {"holderIdentity": "laptop/1/a"}})
+    kubectl("patch", lease, "-n", namespace, "--type=merge", "-p", held)
+
+    assert resources(vnf) == resources(kept())
+
+    free = json.dumps({"spec": {"holderIdentity": ""}})
+    kubectl("patch", lease, "-n", namespace, "--type=merge", "-p", free)
+    assert 2 == len(resources(kept()))
 
 
 def test_an_instantiation_that_ends_early_can_be_rolled_back(
@@ -386,7 +682,6 @@ def _add_artifact(package, name):
     [
         ({"tacker_k8s_cr": {"time_out": 5}}, "time_out: no such parameter"),
         ({"lcm-kubernetes-def-files": ["a.yaml"]}, "a.yaml is no artifact"),
-        ({"use_helm": True}, "charts are not supported"),
     ],
 )
 def test_a_request_that_cannot_be_is_refused_early(

@@ -1,0 +1,352 @@
+"""Every operation of Tacker's v1 API, through REST."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from tests.e2e import packages
+from tests.e2e.packages import Vdu
+from tools.tacker import rest
+
+pytestmark = pytest.mark.plane
+
+SHORT = {"tacker_k8s_cr": {"timeout": 6}}
+"""Parameters of an instantiation, which count for a heal of all too."""
+
+GATE = "gate"
+"""A ConfigMap that is current once somebody says so."""
+
+
+@pytest.fixture
+def web(tmp_path, v1):
+    """A package with a Deployment that is scaled from zero."""
+    csar = packages.of(
+        tmp_path,
+        {
+            "web.yaml": [
+                packages.config_map("settings", colour="green"),
+                blocked_soon(packages.deployment("web", 0)),
+            ]
+        },
+        [Vdu("web", "web", initial=0)],
+    )
+    v1.upload(csar.path)
+    return csar
+
+
+def blocked_soon(manifest):
+    """What shows an error fails its operation after a moment."""
+    annotations = {"k8s-cr.tacker.openstack.org/blocked-after": "2"}
+    manifest["metadata"]["annotations"] = annotations
+    return manifest
+
+
+def gated():
+    manifest = packages.config_map(GATE, said="nothing")
+    manifest["metadata"]["annotations"] = {
+        "k8s-cr.tacker.openstack.org/current-when": "data.open=yes"
+    }
+    return manifest
+
+
+def opened(kubectl, namespace):
+    patch = json.dumps({"data": {"open": "yes"}})
+    kubectl("patch", "configmap", GATE, "-n", namespace, "-p", patch)
+
+
+def affected(occurrence):
+    """Of each VNFC that an operation changed: how, and its resource."""
+    changes = occurrence.get("resourceChanges") or {}
+    return sorted(
+        (vnfc["changeType"], vnfc["computeResource"]["resourceId"])
+        for vnfc in changes.get("affectedVnfcs") or ()
+    )
+
+
+def names(vnfcs):
+    return {vnfc["computeResource"]["resourceId"] for vnfc in vnfcs}
+
+
+def ids(vnfcs):
+    return {vnfc["id"] for vnfc in vnfcs}
+
+
+def levels(v1, instance):
+    info = v1.show(instance)["instantiatedVnfInfo"]
+    return {i["aspectId"]: i["scaleLevel"] for i in info["scaleStatus"]}
+
+
+def test_an_instance_is_scaled_and_healed(
+    v1, vim, web, namespace, kubectl, nothing_left, traces_of
+):
+    """From zero, to zero and back; one VNFC and all (TK-5, TK-8, TK-10)."""
+    instance = v1.create(web.vnfd)
+    v1.done(
+        instance,
+        "instantiate",
+        rest.instantiation(v1, vim, web.files, namespace=namespace),
+    )
+    assert [] == v1.vnfcs(instance)
+    assert {"web": 0} == levels(v1, instance)
+
+    out = v1.done(instance, "scale", rest.scaling("web", 3))
+    three = v1.vnfcs(instance)
+    assert {"web"} == {vnfc["vduId"] for vnfc in three}
+    assert sorted(("ADDED", name) for name in names(three)) == affected(out)
+    assert {"web": 3} == levels(v1, instance)
+
+    [chosen, *others] = three
+    healed = v1.done(instance, "heal", rest.healing([chosen["id"]]))
+    after = v1.vnfcs(instance)
+    assert 3 == len(after)
+    assert ids(others) < ids(after)
+    assert chosen["id"] not in ids(after)
+    [new] = names(after) - names(three)
+    assert [("MODIFIED", new)] == affected(healed)
+
+    deployment = uid(kubectl, namespace, "deployment", "web")
+    v1.done(instance, "heal", rest.healing(), 180)
+    assert 3 == len(v1.vnfcs(instance))
+    assert not ids(after) & ids(v1.vnfcs(instance))
+    assert deployment == uid(kubectl, namespace, "deployment", "web")
+    assert {"web": 3} == levels(v1, instance)
+
+    gone = v1.done(instance, "scale", rest.scaling("web", -3))
+    assert ["REMOVED"] * 3 == [how for how, _ in affected(gone)]
+    assert [] == v1.vnfcs(instance)
+    v1.done(instance, "scale", rest.scaling("web", 1))
+    assert 1 == len(v1.vnfcs(instance))
+
+    v1.done(instance, "terminate", rest.FORCEFUL)
+    v1.delete(instance)
+    assert [] == traces_of(instance)
+
+
+def uid(kubectl, namespace, kind, name):
+    path = "-o=jsonpath={.metadata.uid}"
+    return kubectl("get", kind, name, "-n", namespace, path)
+
+
+@pytest.mark.capi
+def test_a_heal_replaces_machines_and_keeps_their_cluster(
+    v1, vim, sample, uploaded, namespace, kubectl, nothing_left
+):
+    """Tacker terminates and instantiates; the Cluster stays (TK-8, TK-10)."""
+    csar = sample("capi_workload_cluster")
+    instance = v1.create(uploaded(csar).vnfd)
+    delivery = {"url": "https://127.0.0.1:9/", "probe": "skip"}
+    ended = v1.run(
+        instance,
+        "instantiate",
+        rest.instantiation(
+            v1,
+            vim,
+            csar.files,
+            namespace=namespace,
+            tacker_k8s_cr={"webhook": delivery},
+        ),
+        240,
+    )
+    assert "COMPLETED" == ended["operationState"], ended.get("error")
+    before = v1.vnfcs(instance)
+    cluster = uid(kubectl, namespace, "cluster", "workload")
+    assert {"control_plane", "workers"} == {v["vduId"] for v in before}
+
+    v1.done(instance, "heal", rest.healing(), 300)
+
+    after = v1.vnfcs(instance)
+    assert cluster == uid(kubectl, namespace, "cluster", "workload")
+    assert len(before) == len(after)
+    assert not ids(before) & ids(after)
+    v1.done(instance, "terminate", rest.FORCEFUL, 240)
+    v1.delete(instance)
+
+
+def test_a_failed_instantiation_is_retried(
+    v1, vim, tmp_path, namespace, kubectl, nothing_left, traces_of
+):
+    """What was made stays, and the retry goes on with it (T6, TK-7)."""
+    csar = packages.of(
+        tmp_path,
+        {"a.yaml": [gated(), packages.deployment("web")]},
+        [Vdu("web", "web")],
+    )
+    v1.upload(csar.path)
+    instance = v1.create(csar.vnfd)
+    body = rest.instantiation(
+        v1,
+        vim,
+        csar.files,
+        namespace=namespace,
+        tacker_k8s_cr={"timeout": 5},
+    )
+
+    failed = v1.run(instance, "instantiate", body)
+    assert "FAILED_TEMP" == failed["operationState"]
+    assert f"ConfigMap/{namespace}/{GATE}" in failed["error"]["detail"]
+    made = uid(kubectl, namespace, "deployment", "web")
+
+    again = v1.retry(failed["id"])
+    assert "FAILED_TEMP" == again["operationState"]
+
+    opened(kubectl, namespace)
+    done = v1.retry(failed["id"])
+    assert "COMPLETED" == done["operationState"], done.get("error")
+    assert made == uid(kubectl, namespace, "deployment", "web")
+    assert 1 == len(v1.vnfcs(instance))
+    assert [("ADDED", *names(v1.vnfcs(instance)))] == affected(done)
+
+    v1.done(instance, "terminate", rest.FORCEFUL)
+    v1.delete(instance)
+    assert [] == traces_of(instance)
+
+
+def test_a_failed_instantiation_is_rolled_back(
+    v1, vim, tmp_path, namespace, nothing_left, traces_of
+):
+    """Nothing of it is left; the instance can be made again (TK-7)."""
+    csar = packages.of(tmp_path, {"a.yaml": [gated()]})
+    v1.upload(csar.path)
+    instance = v1.create(csar.vnfd)
+    body = rest.instantiation(
+        v1,
+        vim,
+        csar.files,
+        namespace=namespace,
+        tacker_k8s_cr={"timeout": 3},
+    )
+    failed = v1.run(instance, "instantiate", body)
+    assert "FAILED_TEMP" == failed["operationState"]
+    assert traces_of(instance)
+
+    ended = v1.rollback(failed["id"])
+
+    assert "ROLLED_BACK" == ended["operationState"], ended.get("error")
+    assert [] == traces_of(instance)
+    assert "NOT_INSTANTIATED" == v1.show(instance)["instantiationState"]
+    v1.delete(instance)
+
+
+def test_a_failed_scale_out_is_retried_and_rolled_back(
+    v1, vim, web, namespace, kubectl, nothing_left
+):
+    """To the number that Tacker still has (TK-5, TK-7)."""
+    instance = v1.create(web.vnfd)
+    v1.done(
+        instance,
+        "instantiate",
+        rest.instantiation(v1, vim, web.files, namespace=namespace),
+    )
+    v1.done(instance, "scale", rest.scaling("web", 1))
+    kept = ids(v1.vnfcs(instance))
+    quota = ("create", "quota", "few", "--hard=pods=1", "-n", namespace)
+    kubectl(*quota)
+
+    failed = v1.run(instance, "scale", rest.scaling("web", 2))
+    assert "FAILED_TEMP" == failed["operationState"]
+    assert "web" in failed["error"]["detail"]
+    assert "FAILED_TEMP" == v1.retry(failed["id"])["operationState"]
+
+    ended = v1.rollback(failed["id"])
+    assert "ROLLED_BACK" == ended["operationState"], ended.get("error")
+    assert kept == ids(v1.vnfcs(instance))
+    assert {"web": 1} == levels(v1, instance)
+    replicas = "-o=jsonpath={.spec.replicas}"
+    assert "1" == kubectl("get", "deploy", "web", "-n", namespace, replicas)
+
+    kubectl("delete", "quota", "few", "-n", namespace)
+    v1.done(instance, "scale", rest.scaling("web", 2))
+    assert 3 == len(v1.vnfcs(instance))
+    v1.done(instance, "terminate", rest.FORCEFUL)
+    v1.delete(instance)
+
+
+def test_a_failed_heal_is_retried(
+    v1, vim, web, namespace, kubectl, nothing_left
+):
+    """Nothing was terminated for it; then all is replaced (TK-7, TK-8)."""
+    instance = v1.create(web.vnfd)
+    v1.done(
+        instance,
+        "instantiate",
+        rest.instantiation(v1, vim, web.files, namespace=namespace, **SHORT),
+    )
+    v1.done(instance, "scale", rest.scaling("web", 2))
+    before = v1.vnfcs(instance)
+    deployment = uid(kubectl, namespace, "deployment", "web")
+    quota = ("create", "quota", "none", "--hard=pods=0", "-n", namespace)
+    kubectl(*quota)
+
+    failed = v1.run(instance, "heal", rest.healing())
+    assert "FAILED_TEMP" == failed["operationState"]
+    assert deployment == uid(kubectl, namespace, "deployment", "web")
+
+    kubectl("delete", "quota", "none", "-n", namespace)
+    done = v1.retry(failed["id"])
+    assert "COMPLETED" == done["operationState"], done.get("error")
+    assert 2 == len(v1.vnfcs(instance))
+    assert not ids(before) & ids(v1.vnfcs(instance))
+    assert {"web": 2} == levels(v1, instance)
+    v1.done(instance, "terminate", rest.FORCEFUL)
+    v1.delete(instance)
+
+
+def test_a_termination_takes_what_a_failed_heal_left(
+    v1, vim, web, namespace, kubectl, nothing_left, traces_of
+):
+    """The operation was given up; the instance is still known (TK-8)."""
+    instance = v1.create(web.vnfd)
+    v1.done(
+        instance,
+        "instantiate",
+        rest.instantiation(v1, vim, web.files, namespace=namespace, **SHORT),
+    )
+    v1.done(instance, "scale", rest.scaling("web", 1))
+    quota = ("create", "quota", "none", "--hard=pods=0", "-n", namespace)
+    kubectl(*quota)
+    failed = v1.run(instance, "heal", rest.healing())
+    assert "FAILED_TEMP" == failed["operationState"]
+    v1.fail(failed["id"])
+
+    v1.done(instance, "terminate", rest.FORCEFUL)
+
+    v1.delete(instance)
+    assert [] == traces_of(instance)
+    kubectl("delete", "quota", "none", "-n", namespace)
+
+
+def test_a_package_of_5000_objects_lives(
+    v1, vim, tmp_path, namespace, nothing_left, traces_of, record_property
+):
+    """The reference stays short, and Tacker's tables few rows (TK-1)."""
+    csar = packages.of(
+        tmp_path,
+        {
+            "many.yaml": [
+                packages.config_map(f"c-{number:04}", number=str(number))
+                for number in range(5000)
+            ]
+        },
+    )
+    v1.upload(csar.path)
+    instance = v1.create(csar.vnfd)
+    body = rest.instantiation(
+        v1,
+        vim,
+        csar.files,
+        namespace=namespace,
+        tacker_k8s_cr={"dry_run": False},
+    )
+
+    begun = time.monotonic()
+    v1.done(instance, "instantiate", body, 400)
+    record_property("instantiate seconds", time.monotonic() - begun)
+    begun = time.monotonic()
+    v1.done(instance, "terminate", rest.FORCEFUL, 400)
+    record_property("terminate seconds", time.monotonic() - begun)
+
+    v1.delete(instance)
+    assert [] == traces_of(instance)
