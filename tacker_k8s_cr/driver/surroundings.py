@@ -83,13 +83,9 @@ def configured(files: Sequence[str]) -> Configured:
     from tacker_k8s_cr.driver import conf
 
     with quiet():
-        for name in (
-            "tacker.common.config",
-            "tacker.conf",
-            "tacker.vnflcm.vnflcm_driver",
-            "tacker.vnfm.plugin",
-        ):
-            importlib.import_module(name)
+        # The conductor's own program: it registers all that is read here,
+        # and by the key manager.
+        importlib.import_module("tacker.cmd.conductor")
     try:
         cfg.CONF(
             [], project="tacker", default_config_files=list(files) or None
