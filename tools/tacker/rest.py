@@ -26,7 +26,9 @@ SECONDS = 120.0
 """For an operation of a test to end."""
 
 BUSY = 15.0
-"""Seconds to try again while v1 still writes back an ended operation."""
+"""Seconds to try again while Tacker still holds its lock on an instance: it
+tells that an operation has ended before it lets go, v1 before all is written.
+"""
 
 
 class Refused(TackerError):
@@ -225,8 +227,8 @@ class Api:
     def _unless_busy(
         self, status: int, method: str, path: str, body: Any = None
     ) -> requests.Response:
-        """v1 tells that an operation has ended before it wrote all of it."""
-        limit = time.monotonic() + (BUSY if self.version == "v1" else 0)
+        """A request that Tacker refuses as long as it holds its lock."""
+        limit = time.monotonic() + BUSY
         while True:
             try:
                 return self.wanted(status, method, path, body)
