@@ -51,7 +51,7 @@ def checked(
     items: Sequence[Placed],
     home: str,
     *,
-    scaled: Collection[ObjectRef] = (),
+    vdus: Collection[ObjectRef] = (),
     wanted: bool = True,
 ) -> Iterator[Found]:
     """Look at a package within this context, which writes nothing.
@@ -60,9 +60,10 @@ def checked(
     deleted. Whatever else the look ends in, that rights lack comes first.
 
     :param home: the namespace of the record.
+    :param vdus: the objects that bear the VDUs' numbers.
     :param wanted: whether to ask at all.
     """
-    lacking = _lacking(cluster, items, home, scaled) if wanted else ()
+    lacking = _lacking(cluster, items, home, vdus) if wanted else ()
     found = Found(cluster.server, lacking)
     try:
         yield found
@@ -83,15 +84,22 @@ def _lacking(
     cluster: Cluster,
     items: Sequence[Placed],
     home: str,
-    scaled: Collection[ObjectRef],
+    vdus: Collection[ObjectRef],
 ) -> tuple[Need, ...]:
-    manifests = [item.manifest for item in items]
     resources = _resources(cluster, items)
-    needs = rights.of_record(home) + rights.of_objects(
-        [item.ref for item in items],
-        resources,
-        placing.brought(manifests),
-        scaled,
+    needs = (
+        *rights.of_record(home),
+        *rights.of_objects(
+            [item.ref for item in items],
+            resources,
+            placing.brought(item.manifest for item in items),
+            [
+                ref
+                for ref in vdus
+                if "scale" in resources[ref.group_kind].subresources
+            ],
+        ),
+        *rights.of_members(vdus),
     )
     # Who may make a namespace often gets rights in it when it is there.
     brought = {

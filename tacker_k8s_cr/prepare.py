@@ -110,16 +110,11 @@ def prepared(
         rotated.live_names,
     )
     settled = frozenset(vdus.values()) if fixed else frozenset()
-    scaled = [
-        ref
-        for ref in vdus.values()
-        if "scale" in found.subresources[ref.group_kind]
-    ]
     with preflight.checked(
         cluster,
         ready.items,
         before.namespace,
-        scaled=scaled,
+        vdus=tuple(vdus.values()),
         wanted=options.check_rights,
     ) as rights:
         absent = check.namespaces(cluster, items)

@@ -151,7 +151,7 @@ def of_objects(
 
 
 def of_explanations(namespace: str) -> tuple[Need, ...]:
-    """For errors that say more, and for listing members."""
+    """For errors that say more."""
     return tuple(
         Need(Right(group, resource, namespace, "list"), must=False)
         for group, resource in (
@@ -160,6 +160,28 @@ def of_explanations(namespace: str) -> tuple[Need, ...]:
             ("apps", "replicasets"),
         )
     )
+
+
+def of_members(vdus: Iterable[ObjectRef]) -> tuple[Need, ...]:
+    """For listing the members of a package's VDUs, as a VNFM has to.
+
+    :param vdus: the objects that bear the VDUs' numbers.
+    """
+    wanted = set()
+    for ref in vdus:
+        if ref.group.endswith("cluster.x-k8s.io"):
+            wanted.add(Right("cluster.x-k8s.io", "machines", *_listing(ref)))
+            continue
+        wanted.add(Right("", "pods", *_listing(ref)))
+        if ref.kind == "Deployment":
+            wanted.add(Right("apps", "replicasets", *_listing(ref)))
+    return tuple(
+        Need(right) for right in sorted(wanted, key=lambda r: r.resource)
+    )
+
+
+def _listing(ref: ObjectRef) -> tuple[str, str]:
+    return ref.namespace, "list"
 
 
 def sentences(rights: Iterable[Right]) -> tuple[str, ...]:

@@ -119,6 +119,23 @@ def test_what_an_object_needs():
     } == {(n.right.resource, n.right.verb) for n in needs if not n.must}
 
 
+def test_members_are_listed():
+    """A VNFM tells of every VNFC, so that it must find them (TK-10)."""
+    found = rights.of_members(
+        [
+            WEB,
+            ObjectRef("apps", "StatefulSet", "edge", "db"),
+            ObjectRef("cluster.x-k8s.io", "MachineDeployment", "edge", "md"),
+        ]
+    )
+
+    assert (
+        "list machines.cluster.x-k8s.io in the namespace edge",
+        "list pods in the namespace edge",
+        "list replicasets.apps in the namespace edge",
+    ) == tuple(sorted(rights.sentences(need.right for need in found)))
+
+
 def test_a_kind_without_status_need_not_be_watched():
     """It is current when it is stored."""
     needs = rights.of_objects(
@@ -223,6 +240,19 @@ def test_all_that_lacks_is_named_at_once():
         "  update secrets in the namespace home"
     ) == str(caught.value)
     assert {"review"} == {verb for verb, _ in cluster.sent}
+
+
+def test_a_package_with_vdus_needs_more():
+    """Its scaling, and the list of its members (K4)."""
+    cluster = denying(("deployments/scale", "patch"), ("pods", "list"))
+
+    with pytest.raises(errors.RightsLacking) as caught:
+        look(cluster, vdus=[ITEMS[1].ref])
+
+    assert (
+        "list pods in the namespace edge",
+        "patch deployments.apps/scale in the namespace edge",
+    ) == caught.value.lacking
 
 
 def test_what_is_good_to_have_is_only_logged(caplog):
