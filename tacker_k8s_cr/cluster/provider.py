@@ -152,7 +152,8 @@ def _token(
         raise NoToken(user.url, why, kubeconfig.where)
     new = answer.get("refresh_token")
     life = jwt.life(text, time.time())
-    if life is None:
+    if life is None or life <= 0:
+        # It says nothing that could be true: it holds until it is refused.
         return Token(text, new if isinstance(new, str) else refresh)
     now = clock()
     early = min(_EARLIEST, life * _EARLY)

@@ -264,6 +264,19 @@ def test_a_token_is_renewed_before_it_ends(
     assert 7140.0 == pytest.approx(long.until - now, abs=1.0)
 
 
+@pytest.mark.parametrize("text", ["opaque", jwt(1, 0.0), jwt(1, -60.0)])
+def test_a_token_that_does_not_say_how_long(
+    script: Scripted, of: Callable[..., Kubeconfig], text: str
+) -> None:
+    """It holds until it is refused, and is not fetched for each request."""
+    script.then(gives(text))
+
+    found = [openid.token(of()) for _ in range(3)]
+
+    assert [float("inf")] * 3 == [token.end for token in found]
+    assert 1 == len(script.sent)
+
+
 def test_clocks_need_not_agree(
     script: Scripted, of: Callable[..., Kubeconfig]
 ) -> None:
