@@ -7,7 +7,10 @@ import json
 import pytest
 
 from tacker_k8s_cr import objects
+from tacker_k8s_cr.cluster.protocol import Changed
+from tacker_k8s_cr.cluster.protocol import Watch
 from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
 from tests.functional import manifests
 from tests.functional import test_cli
 from tests.functional.test_cli import judged
@@ -17,6 +20,7 @@ pytestmark = pytest.mark.plane
 environ = test_cli.environ
 files = test_cli.files
 run = test_cli.run
+started = test_cli.started
 
 
 @pytest.fixture
@@ -94,20 +98,15 @@ def test_a_change_that_failed_is_rolled_back(run, files, unique):
 
 
 def test_what_is_blocked_ends_when_it_is_said(
-    run, files, unique, cluster, namespace
+    started, files, unique, cluster, namespace
 ):
     """In place of five minutes (P11)."""
-    failing = {
-        "apiVersion": f"{unique}.example.org/v1",
-        "kind": "Thing",
-        "metadata": {"name": "one", "namespace": namespace},
-    }
     group = f"{unique}.example.org"
+    kind = GroupKind(group, "Thing")
     package = files(
         manifests.definition(group, "Thing"),
         manifests.custom(group, "Thing", "one"),
     )
-    assert 4 == run("instantiate", unique, package, "--timeout", "15s").code
     condition = {
         "type": "Ready",
         "status": "False",
@@ -115,17 +114,26 @@ def test_what_is_blocked_ends_when_it_is_said(
         "lastTransitionTime": "2026-01-01T00:00:00Z",
         "message": "no more",
     }
+
+    process = started("instantiate", unique, package, "--blocked-after", "1s")
+    with cluster.watching([Watch(kind, namespace, "")]) as watching:
+        there = False
+        while not there:
+            assert process.poll() is None
+            there = any(
+                isinstance(item, Changed) or item.objs
+                for item in watching.take(60)
+            )
     cluster.patch(
-        objects.ObjectRef.of(failing),
+        ObjectRef(group, "Thing", namespace, "one"),
         {"status": {"conditions": [condition]}},
         "controller",
         subresource="status",
     )
 
-    ended = run("instantiate", unique, package, "--blocked-after", "1s")
-
-    assert 3 == ended.code
-    assert "QuotaExceeded" in ended.err
+    _, said = process.communicate(timeout=60)
+    assert 3 == process.returncode
+    assert "QuotaExceeded" in said
 
 
 def test_a_policy_comes_from_arguments_and_a_file(

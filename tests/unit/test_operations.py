@@ -12,6 +12,7 @@ from tacker_k8s_cr import apply
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
 from tacker_k8s_cr import objects
+from tacker_k8s_cr import record
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.objects import ObjectRef
@@ -74,6 +75,23 @@ def test_terminate_costs_one_for_each(cluster, life):
     lcm.instantiate(cluster, "one", THOUSAND, **life)
 
     assert 1.1 * 1000 >= lcm.terminate(cluster, "one", **life).requests
+
+
+def test_five_thousand_objects_are_an_instance_like_any_other(cluster, life):
+    """All of them are in its record, and all of them go (TK-3, TK-4)."""
+    given = package(*(manifests.config_map(f"c{n}") for n in range(5000)))
+
+    made = lcm.instantiate(
+        cluster, "one", given, options=Options(dry_run=False), **life
+    )
+
+    assert 5000 == made.count(Action.CREATED)
+    found = record.read(cluster, "one", "default").inventory
+    assert 5000 == len(found.owned)
+    assert 5000 == lcm.terminate(cluster, "one", **life).count(Action.DELETED)
+    assert ["default", "kube-system"] == [
+        r.name for r in cluster.world.objects
+    ]
 
 
 def test_what_is_current_at_once_is_not_watched(cluster, life):
@@ -153,6 +171,22 @@ def test_what_is_not_possible_yet_is_tried_again(cluster, clock):
     assert ["b", "a"] == [item.ref.name for item in written]
     assert 3 == len(slept)
     assert slept == sorted(slept)
+
+
+def test_a_kind_that_is_not_served_for_a_moment_is_waited_for(cluster, clock):
+    """All kinds were known when the package was looked at (P3, P4)."""
+    a = ref("ConfigMap", "a")
+    step = Apply(a, manifests.config_map("a", "default"), Rank.CONFIG)
+    for _ in range(2):
+        cluster.fail(errors.KindUnknown(a.group_kind, "v1"), "patch", a)
+    slept = []
+
+    written = apply.applied(
+        cluster, [step], "m", Deadline.after(60, clock), sleep=slept.append
+    )
+
+    assert [a] == [item.ref for item in written]
+    assert 2 == len(slept)
 
 
 def test_what_never_becomes_possible_ends_with_the_deadline(cluster, clock):
