@@ -6,10 +6,12 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import dataclasses
+import time
 
 from tacker_k8s_cr import cluster as clusters
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.cluster import tokens
+from tacker_k8s_cr.cluster.probe import probe
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.deliver import account as accounts
@@ -18,6 +20,13 @@ from tacker_k8s_cr.deliver.account import Account
 from tacker_k8s_cr.kubeconfig import Kubeconfig
 from tacker_k8s_cr.objects import ObjectRef
 
+TAKEN = 30.0
+"""Seconds in which a server has to take a credential that it made."""
+
+PAUSE = 0.5
+"""Seconds between two looks."""
+
+Ask = Callable[[Kubeconfig, Deadline], None]
 Connect = Callable[[Kubeconfig], Cluster]
 Request = Callable[[Kubeconfig, ObjectRef, int, Deadline], str]
 
@@ -27,10 +36,13 @@ class Far:
     """The way to workload clusters.
 
     :param token: asks for a token of an account that ends by itself.
+    :param ask: whether a server takes a credential; raises a ClusterError.
     """
 
     connect: Connect = clusters.connect
     token: Request = tokens.requested
+    ask: Ask = probe
+    pause: Callable[[float], None] = time.sleep
 
 
 FAR = Far()
@@ -73,6 +85,28 @@ def credential(
         proxy=admin.proxy,
         token=token,
     )
+
+
+def proved(kubeconfig: Kubeconfig, far: Far, deadline: Deadline) -> None:
+    """Ask until the server takes the credential that it has just made.
+
+    A server compares a token with its own copy of accounts and Secrets,
+    which may be a little older: at first it refuses what is right.
+    """
+    limit = deadline.sooner(TAKEN)
+    try:
+        while True:
+            try:
+                far.ask(kubeconfig, limit)
+                return
+            except errors.Unauthenticated:
+                if limit.passed:
+                    raise
+                far.pause(min(PAUSE, limit.left))
+    except errors.ClusterError as error:
+        raise errors.KubeconfigInvalid(
+            kubeconfig.where, f"it is not taken: {error.sentence()}"
+        ) from error
 
 
 def revoke(

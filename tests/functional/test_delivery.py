@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
+import contextlib
 import dataclasses
+import datetime
+import itertools
+import logging
 import threading
+from typing import Any
 
 import pytest
 
+from tacker_k8s_cr import cluster as clusters
 from tacker_k8s_cr import deliver
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kubeconfig as kubeconfigs
@@ -223,3 +230,160 @@ def test_a_server_behind_the_kubeconfig_must_answer(
     assert "refuses the credential" in str(caught.value)
     assert "planted" not in str(caught.value)
     assert [] == receiver.posted
+
+
+# -- A credential with rights of its own --------------------------------------
+#
+# The API server plays both parts: it has the record, and it is the workload
+# cluster, with RBAC and the controller that fills Secrets of tokens.
+
+
+@pytest.fixture
+def scoped(cluster, kubeconfig, namespace, unique, workload, secret, tmp_path):
+    """Delivers a scoped credential to a receiver; everything goes after."""
+    admin = kubeconfigs.load(str(kubeconfig))
+    secret(admin.text())
+    with Receiver(tmp_path, KEY) as receiver:
+
+        def how(role="view", expires_after=0, **settings):
+            return deliver.Delivery(
+                webhook.Receiver(
+                    receiver.url, (KEY,), ca_file=str(receiver.ca_file)
+                ),
+                access=deliver.Access(
+                    deliver.Mode.SCOPED, role, expires_after
+                ),
+                **settings,
+            )
+
+        def run(act, **settings):
+            return act(
+                cluster,
+                unique,
+                how(**settings),
+                namespace=namespace,
+                deadline=Deadline.after(60),
+            )
+
+        yield Scoped(
+            lambda **settings: run(deliver.deliver, **settings),
+            lambda **settings: run(deliver.withdraw, **settings),
+            receiver,
+            admin,
+        )
+        run(deliver.withdraw)
+
+
+@dataclasses.dataclass
+class Scoped:
+    """The two acts, and who is told."""
+
+    deliver: Callable[..., Any]
+    withdraw: Callable[..., Any]
+    receiver: Receiver
+    admin: kubeconfigs.Kubeconfig
+
+    @property
+    def told(self):
+        return [posted.message for posted in self.receiver.posted]
+
+    def given(self, number=-1):
+        """The kubeconfig of a message."""
+        issued = [told for told in self.told if "kubeconfig" in told["type"]]
+        text = issued[number]["data"]["kubeconfig"]
+        return kubeconfigs.parse(text, "what was posted")
+
+
+def made(cluster, instance):
+    """What lies in the workload cluster for an instance's access."""
+    selector = f"k8s-cr.tacker.openstack.org/access={instance}"
+    kinds = (
+        ("", "Namespace"),
+        ("", "ServiceAccount"),
+        ("", "Secret"),
+        ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+    )
+    return [
+        kind.kind
+        for kind in itertools.starmap(objects.GroupKind, kinds)
+        for obj in cluster.list_metadata(kind, "", selector)
+        # A namespace takes its time.
+        if "deletionTimestamp" not in obj["metadata"]
+    ]
+
+
+def refused(given):
+    """Whether the server no longer takes a credential.
+
+    It remembers for some seconds whom it knew.
+    """
+    until = Deadline.after(30)
+    while not until.passed:
+        try:
+            probe.probe(given, Deadline.after(10))
+        except errors.Unauthenticated:
+            return True
+        threading.Event().wait(0.5)
+    return False
+
+
+@pytest.mark.capi
+def test_a_scoped_credential_may_do_what_its_role_says(
+    cluster, namespace, unique, scoped, caplog
+):
+    """It reads, does not write, is made once, and ends when revoked.
+
+    (TK-15, TK-19)
+    """
+    caplog.set_level(logging.DEBUG)
+    [receipt] = scoped.deliver()
+    given = scoped.given()
+
+    with contextlib.closing(clusters.connect(given)) as narrow:
+        place = ObjectRef("", "ConfigMap", namespace, "kube-root-ca.crt")
+        assert narrow.get(place)
+        with pytest.raises(errors.Forbidden):
+            narrow.get(ObjectRef("", "Secret", namespace, "any"))
+    assert [receipt] == list(scoped.deliver())
+    assert 1 == len(scoped.told)
+    assert ["Namespace", "ServiceAccount", "Secret", "ClusterRoleBinding"] == (
+        made(cluster, unique)
+    )
+
+    assert scoped.withdraw()
+
+    assert refused(given)
+    assert "workload-cluster.terminated" == scoped.told[-1]["type"]
+    assert [] == made(cluster, unique)
+    for secret in (given.token, scoped.admin.client_key, scoped.admin.token):
+        assert not secret or secret not in caplog.text
+
+
+@pytest.mark.capi
+def test_a_token_that_ends_says_so(cluster, unique, scoped):
+    """The server's word is in the message, and a repeat makes none."""
+    [receipt] = scoped.deliver(expires_after=600)
+
+    given = scoped.given()
+    left = given.expires - datetime.datetime.now(datetime.timezone.utc)
+    assert 500 < left.total_seconds() <= 600
+    assert receipt.expires == scoped.told[0]["data"]["expires"]
+    assert None is probe.probe(given, Deadline.after(20))
+    assert [receipt] == list(scoped.deliver(expires_after=600))
+    assert 1 == len(scoped.told)
+    assert "Secret" not in made(cluster, unique)
+
+
+@pytest.mark.capi
+@pytest.mark.parametrize("expires_after", [0, 600])
+def test_a_renewed_credential_is_another_and_the_former_ends(
+    scoped, expires_after
+):
+    """Of both sorts; the role may change with it."""
+    scoped.deliver(expires_after=expires_after)
+
+    scoped.deliver(expires_after=expires_after, role="edit", renew=True)
+
+    assert refused(scoped.given(0))
+    assert None is probe.probe(scoped.given(1), Deadline.after(20))
+    assert ["view", "edit"] == [told["data"]["role"] for told in scoped.told]

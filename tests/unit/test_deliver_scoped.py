@@ -7,6 +7,7 @@ server does with such a credential is shown in the functional tests.
 from __future__ import annotations
 
 import base64
+import dataclasses
 import datetime
 import json
 import pathlib
@@ -81,6 +82,20 @@ class Workload(FakeCluster):
             self.apply(role(name), "t")
         self.sent.clear()
         self.asked_tokens = []
+        self.refusals = 0
+        self.paused = []
+
+    @property
+    def way(self):
+        return Far(
+            lambda admin: self, self.token, self.ask, self.paused.append
+        )
+
+    def ask(self, kubeconfig, deadline):
+        """Play a server whose view is a little older."""
+        if self.refusals:
+            self.refusals -= 1
+            raise errors.Unauthenticated(ENDPOINT, kubeconfig.where)
 
     def made(self):
         """What lies in it for somebody's access."""
@@ -181,7 +196,7 @@ def delivery(far, posts):
             access=access,
             ask=lambda kubeconfig, deadline: None,
             post=settings.pop("post", posts),
-            far=Far(lambda admin: far, far.token),
+            far=far.way,
             now=lambda: now,
             **settings,
         )
@@ -209,7 +224,7 @@ def withdrawn(cluster, delivery, far):
             cluster,
             ID,
             delivery(*arguments, **settings),
-            far=Far(lambda admin: far, far.token),
+            far=far.way,
             deadline=Deadline.after(60),
         )
 
@@ -295,6 +310,47 @@ def test_a_role_that_is_not_there_is_named(delivered, posts, far):
         delivered(deliver.Access(deliver.Mode.SCOPED, "nobody"))
 
     assert {} == far.made()
+    assert [] == posts.bodies
+
+
+def test_a_server_may_take_a_while_to_know_its_own_token(
+    delivered, posts, far
+):
+    """It is asked again, and then the credential is handed on."""
+    far.refusals = 3
+
+    delivered()
+
+    assert 3 == len(far.paused)
+    assert 1 == len(posts.bodies)
+
+
+def test_a_credential_that_its_server_never_takes_is_not_handed_on(
+    cluster, posts, far
+):
+    """What is wrong then, waiting does not mend."""
+    far.refusals = 1000
+    clock = [0.0]
+
+    def pause(seconds):
+        clock[0] += seconds
+
+    delivery = deliver.Delivery(
+        RECEIVER,
+        access=SCOPED,
+        post=posts,
+        far=dataclasses.replace(far.way, pause=pause),
+    )
+
+    with pytest.raises(errors.KubeconfigInvalid, match="it is not taken"):
+        deliver.deliver(
+            cluster,
+            ID,
+            delivery,
+            deadline=Deadline.after(60, lambda: clock[0]),
+        )
+
+    assert 30 <= clock[0] < 31
     assert [] == posts.bodies
 
 
@@ -498,7 +554,7 @@ def test_without_a_receiver_the_account_still_goes(cluster, delivered, far):
         cluster,
         ID,
         None,
-        far=Far(lambda admin: far),
+        far=far.way,
         deadline=Deadline.after(60),
     )
 
