@@ -153,6 +153,13 @@ def add_writing(parser: argparse.ArgumentParser) -> None:
         "write: faster, and what it refuses is found half way",
     )
     group.add_argument(
+        "--no-check-rights",
+        dest="check_rights",
+        action="store_false",
+        help="do not ask before the first write whether all rights are "
+        "there that the package needs",
+    )
+    group.add_argument(
         "--conflict",
         choices=("fail", "take"),
         default="fail",

@@ -20,6 +20,7 @@ def options(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
     """How a package is applied, as the arguments say it."""
     return k8s_cr.Options(
         dry_run=args.dry_run,
+        check_rights=args.check_rights,
         conflict=args.conflict,
         dwell=args.blocked_after,
         adopt=frozenset(
