@@ -8,6 +8,7 @@ record in the cluster.
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from typing import Any
 
@@ -15,6 +16,7 @@ from tacker.sol_refactored.common import exceptions
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import failures_v2
+from tacker_k8s_cr.driver import occurrences_v2
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import translate_v2 as translate
 from tacker_k8s_cr.driver import upstream_v2 as upstream
@@ -41,6 +43,7 @@ class KubernetesCrV2:
             target = translate.target(
                 inst, grant_req, namespace=asked.namespace
             )
+            _refuse_elsewhere(target)
             operations.instantiate(
                 target,
                 operations.loaded(vnfd.csar_dir, asked, req.flavourId),
@@ -195,6 +198,18 @@ class KubernetesCrV2:
             )
             return
         translate.note_levels(inst, levels)
+
+
+def _refuse_elsewhere(target: Target) -> None:
+    """Raise InstanceExists if an earlier try left a record elsewhere."""
+    for namespace in occurrences_v2.given_up(target.instance):
+        other = dataclasses.replace(target, namespace=namespace)
+        if namespace != target.namespace and operations.inventory(other):
+            raise errors.InstanceExists(
+                target.instance,
+                f"has objects in namespace {namespace}; wanted: the same "
+                f"namespace again; found: {target.namespace}",
+            )
 
 
 def _different(inst: Any, vim_info: Any) -> Seen:

@@ -318,6 +318,13 @@ def test_a_failed_instantiation_is_retried_rolled_back_or_given_up(
 
     failed = v2.run(vnf, "instantiate", asked)
     v2.fail(failed["id"])
+    elsewhere = v2.run(
+        vnf, "instantiate", body(v2, vim, csar, "default", timeout=5)
+    )
+    assert 409 == elsewhere["error"]["status"]
+    assert f"in namespace {namespace}" in elsewhere["error"]["detail"]
+    v2.rollback(elsewhere["id"])
+    assert traces_of(vnf)
     failed = v2.run(vnf, "instantiate", asked)
     assert "FAILED_TEMP" == failed["operationState"]
     opened(kubectl, namespace)

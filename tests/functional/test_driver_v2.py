@@ -45,12 +45,15 @@ class Tacker(conductors.VnfLcmDriverV2):
 
     def __init__(self):
         self.endpoint = "http://tacker"
+        self.failing = ""
 
     def _modify_inst_vnfd_id(self, context, inst, vnfd):
         """The new package's provider, product and versions."""
 
-    def _exec_mgmt_driver_script(self, *_, **__):
+    def _exec_mgmt_driver_script(self, operation, *_, **__):
         """A package's scripts, which have tests of their own."""
+        if operation == self.failing:
+            raise exceptions.MgmtDriverExecutionFailed(sol_detail=operation)
 
 
 class Failed(Exception):
@@ -175,11 +178,13 @@ class Conductor:
 
 
 @pytest.fixture
-def bound(monkeypatch):
+def bound(monkeypatch, tmp_path):
     """Our driver in the place of upstream's, as the hook puts it."""
     ours = types.SimpleNamespace(Kubernetes=infra_v2.KubernetesCrV2)
     monkeypatch.setattr(conductors, "kubernetes", ours)
-    with host.configured():
+    keys = tmp_path / "vim_keys"
+    keys.mkdir()
+    with host.running(keys):
         yield
 
 
@@ -452,6 +457,37 @@ def test_a_change_that_fails_is_rolled_back(
     assert there == {v.computeResource.resourceId for v in listed}
     conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
     assert [] == traces(vnf, namespace)
+
+
+def test_a_change_is_rolled_back_when_a_script_fails_after_it(
+    conductor, instantiated, names
+):
+    """All of it was done; Tacker does not know, and takes all of it back."""
+    vnf, _ = instantiated((*small.FIRST, small.config_map("less")))
+    other = conductor.package(SECOND)
+    conductor.tacker.failing = "change_current_package_end"
+
+    with pytest.raises(Failed, match="change_current_package_end") as failed:
+        conductor.run(
+            vnf, "CHANGE_VNFPKG", vnfdId=other, additionalParams=upgrade()
+        )
+    assert "more" in names("configmaps")
+    failed.value.back()
+    failed.value.back()
+
+    assert "less" in names("configmaps")
+    assert "more" not in names("configmaps")
+    assert "password" in names("secrets")
+    there = names("pods")
+    listed = conductor.read(vnf).instantiatedVnfInfo.vnfcResourceInfo
+    assert there == {v.computeResource.resourceId for v in listed}
+
+    # Tried again, it is as if it had never been done.
+    conductor.tacker.failing = ""
+    failed.value.again()
+    assert "more" in names("configmaps")
+    assert other == conductor.read(vnf).vnfdId
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
 
 
 def test_a_change_that_was_refused_takes_nothing_back(
