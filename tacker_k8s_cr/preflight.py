@@ -67,8 +67,10 @@ def checked(
     found = Found(cluster.server, lacking)
     try:
         yield found
-    except (errors.Forbidden, errors.Refused):
-        found.check()
+    except (errors.Forbidden, errors.Refused) as error:
+        said = getattr(error, "refusals", (error,))
+        if any(isinstance(one, errors.Forbidden) for one in said):
+            found.check()
         raise
     found.check()
 
@@ -92,7 +94,7 @@ def _lacking(
         *rights.of_objects(
             [item.ref for item in items],
             resources,
-            placing.brought(item.manifest for item in items),
+            placing.defines(item.manifest for item in items),
             [
                 ref
                 for ref in vdus
@@ -109,7 +111,7 @@ def _lacking(
     }
     try:
         lacking = _asked(cluster, needs)
-    except errors.Forbidden as error:
+    except (errors.Forbidden, errors.NotYet, errors.Rejected) as error:
         LOG.info("rights were not checked: %s", error)
         return ()
     must = [

@@ -99,13 +99,13 @@ def of_record(namespace: str) -> tuple[Need, ...]:
 def of_objects(
     refs: Iterable[ObjectRef],
     resources: Mapping[GroupKind, Resource],
-    defined: Collection[GroupKind] = (),
+    defined: Mapping[ObjectRef, GroupKind] | None = None,
     scaled: Collection[ObjectRef] = (),
 ) -> tuple[Need, ...]:
     """For a package's objects, from the check before to their end.
 
     :param resources: how each kind is served, or will be.
-    :param defined: kinds that the package brings.
+    :param defined: by definition of the package, the kind that it brings.
     :param scaled: objects whose number goes to their scale sub-resource.
     """
     places: dict[tuple[GroupKind, str], set[ObjectRef]] = defaultdict(set)
@@ -143,10 +143,10 @@ def of_objects(
         )
         needs.append(Need(right))
         needs += of_explanations(namespace)
-    for kind in sorted(defined):
+    for ref, kind in sorted((defined or {}).items()):
         # Other people's objects are looked for before a definition goes.
-        resource = resources[kind]
-        needs.append(Need(Right(resource.group, resource.plural, "", "list")))
+        right = Right(kind.group, resources[kind].plural, "", "list")
+        needs.append(Need(right, frozenset([ref])))
     return tuple(needs)
 
 

@@ -203,6 +203,21 @@ def look(cluster, items=ITEMS, **options):
         return found
 
 
+def defining(kind, plural):
+    return placed(
+        "CustomResourceDefinition",
+        f"{plural}.example.org",
+        "",
+        "apiextensions.k8s.io/v1",
+        spec={
+            "group": "example.org",
+            "scope": "Namespaced",
+            "names": {"kind": kind, "plural": plural},
+            "versions": [{"name": "v1", "served": True}],
+        },
+    )
+
+
 def denying(*denied):
     cluster = FakeCluster()
     everything = dataclasses.astuple(rights.EVERYTHING)[:4]
@@ -286,6 +301,29 @@ def test_lacking_rights_come_before_other_refusals():
         raise forbidden
 
 
+def test_other_refusals_are_told_as_they_are():
+    """That a definition may be shared is known only at the end."""
+    cluster = denying(("configmaps", "create"))
+    denied = errors.Rejected(ITEMS[1].ref, 403, "Forbidden", "by a webhook")
+
+    with (
+        pytest.raises(errors.Refused, match="by a webhook"),
+        preflight.checked(cluster, ITEMS, "home"),
+    ):
+        raise errors.Refused([denied])
+
+
+def test_who_shares_a_definition_need_not_list_its_kind():
+    """Nobody looks for objects of others when it does not go."""
+    definition = defining("Router", "routers")
+    cluster = denying(
+        ("routers", "list"), ("customresourcedefinitions", "delete")
+    )
+
+    with preflight.checked(cluster, (definition,), "home") as found:
+        found.shared = frozenset([definition.ref])
+
+
 def test_rights_in_a_namespace_to_come():
     """Who makes a namespace often gets rights in it then; nothing is said."""
     items = (placed("Namespace", "edge", ""), *ITEMS)
@@ -295,18 +333,7 @@ def test_rights_in_a_namespace_to_come():
 
 def test_a_kind_to_come():
     """Its definition says what it is called, and is listed at the end."""
-    definition = placed(
-        "CustomResourceDefinition",
-        "routers.example.org",
-        "",
-        "apiextensions.k8s.io/v1",
-        spec={
-            "group": "example.org",
-            "scope": "Namespaced",
-            "names": {"kind": "Router", "plural": "routers"},
-            "versions": [{"name": "v1", "served": True}],
-        },
-    )
+    definition = defining("Router", "routers")
     router = placed("Router", "a", api_version="example.org/v1")
     cluster = denying(("routers", "create"), ("routers", "list"))
 
@@ -319,11 +346,18 @@ def test_a_kind_to_come():
     ) == caught.value.lacking
 
 
-def test_nobody_has_to_be_able_to_ask(caplog):
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.Forbidden("create", "reviews", "", "no"),
+        errors.NotYet(ObjectRef("", "reviews", "", "*"), "not served"),
+    ],
+)
+def test_nobody_has_to_be_able_to_ask(caplog, error):
     """Who may not ask is told by the server, one by one."""
     caplog.set_level("INFO")
     cluster = denying(("configmaps", "create"))
-    cluster.fail(errors.Forbidden("create", "reviews", "", "no"), "review")
+    cluster.fail(error, "review")
 
     look(cluster)
 
