@@ -69,8 +69,8 @@ def until_replaced(
     as it keeps are current, and it is current itself. Its own counters
     alone would not do: for a moment they are those before.
 
-    Raises Failed for a member that is blocked, or an object that is gone,
-    and NotReady when time is up.
+    Raises Failed for what is blocked, or gone, and NotReady when time is
+    up.
     """
     begun = deadline.now
     look = Look(cluster, wanted, registry, begun)
@@ -125,6 +125,7 @@ class Look:
         self._registry = registry
         self._begun = begun
         self._seen: dict[str, Seen] = {}
+        self._failed: dict[ObjectRef, float] = {}
         self._keepers = set(wanted.owned.values())
 
     def concerns(self, item: Observation) -> bool:
@@ -146,7 +147,9 @@ class Look:
         objs = {ref: obj for ref, (obj, _) in found.items()}
         crews = {ref: several for ref, (_, several) in found.items()}
         verdicts = told(objs)
-        self._check(crews, now)
+        self._check(
+            {**self._stuck(verdicts, now), **self._bad(crews, now)}, now
+        )
         lacks = {}
         for ref, several in crews.items():
             self._keepers.update(objects.uid(c.keeper) for c in several)
@@ -166,10 +169,29 @@ class Look:
         crews = members.crews(self._cluster, self._registry, obj)
         return obj, tuple(crews)
 
-    def _check(
+    def _stuck(
+        self, verdicts: Mapping[ObjectRef, Verdict], now: float
+    ) -> dict[ObjectRef, Verdict]:
+        """Objects that make no members, and will not by waiting longer.
+
+        What one said of itself before its members went may be the reason
+        for the heal, so that it gets the time to say something else.
+        """
+        bad = {}
+        for ref, verdict in verdicts.items():
+            since = self._failed.setdefault(ref, now)
+            if verdict.state is State.BLOCKED:
+                bad[ref] = verdict
+            elif verdict.state is not State.FAILED:
+                self._failed.pop(ref)
+            elif now - since >= self._wanted.dwell:
+                bad[ref] = verdict
+        return bad
+
+    def _bad(
         self, crews: Mapping[ObjectRef, tuple[Crew, ...]], now: float
-    ) -> None:
-        """Raise Failed for new members that will not become current."""
+    ) -> dict[ObjectRef, Verdict]:
+        """New members that will not become current."""
         bad = {}
         for member in (
             member
@@ -193,6 +215,9 @@ class Look:
                 bad[ref] = Verdict(State.BLOCKED, seen.verdict.reason)
             elif seen.verdict.state is State.FAILED:
                 bad[ref] = seen.verdict
+        return bad
+
+    def _check(self, bad: Mapping[ObjectRef, Verdict], now: float) -> None:
         if bad:
             age = now - self._begun
             items = [Unsettled(ref, why, age) for ref, why in bad.items()]

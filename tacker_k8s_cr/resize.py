@@ -48,7 +48,7 @@ def scale(
     op = Operation(
         "scale", cluster, instance, namespace, deadline, options, listen
     )
-    op.ledger.read(Phase.INSTANTIATED, Phase.SCALING)
+    op.ledger.read(Phase.INSTANTIATED, Phase.SCALING, Phase.HEALING)
     inventory = carry.taken_up(op)
     levels = inventory.scale_levels
     if aspect:

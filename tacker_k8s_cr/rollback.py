@@ -65,22 +65,24 @@ def roll_back(
     )
     op.ledger.read()
     entry = op.ledger.entry
-    if entry is None or entry.inventory.phase is Phase.INSTANTIATING:
+    if entry is None:
         return end.ended(op, registry)
     inventory = carry.taken_up(op)
+    if inventory.phase is Phase.INSTANTIATING:
+        return _ended(op, inventory, registry)
     if inventory.phase is Phase.ENDING:
         if inventory.owned and inventory.journal.operation != op.name:
             raise errors.InstanceExists(
                 instance,
                 "is ending, which cannot be taken back: terminate it",
             )
-        return end.ended(op, registry)
+        return _ended(op, inventory, registry)
     if inventory.phase is Phase.SCALING:
         return _unscaled(op, inventory, registry)
     if inventory.phase is Phase.HEALING:
         op.knowing(registry)
         with op.locked():
-            _forget(op)
+            _forget(op, inventory)
         return op.report()
     if inventory.phase is Phase.INSTANTIATED and not _undoable(
         inventory, package
@@ -102,11 +104,23 @@ def _undoable(inventory: Inventory, package: Package | None) -> bool:
     )
 
 
-def _forget(op: Operation) -> None:
+def _forget(op: Operation, inventory: Inventory) -> None:
     """At rest, with nothing that a repetition could take back."""
-    op.ledger.rest(
-        dataclasses.replace(op.inventory, before=None, healing=None)
-    )
+    op.ledger.rest(dataclasses.replace(inventory, before=None, healing=None))
+
+
+# -- Of an instantiation -----------------------------------------------------
+
+
+def _ended(op: Operation, inventory: Inventory, registry: Registry) -> Report:
+    """Remove the instance, but for what it took over from others."""
+    taken = {r: u for r, u in inventory.owned.items() if r in inventory.met}
+    if taken:
+        op.knowing(registry)
+        with op.locked():
+            _released(op, inventory, taken)
+            op.ledger.write(inventory.without(taken))
+    return end.ended(op, registry)
 
 
 # -- Of a scale --------------------------------------------------------------
@@ -116,20 +130,25 @@ def _unscaled(
     op: Operation, inventory: Inventory, registry: Registry
 ) -> Report:
     op.knowing(prepare.known(op.cluster, registry, inventory))
-    wanted = {r: n for r, n in inventory.scaling.items() if n is not None}
-    lost = {
-        ref: "its number before could not be read"
-        for ref, number in inventory.scaling.items()
-        if number is None
-    }
-    targets = replicas.checked(op.cluster, inventory, registry, wanted)
+    lost = {}
+    targets: list[replicas.Target] = []
+    for ref, number in inventory.scaling.items():
+        if number is None:
+            lost[ref] = "its number before could not be read"
+            continue
+        try:
+            targets += replicas.checked(
+                op.cluster, inventory, registry, {ref: number}
+            )
+        except errors.NotScalable as error:
+            lost[ref] = error.why
     with op.locked():
         op.ledger.write(inventory.entering(op.name, "replicas", ()))
         resize.send(op, targets)
         op.settle()
         if lost:
             raise errors.NotRestored(lost)
-        _forget(op)
+        _forget(op, op.inventory)
     return op.report()
 
 
@@ -169,7 +188,7 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
         op.ledger.disown(taken)
         if ready.refused:
             raise errors.NotRestored(lost)
-        _forget(op)
+        _forget(op, op.inventory)
     return op.report(dict.fromkeys(taken, Action.RELEASED), lost)
 
 

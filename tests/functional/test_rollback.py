@@ -7,6 +7,7 @@ import pytest
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
+from tacker_k8s_cr import policy
 from tacker_k8s_cr import record
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
@@ -256,6 +257,70 @@ def test_what_a_change_took_over_is_given_back(
     assert objects.INSTANCE not in objects.labels(left)
     k8s_cr.terminate(cluster, unique, **life)
     assert cluster.get(found)
+
+
+def test_what_an_instantiation_took_over_is_given_back(
+    cluster, namespace, packed, life, soon, unique, traces
+):
+    """All else goes, with the record (P20, P22)."""
+    theirs = manifests.config_map("theirs", namespace, key="theirs")
+    cluster.create(theirs, "somebody")
+    found = ref("ConfigMap", namespace, "theirs")
+    group = f"{unique}.example.org"
+    package = packed(
+        manifests.config_map("theirs", key="theirs", more="ours"),
+        manifests.definition(group, "Thing"),
+        manifests.custom(group, "Thing", "silent"),
+    )
+    with pytest.raises(errors.NotReady):
+        k8s_cr.instantiate(
+            cluster,
+            unique,
+            package,
+            options=k8s_cr.Options(adopt=frozenset({found})),
+            **soon(),
+        )
+
+    k8s_cr.roll_back(cluster, unique, **life)
+
+    assert {"key": "theirs"} == cluster.get(found)["data"]
+    assert [] == traces(unique, namespace)
+
+
+def test_a_scale_of_what_went_says_what_it_could_not_restore(
+    cluster, namespace, packed, life, soon, unique
+):
+    """The other objects have their numbers (P22)."""
+    group = f"{unique}.example.org"
+    k8s_cr.instantiate(
+        cluster,
+        unique,
+        packed(
+            manifests.definition(group, "Thing"),
+            manifests.custom(group, "Thing", "one", STORED, replicas=2),
+            manifests.deployment("web", 1, nodeName="none"),
+        ),
+        policy=policy.of(
+            {"readiness": [{"of": "Deployment.apps", "readiness": "created"}]}
+        ),
+        **life,
+    )
+    web = ref("Deployment", namespace, "web", "apps")
+    thing = ref("Thing", namespace, "one", group)
+
+    def remove(progress):
+        if progress.stage == "replicas" and (live := cluster.get(web)):
+            cluster.delete(web, objects.uid(live))
+
+    with pytest.raises(errors.Error, match="not found"):
+        k8s_cr.scale(
+            cluster, unique, {thing: 3, web: 2}, listen=remove, **soon()
+        )
+
+    with pytest.raises(errors.NotRestored, match=r"web: .* gone from the"):
+        k8s_cr.roll_back(cluster, unique, **life)
+
+    assert 2 == cluster.get(thing)["spec"]["replicas"]
 
 
 @pytest.mark.capi

@@ -172,6 +172,47 @@ def test_a_controller_that_does_nothing_ends_with_the_deadline(
     assert clock.now <= 31
 
 
+def test_an_object_that_is_kept_from_making_members_ends_the_heal(
+    cluster, clock, life
+):
+    """Where it is blocked, as in any other wait (P11)."""
+    lcm.instantiate(cluster, "one", PACKAGE, **life)
+    uid = next(uid for uid, name in pods(cluster).items() if name != "alone")
+    begun = clock.now
+
+    def deny(progress):
+        if progress.stage != "new members":
+            return
+        web = cluster.get(WEB)
+        status = {
+            **web["status"],
+            "availableReplicas": 1,
+            "conditions": [
+                {
+                    "type": "ReplicaFailure",
+                    "status": "True",
+                    "reason": "FailedCreate",
+                    "message": "exceeded quota",
+                }
+            ],
+        }
+        if web["status"] != status:
+            cluster.report(WEB, status)
+
+    cluster.world.controller.idle = True
+    with pytest.raises(errors.Failed, match="exceeded quota"):
+        lcm.heal(
+            cluster,
+            "one",
+            {uid},
+            options=Options(dwell=20),
+            listen=deny,
+            **life,
+        )
+
+    assert clock.now - begun < 60
+
+
 def test_an_object_that_went_meanwhile_ends_the_heal(cluster, life):
     """Nobody makes members for it any more."""
     lcm.instantiate(cluster, "one", PACKAGE, **life)
@@ -196,6 +237,22 @@ def test_a_heal_that_ended_early_is_only_forgotten_by_a_rollback(
         lcm.heal(cluster, "one", deadline=Deadline.after(30, clock))
 
     lcm.roll_back(cluster, "one", **life)
+
+    assert Phase.INSTANTIATED is inventory(cluster).phase
+    assert inventory(cluster).healing is None
+
+
+def test_an_instance_may_be_scaled_after_a_heal_that_failed(cluster, life):
+    """There is nothing of the heal that would have to be undone first."""
+    lcm.instantiate(cluster, "one", PACKAGE, **life)
+    cluster.world.controller.sick = True
+    with pytest.raises(errors.Failed):
+        lcm.heal(cluster, "one", options=Options(dwell=60), **life)
+    cluster.world.controller.sick = False
+    for name in pods(cluster).values():
+        cluster.report(ObjectRef("", "Pod", "default", name), RUNNING)
+
+    lcm.scale(cluster, "one", {WEB: 3}, **life)
 
     assert Phase.INSTANTIATED is inventory(cluster).phase
     assert inventory(cluster).healing is None
