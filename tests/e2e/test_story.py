@@ -50,6 +50,7 @@ from tools.tacker.rest import Vim
 pytestmark = [pytest.mark.plane, pytest.mark.capi]
 
 KEY = base64.b64encode(b"a key of the tests, 28 bytes").decode()
+OTHER = base64.b64encode(b"another key of 24 bytes!").decode()
 SHIFT = 1000
 PORT = 16443 + SHIFT
 TENANT = "5ac6d1a1e7cc4e54a1a0a3a6e2f6b902"
@@ -372,6 +373,64 @@ def test_a_cluster_is_made_and_used_and_ends(
         k8s_cr.Deadline.after(30),
         lambda ref: unique in str(ref) or "tacker-k8s-cr" in str(ref),
     )
+
+
+def test_a_delivery_that_fails_is_repeated_or_taken_back(
+    api,
+    vim,
+    site,
+    uploaded,
+    tmp_path,
+    namespace,
+    unique,
+    workload,
+    listening,
+    telling,
+    nothing_left,
+):
+    """The error is one clean sentence; all that was made stays meanwhile.
+
+    A retry delivers without making anything anew. A rollback withdraws, in
+    v2, which has a hook for it. (TK-14, TK-19)
+    """
+    vdus = [packages.Vdu("agent", "site-agent")]
+    csar = packages.of(tmp_path, site, vdus, delivers=True)
+    uploaded(csar)
+    instance = api.create(csar.vnfd)
+    listening.sample.keys = keys_of(OTHER)
+
+    failed = api.run(
+        instance,
+        "instantiate",
+        rest.instantiation(
+            api,
+            vim,
+            csar.files,
+            namespace=namespace,
+            tacker_k8s_cr={"webhook": {"mode": "scoped"}},
+        ),
+    )
+
+    assert "FAILED_TEMP" == failed["operationState"]
+    detail = failed["error"]["detail"]
+    assert f"{listening.url}: answered 401: no signature is right" in detail
+    assert "Traceback" not in detail
+    for secret in (KEY, *admin_secrets(workload)):
+        assert secret not in json.dumps(failed)
+    assert [] == listening.of(instance)
+    listening.sample.keys = keys_of(KEY)
+    if api.version == "v1":
+        assert "COMPLETED" == api.retry(failed["id"])["operationState"]
+        api.done(instance, "terminate", rest.FORCEFUL)
+        told = ["kubeconfig", "terminated"]
+    else:
+        assert "ROLLED_BACK" == api.rollback(failed["id"])["operationState"]
+        told = ["terminated"]
+    api.delete(instance)
+    assert told == [
+        message["type"].rpartition(".")[2]
+        for message in listening.of(instance)
+    ]
 
 
 def admin_secrets(workload: Plane) -> list[str]:
