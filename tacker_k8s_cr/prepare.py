@@ -276,8 +276,11 @@ def again(
 def known(
     cluster: Cluster, registry: Registry, inventory: Inventory
 ) -> Registry:
-    """The registry as it is for an instance: kinds without a status, and
-    what its request said."""
+    """The registry as an instance needs it.
+
+    It has those of its kinds that have no status, and judges as the request
+    said.
+    """
     found = {}
     for kind in {ref.group_kind for ref in inventory.owned}:
         with contextlib.suppress(errors.KindUnknown):
