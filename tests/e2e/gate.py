@@ -41,9 +41,11 @@ def csar(folder: pathlib.Path, image: str = "web:1") -> Csar:
     return packages.of(folder, manifests, [packages.Vdu(VDU, "web")])
 
 
-def eventually(what: str, seen: Callable[[], object]) -> None:
+def eventually(
+    what: str, seen: Callable[[], object], seconds: float = SECONDS
+) -> None:
     """Wait until something can be seen."""
-    limit = time.monotonic() + SECONDS
+    limit = time.monotonic() + seconds
     while not seen():
         assert time.monotonic() < limit, f"not seen: {what}"
         time.sleep(PAUSE)

@@ -23,6 +23,9 @@ MANY, FEW = 200, 20
 
 AT_ONCE = 8
 
+SECONDS = 300.0
+"""For the whole crowd: Tacker works on one after another for a while."""
+
 
 @pytest.fixture
 def namespaces(kubectl, unique) -> Iterator[list[str]]:
@@ -89,6 +92,7 @@ def test_64_operations_are_carried_out_at_once(
     gate.eventually(
         "all Deployments",
         lambda: CROWD == len(found(kubectl, "deployments", unique)),
+        SECONDS,
     )
     held = [
         lease
@@ -109,7 +113,7 @@ def test_64_operations_are_carried_out_at_once(
         ),
         "gate=open",
     )
-    done = threads.map(lambda pair: api.wait(pair[1], 240), started)
+    done = threads.map(lambda pair: api.wait(pair[1], SECONDS), started)
     assert {"COMPLETED": CROWD} == ended(done)
 
     deployments = found(kubectl, "deployments", unique)
@@ -128,7 +132,7 @@ def test_64_operations_are_carried_out_at_once(
     )
 
     def terminated(pair):
-        outcome = api.run(pair[0], "terminate", rest.FORCEFUL, 240)
+        outcome = api.run(pair[0], "terminate", rest.FORCEFUL, SECONDS)
         api.delete(pair[0])
         return outcome
 

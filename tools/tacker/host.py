@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import os
 import pathlib
+import re
 import shutil
 import signal
 import time
@@ -37,8 +38,10 @@ Say = Callable[[str], object]
 
 CONDUCTOR = "tacker-conductor"
 SERVER = "tacker-server"
-SECONDS = 120.0
-"""For one service to answer."""
+SECONDS = 240.0
+"""For one service to answer, on a machine that does much else."""
+
+_NOT_LOADED = re.compile(r"Could not load '?([\w-]+)'?")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,6 +226,7 @@ class Host:
             self.say(f"installed {project.parent.name}/{project.name}")
 
     def _begin(self, names: Sequence[str], *, wait: bool = True) -> None:
+        begun = {name: self.logged(name) for name in names}
         for name in names:
             service = self.table[name]
             processes.start(
@@ -235,6 +239,7 @@ class Host:
         if wait:
             for name in names:
                 self._wait(name)
+                self._loaded(name, begun[name])
 
     def _wait(self, name: str) -> None:
         identity = self.records[name]
@@ -247,6 +252,16 @@ class Host:
             self.folders.log(name),
             SECONDS,
         )
+
+    def _loaded(self, name: str, since: int) -> None:
+        """Tacker goes on without a driver that it cannot load."""
+        if name not in (CONDUCTOR, SERVER):
+            return
+        chosen = {*self.state.options.drivers, *self.state.options.management}
+        for line in self.log(name, since).splitlines():
+            found = _NOT_LOADED.search(line)
+            if found and found[1] in chosen:
+                raise TackerError(f"{name}: {line[line.index(found[0]) :]}")
 
     def _end(
         self, names: Iterable[str], patience: float | None = None

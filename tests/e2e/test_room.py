@@ -1,0 +1,93 @@
+"""The room itself: a Tacker comes, bears what tests do to it, and goes."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from tools.plane.errors import PlaneError
+from tools.tacker import Host
+from tools.tacker import Options
+from tools.tacker import services
+from tools.tacker.host import CONDUCTOR
+from tools.tacker.host import SERVER
+from tools.tacker.rest import Api
+
+
+def processes_of(folder: pathlib.Path) -> set[str]:
+    """The processes that have a file of this folder as argument."""
+    found = set()
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (path / "cmdline").read_text()
+        except OSError:
+            continue
+        if f"{folder}/" in words:
+            found.add(words.replace("\0", " "))
+    return found
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A host that is not up yet, beside the one of the other tests."""
+    found = Host.of(tmp_path / "run")
+    yield found
+    found.down()
+
+
+def test_a_tacker_comes_and_goes(own):
+    """All answer when up returns; after down no process and no file."""
+    assert own.up(Options(management=("vnflcm_noop",)))
+
+    assert own.running()
+    assert not own.up()
+    api = Api(own.url, "v1")
+    assert [] == api.vims()
+    assert "kubernetes_cr" in own.log()
+    assert own.memory() > 2**20
+    conductor = own.records[CONDUCTOR]
+
+    own.kill(CONDUCTOR)
+    assert not own.alive(CONDUCTOR)
+    assert not services.consumed(f"rabbit://guest:guest@{queue(own)}/")
+    own.start(CONDUCTOR)
+    assert services.consumed(f"rabbit://guest:guest@{queue(own)}/")
+    assert conductor != own.records[CONDUCTOR]
+
+    own.reload(Options(drivers=("kubernetes",), management=("vnflcm_noop",)))
+    assert own.running()
+    assert [] == api.vims()
+    api.close()
+
+    assert own.down()
+    assert not own.folders.run.exists()
+    assert set() == processes_of(own.folders.run)
+    assert not own.down()
+
+
+def queue(host: Host) -> str:
+    return f"127.0.0.1:{host.state.ports['rabbitmq']}"
+
+
+def test_what_cannot_start_leaves_nothing_running(own):
+    """The error shows the service's log."""
+    options = Options(settings=(("DEFAULT.transport_url", "nonsense://"),))
+
+    with pytest.raises(PlaneError, match=r"(?s)the last lines of .*log"):
+        own.up(options)
+
+    assert set() == processes_of(own.folders.run)
+    assert () == own.records.names()
+
+
+def test_a_driver_that_tacker_cannot_load_is_an_error(own):
+    """Tacker itself would go on, and fail at the first operation."""
+    with pytest.raises(PlaneError, match="Could not load 'no_such"):
+        own.up(Options(drivers=("no_such",), management=("vnflcm_noop",)))
+
+
+def test_an_unknown_service_is_named(host):
+    """With those that there are."""
+    with pytest.raises(PlaneError, match=f"no service nonsense.*{SERVER}"):
+        host.stop("nonsense")

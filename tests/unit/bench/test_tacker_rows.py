@@ -1,0 +1,65 @@
+"""The table of the bench through Tacker."""
+
+from __future__ import annotations
+
+from tools.bench_tacker import rows
+from tools.bench_tacker.rows import Measured
+
+WHAT = "v2 small: instantiate"
+
+
+def measured(driver, *seconds, failure="", what=WHAT):
+    return Measured(driver, what, seconds, failure)
+
+
+def test_a_row_compares_the_medians():
+    """Ratio to Tacker's own driver, and seconds beyond none at all."""
+    [row] = rows.rows(
+        [
+            measured(rows.NOTHING, 1.0, 1.0, 3.0),
+            measured(rows.OURS, 2.0, 9.0, 1.5),
+            measured(rows.THEIRS, 10.0),
+        ],
+        {},
+    )
+
+    assert (0.2, 1.0) == (row.ratio, row.beyond)
+    assert row.met is None
+
+
+def test_a_budget_counts_what_the_workload_takes():
+    """Half a second, and the time that nobody can do anything about."""
+    found = [measured(rows.NOTHING, 1.0), measured(rows.OURS, 2.5)]
+
+    [within] = rows.rows(found, {WHAT: 1.0})
+    [beyond] = rows.rows(found, {WHAT: 0.9})
+
+    assert within.met
+    assert not beyond.met
+
+
+def test_what_failed_has_no_number():
+    """Nor has what others did in its place; the table says why."""
+    [row] = rows.rows(
+        [
+            measured(rows.OURS, 2.0),
+            measured(rows.NOTHING, 1.0),
+            measured(rows.THEIRS, failure="Data too long"),
+        ],
+        {},
+    )
+
+    assert row.ratio is None
+    text = rows.table([row])
+    assert "fails" in text
+    assert f"{WHAT}, {rows.THEIRS}: Data too long" in text
+
+
+def test_a_budget_is_missed_where_ours_was_not_measured():
+    """A failure is no success."""
+    [row] = rows.rows(
+        [measured(rows.OURS, failure="x"), measured(rows.NOTHING, 1.0)],
+        {WHAT: 1.0},
+    )
+
+    assert row.met is False
