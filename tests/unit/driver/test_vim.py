@@ -210,6 +210,24 @@ def test_the_v2_api_says_the_same_in_other_words(credential, made):
     assert dataclasses.replace(same, where="VIM edge") == found
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"skipCertificateVerification": True},
+        {"skipCertificateHostnameCheck": True},
+        {"insecure": "true"},
+    ],
+)
+def test_a_request_cannot_switch_verification_off(said):
+    """What ETSI has for that is Tacker's for OpenStack only (T9)."""
+    info = {
+        "interfaceInfo": {"endpoint": "https://192.0.2.10:6443", **said},
+        "accessInfo": {"bearer_token": TOKEN, **said},
+    }
+
+    assert not of(vim.access(info)).insecure
+
+
 @pytest.mark.parametrize("made", [dict, objects.VimConnectionInfo])
 def test_a_v2_vim_that_says_little_is_refused(made):
     """What Tacker's object has not set is no value."""
