@@ -68,8 +68,8 @@ class KubernetesCr(scaling.Scaling):
             asked = request.read(instantiate_vnf_req.additional_params)
             found = _package(vnf_package_path, instantiate_vnf_req, asked)
             _refuse_elsewhere(vnf_instance, vim_connection_info, asked)
-            translate.note(vnf_instance, asked.namespace)
-            vnf_instance.save()
+            if translate.note(vnf_instance, asked.namespace):
+                vnf_instance.save()
             known = objects.VnfResourceList.get_by_vnf_instance_id(
                 context, vnf_instance.id
             )
@@ -108,7 +108,7 @@ class KubernetesCr(scaling.Scaling):
             vnfd_dict["current_error_point"] = occurrences.TOUCHED
             if not (
                 translate.healing(vnf_instance)
-                and self._healed(vnf_instance, target, asked)
+                and self._healed(vnf_instance, target, asked, levels)
             ):
                 # Tacker lets only one that is not instantiated come here,
                 # so one that is there is what an earlier try has left.
@@ -178,15 +178,20 @@ class KubernetesCr(scaling.Scaling):
         synchronizing.note_members("heal", vnf_instance, vim_connection_info)
 
     def _healed(
-        self, vnf_instance: Any, target: Target, asked: request.Asked
+        self,
+        vnf_instance: Any,
+        target: Target,
+        asked: request.Asked,
+        levels: Mapping[str, int],
     ) -> bool:
         """Heal all in place; False if there is no record to heal from."""
-        # Tacker has forgotten both by now, and stores what it finds here
-        # when the heal fails.
+        # Tacker has forgotten all of it by now, and stores what it finds
+        # here when the heal fails.
         info = vnf_instance.instantiated_vnf_info
         info.instance_id = translate.reference(
             target.instance, target.namespace
         )
+        info.scale_status = translate.scale_status(levels)
         try:
             operations.heal(target, None, asked)
         except errors.InstanceUnknown as error:

@@ -95,18 +95,21 @@ def noted(vnf_instance: Any) -> str:
     return str((vnf_instance.vnf_metadata or {}).get(NOTE) or "")
 
 
-def note(vnf_instance: Any, namespace: str) -> None:
+def note(vnf_instance: Any, namespace: str) -> bool:
     """Whose the instance is, and where Tacker's own code looks for it.
 
     It tells our instances from those of another driver as long as Tacker
-    has no ``instance_id`` of them.
+    has no ``instance_id`` of them. Returns whether that is new: amid a heal
+    Tacker's record has lost what must not be lost in its database.
     """
+    before = vnf_instance.vnf_metadata or {}
     vnf_instance.vnf_metadata = {
-        **(vnf_instance.vnf_metadata or {}),
+        **before,
         "namespace": namespace,
         "tenant": namespace,
         NOTE: reference(vnf_instance.id, namespace),
     }
+    return bool(before != vnf_instance.vnf_metadata)
 
 
 def healing(vnf_instance: Any) -> bool:

@@ -76,7 +76,8 @@ def test_whose_it_is_is_noted_beside_what_is_there():
     """Two of the keys are those that Tacker's own code reads."""
     vnf_instance = instance(vnf_metadata={"mine": "kept"})
 
-    translate.note(vnf_instance, "edge")
+    assert translate.note(vnf_instance, "edge")
+    assert not translate.note(vnf_instance, "edge")
 
     assert {
         "mine": "kept",
