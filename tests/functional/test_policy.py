@@ -29,14 +29,6 @@ def life(namespace, deadline):
 
 
 @pytest.fixture
-def soon(namespace):
-    def found():
-        return {"namespace": namespace, "deadline": k8s_cr.Deadline.after(6)}
-
-    return found
-
-
-@pytest.fixture
 def group(unique):
     return f"{unique}.example.org"
 
@@ -50,31 +42,34 @@ def states(report):
 
 
 def test_readiness_is_judged_alike_in_all_operations(
-    cluster, namespace, packed, life, soon, unique, group
+    cluster, namespace, packed, life, unique, group
 ):
     """What instantiate took for current, status and scale do too (P2)."""
-    package = packed(
-        manifests.definition(group, "Thing"),
-        manifests.custom(group, "Thing", "one", replicas=1),
-        manifests.custom(group, "Thing", "two"),
-    )
-    asked = read(
-        readiness=[
-            {"of": f"Thing.{group}", "readiness": "created"},
-            {
-                "of": f"Thing.{group}/{namespace}/two",
-                "current_when": "status.phase=Running",
-            },
-        ]
-    )
-    two = ObjectRef(group, "Thing", namespace, "two")
-    with pytest.raises(errors.NotReady, match="two") as caught:
-        k8s_cr.instantiate(cluster, unique, package, policy=asked, **soon())
-    assert [two] == [item.ref for item in caught.value.unsettled]
-    running = {"status": {"phase": "Running"}}
-    cluster.patch(two, running, "controller", subresource="status")
 
-    k8s_cr.instantiate(cluster, unique, package, policy=asked, **life)
+    def package(size):
+        return packed(
+            manifests.definition(group, "Thing"),
+            manifests.custom(group, "Thing", "one", replicas=1),
+            manifests.custom(group, "Thing", "two", size=size),
+        )
+
+    two = f"Thing.{group}/{namespace}/two"
+    told = [
+        {"of": f"Thing.{group}", "readiness": "created"},
+        {
+            "of": two,
+            "current_when": "spec.size=xl",
+            "failed_when": "spec.size=bad",
+        },
+    ]
+    asked = read(readiness=told)
+    with pytest.raises(errors.Failed, match="two") as caught:
+        k8s_cr.instantiate(
+            cluster, unique, package("bad"), policy=asked, **life
+        )
+    assert [two] == [str(item.ref) for item in caught.value.unsettled]
+
+    k8s_cr.instantiate(cluster, unique, package("xl"), policy=asked, **life)
 
     assert {"current"} == set(
         states(k8s_cr.status(cluster, unique, **life)).values()
@@ -82,30 +77,31 @@ def test_readiness_is_judged_alike_in_all_operations(
     one = ObjectRef(group, "Thing", namespace, "one")
     k8s_cr.scale(cluster, unique, {one: 3}, **life)
     k8s_cr.heal(cluster, unique, **life)
-    k8s_cr.change(cluster, unique, package, **life)
+    k8s_cr.change(cluster, unique, package("xl"), **life)
     assert asked == record.read(cluster, unique, namespace).inventory.policy
-    with pytest.raises(errors.NotReady):
-        k8s_cr.change(
-            cluster, unique, package, policy=policy.DEFAULT, **soon()
-        )
+    other = read(
+        readiness=[{"of": f"Thing.{group}", "failed_when": "spec.replicas=3"}]
+    )
+    with pytest.raises(errors.Failed, match="one"):
+        k8s_cr.change(cluster, unique, package("xl"), policy=other, **life)
     # It goes with the change that failed.
     k8s_cr.roll_back(cluster, unique, **life)
     assert asked == record.read(cluster, unique, namespace).inventory.policy
 
 
 def test_an_annotation_goes_before_the_policy(
-    cluster, packed, soon, unique, group
+    cluster, packed, life, unique, group
 ):
     """The author of an object knows it better than who asks (P2)."""
-    strict = {objects.PREFIX + "readiness": "strict"}
+    broken = {objects.PREFIX + "failed-when": "spec.size=bad"}
     package = packed(
         manifests.definition(group, "Thing"),
-        manifests.custom(group, "Thing", "one", strict),
+        manifests.custom(group, "Thing", "one", broken, size="bad"),
     )
     asked = read(readiness=[{"of": f"Thing.{group}", "readiness": "created"}])
 
-    with pytest.raises(errors.NotReady, match="one"):
-        k8s_cr.instantiate(cluster, unique, package, policy=asked, **soon())
+    with pytest.raises(errors.Failed, match="one"):
+        k8s_cr.instantiate(cluster, unique, package, policy=asked, **life)
 
 
 def test_a_change_prunes_and_keeps_what_the_policy_names(

@@ -19,22 +19,13 @@ from tests.functional.test_cluster_api import with_text
 pytestmark = pytest.mark.plane
 
 STORED = {objects.PREFIX + "readiness": "created"}
-COUNTED = {
-    objects.PREFIX + "current-when": "status.replicas=.spec.replicas",
-}
+BROKEN = {objects.PREFIX + "failed-when": "spec.size=bad"}
+"""Of an object that fails as soon as it is there: no test has to wait."""
 
 
 @pytest.fixture
 def life(namespace, deadline):
     return {"namespace": namespace, "deadline": deadline}
-
-
-@pytest.fixture
-def soon(namespace):
-    def found():
-        return {"namespace": namespace, "deadline": k8s_cr.Deadline.after(6)}
-
-    return found
 
 
 def ref(kind, namespace, name, group=""):
@@ -49,17 +40,17 @@ def names(cluster, kind, namespace):
 
 
 def test_an_instantiation_that_ended_early_is_undone(
-    cluster, namespace, packed, life, soon, unique, traces
+    cluster, namespace, packed, life, unique, traces
 ):
     """Nothing is left, and it can be tried again (P22)."""
     group = f"{unique}.example.org"
     package = packed(
         manifests.definition(group, "Thing"),
-        manifests.custom(group, "Thing", "silent"),
+        manifests.custom(group, "Thing", "silent", BROKEN, size="bad"),
         manifests.deployment("web", 1),
     )
-    with pytest.raises(errors.NotReady):
-        k8s_cr.instantiate(cluster, unique, package, **soon())
+    with pytest.raises(errors.Failed):
+        k8s_cr.instantiate(cluster, unique, package, **life)
 
     report = k8s_cr.roll_back(cluster, unique, **life)
 
@@ -70,33 +61,27 @@ def test_an_instantiation_that_ended_early_is_undone(
 
 
 def test_a_scale_that_ended_early_gets_the_number_from_before(
-    cluster, namespace, packed, life, soon, unique
+    cluster, namespace, packed, life, unique
 ):
     """And the instance is at rest again (P22, TK-5)."""
     group = f"{unique}.example.org"
     thing = ref("Thing", namespace, "one", group)
+    most = {
+        objects.PREFIX + "current-when": "spec.replicas",
+        objects.PREFIX + "failed-when": "spec.replicas=5|7",
+    }
     k8s_cr.instantiate(
         cluster,
         unique,
         packed(
             manifests.definition(group, "Thing"),
-            manifests.custom(group, "Thing", "one", STORED, replicas=2),
+            manifests.custom(group, "Thing", "one", most, replicas=2),
         ),
         **life,
     )
-    changed = packed(
-        manifests.definition(group, "Thing"),
-        manifests.custom(group, "Thing", "one", COUNTED, replicas=2),
-    )
-    with pytest.raises(errors.NotReady):
-        k8s_cr.change(cluster, unique, changed, **soon())
-    cluster.patch(
-        thing, {"status": {"replicas": 2}}, "t", subresource="status"
-    )
-    k8s_cr.change(cluster, unique, changed, **life)
     for number in (5, 7):  # the second tries again, with another number
-        with pytest.raises(errors.NotReady):
-            k8s_cr.scale(cluster, unique, {thing: number}, **soon())
+        with pytest.raises(errors.Failed):
+            k8s_cr.scale(cluster, unique, {thing: number}, **life)
 
     k8s_cr.roll_back(cluster, unique, **life)
 
@@ -106,7 +91,7 @@ def test_a_scale_that_ended_early_gets_the_number_from_before(
 
 
 def test_a_change_that_ended_early_is_undone(
-    cluster, namespace, packed, life, soon, unique
+    cluster, namespace, packed, life, unique
 ):
     """As it was: made goes, changed and pruned come back (P22, TK-6).
 
@@ -133,10 +118,10 @@ def test_a_change_that_ended_early_is_undone(
         manifests.config_map("settings", key="new"),
         manifests.config_map("added"),
         manifests.definition(new, "Thing"),
-        manifests.custom(new, "Thing", "silent"),
+        manifests.custom(new, "Thing", "silent", BROKEN, size="bad"),
     )
-    with pytest.raises(errors.NotReady, match="silent"):
-        k8s_cr.change(cluster, unique, failing, **soon())
+    with pytest.raises(errors.Failed, match="silent"):
+        k8s_cr.change(cluster, unique, failing, **life)
 
     report = k8s_cr.roll_back(cluster, unique, **life)
 
@@ -260,7 +245,7 @@ def test_what_a_change_took_over_is_given_back(
 
 
 def test_what_an_instantiation_took_over_is_given_back(
-    cluster, namespace, packed, life, soon, unique, traces
+    cluster, namespace, packed, life, unique, traces
 ):
     """All else goes, with the record (P20, P22)."""
     theirs = manifests.config_map("theirs", namespace, key="theirs")
@@ -270,15 +255,15 @@ def test_what_an_instantiation_took_over_is_given_back(
     package = packed(
         manifests.config_map("theirs", key="theirs", more="ours"),
         manifests.definition(group, "Thing"),
-        manifests.custom(group, "Thing", "silent"),
+        manifests.custom(group, "Thing", "silent", BROKEN, size="bad"),
     )
-    with pytest.raises(errors.NotReady):
+    with pytest.raises(errors.Failed):
         k8s_cr.instantiate(
             cluster,
             unique,
             package,
             options=k8s_cr.Options(adopt=frozenset({found})),
-            **soon(),
+            **life,
         )
 
     k8s_cr.roll_back(cluster, unique, **life)
@@ -288,7 +273,7 @@ def test_what_an_instantiation_took_over_is_given_back(
 
 
 def test_a_scale_of_what_went_says_what_it_could_not_restore(
-    cluster, namespace, packed, life, soon, unique
+    cluster, namespace, packed, life, unique
 ):
     """The other objects have their numbers (P22)."""
     group = f"{unique}.example.org"
@@ -314,7 +299,7 @@ def test_a_scale_of_what_went_says_what_it_could_not_restore(
 
     with pytest.raises(errors.Error, match="not found"):
         k8s_cr.scale(
-            cluster, unique, {thing: 3, web: 2}, listen=remove, **soon()
+            cluster, unique, {thing: 3, web: 2}, listen=remove, **life
         )
 
     with pytest.raises(errors.NotRestored, match=r"web: .* gone from the"):
