@@ -14,7 +14,6 @@ import os
 import pathlib
 
 from oslo_config import cfg
-from oslo_log import log
 
 from tacker_k8s_cr.driver.options import GROUP
 from tacker_k8s_cr.driver.options import OPTIONS
@@ -171,6 +170,9 @@ def own(environ: Mapping[str, str]) -> cfg.ConfigOpts:
             f"{CONFIG} is not set: the driver kubernetes_cr, which sets it, "
             "is not loaded in this conductor"
         )
+    # Imported here: only scripts need it.
+    from oslo_log import log
+
     conf = cfg.ConfigOpts()
     # Some of its options must be known before anything is read.
     log.register_options(conf)

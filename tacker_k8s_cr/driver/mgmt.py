@@ -32,6 +32,8 @@ DELIVERS = {
 """By hook, the operation whose request it reads."""
 WITHDRAWS = frozenset(["terminate_start", "instantiate_rollback_start"])
 """Hooks after which the instance goes."""
+HOOKS = frozenset([CHECKS, *DELIVERS, *WITHDRAWS])
+"""All that do anything."""
 
 
 WITHDRAWAL = 120.0

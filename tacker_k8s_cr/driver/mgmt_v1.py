@@ -25,6 +25,8 @@ def called(hook: str, call: Mapping[str, Any]) -> None:
 
     :param call: what Tacker gives with it, by name.
     """
+    if hook not in mgmt.HOOKS:
+        return
     vnf_instance = call["vnf_instance"]
     with failures.translated("delivery", vnf_instance.id):
         settings = conf.settings()

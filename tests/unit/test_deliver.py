@@ -636,6 +636,16 @@ def test_a_renewed_credential_is_sent(cluster, delivered, posts, admin):
     ]
 
 
+def test_an_upgrade_is_no_new_credential(cluster, delivered, posts, admin):
+    """The message would be another one, and what is in it is known."""
+    cluster.apply(secret_of(admin.text()), "t")
+    first = delivered()
+    cluster.apply({**CONTROL_PLANE, "spec": {"version": "v1.36.0"}}, "t")
+
+    assert first == delivered()
+    assert 1 == len(posts.bodies)
+
+
 def test_what_was_not_taken_leaves_no_receipt(cluster, delivered, admin):
     """A repeat sends it again, under the same id."""
     cluster.apply(secret_of(admin.text()), "t")
