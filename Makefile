@@ -20,7 +20,7 @@ export PATH := $(BIN):$(PATH)
 .PHONY: help
 help:  ## list what can be done
 	@echo "make TARGET, where TARGET is one of:"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' \
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' \
 	    $(MAKEFILE_LIST)
 	@echo "Variables: PYTHON (makes .venv; now $(PYTHON)), KUBECONFIG (use"
 	@echo "that cluster and start none), ARGS (added to pytest and the tools)."

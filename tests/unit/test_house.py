@@ -154,7 +154,9 @@ def test_a_page_names_targets_that_exist(page):
     targets = set(re.findall(r"^([a-z0-9-]+):", makefile, re.MULTILINE))
     text = (ROOT / page).read_text()
 
-    named = re.findall(r"(?:``|^ +(?:\$ )?)make ([a-z0-9-]+)", text, re.MULTILINE)
+    named = re.findall(
+        r"(?:``|^ +(?:\$ )?)make ([a-z0-9-]+)", text, re.MULTILINE
+    )
 
     assert set() == set(named) - targets
 
@@ -162,9 +164,13 @@ def test_a_page_names_targets_that_exist(page):
 def test_every_target_says_what_it_does():
     """A target without a line in ``make help`` would be one nobody finds."""
     makefile = (ROOT / "Makefile").read_text()
-    declared = set(re.findall(r"^\.PHONY: ([a-z0-9-]+)$", makefile, re.MULTILINE))
+    declared = set(
+        re.findall(r"^\.PHONY: ([a-z0-9-]+)$", makefile, re.MULTILINE)
+    )
 
-    listed = set(re.findall(r"^([a-z0-9-]+):.*  ## \S", makefile, re.MULTILINE))
+    listed = set(
+        re.findall(r"^([a-z0-9-]+):.*  ## \S", makefile, re.MULTILINE)
+    )
 
     assert declared == listed
 

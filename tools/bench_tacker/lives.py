@@ -49,8 +49,7 @@ class Ground:
         try:
             yield name
         finally:
-            # Before the next is measured, it has to be gone.
-            self.kubectl("delete", "namespace", name, "--timeout=180s")
+            self.kubectl("delete", "namespace", name, "--wait=false")
 
 
 def led(
