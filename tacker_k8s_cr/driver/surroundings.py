@@ -14,6 +14,7 @@ from importlib import metadata
 import inspect
 import logging
 import pathlib
+import re
 import sys
 from typing import Any
 import warnings
@@ -106,18 +107,20 @@ def configured(files: Sequence[str]) -> Configured:
         )
     except (cfg.Error, ValueError) as error:
         raise errors.RequestInvalid(
-            f"the configuration cannot be read: {type(error).__name__}: "
-            f"{_first_line(error)}"
+            f"the configuration cannot be read: {_place(error)}"
         ) from None
 
 
-def _first_line(error: Exception) -> str:
-    """Without a value: that may be a secret in the wrong place."""
-    option = getattr(error, "opt_name", "") or getattr(error, "name", "")
-    if option:
-        return f"option {option}"
-    files = getattr(error, "config_files", None) or getattr(error, "path", "")
-    return str(files or "a value that an option cannot have")
+def _place(error: Exception) -> str:
+    """Where the fault is: oslo's text shows the value, or the line."""
+    if option := re.match(r"Value for option (\w+) ", str(error)):
+        return f"the option {option[1]} has a value that it cannot have"
+    files = getattr(error, "config_files", None)
+    if files:
+        return f"not there: {', '.join(map(str, files))}"
+    if file := getattr(error, "config_file", ""):
+        return f"{file} is not written as a configuration file is"
+    return type(error).__name__
 
 
 # -- Drivers ------------------------------------------------------------------
