@@ -12,15 +12,13 @@ import dataclasses
 import logging
 from typing import Any
 
-from tacker.sol_refactored.common import exceptions
-
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import failures_v2
 from tacker_k8s_cr.driver import occurrences_v2
 from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import synchronizing_v2
 from tacker_k8s_cr.driver import translate_v2 as translate
 from tacker_k8s_cr.driver import upstream_v2 as upstream
-from tacker_k8s_cr.driver.operations import Seen
 from tacker_k8s_cr.driver.operations import Target
 
 LOG = logging.getLogger(__name__)
@@ -175,29 +173,16 @@ class KubernetesCrV2:
     def diff_check_inst(self, inst: Any, vim_info: Any) -> None:
         """Raise DbSyncNoDiff where Tacker knows all that is there."""
         if translate.is_ours(inst):
-            _different(inst, vim_info)
+            synchronizing_v2.different(inst, vim_info)
         else:
             upstream.driver().diff_check_inst(inst, vim_info)
 
     def sync_db(self, context: Any, inst: Any, vim_info: Any) -> None:
-        """Note what is there; Tacker holds its lock on the instance.
-
-        Numbers that no scale level gives leave the levels as they are.
-        """
-        if not translate.is_ours(inst):
+        """Note what is there; Tacker holds its lock on the instance."""
+        if translate.is_ours(inst):
+            synchronizing_v2.synchronize(inst, vim_info)
+        else:
             upstream.driver().sync_db(context, inst, vim_info)
-            return
-        seen = _different(inst, vim_info)
-        translate.note_members(inst, seen.members)
-        levels = translate.levels_there(inst, seen)
-        if levels is None:
-            LOG.warning(
-                "%s: the numbers of replicas are those of no scale level; "
-                "scaleStatus stays as it is",
-                inst.id,
-            )
-            return
-        translate.note_levels(inst, levels)
 
 
 def _refuse_elsewhere(target: Target) -> None:
@@ -210,22 +195,6 @@ def _refuse_elsewhere(target: Target) -> None:
                 f"has objects in namespace {namespace}; wanted: the same "
                 f"namespace again; found: {target.namespace}",
             )
-
-
-def _different(inst: Any, vim_info: Any) -> Seen:
-    """What is there, where Tacker knows something else.
-
-    Raises DbSyncNoDiff where it does not, or where somebody works on the
-    instance; Tacker asks again later.
-    """
-    with failures_v2.not_synchronized(inst.id):
-        seen = operations.seen(translate.target(inst, vim_info=vim_info))
-    if why := translate.at_work(seen):
-        LOG.info("%s: not synchronized: %s", inst.id, why)
-        raise exceptions.DbSyncNoDiff(why)
-    if not translate.differs(inst, seen):
-        raise exceptions.DbSyncNoDiff("no VNFC and no scale level differs")
-    return seen
 
 
 def _note_members(inst: Any, target: Target) -> None:

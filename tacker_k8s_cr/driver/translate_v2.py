@@ -18,7 +18,6 @@ from tacker.sol_refactored.common import vnf_instance_utils
 
 from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import vim
-from tacker_k8s_cr.driver.operations import Seen
 from tacker_k8s_cr.driver.operations import Target
 from tacker_k8s_cr.driver.request import Asked
 from tacker_k8s_cr.errors import RequestInvalid
@@ -26,7 +25,6 @@ from tacker_k8s_cr.inventory import Healing
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.members import Member
-from tacker_k8s_cr.package import numbers
 
 OURS = "tacker_k8s_cr"
 """Our key in the metadata of an instance; without it, it is not ours."""
@@ -281,48 +279,3 @@ def _described(member: Member) -> dict[str, str]:
         "node": member.node,
     }
     return {key: value for key, value in known.items() if value}
-
-
-# -- Tacker's database against the cluster -----------------------------------
-
-
-def at_work(seen: Seen) -> str:
-    """Why an instance is not at rest; empty if it is."""
-    if seen.inventory.phase is not Phase.INSTANTIATED:
-        return f"its record says {seen.inventory.phase.value}"
-    return f"{seen.holder} works on it" if seen.holder else ""
-
-
-def differs(inst: Any, seen: Seen) -> bool:
-    """Whether VNFCs or scale levels are others than Tacker knows."""
-    info = inst.instantiatedVnfInfo
-    noted = {vnfc.id for vnfc in info.get("vnfcResourceInfo", None) or ()}
-    there = {item.uid for items in seen.members.values() for item in items}
-    return noted != there or levels_there(inst, seen) not in (
-        None,
-        scale_levels(inst),
-    )
-
-
-def levels_there(inst: Any, seen: Seen) -> dict[str, int] | None:
-    """The scale levels by the numbers that the objects ask for now.
-
-    None where the numbers are those of no level.
-    """
-    before = scale_levels(inst)
-    vnfd = seen.inventory.vnfd
-    if vnfd is None:
-        return before
-    asked = {vdu: n for vdu, n in seen.numbers.items() if n is not None}
-    found = numbers.levels_of(vnfd, before, asked)
-    if found is None:
-        return None
-    return {a: found.get(a, level) for a, level in before.items()}
-
-
-def note_levels(inst: Any, levels: Mapping[str, int]) -> None:
-    if levels:
-        inst.instantiatedVnfInfo.scaleStatus = [
-            objects.ScaleInfoV2(aspectId=aspect, scaleLevel=level)
-            for aspect, level in levels.items()
-        ]

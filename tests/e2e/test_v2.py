@@ -575,47 +575,89 @@ def workload_cluster(tmp_path, v2):
     return made
 
 
+@pytest.fixture
+def second(namespace, kubectl):
+    """Another namespace of the test's own."""
+    name = f"{namespace}-2"
+    kubectl("create", "namespace", name)
+    yield name
+    kubectl("delete", "namespace", name)
+
+
 @pytest.mark.capi
-def test_a_workload_cluster_lives_through_v2(
-    v2, vim, workload_cluster, namespace, kubectl, nothing_left, traces_of
+def test_workload_clusters_live_through_v2(
+    v2,
+    vim,
+    workload_cluster,
+    nothing_left,
+    namespace,
+    second,
+    kubectl,
+    traces_of,
 ):
     """Workers are scaled, the version is changed, all is terminated.
 
-    Its VNFCs are Machines, with their Nodes (TK-9, TK-10, TK-16, TK-17). A
-    change that stops half way is finished by a retry.
+    VNFCs are Machines, with their Nodes (TK-9, TK-10, TK-16, TK-17). A change
+    that stops half way is finished by a retry on one cluster, and taken back
+    by a rollback on the other, which stays the same object.
     """
-    csar = workload_cluster()
+    older = workload_cluster()
     newer = workload_cluster("v1.36.0", gated())
-    vnf = v2.create(csar.vnfd)
+    spaces = (namespace, second)
+    vnfs = [v2.create(older.vnfd) for _ in spaces]
 
-    v2.done(vnf, "instantiate", body(v2, vim, csar, namespace), 240)
-    first = v2.vnfcs(vnf)
+    def both(action, *asked):
+        begun = [
+            v2.start(vnf, action, one)
+            for vnf, one in zip(vnfs, asked, strict=True)
+        ]
+        return [v2.wait(occurrence, 300) for occurrence in begun]
+
+    done = both("instantiate", *(body(v2, vim, older, s) for s in spaces))
+    assert {"COMPLETED"} == {d["operationState"] for d in done}, done
+    forth, back = vnfs
+    first = v2.vnfcs(forth)
     assert {"control_plane", "workers"} == {v["vduId"] for v in first}
     assert {"Machine"} == {v["metadata"]["kind"] for v in first}
     assert all(vnfc["metadata"]["node"] for vnfc in first)
+    path = "-o=jsonpath={.metadata.uid}"
+    cluster = kubectl("get", "clusters", "workload", "-n", second, path)
 
-    v2.done(vnf, "scale", rest.scaling("workers", 1), 240)
-    second = by_vdu(v2.vnfcs(vnf))
-    assert by_vdu(first)["control_plane"] == second["control_plane"]
-    assert by_vdu(first)["workers"] < second["workers"]
+    v2.done(forth, "scale", rest.scaling("workers", 1), 240)
+    scaled = by_vdu(v2.vnfcs(forth))
+    assert by_vdu(first)["control_plane"] == scaled["control_plane"]
+    assert by_vdu(first)["workers"] < scaled["workers"]
 
     asked = rest.changing(newer.vnfd, newer.files, **short(10))
-    failed = v2.run(vnf, "change_vnfpkg", asked, 240)
-    assert "FAILED_TEMP" == failed["operationState"]
+    failed = both("change_vnfpkg", asked, asked)
+    assert {"FAILED_TEMP"} == {f["operationState"] for f in failed}
     opened(kubectl, namespace)
-    changed = repeated(v2.retry, failed["id"], "COMPLETED")
+    changed = repeated(v2.retry, failed[0]["id"], "COMPLETED")
+    repeated(v2.rollback, failed[1]["id"], "ROLLED_BACK")
 
-    third = by_vdu(v2.vnfcs(vnf))
-    assert {v: len(ids) for v, ids in second.items()} == {
-        v: len(ids) for v, ids in third.items()
+    now = by_vdu(v2.vnfcs(forth))
+    assert {v: len(ids) for v, ids in scaled.items()} == {
+        v: len(ids) for v, ids in now.items()
     }
-    assert not set().union(*second.values()) & set().union(*third.values())
+    assert not set().union(*scaled.values()) & set().union(*now.values())
     assert {"REMOVED", "ADDED"} == set(affected(changed).values())
-    assert newer.vnfd == v2.show(vnf)["vnfdId"]
+    assert newer.vnfd == v2.show(forth)["vnfdId"]
 
-    v2.done(vnf, "terminate", rest.FORCEFUL, 240)
-    v2.delete(vnf)
-    assert [] == traces_of(vnf)
+    assert cluster == (
+        kubectl("get", "clusters", "workload", "-n", second, path)
+    )
+    assert older.vnfd == v2.show(back)["vnfdId"]
+    machines = kubectl.json("get", "machines", "-n", second)["items"]
+    assert {"v1.35.0"} == {item["spec"]["version"] for item in machines}
+    assert {item["metadata"]["uid"] for item in machines} == {
+        vnfc["id"] for vnfc in v2.vnfcs(back)
+    }
+
+    done = both("terminate", rest.FORCEFUL, rest.FORCEFUL)
+    assert {"COMPLETED"} == {d["operationState"] for d in done}, done
+    for vnf in vnfs:
+        v2.delete(vnf)
+        assert [] == traces_of(vnf)
 
 
 def repeated(again, occurrence, wanted, times=20):
@@ -625,33 +667,3 @@ def repeated(again, occurrence, wanted, times=20):
         if found["operationState"] == wanted:
             return found
     return pytest.fail(f"{found['operationState']}: {found.get('error')}")
-
-
-@pytest.mark.capi
-def test_a_changed_workload_cluster_is_rolled_back(
-    v2, vim, workload_cluster, namespace, kubectl, nothing_left
-):
-    """The Cluster stays the same object, with the former version (TK-17)."""
-    csar = workload_cluster()
-    newer = workload_cluster("v1.36.0", gated())
-    vnf = v2.create(csar.vnfd)
-    v2.done(vnf, "instantiate", body(v2, vim, csar, namespace), 240)
-    path = "-o=jsonpath={.metadata.uid}"
-    cluster = kubectl("get", "clusters", "workload", "-n", namespace, path)
-
-    asked = rest.changing(newer.vnfd, newer.files, **short(10))
-    failed = v2.run(vnf, "change_vnfpkg", asked, 240)
-    assert "FAILED_TEMP" == failed["operationState"]
-    repeated(v2.rollback, failed["id"], "ROLLED_BACK")
-
-    assert cluster == (
-        kubectl("get", "clusters", "workload", "-n", namespace, path)
-    )
-    assert csar.vnfd == v2.show(vnf)["vnfdId"]
-    machines = kubectl.json("get", "machines", "-n", namespace)["items"]
-    assert {"v1.35.0"} == {item["spec"]["version"] for item in machines}
-    assert {item["metadata"]["uid"] for item in machines} == {
-        vnfc["id"] for vnfc in v2.vnfcs(vnf)
-    }
-    v2.done(vnf, "terminate", rest.FORCEFUL, 240)
-    v2.delete(vnf)

@@ -8,6 +8,7 @@ import pytest
 from tacker.sol_refactored import objects
 
 from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import synchronizing_v2
 from tacker_k8s_cr.driver import translate_v2
 from tacker_k8s_cr.driver.operations import Seen
 from tacker_k8s_cr.errors import RequestInvalid
@@ -338,7 +339,7 @@ def test_a_difference_is_one_of_uids():
 
     def differs(*uids):
         there = {"DB": [member("d", uid) for uid in uids]}
-        return translate_v2.differs(inst, seen(there, DB=2))
+        return synchronizing_v2.differs(inst, seen(there, DB=2))
 
     assert not differs("u1", "u0")
     assert differs("u0", "u2")
@@ -357,12 +358,12 @@ def test_the_scale_level_follows_the_numbers(size, level):
     inst = instance({"DB": [member("db-0", "u0")]})
     found = seen({"DB": [member("db-0", "u0")]}, DB=size)
 
-    levels = translate_v2.levels_there(inst, found)
+    levels = synchronizing_v2.levels_there(inst, found)
 
     assert (None if level is None else {"dbs": level}) == levels
-    assert (level in (0, 2)) is translate_v2.differs(inst, found)
+    assert (level in (0, 2)) is synchronizing_v2.differs(inst, found)
     if levels:
-        translate_v2.note_levels(inst, levels)
+        synchronizing_v2.note_levels(inst, levels)
         assert levels == translate_v2.scale_levels(stored(inst))
 
 
@@ -370,16 +371,16 @@ def test_a_package_without_a_vnfd_keeps_its_levels():
     """There is nothing to say then."""
     inst = instance()
 
-    assert {"dbs": 1} == translate_v2.levels_there(
+    assert {"dbs": 1} == synchronizing_v2.levels_there(
         inst, seen({}, vnfd=None, DB=4)
     )
 
 
 def test_an_instance_that_is_worked_on_is_left_alone():
     """By its record, or by who holds its lock."""
-    assert "" == translate_v2.at_work(seen({}))
-    assert "scaling" in translate_v2.at_work(seen({}, phase=Phase.SCALING))
-    assert "host/1" in translate_v2.at_work(seen({}, holder="host/1"))
+    assert "" == synchronizing_v2.at_work(seen({}))
+    assert "scaling" in synchronizing_v2.at_work(seen({}, phase=Phase.SCALING))
+    assert "host/1" in synchronizing_v2.at_work(seen({}, holder="host/1"))
 
 
 @given(
@@ -398,5 +399,5 @@ def test_what_is_written_down_is_no_difference(uids):
 
     inst = stored(instance(found))
 
-    assert not translate_v2.differs(inst, seen(found, vnfd=None))
+    assert not synchronizing_v2.differs(inst, seen(found, vnfd=None))
     assert json.loads(inst.to_json()) == inst.to_dict()
