@@ -148,7 +148,6 @@ def recorded(
         Placed(ObjectRef.of(manifest), manifest, where)
         for manifest in wanted.manifests
     )
-    absent = check.namespaces(cluster, items)
     items = replicas.numbered(items, registry, replicas.recorded(wanted))
     ready = Prepared(
         rotation.named(items, wanted.live_names),
@@ -160,9 +159,19 @@ def recorded(
         wanted.scale_levels,
         wanted.live_names,
     )
-    return _against(
-        cluster, ready, now, found, absent, options, lenient=lenient
-    )
+    with preflight.checked(
+        cluster,
+        ready.items,
+        now.namespace,
+        vdus=tuple(wanted.vdus.values()),
+        wanted=options.check_rights,
+    ) as rights:
+        absent = check.namespaces(cluster, items)
+        ready = _against(
+            cluster, ready, now, found, absent, options, lenient=lenient
+        )
+        rights.shared = ready.owners.shared
+    return ready
 
 
 def _kinds(

@@ -113,7 +113,7 @@ def test_healing_is_finished_wherever_it_died(fresh, clock):
 
         assert [] == owned(cluster)
         assert [] == records(cluster)
-    assert died > 30
+    assert died > 15
 
 
 def test_a_chosen_member_of_a_heal_that_died_is_replaced_once(fresh, clock):
