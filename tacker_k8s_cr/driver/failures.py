@@ -31,6 +31,7 @@ _INVALID = (
     errors.KindUnknown,
     errors.NamespaceAbsent,
     errors.NotScalable,
+    errors.NotHealable,
 )
 
 

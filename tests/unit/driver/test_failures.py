@@ -35,6 +35,12 @@ def raised(operation, error):
         ("terminate", LATE, vnfm.VNFDeleteFailed),
         ("delivery", LATE, exceptions.TackerException),
         ("scale", errors.NotScalable(REF, "why"), exceptions.InvalidInput),
+        ("heal", LATE, vnfm.CNFHealFailed),
+        (
+            "heal",
+            errors.NotHealable({REF: "why"}),
+            exceptions.InvalidInput,
+        ),
         (
             "instantiate",
             errors.PackageInvalid([errors.Problem("a", "b")]),
