@@ -156,7 +156,7 @@ def change(
     inventory = dataclasses.replace(
         _with_package(before, package, ready, policy, options.adopt),
         phase=Phase.CHANGING,
-        before=before.past,
+        before=before.past(package.digest),
         scaling={},
         healing=None,
     )

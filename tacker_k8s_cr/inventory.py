@@ -139,14 +139,16 @@ class Inventory:
     receipts: tuple[Mapping[str, Any], ...] = ()
     journal: Journal = Journal()
 
-    @property
-    def past(self) -> Inventory:
+    def past(self, digest: str) -> Inventory:
         """What a change that is about to begin may have to go back to.
 
-        Of one that makes up for a change that ended early, that is still
-        the state before both.
+        Of one that makes up for a change that ended early, or repeats one,
+        that is still the state before both.
+
+        :param digest: of the package that is to be brought in.
         """
-        if self.before and self.phase is Phase.CHANGING:
+        again = self.phase is Phase.INSTANTIATED and digest == self.digest
+        if self.before and (again or self.phase is Phase.CHANGING):
             return self.before
         return dataclasses.replace(
             self,

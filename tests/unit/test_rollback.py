@@ -206,6 +206,19 @@ def test_a_change_that_is_tried_again_still_goes_back_to_the_first_state(
     check_as_before(cluster)
 
 
+def test_a_change_that_is_repeated_at_rest_still_goes_back(
+    cluster, clock, life
+):
+    """Who repeats one cannot know that it was done (P22)."""
+    run(lcm.instantiate, cluster, clock, OLD)
+    run(lcm.change, cluster, clock, NEW)
+    run(lcm.change, cluster, clock, NEW)
+
+    lcm.roll_back(cluster, "one", package=OLD, **life)
+
+    check_as_before(cluster)
+
+
 def test_a_rollback_that_ended_early_leaves_a_change_possible(
     cluster, clock, life
 ):
