@@ -50,6 +50,9 @@ def of_sample(
     assert found
     vnfd = str(uuid.uuid4())
     pairs = {found[1]: vnfd, **(replaced or {})}
+    if other := csar.recipe(copy).variants.get(variant, {}).get(found[1]):
+        # The variant is another package, with an id of its own.
+        vnfd = pairs[other] = str(uuid.uuid4())
     for path in copy.rglob("*.yaml"):
         text = path.read_text()
         for old, new in pairs.items():

@@ -62,6 +62,11 @@ def main() -> int:
     except (Error, PlaneError) as error:
         print(f"bench-tacker: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt as interrupt:
+        print(
+            f"bench-tacker: ended by {interrupt or 'SIGINT'}", file=sys.stderr
+        )
+        return 130
     finally:
         if started:
             plane.down(say)
@@ -119,7 +124,12 @@ def _measured(
     found: list[Measured] = []
     try:
         host.up(usual)
-        with _administrator(chosen) as ground:
+        with (
+            contextlib.closing(Api(host.url, "v1")) as api,
+            _administrator(chosen) as bare,
+        ):
+            vim = api.register_vim(bare.vim, default=True)
+            ground = dataclasses.replace(bare, vim=vim)
             alone = _alone(chosen, ground)
             say(f"the small workload alone: {alone:.2f} s")
             for driver, name in DRIVERS.items():
@@ -145,15 +155,13 @@ def _with(
     for version in ("v2", "v1"):
         api = Api(host.url, version, pause=lives.PAUSE)
         with contextlib.closing(api):
-            if not ground.vim.id:
-                vim = api.register_vim(ground.vim, default=True)
-                ground = dataclasses.replace(ground, vim=vim)
             for life in _lives(folder, arguments.objects):
                 api.upload(life.csar.path)
                 say(f"{driver}, {version}, {life.name}")
-                found += lives.led(ground, api, driver, life, rounds)
-        for one in found[-6:]:
-            say(f"  {one.what}: {one.median} {one.failure}")
+                measured = lives.led(ground, api, driver, life, rounds)
+                for one in measured:
+                    say(f"  {one}")
+                found += measured
     return found
 
 

@@ -25,6 +25,10 @@ class Measured:
     seconds: tuple[float, ...] = ()
     failure: str = ""
 
+    def __str__(self) -> str:
+        taken = ", ".join(f"{one:.2f}" for one in self.seconds)
+        return f"{self.what}: {self.failure or taken}"
+
     @property
     def median(self) -> float | None:
         return statistics.median(self.seconds) if self.seconds else None

@@ -26,8 +26,8 @@ class Nothing:
     def pre_instantiation_vnf(
         self, *, vnf_instance: Any, **_: Any
     ) -> dict[str, Any]:
-        vnf_instance.vnf_metadata["namespace"] = "default"
-        vnf_instance.vnf_metadata["tenant"] = "default"
+        where = {"namespace": "default", "tenant": "default"}
+        vnf_instance.vnf_metadata = where
         vnf_instance.save()
         return {}
 
