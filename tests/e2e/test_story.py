@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
 import dataclasses
@@ -232,6 +233,17 @@ def site(
     }
 
 
+def credential(message: dict[str, Any]) -> Kubeconfig:
+    """What a message gives, as a VIM has it."""
+    data = message["data"]
+    return Kubeconfig(
+        where="told",
+        server=data["apiServer"],
+        ca=data["certificateAuthority"],
+        token=data["bearerToken"],
+    )
+
+
 # -- What is looked at --------------------------------------------------------
 
 
@@ -304,13 +316,6 @@ def test_a_cluster_is_made_and_used_and_ends(
         data["cluster"]["name"],
         data["vimRegistrable"],
     )
-    token = data["bearerToken"]
-    given = Kubeconfig(
-        where="told",
-        server=data["apiServer"],
-        ca=data["certificateAuthority"],
-        token=token,
-    )
 
     # The receiver made a VIM of it.
     [made] = vims_of(api, data["cluster"]["uid"])
@@ -319,7 +324,20 @@ def test_a_cluster_is_made_and_used_and_ends(
     # What happens to the instance later tells it nothing new.
     api.done(maker, "scale", rest.scaling("agent", 1))
     api.done(maker, "heal", rest.healing())
+    if api.version == "v2":
+        newer = packages.of(tmp_path, site, vdus, version="2.0", delivers=True)
+        uploaded(newer)
+        body = rest.changing(newer.vnfd, newer.files, ["agent"])
+        api.done(maker, "change_vnfpkg", body)
     assert [issued] == listening.of(maker)
+
+    # Unless a new credential is asked for: the VIM gets it.
+    renewal = {"webhook": {"renew": True}}
+    api.done(maker, "heal", rest.healing(tacker_k8s_cr=renewal))
+    [_, renewed] = listening.of(maker)
+    former, given = credential(issued), credential(renewed)
+    assert former.token != given.token
+    assert [made] == vims_of(api, data["cluster"]["uid"])
 
     # The second package is put on the new cluster.
     user = api.create(second.vnfd)
@@ -350,21 +368,22 @@ def test_a_cluster_is_made_and_used_and_ends(
     api.delete(user)
 
     # No secret is where one looks.
-    planted = [token, *admin_secrets(workload)]
+    planted = [former.token, given.token, *admin_secrets(workload)]
     shown = json.dumps([api.show(maker), occurrences(api)])
     for secret in planted:
         assert secret not in shown
         for service in ("tacker-conductor", "tacker-server"):
             assert secret not in telling.log(service)
+    assert [] == holding(telling, admin_secrets(workload))
 
     # The cluster ends: it is told, and what was given out is revoked.
     api.done(maker, "terminate", rest.FORCEFUL)
     api.delete(maker)
-    assert ["kubeconfig", "terminated"] == [
+    assert ["kubeconfig", "kubeconfig", "terminated"] == [
         message["type"].rpartition(".")[2] for message in listening.of(maker)
     ]
     assert [] == vims_of(api, data["cluster"]["uid"])
-    until(lambda: refused(given))
+    until(lambda: refused(former) and refused(given))
     kubectl = workload.kubectl
     kubectl("delete", "namespace", f"{unique}-app")
     assert [] == leftovers.remaining(
@@ -439,6 +458,19 @@ def admin_secrets(workload: Plane) -> list[str]:
     [user] = yaml.safe_load(text)["users"]
     key: str = user["user"]["client-key-data"]
     return [key, base64.b64decode(key).decode(), text]
+
+
+def holding(host: Host, secrets: Iterable[str]) -> list[str]:
+    """The files of Tacker, its database and its queue with a secret in it."""
+    wanted = [secret.encode() for secret in secrets]
+    found = []
+    for path in sorted(host.folders.run.rglob("*")):
+        # Some come and go.
+        with contextlib.suppress(FileNotFoundError):
+            if path.is_file() and not path.is_symlink():
+                content = path.read_bytes()
+                found += [path for secret in wanted if secret in content]
+    return [str(path) for path in found]
 
 
 def occurrences(api: Api) -> Any:
