@@ -6,15 +6,15 @@ import json
 import time
 
 import pytest
+import yaml
 
+from tests.e2e import gate
 from tests.e2e import packages
 from tests.e2e.packages import Vdu
+from tools.csar import SAMPLES
 from tools.tacker import rest
 
 pytestmark = pytest.mark.plane
-
-SHORT = {"tacker_k8s_cr": {"timeout": 6}}
-"""Parameters of an instantiation, which count for a heal of all too."""
 
 GATE = "gate"
 """A ConfigMap that is current once somebody says so."""
@@ -57,12 +57,21 @@ def opened(kubectl, namespace):
     kubectl("patch", "configmap", GATE, "-n", namespace, "-p", patch)
 
 
-def affected(occurrence):
-    """Of each VNFC that an operation changed: how, and its resource."""
-    changes = occurrence.get("resourceChanges") or {}
+def affected(v1, occurrence):
+    """Of each VNFC that an operation changed: how, and its resource.
+
+    Tacker tells that an operation has ended before it has written them.
+    """
+
+    def vnfcs():
+        found = v1.operation(occurrence["id"])
+        changes = found.get("resourceChanges") or {}
+        return changes.get("affectedVnfcs") or ()
+
+    gate.eventually("the affected VNFCs", vnfcs)
     return sorted(
         (vnfc["changeType"], vnfc["computeResource"]["resourceId"])
-        for vnfc in changes.get("affectedVnfcs") or ()
+        for vnfc in vnfcs()
     )
 
 
@@ -95,7 +104,9 @@ def test_an_instance_is_scaled_and_healed(
     out = v1.done(instance, "scale", rest.scaling("web", 3))
     three = v1.vnfcs(instance)
     assert {"web"} == {vnfc["vduId"] for vnfc in three}
-    assert sorted(("ADDED", name) for name in names(three)) == affected(out)
+    assert sorted(("ADDED", name) for name in names(three)) == affected(
+        v1, out
+    )
     assert {"web": 3} == levels(v1, instance)
 
     [chosen, *others] = three
@@ -105,7 +116,7 @@ def test_an_instance_is_scaled_and_healed(
     assert ids(others) < ids(after)
     assert chosen["id"] not in ids(after)
     [new] = names(after) - names(three)
-    assert [("MODIFIED", new)] == affected(healed)
+    assert [("MODIFIED", new)] == affected(v1, healed)
 
     deployment = uid(kubectl, namespace, "deployment", "web")
     v1.done(instance, "heal", rest.healing(), 180)
@@ -115,7 +126,7 @@ def test_an_instance_is_scaled_and_healed(
     assert {"web": 3} == levels(v1, instance)
 
     gone = v1.done(instance, "scale", rest.scaling("web", -3))
-    assert ["REMOVED"] * 3 == [how for how, _ in affected(gone)]
+    assert ["REMOVED"] * 3 == [how for how, _ in affected(v1, gone)]
     assert [] == v1.vnfcs(instance)
     v1.done(instance, "scale", rest.scaling("web", 1))
     assert 1 == len(v1.vnfcs(instance))
@@ -130,39 +141,59 @@ def uid(kubectl, namespace, kind, name):
     return kubectl("get", kind, name, "-n", namespace, path)
 
 
+@pytest.fixture
+def cluster_package(tmp_path, v1):
+    """The sample with a workload cluster, without its webhook."""
+    folder = SAMPLES / "capi_workload_cluster" / packages.MANIFESTS
+    csar = packages.of(
+        tmp_path,
+        {
+            path.name: list(yaml.safe_load_all(path.read_text()))
+            for path in folder.iterdir()
+        },
+        [
+            Vdu("control_plane", "workload-control-plane"),
+            Vdu("workers", "workload-workers"),
+        ],
+    )
+    v1.upload(csar.path)
+    return csar
+
+
 @pytest.mark.capi
 def test_a_heal_replaces_machines_and_keeps_their_cluster(
-    v1, vim, sample, uploaded, namespace, kubectl, nothing_left
+    v1, vim, cluster_package, namespace, kubectl, nothing_left
 ):
-    """Tacker terminates and instantiates; the Cluster stays (TK-8, TK-10)."""
-    csar = sample("capi_workload_cluster")
-    instance = v1.create(uploaded(csar).vnfd)
-    delivery = {"url": "https://127.0.0.1:9/", "probe": "skip"}
-    ended = v1.run(
-        instance,
-        "instantiate",
-        rest.instantiation(
-            v1,
-            vim,
-            csar.files,
-            namespace=namespace,
-            tacker_k8s_cr={"webhook": delivery},
-        ),
-        240,
+    """Tacker terminates and instantiates; the Cluster stays (TK-8, TK-10).
+
+    So does the only machine of its control plane, with the cluster's data.
+    """
+    instance = v1.create(cluster_package.vnfd)
+    body = rest.instantiation(
+        v1, vim, cluster_package.files, namespace=namespace
     )
-    assert "COMPLETED" == ended["operationState"], ended.get("error")
-    before = v1.vnfcs(instance)
+    v1.done(instance, "instantiate", body, 300)
+    before = of_vdus(v1.vnfcs(instance))
     cluster = uid(kubectl, namespace, "cluster", "workload")
-    assert {"control_plane", "workers"} == {v["vduId"] for v in before}
+    assert {"control_plane", "workers"} == before.keys()
 
     v1.done(instance, "heal", rest.healing(), 300)
 
-    after = v1.vnfcs(instance)
+    after = of_vdus(v1.vnfcs(instance))
     assert cluster == uid(kubectl, namespace, "cluster", "workload")
-    assert len(before) == len(after)
-    assert not ids(before) & ids(after)
-    v1.done(instance, "terminate", rest.FORCEFUL, 240)
+    assert before["control_plane"] == after["control_plane"]
+    assert 1 == len(after["workers"])
+    assert not before["workers"] & after["workers"]
+    v1.done(instance, "terminate", rest.FORCEFUL, 300)
     v1.delete(instance)
+
+
+def of_vdus(vnfcs):
+    """By VDU, the ids of its VNFCs."""
+    found = {}
+    for vnfc in vnfcs:
+        found.setdefault(vnfc["vduId"], set()).add(vnfc["id"])
+    return found
 
 
 def test_a_failed_instantiation_is_retried(
@@ -181,7 +212,7 @@ def test_a_failed_instantiation_is_retried(
         vim,
         csar.files,
         namespace=namespace,
-        tacker_k8s_cr={"timeout": 5},
+        tacker_k8s_cr={"timeout": 8},
     )
 
     failed = v1.run(instance, "instantiate", body)
@@ -197,7 +228,7 @@ def test_a_failed_instantiation_is_retried(
     assert "COMPLETED" == done["operationState"], done.get("error")
     assert made == uid(kubectl, namespace, "deployment", "web")
     assert 1 == len(v1.vnfcs(instance))
-    assert [("ADDED", *names(v1.vnfcs(instance)))] == affected(done)
+    assert [("ADDED", *names(v1.vnfcs(instance)))] == affected(v1, done)
 
     v1.done(instance, "terminate", rest.FORCEFUL)
     v1.delete(instance)
@@ -272,7 +303,7 @@ def test_a_failed_heal_is_retried(
     v1.done(
         instance,
         "instantiate",
-        rest.instantiation(v1, vim, web.files, namespace=namespace, **SHORT),
+        rest.instantiation(v1, vim, web.files, namespace=namespace),
     )
     v1.done(instance, "scale", rest.scaling("web", 2))
     before = v1.vnfcs(instance)
@@ -302,7 +333,7 @@ def test_a_termination_takes_what_a_failed_heal_left(
     v1.done(
         instance,
         "instantiate",
-        rest.instantiation(v1, vim, web.files, namespace=namespace, **SHORT),
+        rest.instantiation(v1, vim, web.files, namespace=namespace),
     )
     v1.done(instance, "scale", rest.scaling("web", 1))
     quota = ("create", "quota", "none", "--hard=pods=0", "-n", namespace)
