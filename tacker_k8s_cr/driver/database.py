@@ -48,12 +48,20 @@ def vims() -> tuple[Vim, ...]:
 def _asked(ask: Any) -> list[Any]:
     try:
         with surroundings.quiet():
+            _no_retries()
             return list(ask())
     except Exception as error:  # noqa: BLE001
         # Its text has the URL of the database, and that a password.
         raise errors.RequestInvalid(
             f"Tacker's database cannot be asked: {type(error).__name__}"
         ) from None
+
+
+def _no_retries() -> None:
+    """A service waits for its database for minutes; a person would not."""
+    from oslo_config import cfg
+
+    cfg.CONF.set_override("max_retries", 0, "database")
 
 
 def _unfinished() -> Iterator[Unfinished]:
