@@ -179,8 +179,12 @@ def _lives(folder: pathlib.Path, objs: int) -> Iterator[Life]:
         packages.config_map(f"c{number:04}", text="x" * 1024)
         for number in range(objs)
     ]
+    # Tacker's own driver carries out no package without a VDU.
+    large = {"many.yaml": many, "web.yaml": [packages.deployment("web")]}
     yield Life(
-        f"{objs} ConfigMaps", packages.of(folder, {"many.yaml": many}), {}
+        f"{objs} ConfigMaps",
+        packages.of(folder, large, [packages.Vdu(VDU, "web")]),
+        {},
     )
 
 
