@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 _WARNED: set[str] = set()
-"""Servers of which was said that they are not verified."""
+"""Servers of which was said what is not safe about them."""
+
+_CERTIFICATE = "client certificate"
+"""The kind of credential that nothing is sent of without TLS."""
 
 
 def connect(
@@ -66,8 +69,7 @@ def connect(
     else:
         source = _source(kubeconfig, context or "")
     first = source()
-    if first.insecure or not verify:
-        _warn(first.server)
+    _warn(first, verify)
     return ApiServer(Processes(source, verify, pool), first.server)
 
 
@@ -81,16 +83,22 @@ def shared(kubeconfig: Kubeconfig, pool: int = 16) -> Iterator[Cluster]:
     from tacker_k8s_cr.cluster import sharing
     from tacker_k8s_cr.cluster.server import ApiServer
 
-    if kubeconfig.insecure:
-        _warn(kubeconfig.server)
+    _warn(kubeconfig)
     with sharing.processes(kubeconfig, pool) as processes:
         yield ApiServer(processes, kubeconfig.server)
 
 
-def _warn(server: str) -> None:
-    if server not in _WARNED:
+def _warn(kubeconfig: Kubeconfig, verify: bool = True) -> None:
+    server = kubeconfig.server
+    if server.startswith("http:"):
+        unsafe = kubeconfig.credential_kind not in ("none", _CERTIFICATE)
+        said = "the credential is sent without TLS"
+    else:
+        unsafe = kubeconfig.insecure or not verify
+        said = "its certificate is not verified"
+    if unsafe and server not in _WARNED:
         _WARNED.add(server)
-        LOG.warning("%s: its certificate is not verified", server)
+        LOG.warning("%s: %s", server, said)
 
 
 def _itself(kubeconfig: Kubeconfig) -> Kubeconfig:

@@ -92,8 +92,10 @@ OPERATIONS = (
     cfg.BoolOpt(
         "insecure",
         default=False,
-        help="Do not verify the certificates of API servers. A VIM without "
-        "ssl_ca_cert is verified with the system's certificates otherwise.",
+        help="Do not verify the certificates of API servers, and send "
+        "credentials to those that have an http URL. Otherwise a VIM without "
+        "ssl_ca_cert is verified with the system's certificates, and one "
+        "without TLS is refused.",
     ),
     cfg.BoolOpt(
         "check_rights",

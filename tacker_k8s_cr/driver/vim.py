@@ -74,6 +74,11 @@ def kubeconfig(access: Mapping[str, Any], settings: Settings) -> Kubeconfig:
     }
     server = _https(known.get("auth_url", ""), "auth_url", plain=True)
     where = f"VIM {known.get('vim_id', server)}"
+    if server.startswith("http:") and not settings.insecure:
+        raise RequestInvalid(
+            f"{where}: its credential would go to {server} without TLS; "
+            "wanted: https://HOST:PORT, or the option insecure"
+        )
     found = Kubeconfig(
         where=where,
         server=server,

@@ -74,6 +74,19 @@ def test_another_credential_shares_nothing(script: Scripted, url: str) -> None:
     ]
 
 
+def test_a_credential_without_tls_is_spoken_of(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once for each server, whatever else is not verified (T9)."""
+    nobody = Kubeconfig(where="test", server="http://nobody.example.org")
+
+    for kubeconfig in (of(url), of(url), nobody):
+        with shared(kubeconfig):
+            pass
+
+    assert [f"{url}: the credential is sent without TLS"] == caplog.messages
+
+
 def test_a_pool_for_all(url: str) -> None:
     """So many threads, however many operations work on a server."""
     busy = []

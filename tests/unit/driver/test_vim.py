@@ -179,6 +179,26 @@ def test_a_password_is_not_sent_without_tls(url):
     ) == refused(OIDC, oidc_token_url=url)
 
 
+BASIC = {
+    **ACCESS,
+    "bearer_token": None,
+    "username": "u",
+    "password": "planted",
+}
+
+
+@pytest.mark.parametrize("access", [ACCESS, OIDC, BASIC])
+def test_an_api_server_without_tls_needs_the_option(access):
+    """Whoever is on the way could read the credential (T9)."""
+    plain = {**access, "auth_url": "http://192.0.2.10:8080", "vim_id": "edge"}
+
+    assert (
+        "VIM edge: its credential would go to http://192.0.2.10:8080 without "
+        "TLS; wanted: https://HOST:PORT, or the option insecure"
+    ) == refused(plain)
+    assert "http://192.0.2.10:8080" == of(plain, INSECURE).server
+
+
 @pytest.mark.parametrize(
     "credential",
     [
