@@ -55,7 +55,7 @@ def gated(kubectl, v1, tmp_path) -> Iterator[Callable[[Api], Gated]]:
 def test_what_a_killed_conductor_left_undone_is_done_by_a_retry(
     host, v1, v2, vim, gated, cluster, tmp_path, traces_of
 ):
-    """Each operation of v2 is FAILED_TEMP, then COMPLETED (T7).
+    """Each operation of v2 is FAILED_TEMP, then COMPLETED.
 
     Nothing is there twice: the Deployment is the one that it was, with as
     many pods as wanted.
