@@ -148,6 +148,11 @@ def labels(kubectl, namespace):
     ]
 
 
+def said(log, vnf):
+    """What our driver says of an instance."""
+    return [line for line in log.splitlines() if f" [{vnf}" in line]
+
+
 def test_an_instance_is_its_drivers(v1, made, spaces, kubectl):
     """Ours are noted in the metadata; others are left as they are (TK-18)."""
     ours, theirs = made["vnfs"]["ours"], made["vnfs"]["operated"]
@@ -175,9 +180,16 @@ def test_an_instance_of_tackers_own_driver_stays_with_it(
     kubectl("create", "quota", "few", "--hard=pods=1", "-n", space)
     failed = v1.run(vnf, "scale", rest.scaling("web", 1))
     assert "FAILED_TEMP" == failed["operationState"]
+    # That driver counts from the replicas that there are.
+    kubectl("delete", "quota", "few", "-n", space)
+    there = "-o=jsonpath={.status.readyReplicas}"
+    gate.eventually(
+        "two replicas",
+        lambda: "2" == kubectl("get", "deploy", "web", "-n", space, there),
+    )
     back = v1.rollback(failed["id"])
     assert "ROLLED_BACK" == back["operationState"], back.get("error")
-    kubectl("delete", "quota", "few", "-n", space)
+    assert 1 == len(v1.vnfcs(vnf))
 
     first, known = pods(v1, vnf), ids(v1, vnf)
     v1.done(vnf, "heal", rest.healing(known))
@@ -197,7 +209,7 @@ def test_an_instance_of_tackers_own_driver_stays_with_it(
     v1.done(vnf, "terminate", rest.FORCEFUL)
     assert [] == labels(kubectl, space)
     v1.delete(vnf)
-    assert f"[{vnf}" not in before.log(since=since)
+    assert [] == said(before.log(since=since), vnf)
 
 
 def test_a_failed_instantiation_of_tackers_own_driver_stays_with_it(
@@ -217,15 +229,14 @@ def test_a_failed_instantiation_of_tackers_own_driver_stays_with_it(
     vnf, occurrence = made["vnfs"]["retried"], made["occurrences"]["retried"]
     again = v1.retry(occurrence)
     assert "FAILED_TEMP" == again["operationState"]
+    # That driver does not go on with what its first try made.
+    assert "Failed to create resource" in again["error"]["detail"]
     assert not any(
         LABEL in item for item in labels(kubectl, spaces("retried"))
     )
-    back = v1.rollback(occurrence)
-    assert "ROLLED_BACK" == back["operationState"], back.get("error")
-    assert [] == labels(kubectl, spaces("retried"))
-    v1.delete(vnf)
+    v1.rollback(occurrence)
     for name in ("failed", "retried"):
-        assert f"[{made['vnfs'][name]}" not in before.log(since=since)
+        assert [] == said(before.log(since=since), made["vnfs"][name])
 
 
 def test_a_synchronization_serves_both(v1, made, spaces, kubectl):
