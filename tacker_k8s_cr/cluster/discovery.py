@@ -1,7 +1,7 @@
 """Which kinds a server has, asked for one group at a time, and remembered.
 
-Nothing is kept on disk: what a server serves changes when a definition
-does, and asking for a group again costs a millisecond.
+Nothing is kept on disk, nor for long: what a server serves changes when a
+definition does, and asking for a group again costs a millisecond.
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 import logging
-import threading
+import time
 from typing import Any
 
+from tacker_k8s_cr.cluster.turns import Remembered
+from tacker_k8s_cr.deadline import Clock
+from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import ClusterError
 from tacker_k8s_cr.errors import KindUnknown
 from tacker_k8s_cr.objects import GroupKind
@@ -25,81 +29,98 @@ Ask = Callable[[str], Mapping[str, Any]]
 """Gets a path; an empty mapping where the server has nothing."""
 
 _Kinds = Mapping[str, Resource]
+_Versions = Mapping[str, tuple[str, ...]]
+"""By group, the preferred one first."""
+
+_AGE = 300.0
+"""Seconds for which an answer is believed. An operation meets what changed
+by itself; this is for a VIM on which there is always another one."""
+
+_NEVER = Deadline.never()
 
 
 class Discovery:
-    """What one server serves, for all threads of a process."""
+    """What one server serves, for all threads of a process.
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._versions: dict[str, tuple[str, ...]] = {}
-        self._kinds: dict[tuple[str, str], _Kinds] = {}
+    One thread asks for a group. Only who needs that group waits for the
+    answer: the server of an aggregated API may be silent.
+    """
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._groups: Remembered[str, _Versions] = Remembered(_AGE, clock)
+        self._kinds: Remembered[tuple[str, str], _Kinds] = Remembered(
+            _AGE, clock
+        )
 
     def resource(
-        self, ask: Ask, group_kind: GroupKind, version: str
+        self,
+        ask: Ask,
+        group_kind: GroupKind,
+        version: str,
+        deadline: Deadline = _NEVER,
     ) -> Resource:
-        # Without the lock: nearly always it is known.
-        if version:
-            kinds = self._kinds.get((group_kind.group, version), {})
-            if found := kinds.get(group_kind.kind):
-                return found
-        with self._lock:
-            known = self._remembers(group_kind.group)
-            found = self._found(ask, group_kind, version)
-            if found is None and known:
-                self._forget(group_kind.group)
-                found = self._found(ask, group_kind, version)
-            if found is not None:
-                return found
-            served = self._serving(ask, group_kind)
-        raise KindUnknown(group_kind, version, served if version else ())
+        """Raises KindUnknown, or what the server's refusal means."""
+        asking = _Asking(self._groups, self._kinds, ask, deadline)
+        known = self._remembers(group_kind.group)
+        found = asking.found(group_kind, version)
+        if found is None and known:
+            self.forget(group_kind.group)
+            found = asking.found(group_kind, version)
+        if found is not None:
+            return found
+        served = asking.serving(group_kind) if version else ()
+        raise KindUnknown(group_kind, version, served)
 
-    def resources(self, ask: Ask) -> Sequence[Resource]:
+    def resources(
+        self, ask: Ask, deadline: Deadline = _NEVER
+    ) -> Sequence[Resource]:
         """Asks for everything anew; what does not answer is passed over."""
-        with self._lock:
-            self._versions.clear()
-            self._kinds.clear()
-            return tuple(self._listable(ask))
+        self._groups.forget()
+        self._kinds.forget()
+        asking = _Asking(self._groups, self._kinds, ask, deadline)
+        return tuple(asking.listable())
 
     def forget(self, group: str) -> None:
-        with self._lock:
-            self._forget(group)
+        self._groups.forget()
+        self._kinds.forget(lambda key: key[0] == group)
 
     def _remembers(self, group: str) -> bool:
-        asked = any(known == group for known, _ in self._kinds)
-        return asked or bool(self._versions)
+        asked = any(known == group for known, _ in self._kinds.known())
+        return asked or bool(self._groups.known())
 
-    def _forget(self, group: str) -> None:
-        self._versions.clear()
-        for known in [key for key in self._kinds if key[0] == group]:
-            del self._kinds[known]
 
-    def _found(
-        self, ask: Ask, group_kind: GroupKind, version: str
-    ) -> Resource | None:
+@dataclasses.dataclass(frozen=True)
+class _Asking:
+    """What is known, and a way to the rest."""
+
+    groups: Remembered[str, _Versions]
+    kinds: Remembered[tuple[str, str], _Kinds]
+    ask: Ask
+    deadline: Deadline
+
+    def found(self, group_kind: GroupKind, version: str) -> Resource | None:
         group = group_kind.group
-        versions = (version,) if version else self._of(ask, group)
+        versions = (version,) if version else self._of(group)
         # The kind may be missing in the version that its group prefers.
         for each in versions:
-            if found := self._in(ask, group, each).get(group_kind.kind):
+            if found := self._in(group, each).get(group_kind.kind):
                 return found
         return None
 
-    def _serving(self, ask: Ask, group_kind: GroupKind) -> tuple[str, ...]:
+    def serving(self, group_kind: GroupKind) -> tuple[str, ...]:
         group = group_kind.group
         return tuple(
             version
-            for version in self._of(ask, group)
-            if group_kind.kind in self._in(ask, group, version)
+            for version in self._of(group)
+            if group_kind.kind in self._in(group, version)
         )
 
-    def _listable(self, ask: Ask) -> Iterator[Resource]:
-        self._of(ask, "")
-        for group, versions in self._versions.items():
+    def listable(self) -> Iterator[Resource]:
+        for group, versions in self._versions().items():
             seen: set[str] = set()
             for version in versions:
                 try:
-                    kinds = self._in(ask, group, version)
+                    kinds = self._in(group, version)
                 except ClusterError as error:
                     LOG.warning("%s/%s: %s; left out", group, version, error)
                     continue
@@ -108,26 +129,36 @@ class Discovery:
                         yield resource
                     seen.add(kind)
 
-    def _of(self, ask: Ask, group: str) -> tuple[str, ...]:
-        """The versions of a group, the preferred one first."""
-        if not self._versions:
-            core = ask("/api").get("versions", ())
-            groups = {"": tuple(core)}
-            for item in ask("/apis").get("groups", ()):
-                preferred = item["preferredVersion"]["version"]
-                others = [served["version"] for served in item["versions"]]
-                groups[item["name"]] = tuple(
-                    dict.fromkeys([preferred, *others])
-                )
-            self._versions = groups
-        return self._versions.get(group, ())
+    def _of(self, group: str) -> tuple[str, ...]:
+        return self._versions().get(group, ())
 
-    def _in(self, ask: Ask, group: str, version: str) -> _Kinds:
-        if (group, version) not in self._kinds:
-            path = f"/apis/{group}" if group else "/api"
-            listed = ask(f"{path}/{version}").get("resources", ())
-            self._kinds[group, version] = _kinds(group, version, listed)
-        return self._kinds[group, version]
+    def _versions(self) -> _Versions:
+        def asked() -> _Versions:
+            core = self.ask("/api").get("versions", ())
+            return _groups(core, self.ask("/apis").get("groups", ()))
+
+        return self.groups.value("", "GET /apis", asked, self.deadline)
+
+    def _in(self, group: str, version: str) -> _Kinds:
+        path = f"/apis/{group}/{version}" if group else f"/api/{version}"
+
+        def asked() -> _Kinds:
+            listed = self.ask(path).get("resources", ())
+            return _kinds(group, version, listed)
+
+        key = group, version
+        return self.kinds.value(key, f"GET {path}", asked, self.deadline)
+
+
+def _groups(
+    core: Sequence[str], listed: Sequence[Mapping[str, Any]]
+) -> _Versions:
+    groups = {"": tuple(core)}
+    for item in listed:
+        preferred = item["preferredVersion"]["version"]
+        others = [served["version"] for served in item["versions"]]
+        groups[item["name"]] = tuple(dict.fromkeys([preferred, *others]))
+    return groups
 
 
 def _kinds(

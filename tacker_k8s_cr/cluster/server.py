@@ -83,13 +83,14 @@ class ApiServer:
     # -- Kinds --------------------------------------------------------------
 
     def resource(self, group_kind: GroupKind, version: str = "") -> Resource:
-        discovery = self._processes.own().discovery
-        return discovery.resource(self._ask, group_kind, version)
+        known = self._processes.own().discovery
+        return known.resource(self._ask, group_kind, version, self._deadline)
 
     def resources(self) -> Sequence[Resource]:
         # A group whose own server is away must not hold up all others.
         hasty = self.until(self._deadline.sooner(10.0))
-        return self._processes.own().discovery.resources(hasty._ask)
+        known = self._processes.own().discovery
+        return known.resources(hasty._ask, hasty._deadline)
 
     def forget(self, group: str) -> None:
         self._processes.own().discovery.forget(group)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
+import concurrent.futures
+import threading
 from typing import Any
 
 import pytest
 
 from tacker_k8s_cr.cluster.discovery import Discovery
+from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import KindUnknown
 from tacker_k8s_cr.errors import Unavailable
 from tacker_k8s_cr.objects import GroupKind
@@ -163,3 +168,153 @@ def test_a_broken_group_is_left_out(
 
     assert {GroupKind("", "Pod"), WIDGET, GADGET} == found
     assert "example.org/v2" in caplog.text
+
+
+# -- Many threads, and a long time --------------------------------------------
+
+SLOW = GroupKind("slow.org", "Slow")
+SECONDS = 20.0
+
+
+class Hesitant(Server):
+    """Answers for one path when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.paths["/apis/slow.org/v1"] = {"resources": [entry("Slow")]}
+        self.begun = threading.Event()
+        self.go_on = threading.Event()
+
+    def __call__(self, path: str) -> Mapping[str, Any]:
+        found = super().__call__(path)
+        if path == "/apis/slow.org/v1":
+            self.begun.set()
+            assert self.go_on.wait(SECONDS)
+        return found
+
+
+@pytest.fixture
+def hesitant() -> Iterator[Hesitant]:
+    server = Hesitant()
+    yield server
+    server.go_on.set()
+
+
+@pytest.fixture
+def soon() -> Iterator[Callable[..., concurrent.futures.Future[Any]]]:
+    """Calls in threads of their own."""
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        yield pool.submit
+
+
+def test_a_silent_group_holds_up_no_other(
+    hesitant: Hesitant, soon: Callable[..., concurrent.futures.Future[Any]]
+) -> None:
+    """Operations on one VIM share what is known, but not their waits (K1)."""
+    discovery = Discovery()
+    slow = soon(discovery.resource, hesitant, SLOW, "v1")
+    assert hesitant.begun.wait(SECONDS)
+
+    try:
+        found = soon(discovery.resource, hesitant, WIDGET, "v1")
+        assert "widgets" == found.result(SECONDS / 2).plural
+        soon(discovery.forget, "example.org").result(SECONDS / 2)
+    finally:
+        hesitant.go_on.set()
+    assert "slows" == slow.result(SECONDS).plural
+
+
+def test_one_thread_asks_for_all(
+    hesitant: Hesitant, soon: Callable[..., concurrent.futures.Future[Any]]
+) -> None:
+    """Who wants the same waits for its answer, until its own deadline."""
+    discovery = Discovery()
+    first = soon(discovery.resource, hesitant, SLOW, "v1")
+    assert hesitant.begun.wait(SECONDS)
+    more = [soon(discovery.resource, hesitant, SLOW, "v1") for _ in range(6)]
+    hasty = soon(
+        discovery.resource, hesitant, SLOW, "v1", Deadline.after(0.05)
+    )
+
+    try:
+        with pytest.raises(Unavailable) as caught:
+            hasty.result(SECONDS / 2)
+    finally:
+        hesitant.go_on.set()
+
+    assert "/apis/slow.org/v1: the deadline passed" in str(caught.value)
+    assert {"slows"} == {one.result(SECONDS).plural for one in [first, *more]}
+    assert 1 == hesitant.asked.count("/apis/slow.org/v1")
+
+
+def test_what_is_forgotten_while_it_is_asked_for(
+    hesitant: Hesitant, soon: Callable[..., concurrent.futures.Future[Any]]
+) -> None:
+    """An answer from before is not kept: a definition came since."""
+    discovery = Discovery()
+    slow = soon(discovery.resource, hesitant, SLOW, "v1")
+    assert hesitant.begun.wait(SECONDS)
+
+    try:
+        soon(discovery.forget, "slow.org").result(SECONDS / 2)
+    finally:
+        hesitant.go_on.set()
+    slow.result(SECONDS)
+    discovery.resource(hesitant, SLOW, "v1")
+
+    assert 2 == hesitant.asked.count("/apis/slow.org/v1")
+
+
+def test_nothing_is_believed_for_ever(server: Server) -> None:
+    """After five minutes it is asked for anew, however busy a VIM is."""
+    now = 0.0
+    discovery = Discovery(lambda: now)
+    first = discovery.resource(server, WIDGET, "")
+    group = server.paths["/apis"]["groups"][0]
+    group["preferredVersion"] = {"version": "v1"}
+
+    now = 299.0
+    assert first == discovery.resource(server, WIDGET, "")
+    now = 300.0
+    assert "v1" == discovery.resource(server, WIDGET, "").version
+    assert 2 == server.asked.count("/apis")
+
+
+def test_an_old_answer_is_better_than_none(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where the server does not answer, what is known still holds."""
+    now = 0.0
+    discovery = Discovery(lambda: now)
+    known = discovery.resource(server, WIDGET, "v1")
+    away = Unavailable("get", 503, "away")
+    server.paths["/apis/example.org/v1"] = away
+
+    now = 300.0
+    found = [discovery.resource(server, WIDGET, "v1") for _ in range(3)]
+
+    assert [known] * 3 == found
+    assert 2 == len(server.asked)
+    assert "what is known still holds" in caplog.text
+
+
+def test_nobody_waits_for_what_is_only_old(
+    hesitant: Hesitant, soon: Callable[..., concurrent.futures.Future[Any]]
+) -> None:
+    """One thread asks again; the others go on with what is known."""
+    now = 0.0
+    discovery = Discovery(lambda: now)
+    hesitant.go_on.set()
+    known = discovery.resource(hesitant, SLOW, "v1")
+    hesitant.go_on.clear()
+    hesitant.begun.clear()
+
+    now = 300.0
+    asks = soon(discovery.resource, hesitant, SLOW, "v1")
+    assert hesitant.begun.wait(SECONDS)
+    try:
+        other = soon(discovery.resource, hesitant, SLOW, "v1")
+        assert known == other.result(SECONDS / 2)
+    finally:
+        hesitant.go_on.set()
+    assert known == asks.result(SECONDS)

@@ -1,0 +1,109 @@
+"""One thread asks a server; others wait for it no longer than they may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Hashable
+import dataclasses
+import logging
+import threading
+import time
+from typing import Generic, TypeVar
+
+from tacker_k8s_cr.deadline import Clock
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import ClusterError
+from tacker_k8s_cr.errors import Unavailable
+
+LOG = logging.getLogger(__name__)
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+def taken(turn: threading.Lock, deadline: Deadline) -> bool:
+    """Whether the lock was free before the deadline; it is ours then."""
+    return turn.acquire(timeout=min(deadline.left, threading.TIMEOUT_MAX))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Known(Generic[Value]):
+    value: Value
+    until: float
+
+
+class Remembered(Generic[Key, Value]):
+    """Answers, by what was asked; each is asked for anew when it is old.
+
+    :param seconds: how long an answer is believed.
+    """
+
+    def __init__(self, seconds: float, clock: Clock = time.monotonic):
+        self._seconds = seconds
+        self._clock = clock
+        # Of what is below, and never held while a server is asked.
+        self._lock = threading.Lock()
+        self._known: dict[Key, _Known[Value]] = {}
+        self._turns: dict[Key, threading.Lock] = {}
+        self._forgotten = 0
+
+    def value(
+        self, key: Key, what: str, ask: Callable[[], Value], deadline: Deadline
+    ) -> Value:
+        """What is known, or the answer to a question that one thread asks.
+
+        Who has an old answer does not wait for the new one. Raises
+        Unavailable, which names what was asked, when the deadline passes.
+        """
+        known, fresh = self._found(key)
+        if known and fresh:
+            return known.value
+        with self._lock:
+            turn = self._turns.setdefault(key, threading.Lock())
+        if known and not turn.acquire(blocking=False):
+            return known.value
+        if not known and not taken(turn, deadline):
+            raise Unavailable(what, 408, "the deadline passed")
+        try:
+            known, fresh = self._found(key)
+            if known and fresh:
+                return known.value
+            return self._asked(key, what, ask, known)
+        finally:
+            turn.release()
+
+    def known(self) -> tuple[Key, ...]:
+        with self._lock:
+            return tuple(self._known)
+
+    def forget(self, which: Callable[[Key], bool] = lambda _: True) -> None:
+        """Also of what is asked for now, since it may be from before."""
+        with self._lock:
+            self._forgotten += 1
+            for key in [key for key in self._known if which(key)]:
+                del self._known[key]
+
+    def _found(self, key: Key) -> tuple[_Known[Value] | None, bool]:
+        known = self._known.get(key)
+        return known, known is not None and self._clock() < known.until
+
+    def _asked(
+        self,
+        key: Key,
+        what: str,
+        ask: Callable[[], Value],
+        old: _Known[Value] | None,
+    ) -> Value:
+        before = self._forgotten
+        try:
+            value = ask()
+        except ClusterError as error:
+            if old is None:
+                raise
+            LOG.warning("%s; what is known still holds", error)
+            value = old.value
+        with self._lock:
+            if self._forgotten == before:
+                until = self._clock() + self._seconds
+                self._known[key] = _Known(value, until)
+        return value
