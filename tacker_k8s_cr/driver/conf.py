@@ -12,6 +12,7 @@ from collections.abc import MutableMapping
 import dataclasses
 import os
 import pathlib
+import re
 
 from oslo_config import cfg
 
@@ -183,6 +184,18 @@ def own(environ: Mapping[str, str]) -> cfg.ConfigOpts:
         default_config_dirs=[p for p in paths if os.path.isdir(p)],
     )
     return conf
+
+
+def fault(error: Exception) -> str:
+    """Where a configuration is wrong: oslo's text shows value or line."""
+    if option := re.match(r"Value for option (\w+) ", str(error)):
+        return f"the option {option[1]} has a value that it cannot have"
+    files = getattr(error, "config_files", None)
+    if files:
+        return f"not there: {', '.join(map(str, files))}"
+    if file := getattr(error, "config_file", ""):
+        return f"{file} is not written as a configuration file is"
+    return type(error).__name__
 
 
 def _kind(option: str, text: str) -> GroupKind:

@@ -6,15 +6,20 @@ there of an instance comes here as values.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Mapping
+import contextlib
 import logging
 from typing import Any
+
+from oslo_config import cfg
 
 from tacker_k8s_cr import deliver
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.driver import conf
 from tacker_k8s_cr.driver import vim
 from tacker_k8s_cr.driver.conf import Settings
 from tacker_k8s_cr.driver.operations import Target
@@ -32,12 +37,41 @@ DELIVERS = {
 """By hook, the operation whose request it reads."""
 WITHDRAWS = frozenset(["terminate_start", "instantiate_rollback_start"])
 """Hooks after which the instance goes."""
-HOOKS = frozenset([CHECKS, *DELIVERS, *WITHDRAWS])
+RESTORED = "change_current_package_rollback_end"
+"""After it the instance is what it was before; Clusters may have gone."""
+HOOKS = frozenset([CHECKS, *DELIVERS, *WITHDRAWS, RESTORED])
 """All that do anything."""
-
+UNSTOPPED = WITHDRAWS | {RESTORED}
+"""Hooks that fail nothing: what ends or goes back must be able to."""
 
 WITHDRAWAL = 120.0
 """Seconds that a termination waits at most until all is told and revoked."""
+
+
+@contextlib.contextmanager
+def unstopped(hook: str, instance: str) -> Iterator[None]:
+    """Of what goes wrong in a hook that fails nothing, log it and go on.
+
+    In other hooks it is raised.
+    """
+    try:
+        yield
+    except Exception as error:
+        if hook not in UNSTOPPED:
+            raise
+        why = "a fault of the management driver"
+        if isinstance(error, errors.Error):
+            why = str(error)
+        elif isinstance(error, cfg.Error):
+            why = unreadable(error)
+        # A fault's own text may show a value.
+        LOG.warning("%s: %s goes on, nobody is told: %s", instance, hook, why)
+        LOG.debug("%s", type(error).__name__, exc_info=True)
+
+
+def unreadable(error: cfg.Error) -> str:
+    """A wrong configuration as a sentence; without the value."""
+    return f"the conductor's configuration cannot be read: {conf.fault(error)}"
 
 
 def deliver_all(
@@ -62,29 +96,17 @@ def deliver_all(
 
 
 def withdraw_all(target: Target, settings: Settings) -> None:
-    """Tell that the instance ends, and revoke what was made for it.
-
-    A termination goes on whatever comes of it: what could not be done is
-    logged, and no error is raised.
-    """
+    """Revoke what was made for the instance, and tell that it ends."""
     deadline = Deadline.after(min(settings.webhook.timeout, WITHDRAWAL))
-    try:
-        with vim.opened(target.access, settings) as cluster:
-            known = kept(cluster.until(deadline), target)
-            deliver.withdraw(
-                cluster,
-                target.instance,
-                _if_any(target, known, settings),
-                namespace=target.namespace,
-                deadline=deadline,
-            )
-    except errors.Error as error:
-        LOG.warning(
-            "%s: nobody is told of its end: %s", target.instance, error
+    with vim.opened(target.access, settings) as cluster:
+        known = kept(cluster.until(deadline), target)
+        deliver.withdraw(
+            cluster,
+            target.instance,
+            _if_any(target, known, settings),
+            namespace=target.namespace,
+            deadline=deadline,
         )
-    except Exception:
-        # Not even a fault of ours stops a termination.
-        LOG.exception("%s: nobody is told of its end", target.instance)
 
 
 def _if_any(

@@ -28,7 +28,10 @@ def called(hook: str, call: Mapping[str, Any]) -> None:
     if hook not in mgmt.HOOKS:
         return
     vnf_instance = call["vnf_instance"]
-    with failures.translated("delivery", vnf_instance.id):
+    with (
+        failures.translated("delivery", vnf_instance.id),
+        mgmt.unstopped(hook, vnf_instance.id),
+    ):
         settings = conf.settings()
         if hook == mgmt.CHECKS:
             mgmt.delivery(_said(call, "instantiate"), settings)

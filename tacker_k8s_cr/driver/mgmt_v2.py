@@ -52,22 +52,28 @@ def failure(text: bytes, environ: Mapping[str, str]) -> str:
     :param text: what Tacker wrote there.
     """
     try:
-        return _carried_out(text, environ)[:LONGEST]
-    except Exception as error:  # noqa: BLE001  a traceback may show values
-        return _place(error)
-
-
-def _carried_out(text: bytes, environ: Mapping[str, str]) -> str:
-    """Why it could not be carried out; empty when it was."""
-    try:
-        call = plain(text)
-        with logs.of_script(own := conf.own(environ)):
-            carry_out(call, conf.settings(own))
+        _carried_out(plain(text), environ)
     except errors.Error as error:
-        return "; ".join(map(str.strip, str(error).splitlines()))
+        why = "; ".join(map(str.strip, str(error).splitlines()))
     except cfg.Error as error:
-        return f"the conductor's configuration cannot be read: {error}"
-    return ""
+        why = mgmt.unreadable(error)
+    except Exception as error:  # noqa: BLE001  a traceback may show values
+        why = _place(error)
+    else:
+        why = ""
+    return why[:LONGEST]
+
+
+def _carried_out(call: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+    hook = str(call["operation"])
+    inst = call["vnf_instance"]
+    name = inst.get("id", "") if isinstance(inst, dict) else ""
+    # Twice: what the configuration says of logs should hold for what is
+    # wrong within, and the configuration itself may be what is wrong.
+    with mgmt.unstopped(hook, name):
+        own = conf.own(environ)
+        with logs.of_script(own), mgmt.unstopped(hook, name):
+            carry_out(call, conf.settings(own))
 
 
 def carry_out(call: Mapping[str, Any], settings: Settings) -> None:
@@ -85,6 +91,9 @@ def carry_out(call: Mapping[str, Any], settings: Settings) -> None:
                 "the VNF instance was instantiated by another driver than "
                 "kubernetes_cr, and has no kubeconfig to deliver"
             )
+    elif hook == mgmt.RESTORED and _record(inst):
+        # The request was that of the change, which is taken back.
+        mgmt.deliver_all(_target(inst), {}, settings)
     elif hook in mgmt.WITHDRAWS and (target := _going(call, inst)):
         mgmt.withdraw_all(target, settings)
 

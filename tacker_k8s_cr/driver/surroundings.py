@@ -14,7 +14,6 @@ from importlib import metadata
 import inspect
 import logging
 import pathlib
-import re
 import sys
 from typing import Any
 import warnings
@@ -107,20 +106,8 @@ def configured(files: Sequence[str]) -> Configured:
         )
     except (cfg.Error, ValueError) as error:
         raise errors.RequestInvalid(
-            f"the configuration cannot be read: {_place(error)}"
+            f"the configuration cannot be read: {conf.fault(error)}"
         ) from None
-
-
-def _place(error: Exception) -> str:
-    """Where the fault is: oslo's text shows the value, or the line."""
-    if option := re.match(r"Value for option (\w+) ", str(error)):
-        return f"the option {option[1]} has a value that it cannot have"
-    files = getattr(error, "config_files", None)
-    if files:
-        return f"not there: {', '.join(map(str, files))}"
-    if file := getattr(error, "config_file", ""):
-        return f"{file} is not written as a configuration file is"
-    return type(error).__name__
 
 
 # -- Drivers ------------------------------------------------------------------

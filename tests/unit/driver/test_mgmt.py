@@ -2,6 +2,7 @@
 
 import base64
 import types
+import uuid
 
 import pytest
 from tacker.common import exceptions
@@ -150,6 +151,24 @@ def test_an_instance_of_another_driver_is_left_alone(options, hook):
         heal_vnf_request=None,
         terminate_vnf_request=None,
     )
+
+
+def test_nothing_stops_a_termination(options, caplog):
+    """Not even that Tacker says too little of an instance of ours."""
+    options(webhook_url="https://b.example")
+    ours = f"edge/{uuid.UUID(int=1)}"
+
+    KubeconfigWebhook().terminate_start(
+        context=None,
+        vnf_instance=types.SimpleNamespace(
+            id="i-1",
+            vnf_metadata={},
+            instantiated_vnf_info=types.SimpleNamespace(instance_id=ours),
+        ),
+        terminate_vnf_request=None,
+    )
+
+    assert "nobody is told: a fault of the management driver" in caplog.text
 
 
 def test_good_settings_pass(options):

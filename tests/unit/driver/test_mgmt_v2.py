@@ -99,6 +99,7 @@ def test_a_copy_in_a_package_does_the_same(configured, tmp_path):
         (("webhook_url = http://h",), {}, "has no TLS"),
         ((), {"tacker_k8s_cr": {"webhook": {"uri": PLANTED}}}, "uri"),
         (("webhook_probe = perhaps",), {}, "configuration cannot be read"),
+        ((f"webhook_secret {PLANTED}",), {}, "is not written as"),
         (
             ("webhook_url = https://h", f"webhook_secret = {PLANTED}"),
             {},
@@ -185,8 +186,53 @@ def test_a_termination_goes_on_and_the_log_says_why(configured, tmp_path):
 
     assert (0, b"", b"") == run(environ, call("terminate_start", OURS))
 
-    assert "nobody is told of its end" in log.read_text()
+    assert "nobody is told" in log.read_text()
     assert PLANTED not in log.read_text()
+
+
+GOING_ON = [
+    "terminate_start",
+    "instantiate_rollback_start",
+    "change_current_package_rollback_end",
+]
+
+
+@pytest.mark.parametrize("operation", GOING_ON)
+def test_no_configuration_stops_an_end(operation):
+    """Not even the driver that exports it needs to be there."""
+    assert "" == failure({}, call(operation, OURS))
+
+
+@pytest.mark.parametrize("operation", GOING_ON)
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (("webhook_probe = perhaps",), "nobody is told"),
+        ((f"webhook_secret {PLANTED}",), "nobody is told"),
+        (("webhook_url = https://h", "webhook_secret = x"), "nobody is told"),
+    ],
+)
+def test_no_setting_stops_an_end(configured, caplog, operation, lines, said):
+    """It is in the log, where the options say that there is one."""
+    environ = configured(*lines, "webhook_timeout = 1")
+
+    assert "" == failure(environ, call(operation, OURS))
+    assert said in caplog.text
+    assert PLANTED not in caplog.text
+
+
+@pytest.mark.parametrize("operation", GOING_ON)
+def test_an_instance_without_a_vim_still_ends(configured, caplog, operation):
+    """What Tacker says of it need not be whole either."""
+    given = call(operation, OURS)
+    given["vnf_instance"]["vimConnectionInfo"] = {}
+
+    assert "" == failure(configured(), given)
+    assert "has no VIM" in caplog.text
+
+    given["vnf_instance"] = PLANTED
+    assert "" == failure(configured(), given)
+    assert PLANTED not in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -196,6 +242,7 @@ def test_a_termination_goes_on_and_the_log_says_why(configured, tmp_path):
         "heal_end",
         "terminate_start",
         "change_current_package_end",
+        "change_current_package_rollback_end",
         "terminate_end",
     ],
 )
@@ -222,7 +269,7 @@ def test_a_rollback_looks_where_the_request_put_the_record(configured, caplog):
     given = call("instantiate_rollback_start", namespace="edge")
 
     assert "" == failure(environ, given)
-    assert "nobody is told of its end" in caplog.text
+    assert "nobody is told" in caplog.text
     assert "127.0.0.1:1" in caplog.text
 
 

@@ -23,6 +23,7 @@ HOOKS = (
     "scale_end",
     "heal_end",
     "change_current_package_end",
+    "change_current_package_rollback_end",
     "terminate_start",
     "instantiate_rollback_start",
 )
