@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import contextlib
 import dataclasses
 
+from tacker_k8s_cr import apply
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import owners
@@ -13,6 +14,7 @@ from tacker_k8s_cr import ownership
 from tacker_k8s_cr import placing
 from tacker_k8s_cr import plan
 from tacker_k8s_cr import prepare
+from tacker_k8s_cr import record
 from tacker_k8s_cr import remove
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
@@ -224,13 +226,37 @@ def take_back_namespace(op: Operation, made: Mapping[ObjectRef, str]) -> None:
         op.uncertain = False
 
 
-def left_namespace(op: Operation) -> dict[ObjectRef, str]:
-    """The record's namespace, where a run died before there was a record."""
-    ref = namespace(op.namespace)
-    obj = op.cluster.get_metadata(ref)
-    if obj is None or not ownership.ours(obj, op.instance):
-        return {}
-    return {ref: objects.uid(obj)}
+def marked(
+    op: Operation,
+) -> tuple[dict[ObjectRef, str], frozenset[ObjectRef]]:
+    """What bears the mark of an instance without a record.
+
+    Returns what is proved to be made by it, with UIDs, and the rest. Both
+    are empty where another namespace has a record of that name, or where
+    that cannot be told.
+    """
+    if record.alive(op.cluster, op.instance):
+        return {}, frozenset()
+    selector = f"{objects.INSTANCE}={op.instance}"
+    manager = objects.MANAGER + op.instance
+    ours = {}
+    doubtful = set()
+    kinds = [
+        resource.group_kind
+        for resource in op.cluster.resources()
+        if {"list", "delete"} <= resource.verbs
+    ]
+    for _, listed in op.cluster.each(
+        lambda kind: tuple(op.cluster.list_metadata(kind, "", selector)),
+        kinds,
+    ):
+        # What may not be listed may not be deleted by us either.
+        for obj in () if isinstance(listed, errors.Error) else listed:
+            if ownership.ours(obj, op.instance):
+                ours[ObjectRef.of(obj)] = objects.uid(obj)
+            elif ownership.applied_by(obj, manager):
+                doubtful.add(ObjectRef.of(obj))
+    return ours, frozenset(doubtful)
 
 
 def take_namespace(op: Operation, owned: Mapping[ObjectRef, str]) -> None:
@@ -238,3 +264,23 @@ def take_namespace(op: Operation, owned: Mapping[ObjectRef, str]) -> None:
     steps = [plan.Delete(ref, uid) for ref, uid in owned.items()]
     if steps:
         op.take_away(steps, "namespace of the record")
+
+
+def released(
+    op: Operation, taken: Mapping[ObjectRef, str]
+) -> dict[ObjectRef, str]:
+    """Give up what was taken over from others, and is left: by object, why.
+
+    Fields that only we have set go with our label.
+    """
+    left = {}
+    for ref, uid in taken.items():
+        obj = op.cluster.get(ref)
+        if obj is None or objects.uid(obj) != uid:
+            continue
+        try:
+            apply.given_up(op.ledger.writing, obj, op.manager, uid)
+        except errors.Outdated:
+            continue  # gone, or somebody else's by now
+        left[ref] = "it was taken over from others, and is left to nobody"
+    return left

@@ -12,10 +12,12 @@ from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.operation import DEFAULT
 from tacker_k8s_cr.operation import Listen
 from tacker_k8s_cr.operation import Operation
 from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.report import Action
 from tacker_k8s_cr.report import Report
 
 
@@ -30,6 +32,8 @@ def terminate(
     listen: Listen | None = None,
 ) -> Report:
     """Remove all that the instance made, and its record.
+
+    What it took over from others by name is given up, and stays.
 
     Refuses, before anything is deleted, if objects of others would go with
     a definition or a namespace of the instance.
@@ -46,17 +50,17 @@ def ended(op: Operation, registry: Registry) -> Report:
     op.knowing(registry)
     last = carry.namespace(op.namespace)
     if op.ledger.entry is None:
-        left = carry.left_namespace(op)
-        if not left:
-            raise errors.InstanceUnknown(op.instance, op.namespace)
-        carry.refuse_losses(op, left)
-        with op.telling():
-            carry.take_namespace(op, left)
-        return op.report()
+        return _ended_without_record(op)
     inventory = dataclasses.replace(carry.taken_up(op), phase=Phase.ENDING)
-    carry.refuse_losses(op, inventory.owned)
+    met = {r: u for r, u in inventory.owned.items() if r in inventory.met}
+    carry.refuse_losses(op, inventory.without(met).owned)
+    left: dict[ObjectRef, str] = {}
     with op.locked():
         op.ledger.write(inventory.entering(op.name, "", ()))
+        if met:
+            left = carry.released(op, met)
+            inventory = inventory.without(met)
+            op.ledger.write(inventory.entering(op.name, "", ()))
         for stage in plan.terminate(inventory.owned, registry, last).stages:
             if last not in stage.refs:
                 op.carry_out(stage)
@@ -66,4 +70,28 @@ def ended(op: Operation, registry: Registry) -> Report:
     if last in inventory.owned:
         with op.telling():
             carry.take_namespace(op, {last: inventory.owned[last]})
+    return op.report(dict.fromkeys(left, Action.RELEASED), left)
+
+
+def _ended_without_record(op: Operation) -> Report:
+    """Remove what bears our mark, where a record was lost or never made.
+
+    A run may have died before there was one, or somebody removed it. What
+    the mark does not prove to be ours is left, and named.
+    """
+    ours, doubtful = carry.marked(op)
+    if not ours and not doubtful:
+        raise errors.InstanceUnknown(op.instance, op.namespace)
+    carry.refuse_losses(op, ours)
+    last = carry.namespace(op.namespace)
+    with op.telling():
+        for stage in plan.terminate(ours, op.progress.registry, last).stages:
+            steps = [s for s in stage.steps if isinstance(s, plan.Delete)]
+            op.take_away(steps, stage.name)
+        if doubtful:
+            named = ", ".join(map(str, sorted(doubtful)))
+            raise errors.InstanceExists(
+                op.instance,
+                f"has no record, and may have made what is left: {named}",
+            )
     return op.report()

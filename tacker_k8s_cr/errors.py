@@ -174,6 +174,9 @@ class NotHealable(Error):
         )
 
 
+NOT_RESTORED = "could not be restored"
+
+
 @dataclasses.dataclass(eq=False)
 class NotRestored(Error):
     """What a rollback could not bring back, all else being as it was."""
@@ -182,7 +185,7 @@ class NotRestored(Error):
 
     def sentence(self) -> str:
         return "\n".join(
-            f"{ref}: could not be restored: {why}"
+            f"{ref}: {NOT_RESTORED}: {why}"
             for ref, why in sorted(self.reasons.items())
         )
 

@@ -77,11 +77,13 @@ def chosen(
     found: Mapping[str, Place],
     registry: Registry,
     asked: Collection[str] | None,
+    operation: str = "",
 ) -> Choice:
     """What is to go, of an instance at rest or whose heal ended early.
 
-    A heal that ended early is finished, with what is asked beside it: what
-    it has replaced is not replaced again.
+    To repeat a heal of all that ended early is to go on with it: what it
+    has replaced is not replaced again. With the name of its operation that
+    holds after its end as well, and any other name is another heal.
 
     :param asked: UIDs; None for all members.
 
@@ -90,41 +92,38 @@ def chosen(
     """
     last = inventory.healing or Healing()
     known = {goer.uid: goer for goer in last.goers}
-    begun = known if inventory.phase is Phase.HEALING else {}
-    kept: dict[ObjectRef, str] = {}
     if asked is not None:
         if unknown := sorted(set(asked) - found.keys() - known.keys()):
             raise errors.RequestInvalid(
                 f"heal: no member of the instance {inventory.instance} has "
                 f"the UID {', '.join(unknown)}"
             )
-        gone = {uid: known[uid] for uid in asked if uid not in found}
-        new = {uid: found[uid].goer for uid in asked if uid in found}
-        refused = dict(_refused(inventory, found, registry, new.keys()))
+        there = [uid for uid in asked if uid in found]
+        refused = dict(_refused(inventory, found, registry, there))
         if refused:
             raise errors.NotHealable(refused)
-        everything = last.everything if begun else False
-        goers = {**begun, **gone, **new}
-    elif begun and last.everything:
-        everything, goers = True, begun
-    else:
-        everything = True
-        whole = [
-            uid
-            for uid, place in found.items()
-            if members.works(place.member)
-            and not registry[place.goer.owner.group_kind].fleeting
-        ]
-        kept = dict(_refused(inventory, found, registry, whole))
-        goers = {
-            **begun,
-            **{
-                uid: found[uid].goer
-                for uid in whole
-                if found[uid].goer.ref not in kept
-            },
-        }
-    return Choice(Healing(everything, tuple(goers.values())), kept)
+        goers = tuple(
+            found[uid].goer if uid in found else known[uid] for uid in asked
+        )
+        return Choice(Healing(False, goers, operation), {})
+    early = inventory.phase is Phase.HEALING
+    if (
+        last.everything
+        and operation == last.operation
+        and (early or operation)
+    ):
+        return Choice(last, {})
+    whole = [
+        uid
+        for uid, place in found.items()
+        if members.works(place.member)
+        and not registry[place.goer.owner.group_kind].fleeting
+    ]
+    kept = dict(_refused(inventory, found, registry, whole))
+    goers = tuple(
+        found[uid].goer for uid in whole if found[uid].goer.ref not in kept
+    )
+    return Choice(Healing(True, goers, operation), kept)
 
 
 def _refused(

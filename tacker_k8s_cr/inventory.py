@@ -84,10 +84,12 @@ class Healing:
     """What the running or the last heal was to replace.
 
     :param everything: every member of the instance was to go.
+    :param operation: what the caller calls it, to know it again.
     """
 
     everything: bool = False
     goers: tuple[Goer, ...] = ()
+    operation: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,13 +163,18 @@ class Inventory:
 
     def owning(self, found: Mapping[ObjectRef, str]) -> Inventory:
         """With these objects owned as well."""
-        return dataclasses.replace(self, owned={**self.owned, **found})
+        owned = self.owned
+        new = {r for r, uid in found.items() if owned.get(r, uid) != uid}
+        # Another object of that name is one that we made.
+        return dataclasses.replace(
+            self, owned={**self.owned, **found}, met=self.met - new
+        )
 
     def without(self, refs: Iterable[ObjectRef]) -> Inventory:
         """With these objects no longer owned."""
         gone = set(refs)
         kept = {r: u for r, u in self.owned.items() if r not in gone}
-        return dataclasses.replace(self, owned=kept)
+        return dataclasses.replace(self, owned=kept, met=self.met - gone)
 
     def entering(
         self, operation: str, stage: str, pending: Iterable[ObjectRef]

@@ -39,6 +39,7 @@ def heal(
     instance: str,
     members: Collection[str] | None = None,
     *,
+    operation: str = "",
     namespace: str = "default",
     deadline: Deadline,
     registry: Registry = kinds.BUILT_IN,
@@ -53,12 +54,15 @@ def heal(
     takes back what somebody changed, and then to replace every member. No
     other object is removed, a Cluster neither.
 
-    A heal that ended early is finished by the next one; what it replaced
-    is not replaced again.
+    To repeat a heal that ended early is to finish it: what it replaced is
+    not replaced again.
 
     :param members: UIDs of Pods or Machines; None for all, and none to wait
         until all is current. One that the running or the last heal has
         replaced counts as healed.
+    :param operation: what the caller calls this heal. To repeat one of the
+        same name does nothing once it is done, and one of another name does
+        not go on with it.
 
     Raises NotHealable, before anything is written, for members that nobody
     would replace.
@@ -73,7 +77,7 @@ def heal(
     known = prepare.known(op.cluster, registry, before)
     op.knowing(known)
     found = healing.places(crews.of_instance(op.cluster, known, before))
-    choice = healing.chosen(before, found, known, members)
+    choice = healing.chosen(before, found, known, members, operation)
     direct = [g for g in choice.healing.goers if g.ref == g.owner]
     ready: Prepared | None = None
     if direct or choice.healing.everything:
@@ -92,7 +96,7 @@ def heal(
         _await_all(op, choice.healing.goers)
         if direct:
             _make_again(op, direct, found, registry)
-        if not choice.healing.goers:
+        if not choice.healing.goers and not choice.healing.everything:
             op.look(op.inventory.owned)
         op.settle()
         op.ledger.rest()

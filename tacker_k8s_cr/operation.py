@@ -211,18 +211,26 @@ class Operation:
         self.listen(self.progress.observed([obj], now))
 
     def look(self, owned: Mapping[ObjectRef, str]) -> None:
-        """See how these objects are now, without waiting for anything."""
+        """See how these objects are now, without waiting for anything.
+
+        One that may go by itself and has is no more to be seen.
+        """
         now = self.deadline.now
-        awaited = {ref: Awaited(uid, 0, now) for ref, uid in owned.items()}
-        views = dict(raised(self.cluster.each(self.cluster.get, awaited)))
+        views = dict(raised(self.cluster.each(self.cluster.get, owned)))
         there = {
             ref: obj
             for ref, obj in views.items()
             if obj is not None and objects.uid(obj) == owned[ref]
         }
+        registry = self.progress.registry
+        awaited = {
+            ref: Awaited(uid, 0, now)
+            for ref, uid in owned.items()
+            if ref in there or not registry[ref.group_kind].fleeting
+        }
         progress = self.progress.awaiting(awaited)
         progress = progress.observed(there.values(), now)
-        self.actions.update(dict.fromkeys(owned, Action.OWNED))
+        self.actions.update(dict.fromkeys(awaited, Action.OWNED))
         self.listen(progress.vanished(awaited.keys() - there.keys()))
 
     def take_away(self, steps: Iterable[Delete], name: str) -> None:

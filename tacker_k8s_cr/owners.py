@@ -74,8 +74,15 @@ def found(
             if other not in alive:
                 ours = namespace if other == instance else ""
                 alive[other] = record.alive(cluster, other, ours)
-            # An instance without a record counts as nobody.
-            if alive[other]:
+            # An instance without a record counts as nobody. What bears our
+            # own mark the record would know, if we had made it.
+            doubtful = (
+                other == instance
+                and bool(owned)
+                and ref not in adopted
+                and not ownership.ours(obj, instance)
+            )
+            if alive[other] or doubtful:
                 others[ref] = obj
             else:
                 live[ref] = _live(obj)

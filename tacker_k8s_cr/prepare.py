@@ -137,7 +137,8 @@ def recorded(
     """Check what an instance applied, now or before; nothing is written.
 
     Objects that are there keep their numbers. Others get those that the
-    instance last asked for.
+    instance last asked for. A Job that has done its work and went is not
+    made again: it would do it again.
 
     :param lenient: leave out what cannot be, rather than refuse it all.
     """
@@ -171,7 +172,16 @@ def recorded(
             cluster, ready, now, found, absent, options, lenient=lenient
         )
         rights.shared = ready.owners.shared
-    return ready
+    done = {
+        item.ref
+        for item in ready.items
+        if registry[item.ref.group_kind].fleeting
+        and item.ref in wanted.owned
+        and item.ref not in ready.owners.live
+    }
+    return dataclasses.replace(
+        ready, items=tuple(i for i in ready.items if i.ref not in done)
+    )
 
 
 def _kinds(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 
-from tacker_k8s_cr import apply
 from tacker_k8s_cr import carry
 from tacker_k8s_cr import end
 from tacker_k8s_cr import errors
@@ -58,7 +57,7 @@ def roll_back(
         taken back, whatever that was.
 
     Raises NotRestored for what could not be brought back, when all else
-    has been.
+    has been. To repeat it then tries again, and comes to rest in any case.
     """
     op = Operation(
         "rollback", cluster, instance, namespace, deadline, options, listen
@@ -69,14 +68,14 @@ def roll_back(
         return end.ended(op, registry)
     inventory = carry.taken_up(op)
     if inventory.phase is Phase.INSTANTIATING:
-        return _ended(op, inventory, registry)
+        return end.ended(op, registry)
     if inventory.phase is Phase.ENDING:
         if inventory.owned and inventory.journal.operation != op.name:
             raise errors.InstanceExists(
                 instance,
                 "is ending, which cannot be taken back: terminate it",
             )
-        return _ended(op, inventory, registry)
+        return end.ended(op, registry)
     if inventory.phase is Phase.SCALING:
         return _unscaled(op, inventory, registry)
     if inventory.phase is Phase.HEALING:
@@ -107,20 +106,6 @@ def _undoable(inventory: Inventory, package: Package | None) -> bool:
 def _forget(op: Operation, inventory: Inventory) -> None:
     """At rest, with nothing that a repetition could take back."""
     op.ledger.rest(dataclasses.replace(inventory, before=None, healing=None))
-
-
-# -- Of an instantiation -----------------------------------------------------
-
-
-def _ended(op: Operation, inventory: Inventory, registry: Registry) -> Report:
-    """Remove the instance, but for what it took over from others."""
-    taken = {r: u for r, u in inventory.owned.items() if r in inventory.met}
-    if taken:
-        op.knowing(registry)
-        with op.locked():
-            _released(op, inventory, taken)
-            op.ledger.write(inventory.without(taken))
-    return end.ended(op, registry)
 
 
 # -- Of a scale --------------------------------------------------------------
@@ -159,6 +144,10 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
     former = now.before
     if former is None:  # no change leaves such a record
         raise errors.InstanceExists(now.instance, "has no state before")
+    # Who repeats it knows what cannot be restored.
+    told = now.journal.operation == op.name and (
+        errors.NOT_RESTORED in now.journal.error
+    )
     ready = prepare.recorded(
         op.cluster, former, now, registry, op.options, lenient=True
     )
@@ -184,12 +173,18 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
     with op.locked():
         op.ledger.write(back.entering(op.name, "", ()))
         _restore(op, ready, made)
-        lost = {**ready.refused, **_released(op, now, taken)}
+        lost = {**ready.refused, **carry.released(op, taken)}
         op.ledger.disown(taken)
-        if ready.refused:
+        if ready.refused and not told:
             raise errors.NotRestored(lost)
         _forget(op, op.inventory)
-    return op.report(dict.fromkeys(taken, Action.RELEASED), lost)
+    return op.report(
+        {
+            **dict.fromkeys(ready.refused, Action.KEPT),
+            **dict.fromkeys(taken, Action.RELEASED),
+        },
+        lost,
+    )
 
 
 def _restore(
@@ -215,19 +210,3 @@ def _restore(
     op.settle()
     for stage in plan.terminate(rest, ready.registry).stages:
         op.carry_out(stage)
-
-
-def _released(
-    op: Operation, now: Inventory, taken: Mapping[ObjectRef, str]
-) -> dict[ObjectRef, str]:
-    """Give up what the change took over from others; it stays there."""
-    manifests = {ObjectRef.of(m): m for m in now.manifests}
-    lost = {}
-    for ref, uid in taken.items():
-        if manifest := manifests.get(ref):
-            try:
-                apply.given_up(op.ledger.writing, manifest, op.manager, uid)
-            except errors.Outdated:
-                continue  # gone, or somebody else's by now
-        lost[ref] = "the change took it over; it is left as it is, to nobody"
-    return lost

@@ -98,6 +98,7 @@ def store(
         "format": FORMAT,
         **_plain(inventory),
         "healing": inventory.healing and inventory.healing.everything,
+        "healingOf": inventory.healing and inventory.healing.operation,
         "before": inventory.before and _plain(inventory.before),
         "receipts": list(inventory.receipts),
         "operation": inventory.journal.operation,
@@ -151,7 +152,9 @@ def load(stored: Stored) -> Inventory:
             Goer(ObjectRef(*item[:4]), item[4], ObjectRef(*item[5:]))
             for item in part("goers")
         )
-        healing = Healing(head["healing"], tuple(goers))
+        healing = Healing(
+            head["healing"], tuple(goers), head.get("healingOf") or ""
+        )
     if head.get("before"):
         before = _told(
             head["before"], part("before.owned"), part("before.manifests")

@@ -24,7 +24,7 @@ class Heal(Operating):
 
     With --all the package is applied again first: what is missing is made,
     and what somebody changed is taken back. No other object is removed, a
-    Cluster neither. A heal that ended early is finished.
+    Cluster neither. To repeat a heal that ended early is to finish it.
     """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

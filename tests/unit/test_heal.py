@@ -137,6 +137,76 @@ def test_a_chosen_member_of_a_heal_that_died_is_replaced_once(fresh, clock):
         assert Phase.INSTANTIATED is inventory(cluster).phase
 
 
+def test_a_heal_of_the_same_name_is_done_once(fresh, clock):
+    """Who repeats one cannot know that it was done; any other is new."""
+    cluster = fresh()
+    run(lcm.instantiate, cluster, clock, PACKAGE)
+
+    def heal(name):
+        lcm.heal(
+            cluster, "one", operation=name, deadline=Deadline.after(300, clock)
+        )
+        return set(pods(cluster))
+
+    first = heal("a")
+    assert first == heal("a")
+    second = heal("b")
+    assert not first & second
+    assert not second & heal("")
+
+
+def test_another_heal_does_not_go_on_with_one_that_failed(
+    cluster, clock, life
+):
+    """Only what is asked for goes; and all of it does."""
+    lcm.instantiate(cluster, "one", PACKAGE, **life)
+    cluster.world.controller.sick = True
+    with pytest.raises(errors.Failed):
+        lcm.heal(
+            cluster, "one", operation="a", options=Options(dwell=60), **life
+        )
+    cluster.world.controller.sick = False
+    for name in pods(cluster).values():
+        cluster.report(ObjectRef("", "Pod", "default", name), RUNNING)
+    cluster.patch(WEB, {"metadata": {"labels": {"x": "y"}}}, "kubectl")
+    before = pods(cluster)
+    one = next(uid for uid, name in before.items() if name != "alone")
+
+    lcm.heal(cluster, "one", {one}, operation="b", **life)
+
+    assert {one} == before.keys() - pods(cluster).keys()
+    before = pods(cluster)
+    lcm.heal(cluster, "one", operation="c", **life)
+    assert set() == before.keys() & pods(cluster).keys()
+
+
+def test_a_job_that_is_done_and_gone_is_not_done_again(cluster, clock, life):
+    """Its spec says how long it stays; to make it again is to run it (P2)."""
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "migrate"},
+        "spec": {"template": {"spec": {"containers": []}}},
+    }
+    ref = ObjectRef("batch", "Job", "default", "migrate")
+    done = {"conditions": [{"type": "Complete", "status": "True"}]}
+
+    def work(fake, obj):
+        if ref in fake.world.objects:
+            fake.report(ref, done)
+
+    cluster.world.controller = work
+    given = package(job, manifests.config_map("c"))
+    lcm.instantiate(cluster, "one", given, **life)
+    cluster.delete(ref, objects.uid(cluster.get(ref)))
+
+    lcm.heal(cluster, "one", **life)
+    lcm.change(cluster, "one", package(manifests.config_map("d")), **life)
+    lcm.roll_back(cluster, "one", **life)
+
+    assert cluster.get(ref) is None
+
+
 def test_a_member_that_does_not_start_ends_the_heal(cluster, life):
     """With the cause; a later heal finishes it (P11, P14)."""
     lcm.instantiate(cluster, "one", PACKAGE, **life)

@@ -90,6 +90,7 @@ healings = st.builds(
     Healing,
     st.booleans(),
     st.lists(st.builds(Goer, refs, text, refs), max_size=3).map(tuple),
+    st.text(max_size=4),
 )
 inventories = st.builds(
     Inventory,

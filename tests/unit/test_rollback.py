@@ -252,6 +252,113 @@ def test_webhooks_of_the_failed_change_go_first(cluster, clock, life):
     assert ("delete", "hook") == written[0]
 
 
+THEIRS = ObjectRef("", "ConfigMap", "default", "theirs")
+ADOPTING = Options(adopt=frozenset({THEIRS}), conflict="take")
+
+
+def adopted(cluster, clock):
+    cluster.apply(manifests.config_map("theirs", "default"), "kubectl")
+    lcm.change(
+        cluster,
+        "one",
+        package(*OLD.manifests, manifests.config_map("theirs")),
+        options=ADOPTING,
+        deadline=Deadline.after(300, clock),
+    )
+
+
+def test_what_was_taken_over_is_given_back_wherever_it_died(fresh, clock):
+    """It stays, without our mark, and is nobody's of ours (P20, P21)."""
+
+    def prepare(cluster):
+        run(lcm.instantiate, cluster, clock, OLD)
+        adopted(cluster, clock)
+
+    for cluster in deaths(lcm.roll_back, prepare, fresh, clock):
+        run(lcm.roll_back, cluster, clock)
+
+        assert {} == cluster.get(THEIRS)["metadata"].get("labels", {})
+        check_as_before(cluster)
+
+
+def test_a_termination_gives_back_what_was_taken_over(fresh, clock):
+    """The instance did not make it, so it does not remove it (P20)."""
+
+    def prepare(cluster):
+        run(lcm.instantiate, cluster, clock, OLD)
+        adopted(cluster, clock)
+
+    for cluster in deaths(lcm.terminate, prepare, fresh, clock):
+        with contextlib.suppress(errors.InstanceUnknown):
+            run(lcm.terminate, cluster, clock)
+
+        assert {} == cluster.get(THEIRS)["metadata"].get("labels", {})
+        assert [] == owned(cluster) + records(cluster)
+
+
+def test_a_mark_that_the_record_does_not_know_takes_nothing_over(
+    cluster, clock, life
+):
+    """Such an object was made by somebody else (P20)."""
+    run(lcm.instantiate, cluster, clock, OLD)
+    theirs = manifests.config_map("theirs", "default")
+    cluster.apply(theirs, "kubectl")
+    theirs["metadata"]["labels"] = {objects.INSTANCE: "one"}
+    cluster.apply(theirs, objects.MANAGER + "one")
+
+    ours = manifests.config_map("theirs", key="ours")
+    with pytest.raises(errors.Owned, match="theirs"):
+        lcm.change(cluster, "one", package(*OLD.manifests, ours), **life)
+
+
+def test_a_lost_record_leaves_nothing(cluster, clock, life):
+    """What bears the mark of the instance, and was made by it, goes.
+
+    What it may have made is named; where another namespace has the record,
+    nothing is touched.
+    """
+    cluster.apply(manifests.namespace("edge"), "kubectl")
+    given = package(
+        manifests.config_map("a", "edge"), manifests.config_map("b", "default")
+    )
+    lcm.instantiate(cluster, "one", given, namespace="edge", **life)
+    with pytest.raises(errors.InstanceUnknown):
+        lcm.terminate(cluster, "one", **life)
+    assert ["a", "b"] == owned(cluster)
+    edge = ObjectRef("", "Namespace", "", "edge")
+    cluster.delete(edge, objects.uid(cluster.get(edge)))
+    b = ObjectRef("", "ConfigMap", "default", "b")
+    mixed = manifests.config_map("mixed", "default")
+    cluster.apply(mixed, "kubectl")
+    mixed["metadata"]["labels"] = {objects.INSTANCE: "one"}
+    cluster.apply(mixed, objects.MANAGER + "one")
+
+    with pytest.raises(errors.InstanceExists, match="default/mixed"):
+        lcm.terminate(cluster, "one", namespace="edge", **life)
+
+    assert cluster.get(b) is None
+    assert ["mixed"] == owned(cluster)
+
+
+def test_a_rollback_that_can_never_be_finished_comes_to_rest(
+    cluster, clock, life
+):
+    """When it is repeated; what was lost is in the report (P22)."""
+    run(lcm.instantiate, cluster, clock, OLD)
+    run(lcm.change, cluster, clock, NEW)
+    theirs = manifests.config_map("old", "default", key="theirs")
+    cluster.create(theirs, "somebody")
+    with pytest.raises(errors.NotRestored):
+        lcm.roll_back(cluster, "one", **life)
+
+    report = lcm.roll_back(cluster, "one", **life)
+
+    assert Phase.INSTANTIATED is inventory(cluster).phase
+    assert ["belongs to whoever manages it as somebody now"] == [
+        row.verdict.reason for row in report.rows if row.ref.name == "old"
+    ]
+
+
 def test_others_would_be_lost_with_a_definition(cluster, clock, life):
     """It is refused before anything is written, unless that is asked for."""
     failed_change(cluster, clock)
