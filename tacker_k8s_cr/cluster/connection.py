@@ -15,7 +15,10 @@ import urllib.parse
 from tacker_k8s_cr.cluster import credentials
 from tacker_k8s_cr.cluster import pools
 from tacker_k8s_cr.cluster import tls
+from tacker_k8s_cr.cluster.turns import taken
+from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Unauthenticated
+from tacker_k8s_cr.errors import Unavailable
 from tacker_k8s_cr.kubeconfig import Kubeconfig
 
 if TYPE_CHECKING:
@@ -58,39 +61,49 @@ class Connection:
         self._lock = threading.Lock()
         self._access: Access | None = None
 
-    def access(self) -> Access:
+    def access(self, deadline: Deadline) -> Access:
         """What requests go out with now.
 
         A credential that is due is renewed by one thread; the others go on
-        with it for as long as it holds.
+        with it for as long as it holds, and wait for it after that, each
+        until its own deadline.
         """
         access = self._access
         now = time.monotonic()
         if access and now < access.credential.until:
             return access
-        if not self._lock.acquire(
-            blocking=access is None or now >= access.credential.end
-        ):
-            assert access is not None  # noqa: S101
-            return access
+        if access and now < access.credential.end:
+            if not self._lock.acquire(blocking=False):
+                return access
+        else:
+            self._wait(deadline)
         try:
             if self._access is None or self._access is access:
-                self._access = self._made(self._access)
+                self._access = self._made(self._access, None, deadline)
             return self._access
         finally:
             self._lock.release()
 
-    def renewed(self, refused: Access) -> Access | None:
+    def renewed(self, refused: Access, deadline: Deadline) -> Access | None:
         """Another credential than the refused one; None if there is none."""
-        with self._lock:
+        self._wait(deadline)
+        try:
             current = self._access
             if current and current.credential is not refused.credential:
                 return current
-            made = self._made(current, refused.credential)
+            made = self._made(current, refused.credential, deadline)
             if made.credential == refused.credential:
                 return None
             self._access = made
             return made
+        finally:
+            self._lock.release()
+
+    def _wait(self, deadline: Deadline) -> None:
+        """For another thread that asks a plug-in or a provider."""
+        if not taken(self._lock, deadline):
+            what = "a credential for the API server"
+            raise Unavailable(what, 408, "the deadline passed")
 
     def close(self) -> None:
         with self._lock:
@@ -101,10 +114,11 @@ class Connection:
     def _made(
         self,
         before: Access | None,
-        refused: credentials.Credential | None = None,
+        refused: credentials.Credential | None,
+        deadline: Deadline,
     ) -> Access:
         kubeconfig = self._source()
-        credential = credentials.credential(kubeconfig, refused)
+        credential = credentials.credential(kubeconfig, refused, deadline)
         headers = {"User-Agent": "tacker-k8s-cr", **credential.headers}
         if (
             before
@@ -137,8 +151,8 @@ class Apart:
         self._lock = threading.Lock()
         self._access: Access | None = None
 
-    def access(self) -> Access:
-        current = self._connection.access()
+    def access(self, deadline: Deadline) -> Access:
+        current = self._connection.access(deadline)
         with self._lock:
             own = self._access
             if own is None or own.context is not current.context:
@@ -153,8 +167,10 @@ class Apart:
             self._access = dataclasses.replace(current, pool=pool)
             return self._access
 
-    def renewed(self, refused: Access) -> Access | None:
-        return self.access() if self._connection.renewed(refused) else None
+    def renewed(self, refused: Access, deadline: Deadline) -> Access | None:
+        if self._connection.renewed(refused, deadline) is None:
+            return None
+        return self.access(deadline)
 
     def close(self) -> None:
         with self._lock:

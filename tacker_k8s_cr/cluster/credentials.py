@@ -13,6 +13,7 @@ import time
 from typing import Any
 
 from tacker_k8s_cr.cluster import openid
+from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import KubeconfigInvalid
 from tacker_k8s_cr.errors import Unauthenticated
 from tacker_k8s_cr.kubeconfig import Kubeconfig
@@ -22,6 +23,9 @@ _READ_AGAIN = 60.0
 
 _SKEW = 10.0
 """Seconds before its end when a credential of a plug-in is renewed."""
+
+
+_NEVER = Deadline.never()
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -40,15 +44,18 @@ class Credential:
 
 
 def credential(
-    kubeconfig: Kubeconfig, refused: Credential | None = None
+    kubeconfig: Kubeconfig,
+    refused: Credential | None = None,
+    deadline: Deadline = _NEVER,
 ) -> Credential:
     """Asks the plug-in or the provider, or reads the token file.
 
     :param refused: what the server takes no longer.
+    :param deadline: until which a provider may answer.
     """
     kind = kubeconfig.credential_kind
     if kind == "openid":
-        made = _from_openid(kubeconfig, refused)
+        made = _from_openid(kubeconfig, refused, deadline)
     elif kind == "exec":
         made = _from_plugin(kubeconfig)
     elif kind == "auth-provider":
@@ -100,10 +107,10 @@ def _from_file(kubeconfig: Kubeconfig) -> Credential:
 
 
 def _from_openid(
-    kubeconfig: Kubeconfig, refused: Credential | None
+    kubeconfig: Kubeconfig, refused: Credential | None, deadline: Deadline
 ) -> Credential:
     value = refused.headers.get("Authorization", "") if refused else ""
-    token = openid.token(kubeconfig, value.removeprefix("Bearer "))
+    token = openid.token(kubeconfig, value.removeprefix("Bearer "), deadline)
     return Credential(_bearer(token.text), until=token.until, end=token.end)
 
 

@@ -47,9 +47,11 @@ class Doubtful(Outdated):
 class Way(Protocol):
     """To the server: see ``connection``."""
 
-    def access(self) -> Access: ...
+    def access(self, deadline: Deadline) -> Access: ...
 
-    def renewed(self, refused: Access) -> Access | None: ...
+    def renewed(
+        self, refused: Access, deadline: Deadline
+    ) -> Access | None: ...
 
 
 class Counter:
@@ -117,10 +119,10 @@ class Sender:
     def _response(
         self, request: Request, silence: float, preload: bool
     ) -> urllib3.BaseHTTPResponse:
-        access = self.way.access()
+        access = self.way.access(self.deadline)
         response = self._sent(request, access, silence, preload)
         if response.status == 401:
-            renewed = self.way.renewed(access)
+            renewed = self.way.renewed(access, self.deadline)
             if renewed is not None:
                 response.drain_conn()
                 response = self._sent(request, renewed, silence, preload)

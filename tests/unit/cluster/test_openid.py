@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from collections.abc import Iterator
 import concurrent.futures
+import contextlib
 import dataclasses
 import json
 import logging
+import socket
 import time
 from typing import Any
 import urllib.parse
@@ -22,6 +25,7 @@ from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import KubeconfigInvalid
 from tacker_k8s_cr.errors import NoToken
 from tacker_k8s_cr.errors import Unauthenticated
+from tacker_k8s_cr.errors import Unavailable
 from tacker_k8s_cr.kubeconfig import Kubeconfig
 from tacker_k8s_cr.kubeconfig import OpenId
 from tests.unit.cluster.scripted import Reply
@@ -239,13 +243,117 @@ def test_a_wrong_password_is_not_tried_by_each_thread(
 def test_a_provider_that_is_away(
     script: Scripted, of: Callable[..., Kubeconfig], reply: Reply
 ) -> None:
-    """It is no refusal: the request that wants the token is sent again."""
+    """It is no refusal: the request that wants the token is sent again.
+
+    Not before a moment has passed: all who waited share the answer.
+    """
     script.then(reply, gives(jwt(1)))
+    now = 0.0
 
-    with pytest.raises(Again) as caught:
-        openid.token(of())
+    def away() -> Again:
+        with pytest.raises(Again) as caught:
+            openid.token(of(), clock=lambda: now)
+        return caught.value
 
-    assert "gives no token for VIM edge" in str(caught.value)
+    found = [away()]
+    now = 0.75
+    found.append(away())
+
+    assert 1 == len(script.sent)
+    assert "gives no token for VIM edge" in str(found[0])
+    assert str(found[0]) == str(found[1])
+    assert found[0].why is not found[1].why
+    assert found[0].patience == found[1].patience
+    assert 0.25 == pytest.approx(found[1].after)
+    now = 1.0
+    assert openid.token(of(), clock=lambda: now).text
+
+
+def test_who_has_a_token_needs_no_other_yet(
+    script: Scripted, of: Callable[..., Kubeconfig]
+) -> None:
+    """A provider that failed those without one stops nobody else (K3)."""
+    script.then(gives(jwt(1, 100.0)), says(503, ""), gives(jwt(2)))
+    now = 0.0
+    first = openid.token(of(), clock=lambda: now)
+    now = 90.0
+    with pytest.raises(Again):
+        openid.token(of(), first.text, clock=lambda: now)
+
+    assert first.text == openid.token(of(), clock=lambda: now).text
+    late = Deadline.after(0)
+    now = 92.0
+    assert first.text == openid.token(of(), "", late, lambda: now).text
+    assert 2 == len(script.sent)
+
+
+@pytest.fixture
+def silent() -> Iterator[socket.socket]:
+    """It takes connections, and says nothing on them."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
+        yield listening
+
+
+def tried(listening: socket.socket) -> int:
+    """Connections that it has got."""
+    listening.setblocking(False)
+    count = 0
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            listening.accept()[0].close()
+            count += 1
+    return count
+
+
+def test_nobody_queues_behind_a_silent_provider(
+    silent: socket.socket, of: Callable[..., Kubeconfig]
+) -> None:
+    """Each waits as long as it may, and one try serves all (K3)."""
+    port = silent.getsockname()[1]
+    user = of(url=f"http://127.0.0.1:{port}/token")
+    started = time.monotonic()
+
+    def refused(_: int) -> str:
+        with pytest.raises(Again) as caught:
+            openid.token(user, deadline=Deadline.after(1.0))
+        return str(caught.value)
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        found = set(pool.map(refused, range(8)))
+
+    assert 6.0 > time.monotonic() - started
+    assert 1 == tried(silent)
+    assert all("gives no token for VIM edge" in said for said in found)
+
+
+def test_requests_keep_their_deadline_beside_a_silent_provider(
+    silent: socket.socket, of: Callable[..., Kubeconfig]
+) -> None:
+    """Also those that wait for the credential of another thread (K3)."""
+    port = silent.getsockname()[1]
+    cluster = connect(of(url=f"http://127.0.0.1:{port}/token"))
+    started = time.monotonic()
+
+    def ended(_: int) -> None:
+        with pytest.raises((NoToken, Unavailable)):
+            cluster.until(Deadline.after(1.0)).version()
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(ended, range(8)))
+
+    assert 6.0 > time.monotonic() - started
+    cluster.close()
+
+
+def test_who_has_no_time_asks_nobody(
+    script: Scripted, of: Callable[..., Kubeconfig]
+) -> None:
+    """And nobody else is told that the provider failed."""
+    script.then(gives(jwt(1)))
+
+    with pytest.raises(Again, match="has not answered by the deadline"):
+        openid.token(of(), deadline=Deadline.after(0))
+
     assert openid.token(of()).text
 
 
