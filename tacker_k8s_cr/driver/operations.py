@@ -26,6 +26,7 @@ from tacker_k8s_cr import record
 from tacker_k8s_cr import replicas
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.driver import again as at_rest
 from tacker_k8s_cr.driver import conf
 from tacker_k8s_cr.driver import lines
 from tacker_k8s_cr.driver import request
@@ -50,7 +51,8 @@ class Target:
 
     :param namespace: where its record lies.
     :param access: the access information of its VIM, with v1's keys.
-    :param occurrence: Tacker's id of the operation, for the log.
+    :param occurrence: Tacker's id of the operation: for the log, and to
+        know one that is tried again from another of the same sort.
     """
 
     instance: str
@@ -112,8 +114,17 @@ def instantiate(
             # The error came once all was there.
             if not again:
                 raise
-            report = lcm.change(cluster, target.instance, package, **wanted)
-            _level(cluster, target, scale_levels or {}, wanted)
+            # Only the change of the package takes these.
+            own = {key: wanted.pop(key) for key in ("policy", "vdu_mapping")}
+            report = at_rest.instantiated(
+                cluster,
+                target.instance,
+                package,
+                level=level,
+                scale_levels=scale_levels,
+                change=own,
+                **wanted,
+            )
     return _told(report)
 
 
@@ -151,7 +162,13 @@ def heal(
     settings = conf.settings()
     wanted = _wanted(target, asked, settings, settings.heal_timeout)
     with _opened(target, settings) as cluster:
-        report = lcm.heal(cluster, target.instance, members, **wanted)
+        report = lcm.heal(
+            cluster,
+            target.instance,
+            members,
+            operation=target.occurrence,
+            **wanted,
+        )
     return _told(report)
 
 
@@ -277,26 +294,6 @@ def _wanted(
         "registry": plugins.registry(),
         "options": options(asked, settings, grace_seconds),
     }
-
-
-def _level(
-    cluster: Cluster,
-    target: Target,
-    levels: Mapping[str, int],
-    wanted: Mapping[str, Any],
-) -> None:
-    """Bring the aspects to these levels, since a change keeps numbers."""
-    now = _inventory(cluster.until(wanted["deadline"]), target).scale_levels
-    common = ("namespace", "deadline", "registry", "options")
-    for aspect, level in levels.items():
-        if now.get(aspect, 0) != level:
-            lcm.scale(
-                cluster,
-                target.instance,
-                aspect=aspect,
-                level=level,
-                **{key: wanted[key] for key in common},
-            )
 
 
 @contextlib.contextmanager

@@ -1,0 +1,140 @@
+"""An instantiation that finds the instance there already."""
+
+import dataclasses
+
+import pytest
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import lcm
+from tacker_k8s_cr import plugins
+from tacker_k8s_cr import record
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.driver import again
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.package.model import Aspect
+from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.package.model import Vdu
+from tacker_k8s_cr.package.model import Vnfd
+from tests.fakes import FakeCluster
+from tests.functional import manifests
+from tests.unit.test_kill import Clock
+from tests.unit.test_operations import play_deployments
+
+VNFD = Vnfd(
+    id="v",
+    flavour="simple",
+    vdus={"web": Vdu("web", "web", 0, 9), "db": Vdu("db", "db", 0, 9)},
+    aspects={"webs": Aspect("webs", 5, {"web": (1,)})},
+    initial={"web": 1, "db": 1},
+    levels={"small": {"webs": 0}, "big": {"webs": 4}},
+    level_numbers={
+        "small": {"web": 1, "db": 1},
+        "big": {"web": 5, "db": 2},
+    },
+    default_level="small",
+)
+GIVEN = Package(
+    "test",
+    (
+        Document(manifests.deployment("web"), "web.yaml"),
+        Document(manifests.deployment("db"), "db.yaml"),
+    ),
+    VNFD,
+)
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def cluster(clock):
+    return FakeCluster(controller=play_deployments, idle=clock.idle)
+
+
+@pytest.fixture
+def wanted(clock):
+    """What all operations take."""
+    return {
+        "namespace": "default",
+        "deadline": Deadline.after(600, clock),
+        "registry": plugins.registry(),
+        "options": Options(),
+    }
+
+
+@pytest.fixture
+def repeated(cluster, wanted):
+    """Instantiates one that is at rest, and gives the numbers then."""
+
+    def repeat(package=GIVEN, level="", scale_levels=None):
+        again.instantiated(
+            cluster,
+            "one",
+            package,
+            level=level,
+            scale_levels=scale_levels,
+            change={},
+            **wanted,
+        )
+        return {name: number(cluster, name) for name in ("web", "db")}
+
+    lcm.instantiate(cluster, "one", GIVEN, **wanted)
+    return repeat
+
+
+def number(cluster, name):
+    ref = ObjectRef("apps", "Deployment", "default", name)
+    return cluster.get(ref)["spec"]["replicas"]
+
+
+def levels(cluster):
+    return record.read(cluster, "one", "default").inventory.scale_levels
+
+
+def test_the_numbers_are_those_of_the_instantiation_level(cluster, repeated):
+    """Those of VDUs that no aspect scales, too; in both directions."""
+    assert {"web": 5, "db": 2} == repeated(level="big")
+    assert {"webs": 4} == levels(cluster)
+
+    assert {"web": 1, "db": 1} == repeated()
+    assert {"webs": 0} == levels(cluster)
+
+
+def test_the_numbers_are_those_of_the_scale_levels(cluster, repeated):
+    """In v1 Tacker names these, in the place of the level."""
+    assert {"web": 3, "db": 1} == repeated(scale_levels={"webs": 2})
+    assert {"webs": 2} == levels(cluster)
+
+
+def test_a_number_that_somebody_set_is_that_of_the_level_again(
+    cluster, wanted, repeated
+):
+    """As in an instantiation that is taken up where it stopped."""
+    web = ObjectRef("apps", "Deployment", "default", "web")
+    cluster.patch(web, {"spec": {"replicas": 3}}, "kubectl")
+    assert 3 == cluster.get(web)["spec"]["replicas"]
+
+    assert {"web": 1, "db": 1} == repeated()
+
+
+def test_a_level_that_is_not_there_is_refused_before_a_change(
+    cluster, repeated
+):
+    """Its names are told; the package is not touched."""
+    other = dataclasses.replace(GIVEN, documents=GIVEN.documents[:1])
+
+    with pytest.raises(errors.RequestInvalid, match="small, big"):
+        repeated(other, level="huge")
+
+    assert 1 == number(cluster, "db")
+
+
+def test_without_a_vnfd_there_are_no_levels(cluster, repeated):
+    """The package is brought in all the same."""
+    bare = dataclasses.replace(GIVEN, vnfd=None)
+
+    assert {"web": 1, "db": 1} == repeated(bare)
