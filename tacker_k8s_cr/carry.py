@@ -8,6 +8,7 @@ import dataclasses
 
 from tacker_k8s_cr import apply
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import needs
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import owners
 from tacker_k8s_cr import ownership
@@ -65,6 +66,7 @@ def planned(
         namespace(op.namespace),
         _asked_to_prune(before, policy),
         placing.defines(_manifests(before)),
+        needs.needs({_live(before, m): m for m in _manifests(before)}),
     )
     found = plan.change(
         ready.items,
@@ -99,14 +101,19 @@ def _asked_to_prune(
     }
     for manifest in _manifests(inventory):
         ref = ObjectRef.of(manifest)
-        live = dataclasses.replace(
-            ref, name=inventory.live_names.get(ref, ref.name)
-        )
+        live = _live(inventory, manifest)
         own = objects.annotation(manifest, "prune")
         may = policy.may_prune(ref) if own is None else own == "true"
         if may is not None:
             said[live] = may
     return said
+
+
+def _live(inventory: Inventory, manifest: Manifest) -> ObjectRef:
+    """The object of a manifest, by the name that it has in the cluster."""
+    ref = ObjectRef.of(manifest)
+    name = inventory.live_names.get(ref, ref.name)
+    return dataclasses.replace(ref, name=name)
 
 
 def _manifests(inventory: Inventory) -> tuple[Manifest, ...]:

@@ -140,12 +140,16 @@ class Former:
     :param asked: what manifests say on whether they may be pruned, against
         what is usual for their kind.
     :param defines: by definition, the kind that it defines.
+    :param needs: by object, those that it cannot do without.
     """
 
     owned: Mapping[ObjectRef, str]
     home: ObjectRef | None = None
     asked: Mapping[ObjectRef, bool] = dataclasses.field(default_factory=dict)
     defines: Mapping[ObjectRef, GroupKind] = dataclasses.field(
+        default_factory=dict
+    )
+    needs: Mapping[ObjectRef, frozenset[ObjectRef]] = dataclasses.field(
         default_factory=dict
     )
 
@@ -160,7 +164,8 @@ def change(
     """Bring in the new manifests; then take away what they no longer name.
 
     A namespace, or a definition, in which anything stays is kept whatever
-    the manifests say: it would take that along.
+    the manifests say: it would take that along. What an object that is kept
+    cannot do without is kept with it, unless its own manifest says else.
 
     :param live: objects that are ours and there already.
     :param going: objects that have to go before ours can come.
@@ -173,6 +178,16 @@ def change(
         if ref == before.home
         or not before.asked.get(ref, not registry[ref.group_kind].kept)
     }
+    look = list(kept)
+    while look:
+        for ref in before.needs.get(look.pop(), ()):
+            if (
+                ref in dropped
+                and ref not in kept
+                and not before.asked.get(ref)
+            ):
+                kept.add(ref)
+                look.append(ref)
     for ref in sorted(
         dropped, key=lambda r: r.group_kind == placing.NAMESPACE
     ):

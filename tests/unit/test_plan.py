@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 import pytest
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import kinds
+from tacker_k8s_cr import needs
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import placing
 from tacker_k8s_cr import plan
@@ -366,3 +368,63 @@ def test_a_plan_is_a_value():
 
     assert planned == plan.instantiate([item(ref)], REGISTRY)
     assert planned != dataclasses.replace(planned, kept=(ref,))
+
+
+CAPI = "cluster.x-k8s.io"
+
+
+def part(kind, name, group=CAPI, labels=None, **spec):
+    return {
+        "apiVersion": f"{group}/v1beta2",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": "d", "labels": labels or {}},
+        "spec": spec,
+    }
+
+
+def test_what_a_kept_cluster_needs_is_kept_with_it():
+    """By what it names, and by what says that it is the cluster's (P19)."""
+
+    def names(kind, name, group=CAPI):
+        return {"apiGroup": group, "kind": kind, "name": name}
+
+    made = [
+        part(
+            "Cluster",
+            "c",
+            controlPlaneRef=names("KubeadmControlPlane", "cp"),
+            infrastructureRef=names("DevCluster", "infra"),
+        ),
+        part(
+            "KubeadmControlPlane",
+            "cp",
+            f"controlplane.{CAPI}",
+            machineTemplate={"infrastructureRef": names("DevMT", "t")},
+        ),
+        part("DevCluster", "infra", f"infrastructure.{CAPI}"),
+        part("DevMT", "t", f"infrastructure.{CAPI}"),
+        part("DevMT", "w", f"infrastructure.{CAPI}"),
+        part(
+            "MachineDeployment",
+            "workers",
+            clusterName="c",
+            template={"spec": {"infrastructureRef": names("DevMT", "w")}},
+        ),
+        part("Hook", "labelled", labels={f"{CAPI}/cluster-name": "c"}),
+        part("DevMT", "stranger", f"infrastructure.{CAPI}"),
+        part("DevMT", "asked", f"infrastructure.{CAPI}", clusterName="c"),
+    ]
+    manifests = {ObjectRef.of(manifest): manifest for manifest in made}
+    owned = {ref: ref.name for ref in manifests}
+    asked = {ref: True for ref in owned if ref.name == "asked"}
+
+    found = plan.change(
+        (),
+        kinds.BUILT_IN,
+        plan.Former(owned, asked=asked, needs=needs.needs(manifests)),
+        {},
+    )
+
+    assert {"stranger", "asked"} == {
+        ref.name for stage in found.stages for ref in stage.refs
+    }
