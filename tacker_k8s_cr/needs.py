@@ -41,6 +41,8 @@ def needs(
         }
         if ref.group_kind == CLUSTER:
             others |= members.get((place.namespace, place.name), set())
+            made_from = "ClusterClass", place.namespace, _class(manifest)
+            others |= known.get(made_from, set())
         if others := others - {ref}:
             found[ref] = frozenset(others)
     return found
@@ -49,9 +51,15 @@ def needs(
 def _cluster(manifest: Manifest) -> str:
     """The Cluster that an object says it is of; empty for none."""
     named = objects.field(manifest, ("spec", "clusterName"))
-    return str(
-        named or objects.labels(manifest).get(contract.CLUSTER_NAME, "")
-    )
+    label = objects.labels(manifest).get(contract.CLUSTER_NAME, "")
+    return str(named or label)
+
+
+def _class(manifest: Manifest) -> str:
+    """The ClusterClass of a Cluster, in both versions of the contract."""
+    topology = objects.field(manifest, ("spec", "topology"), {})
+    named = objects.field(topology, ("classRef", "name"))
+    return str(named or objects.field(topology, ("class",), ""))
 
 
 def _named(value: Any) -> Iterator[tuple[str, str, str]]:

@@ -180,12 +180,9 @@ def change(
     }
     look = list(kept)
     while look:
-        for ref in before.needs.get(look.pop(), ()):
-            if (
-                ref in dropped
-                and ref not in kept
-                and not before.asked.get(ref)
-            ):
+        needed = before.needs.get(look.pop(), frozenset())
+        for ref in (needed & dropped.keys()) - kept:
+            if not before.asked.get(ref):
                 kept.add(ref)
                 look.append(ref)
     for ref in sorted(

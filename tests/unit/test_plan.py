@@ -392,6 +392,7 @@ def test_what_a_kept_cluster_needs_is_kept_with_it():
         part(
             "Cluster",
             "c",
+            topology={"classRef": {"name": "quick"}},
             controlPlaneRef=names("KubeadmControlPlane", "cp"),
             infrastructureRef=names("DevCluster", "infra"),
         ),
@@ -411,6 +412,7 @@ def test_what_a_kept_cluster_needs_is_kept_with_it():
             template={"spec": {"infrastructureRef": names("DevMT", "w")}},
         ),
         part("Hook", "labelled", labels={f"{CAPI}/cluster-name": "c"}),
+        part("ClusterClass", "quick"),
         part("DevMT", "stranger", f"infrastructure.{CAPI}"),
         part("DevMT", "asked", f"infrastructure.{CAPI}", clusterName="c"),
     ]
