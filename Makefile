@@ -94,7 +94,7 @@ functional: $(ENVIRONMENT)  ## what needs a real API server
 
 .PHONY: e2e
 e2e: $(ENVIRONMENT)  ## through the REST API of a real Tacker
-	@$(RUN) pytest tests/e2e $(ARGS)
+	@$(RUN) pytest tests/e2e --numprocesses 3 --dist loadfile $(ARGS)
 
 .PHONY: smoke
 smoke: $(ENVIRONMENT)  ## the few of e2e that every change must pass

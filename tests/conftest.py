@@ -29,6 +29,8 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("house")
 
+_STARTED = pytest.StashKey[bool]()
+
 NEEDS = ("capi", "stages", "root")
 """Markers of what a cluster or a user may lack. Tests are skipped then,
 unless --need says that they were meant to run."""
@@ -41,6 +43,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="MARKER,...",
         help="fail, where one would skip, tests with these markers",
     )
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Start the plane for all workers, where there are several.
+
+    Each of them finds it running then, and leaves it.
+    """
+    if getattr(session.config.option, "numprocesses", None):
+        found = target.choose(os.environ)
+        session.config.stash[_STARTED] = found.ours and plane.ensure()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """End what was started for the workers."""
+    if session.config.stash.get(_STARTED, False):
+        plane.down()
 
 
 @pytest.fixture(scope="session")
