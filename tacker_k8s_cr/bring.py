@@ -9,6 +9,7 @@ from tacker_k8s_cr import carry
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import policy as policies
+from tacker_k8s_cr import preflight
 from tacker_k8s_cr import prepare
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
@@ -59,7 +60,8 @@ def instantiate(
     op = Operation(
         "instantiate", cluster, instance, namespace, deadline, options, listen
     )
-    op.ledger.read()
+    with preflight.reading(op.cluster, namespace, wanted=options.check_rights):
+        op.ledger.read()
     before = Inventory(instance, namespace)
     if op.ledger.entry:
         before = carry.taken_up(op)

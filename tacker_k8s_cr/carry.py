@@ -14,6 +14,7 @@ from tacker_k8s_cr import owners
 from tacker_k8s_cr import ownership
 from tacker_k8s_cr import placing
 from tacker_k8s_cr import plan
+from tacker_k8s_cr import preflight
 from tacker_k8s_cr import prepare
 from tacker_k8s_cr import record
 from tacker_k8s_cr import remove
@@ -75,15 +76,14 @@ def planned(
         ready.owners.live,
         ready.owners.going,
     )
-    refuse_losses(
-        op,
-        {
-            step.ref: step.uid
-            for stage in found.stages
-            for step in stage.steps
-            if isinstance(step, plan.Delete)
-        },
-    )
+    gone = {
+        step.ref: step.uid
+        for stage in found.stages
+        for step in stage.steps
+        if isinstance(step, plan.Delete)
+    }
+    preflight.deleting(op.cluster, gone, wanted=op.options.check_rights)
+    refuse_losses(op, gone)
     return found
 
 

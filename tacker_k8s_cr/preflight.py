@@ -75,6 +75,48 @@ def checked(
     found.check()
 
 
+@contextlib.contextmanager
+def reading(
+    cluster: Cluster, home: str, *, wanted: bool = True
+) -> Iterator[None]:
+    """Read a record within this context, the first thing of all.
+
+    If that is forbidden, all that lacks for the record is told at once.
+    """
+    try:
+        yield
+    except errors.Forbidden:
+        if wanted:
+            _refuse(cluster, rights.of_record(home))
+        raise
+
+
+def deleting(
+    cluster: Cluster, refs: Collection[ObjectRef], *, wanted: bool = True
+) -> None:
+    """Raise RightsLacking for objects that the user may not delete."""
+    if not refs or not wanted:
+        return
+    resources = {}
+    for kind in {ref.group_kind for ref in refs}:
+        with contextlib.suppress(errors.KindUnknown):
+            resources[kind] = cluster.resource(kind)
+    _refuse(cluster, rights.of_deletions(refs, resources))
+
+
+def _refuse(cluster: Cluster, needs: Sequence[Need]) -> None:
+    try:
+        lacking = _asked(cluster, needs)
+    except (errors.Forbidden, errors.NotYet, errors.Rejected) as error:
+        LOG.info("rights were not checked: %s", error)
+        return
+    if lacking:
+        raise errors.RightsLacking(
+            cluster.server,
+            rights.sentences(need.right for need in lacking),
+        )
+
+
 def of_record(cluster: Cluster, namespace: str) -> tuple[str, ...]:
     """What the user lacks for any instance with its record there."""
     needs = rights.of_record(namespace) + rights.of_explanations(namespace)

@@ -150,6 +150,28 @@ def of_objects(
     return tuple(needs)
 
 
+def of_deletions(
+    refs: Iterable[ObjectRef], resources: Mapping[GroupKind, Resource]
+) -> tuple[Need, ...]:
+    """For deleting objects whose package is not at hand any more."""
+    places: dict[tuple[GroupKind, str], set[str]] = defaultdict(set)
+    for ref in refs:
+        places[ref.group_kind, ref.namespace].add(ref.name)
+    return tuple(
+        Need(
+            Right(
+                kind.group,
+                resources[kind].plural,
+                namespace,
+                "delete",
+                frozenset(names),
+            )
+        )
+        for (kind, namespace), names in sorted(places.items())
+        if kind in resources
+    )
+
+
 def of_explanations(namespace: str) -> tuple[Need, ...]:
     """For errors that say more."""
     return tuple(

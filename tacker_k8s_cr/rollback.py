@@ -10,6 +10,7 @@ from tacker_k8s_cr import end
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import plan
+from tacker_k8s_cr import preflight
 from tacker_k8s_cr import prepare
 from tacker_k8s_cr import replicas
 from tacker_k8s_cr import resize
@@ -160,6 +161,7 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
     }
     taken = {ref: uid for ref, uid in new.items() if ref in now.met}
     made = {ref: uid for ref, uid in new.items() if ref not in now.met}
+    preflight.deleting(op.cluster, made, wanted=op.options.check_rights)
     carry.refuse_losses(op, made)
     back = dataclasses.replace(
         former,

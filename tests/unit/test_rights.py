@@ -9,14 +9,18 @@ from hypothesis import strategies as st
 import pytest
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import lcm
 from tacker_k8s_cr import preflight
 from tacker_k8s_cr import rights
+from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import Resource
 from tacker_k8s_cr.placing import Placed
 from tacker_k8s_cr.rights import Right
 from tacker_k8s_cr.rights import Rule
 from tests.fakes import FakeCluster
+from tests.functional import manifests
+from tests.unit.test_kill import package
 
 CONFIG_MAP = Resource("", "v1", "ConfigMap", "configmaps", True)
 DEPLOYMENT = Resource(
@@ -382,3 +386,45 @@ def test_what_any_instance_needs():
         "list pods in the namespace home",
         "update leases.coordination.k8s.io in the namespace home",
     ) == preflight.of_record(cluster, "home")
+
+
+def test_who_may_not_prune_changes_nothing():
+    """What the package before brought need not be in the new one."""
+    cluster = FakeCluster()
+    life = {"deadline": Deadline.after(60)}
+    lcm.instantiate(
+        cluster,
+        "one",
+        package(manifests.config_map("a"), manifests.config_map("b")),
+        **life,
+    )
+    pruned = right("configmaps", "delete", "b", namespace="default")
+    cluster.world.denies = lambda asked: asked in (pruned, rights.EVERYTHING)
+
+    with pytest.raises(errors.RightsLacking) as caught:
+        lcm.change(cluster, "one", package(manifests.config_map("a")), **life)
+
+    assert (
+        "delete configmaps in the namespace default",
+    ) == caught.value.lacking
+    assert cluster.get(ObjectRef("", "ConfigMap", "default", "b"))
+
+
+def test_who_may_not_read_a_record_is_told_what_lacks_for_it():
+    """It is the first thing that is asked for."""
+    cluster = denying(("secrets", "get"), ("leases", "update"))
+    head = ObjectRef("", "Secret", "default", "tacker-k8s-cr.one")
+    cluster.fail(errors.Forbidden("get", "secrets", "default", "no"), "", head)
+
+    with pytest.raises(errors.RightsLacking) as caught:
+        lcm.instantiate(
+            cluster,
+            "one",
+            package(manifests.config_map("a")),
+            deadline=Deadline.after(60),
+        )
+
+    assert (
+        "get secrets in the namespace default",
+        "update leases.coordination.k8s.io in the namespace default",
+    ) == caught.value.lacking
