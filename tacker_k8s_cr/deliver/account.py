@@ -1,8 +1,8 @@
 """An account of its own in a workload cluster, and its token.
 
-It lies in a namespace of its own that is named after the Cluster's UID, so
-that a repeat finds it and nothing else has its name. With the account its
-tokens go: to delete it is to revoke them.
+It is named after its receiver and lies in a namespace that is named after
+the Cluster's UID, so that a repeat finds it and nothing else has its name.
+With the account its tokens go: to delete it is to revoke them.
 """
 
 from __future__ import annotations
@@ -32,30 +32,34 @@ class Account:
     """Names of what gives one receiver of one Cluster its rights.
 
     :param uid: of the Cluster object in the management cluster.
+    :param receiver: its id. Receivers share no account: who has another's
+        revoked would end all.
     """
 
     instance: str
     uid: str
+    receiver: str
 
     @property
     def name(self) -> str:
-        return NAME + self.uid
+        return NAME + self.receiver
 
     @property
     def ref(self) -> ObjectRef:
-        return ObjectRef("", "ServiceAccount", self.name, self.name)
+        return ObjectRef("", "ServiceAccount", self.namespace.name, self.name)
 
     @property
     def secret(self) -> ObjectRef:
-        return ObjectRef("", "Secret", self.name, self.name)
+        return ObjectRef("", "Secret", self.namespace.name, self.name)
 
     @property
     def namespace(self) -> ObjectRef:
-        return ObjectRef("", "Namespace", "", self.name)
+        return _namespace(self.uid)
 
     @property
     def binding(self) -> ObjectRef:
-        return ObjectRef(_RBAC, "ClusterRoleBinding", "", self.name)
+        name = f"{self.namespace.name}-{self.receiver}"
+        return ObjectRef(_RBAC, "ClusterRoleBinding", "", name)
 
     @property
     def manager(self) -> str:
@@ -150,17 +154,42 @@ def no_lasting_token(cluster: Cluster, account: Account) -> None:
 
 
 def remove(cluster: Cluster, account: Account) -> None:
-    """Take everything away; from then on no token of it is good.
+    """Take one away; from then on no token of it is good.
 
     Rights go first, so that what is left half way is without any.
     """
-    for ref in (
-        account.binding,
-        account.ref,
-        account.secret,
-        account.namespace,
-    ):
+    for ref in (account.binding, account.ref, account.secret):
         _remove(cluster, ref)
+    if not _labelled(cluster, account.ref, account.instance):
+        _remove(cluster, account.namespace)
+
+
+def remove_all(cluster: Cluster, instance: str, uid: str) -> None:
+    """Take away the accounts of all receivers of a Cluster."""
+    namespace = _namespace(uid)
+    binding = ObjectRef(_RBAC, "ClusterRoleBinding", "", "")
+    for obj in _labelled(cluster, binding, instance):
+        if ObjectRef.of(obj).name.startswith(namespace.name):
+            cluster.delete(ObjectRef.of(obj), objects.uid(obj))
+    for kind in ("ServiceAccount", "Secret"):
+        place = ObjectRef("", kind, namespace.name, "")
+        for obj in _labelled(cluster, place, instance):
+            cluster.delete(ObjectRef.of(obj), objects.uid(obj))
+    _remove(cluster, namespace)
+
+
+def _namespace(uid: str) -> ObjectRef:
+    return ObjectRef("", "Namespace", "", NAME + uid)
+
+
+def _labelled(
+    cluster: Cluster, place: ObjectRef, instance: str
+) -> list[Manifest]:
+    """What was made for an instance, of a kind and in a namespace."""
+    selector = f"{ACCESS}={instance}"
+    return list(
+        cluster.list_metadata(place.group_kind, place.namespace, selector)
+    )
 
 
 def _remove(cluster: Cluster, ref: ObjectRef) -> None:

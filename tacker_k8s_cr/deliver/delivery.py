@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Iterable
+from collections.abc import Collection
 import dataclasses
 import datetime
 import enum
@@ -17,7 +17,7 @@ from tacker_k8s_cr import webhook
 from tacker_k8s_cr.cluster.probe import probe as ask
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.deliver import keeping
+from tacker_k8s_cr.deliver import ending
 from tacker_k8s_cr.deliver import message
 from tacker_k8s_cr.deliver import receipt as receipts
 from tacker_k8s_cr.deliver import scoped
@@ -25,21 +25,23 @@ from tacker_k8s_cr.deliver import secret
 from tacker_k8s_cr.deliver.access import ADMIN
 from tacker_k8s_cr.deliver.access import Access
 from tacker_k8s_cr.deliver.account import Account
+from tacker_k8s_cr.deliver.keeping import Book
 from tacker_k8s_cr.deliver.receipt import Receipt
+from tacker_k8s_cr.deliver.receipt import Workload
 from tacker_k8s_cr.deliver.scoped import FAR
 from tacker_k8s_cr.deliver.scoped import Far
 from tacker_k8s_cr.kubeconfig import Kubeconfig
-from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.webhook import Receiver
 
 LOG = logging.getLogger(__name__)
 
-CLUSTER = GroupKind("cluster.x-k8s.io", "Cluster")
-
 TRY_SECONDS = 10.0
 """How long a probe that may fail is tried."""
+
+ENDS = 60.0
+"""Seconds for Clusters that went, before others are delivered."""
 
 Ask = Callable[[Kubeconfig, Deadline], None]
 Post = Callable[[Receiver, bytes, Deadline], webhook.Taken]
@@ -94,7 +96,8 @@ def deliver(
     """Post the kubeconfig of every Cluster that the instance owns.
 
     A credential that the receiver has, as the record says, is not sent
-    again, so that a repeat after an error goes on where it stopped.
+    again, so that a repeat after an error goes on where it stopped. Of a
+    Cluster that it had, and the instance owns no longer, it is told.
 
     :param namespace: where the instance's record lies.
     """
@@ -102,65 +105,124 @@ def deliver(
     entry = record.read(cluster, instance, namespace)
     if entry is None:
         raise errors.InstanceUnknown(instance, namespace)
-    workloads = sorted(
-        ref for ref in entry.inventory.owned if ref.group_kind == CLUSTER
-    )
-    former = [Receipt.of(item) for item in entry.inventory.receipts]
+    book = Book(cluster, instance, namespace, deadline)
+    _end(book, receipts.outlived(entry.inventory), delivery)
+    former = receipts.recorded(entry.inventory)
     done = []
-    for workload in workloads:
-        receipt = delivered(
-            cluster, instance, workload, delivery, former, deadline
-        )
-        if receipt not in former:
-            keeping.add(cluster, instance, namespace, receipt, deadline)
+    for workload in receipts.workloads(entry.inventory):
+        before = receipts.former(former, workload, delivery.receiver)
+        if delivery.access.scoped and not (before and before.has_account):
+            before = _marked(book, workload, delivery)
+        receipt = _delivered(book, workload, delivery, before)
+        if receipt != before:
+            book.add(receipt)
+        if receipt.unrevoked:
+            receipt = _revoked(book, receipt, delivery)
         done.append(receipt)
     return tuple(done)
 
 
-def delivered(
-    cluster: Cluster,
-    instance: str,
-    workload: ObjectRef,
-    delivery: Delivery,
-    former: Iterable[Receipt],
-    deadline: Deadline,
+def _end(book: Book, gone: Collection[Receipt], delivery: Delivery) -> None:
+    """Of Clusters that went: revoke, tell, and forget what is done."""
+    receiver = delivery.receiver
+    limit = book.deadline.sooner(ENDS)
+    revoked = ending.revoked(
+        book.cluster,
+        book.instance,
+        sorted({r.about for r in gone if r.has_account}),
+        delivery.far,
+        limit.sooner(limit.left / 2),
+    )
+    told = ending.told(
+        book.instance,
+        sorted({r.about for r in gone if r.receiver == receiver.id}),
+        receiver,
+        delivery.post,
+        limit,
+    )
+    done = [
+        r
+        for r in gone
+        if (r.about in revoked or not r.has_account)
+        # Nobody can tell a receiver that the settings no longer name.
+        and (r.about in told or r.receiver != receiver.id)
+    ]
+    if done:
+        book.drop(done)
+
+
+def _marked(book: Book, workload: Workload, delivery: Delivery) -> Receipt:
+    """A mark, kept before an account is made, so that it is not lost."""
+    ref, uid = workload
+    receiver, access = delivery.receiver, delivery.access
+    mark = Receipt(
+        ref,
+        receiver.shown,
+        receiver.id,
+        message="",
+        fingerprint="",
+        at=message.rfc3339(delivery.moment),
+        mode=access.mode.value,
+        role=access.role,
+        uid=uid,
+    )
+    book.add(mark)
+    return mark
+
+
+def _revoked(book: Book, receipt: Receipt, delivery: Delivery) -> Receipt:
+    """Revoke what the receiver had before; as it fails, it stays noted."""
+    account = Account(book.instance, receipt.uid, receipt.receiver)
+    if not ending.one_revoked(
+        book.cluster, receipt.about, account, delivery.far, book.deadline
+    ):
+        return receipt
+    receipt = dataclasses.replace(receipt, unrevoked=False)
+    book.add(receipt)
+    return receipt
+
+
+def _delivered(
+    book: Book, workload: Workload, delivery: Delivery, before: Receipt | None
 ) -> Receipt:
     """The receipt for one Cluster's kubeconfig: a former one, or a new."""
-    admin = secret.kubeconfig_of(secret.awaited(cluster, workload, deadline))
-    obj = cluster.get(workload)
-    if obj is None:
+    cluster, deadline = book.cluster, book.deadline
+    ref, uid = workload
+    admin = secret.kubeconfig_of(secret.awaited(cluster, ref, deadline))
+    obj = cluster.get(ref)
+    if obj is None or objects.uid(obj) != uid:
         raise errors.KubeconfigInvalid(
-            admin.where, f"{workload}, whose kubeconfig it is, is not there"
+            admin.where, f"{ref}, whose kubeconfig it is, is not there"
         )
     secret.check_endpoint(admin, obj)
     receiver, access = delivery.receiver, delivery.access
-    before = receipts.former(former, workload, receiver)
     found: Kubeconfig | None = admin
     if access.scoped:
         found = scoped.credential(
             admin,
-            Account(instance, objects.uid(obj)),
+            Account(book.instance, uid, receiver.id),
             access,
             delivery.far,
             deadline,
             renew=delivery.renew,
             lasts=lasts(before, access, delivery.moment),
         )
-    if before and (found is None or before.fingerprint == found.fingerprint):
-        LOG.info("%s: %s has its kubeconfig", workload, receiver.shown)
+    if before and (found is None or before.says(found.fingerprint, access)):
+        LOG.info("%s: %s has its kubeconfig", ref, receiver.shown)
         return before
     assert found is not None  # noqa: S101  only what a receipt is for lasts
-    body = message.issued(instance, obj, found, _version(cluster, obj), access)
+    version = _version(cluster, obj)
+    body = message.issued(book.instance, obj, found, version, access)
     if access.scoped:
         # We have been there already, whatever is said of the probe.
         scoped.proved(found, delivery.far, deadline)
     else:
         _probe(delivery, found, deadline)
     delivery.post(receiver, body, deadline)
-    LOG.info("%s: kubeconfig taken by %s", workload, receiver.shown)
+    LOG.info("%s: kubeconfig taken by %s", ref, receiver.shown)
     expires = found.expires
     return Receipt(
-        workload,
+        ref,
         receiver.shown,
         receiver.id,
         webhook.message_id(body),
@@ -169,6 +231,8 @@ def delivered(
         access.mode.value,
         access.role if access.scoped else "",
         message.rfc3339(expires) if expires else "",
+        uid,
+        unrevoked=not access.scoped and bool(before and before.has_account),
     )
 
 

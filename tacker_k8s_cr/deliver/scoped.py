@@ -117,6 +117,14 @@ def revoke(
         accounts.remove(cluster, account)
 
 
+def revoke_all(
+    admin: Kubeconfig, instance: str, uid: str, far: Far, deadline: Deadline
+) -> None:
+    """Take the accounts of all receivers of a Cluster away."""
+    with _reached(admin, far, deadline) as cluster:
+        accounts.remove_all(cluster, instance, uid)
+
+
 @contextlib.contextmanager
 def _reached(
     admin: Kubeconfig, far: Far, deadline: Deadline

@@ -591,6 +591,7 @@ def test_a_receipt_is_kept_in_the_record(cluster, delivered, posts, admin):
             mode="admin",
             role="",
             expires="2027-11-21T00:00:00Z",
+            uid=cluster.get(SITE)["metadata"]["uid"],
         )
         == found
     )

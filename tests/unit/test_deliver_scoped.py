@@ -261,21 +261,25 @@ def test_the_account_is_bound_and_has_a_token(cluster, delivered, posts, far):
     )
     assert token in data["kubeconfig"]
     assert ADMIN.token not in posts.bodies[0].decode()
-    name = f"tacker-k8s-cr-{data['cluster']['uid']}"
+    place = f"tacker-k8s-cr-{data['cluster']['uid']}"
+    name = f"tacker-k8s-cr-{RECEIVER.id}"
     assert {
         "Namespace",
         "ServiceAccount",
         "Secret",
         "ClusterRoleBinding",
     } == set(made)
-    assert {(name, ID)} == {
-        (one["metadata"]["name"], one["metadata"]["labels"][ACCESS])
-        for one in made.values()
-    }
+    assert {ID} == {one["metadata"]["labels"][ACCESS] for one in made.values()}
+    assert {
+        "Namespace": place,
+        "ServiceAccount": name,
+        "Secret": name,
+        "ClusterRoleBinding": f"{place}-{RECEIVER.id}",
+    } == {kind: one["metadata"]["name"] for kind, one in made.items()}
     binding = made["ClusterRoleBinding"]
     assert "cluster-admin" == binding["roleRef"]["name"]
     assert [
-        {"kind": "ServiceAccount", "namespace": name, "name": name}
+        {"kind": "ServiceAccount", "namespace": place, "name": name}
     ] == binding["subjects"]
     assert ("scoped", "cluster-admin", "") == (
         receipt.mode,
@@ -295,13 +299,26 @@ def test_a_repeat_makes_nothing_and_tells_nothing(delivered, posts, far):
     assert 1 == len(posts.bodies)
 
 
-def test_another_role_is_bound_in_the_place_of_the_former(delivered, far):
-    """The server would let nobody change what a binding refers to."""
-    delivered()
+@pytest.mark.parametrize("expires_after", [0, HOUR])
+def test_another_role_is_bound_in_the_place_of_the_former(
+    cluster, delivered, posts, far, expires_after
+):
+    """The server would let nobody change what a binding refers to.
 
-    delivered(deliver.Access(deliver.Mode.SCOPED, "view"))
+    Who has the credential is told what it is good for by now.
+    """
+    wide = deliver.Access(deliver.Mode.SCOPED, expires_after=expires_after)
+    narrow = dataclasses.replace(wide, role="view")
+    delivered(wide)
+
+    delivered(narrow)
+    delivered(narrow)
 
     assert "view" == far.made()["ClusterRoleBinding"]["roleRef"]["name"]
+    assert ["cluster-admin", "view"] == [
+        told["data"]["role"] for told in posts.told
+    ]
+    assert ["view"] == [receipt.role for receipt in receipts(cluster)]
 
 
 def test_a_role_that_is_not_there_is_named(delivered, posts, far):
@@ -366,6 +383,110 @@ def test_renewing_revokes_the_former_token(delivered, posts, far):
     assert [f"token-of-{before}", f"token-of-{after}"] == [
         told["data"]["bearerToken"] for told in posts.told
     ]
+
+
+def test_renewing_for_one_receiver_leaves_the_other_its_token(
+    delivered, posts, far
+):
+    """Each has an account of its own."""
+    delivered()
+    delivered(receiver=OTHER)
+    first, second = (told["data"]["bearerToken"] for told in posts.told)
+    assert first != second
+
+    delivered(receiver=OTHER, renew=True)
+
+    accounts = [
+        stored.obj["metadata"]
+        for ref, stored in far.world.objects.items()
+        if ref.kind == "ServiceAccount"
+    ]
+    tokens = {f"token-of-{account['uid']}" for account in accounts}
+    assert {first, posts.told[-1]["data"]["bearerToken"]} == tokens
+    assert second not in tokens
+
+
+# -- Another mode ------------------------------------------------------------
+
+ADMINS = deliver.Access()
+
+
+def test_a_scoped_credential_is_revoked_when_another_takes_its_place(
+    cluster, delivered, posts, far
+):
+    """Once the receiver has the administrator's, and once only."""
+    delivered()
+
+    [receipt] = delivered(ADMINS)
+
+    assert ["scoped", "admin"] == [told["data"]["mode"] for told in posts.told]
+    assert {} == far.made()
+    assert [receipt] == receipts(cluster)
+    far.sent.clear()
+    assert (receipt,) == delivered(ADMINS)
+    assert [] == far.sent
+
+
+def test_what_could_not_be_revoked_stays_noted(
+    cluster, delivered, withdrawn, posts, far, caplog
+):
+    """The next operation tries again, and so does the end."""
+    delivered()
+    far.fail(errors.Unreachable(ENDPOINT, "connection refused"))
+    delivered(ADMINS)
+    assert "is not revoked" in caplog.text
+    assert "ServiceAccount" in far.made()
+    assert [True] == [receipt.unrevoked for receipt in receipts(cluster)]
+
+    delivered(ADMINS)
+
+    assert {} == far.made()
+    assert 2 == len(posts.bodies)
+
+
+def test_the_end_revokes_what_a_change_of_mode_could_not(
+    delivered, withdrawn, far
+):
+    """Though the last receipt is for the administrator's."""
+    delivered()
+    far.fail(errors.Unreachable(ENDPOINT, "connection refused"))
+    delivered(ADMINS)
+
+    assert withdrawn(ADMINS)
+
+    assert {} == far.made()
+
+
+def test_an_account_is_noted_before_it_is_made(cluster, delivered, far):
+    """What nobody took is revoked, too, whatever is set by then."""
+
+    def away(receiver, body, deadline):
+        raise errors.NotDelivered(receiver.shown, 0, "no answer in time")
+
+    with pytest.raises(errors.NotDelivered):
+        delivered(post=away)
+    assert "ServiceAccount" in far.made()
+
+    delivered(ADMINS)
+
+    assert {} == far.made()
+
+
+def test_one_receivers_revocation_leaves_the_others_account(delivered, far):
+    """And the namespace with it."""
+    delivered()
+    delivered(receiver=OTHER)
+
+    delivered(ADMINS)
+
+    made = far.made()
+    assert {
+        "Namespace",
+        "ServiceAccount",
+        "Secret",
+        "ClusterRoleBinding",
+    } == set(made)
+    assert made["ServiceAccount"]["metadata"]["name"].endswith(OTHER.id)
 
 
 def test_a_token_that_never_comes_is_named(cluster, posts):
@@ -603,6 +724,226 @@ def test_only_who_was_told_loses_its_receipt(cluster, delivered, withdrawn):
     withdrawn()
 
     assert [OTHER.id] == [receipt.receiver for receipt in receipts(cluster)]
+
+
+def test_the_accounts_of_all_receivers_go(delivered, withdrawn, far):
+    """Whoever is named by the settings at the end."""
+    delivered(receiver=OTHER)
+    delivered()
+
+    assert withdrawn()
+
+    assert {} == far.made()
+
+
+class Slow:
+    """A receiver that takes all the time it is given, and then fails."""
+
+    def __init__(self, error):
+        self.error = error
+        self.now = 0.0
+        self.calls = 0
+
+    def __call__(self, receiver, body, deadline):
+        self.calls += 1
+        self.now += deadline.left
+        raise self.error
+
+    def after(self, seconds):
+        return Deadline.after(seconds, lambda: self.now)
+
+
+@pytest.fixture
+def five(cluster):
+    """The instance owns four more Clusters, with kubeconfigs."""
+    entry = record.read(cluster, ID, "default")
+    owned = dict(entry.inventory.owned)
+    value = base64.b64encode(ADMIN.text().encode()).decode()
+    for name in "abcd":
+        ref = dataclasses.replace(SITE, name=name)
+        made = cluster.apply(
+            {
+                "apiVersion": "cluster.x-k8s.io/v1beta2",
+                "kind": "Cluster",
+                "metadata": {"name": name, "namespace": "default"},
+                "spec": {},
+            },
+            "t",
+        ).obj
+        owned[ref] = made["metadata"]["uid"]
+        place = {"name": f"{name}-kubeconfig", "namespace": "default"}
+        cluster.apply(
+            {
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": place,
+                "data": {"value": value},
+            },
+            "t",
+        )
+    after = dataclasses.replace(entry.inventory, owned=owned)
+    record.write(cluster, after, entry)
+    return owned
+
+
+@pytest.mark.parametrize(
+    ("status", "calls"), [(0, 1), (503, 1), (429, 1), (404, 5)]
+)
+def test_a_receiver_that_hangs_leaves_nothing_good(
+    cluster, delivery, five, far, status, calls
+):
+    """Credentials are revoked first; one notice without answer is enough."""
+    slow = Slow(errors.NotDelivered("https://hooks.example", status, "?"))
+    deliver.deliver(cluster, ID, delivery(), deadline=slow.after(1000))
+    assert "ServiceAccount" in far.made()
+
+    assert not deliver.withdraw(
+        cluster,
+        ID,
+        delivery(post=slow),
+        far=far.way,
+        deadline=slow.after(1000),
+    )
+
+    assert {} == far.made()
+    assert calls == slow.calls
+
+
+def test_a_cluster_that_hangs_leaves_time_for_the_others(
+    cluster, delivery, five, far, posts
+):
+    """And for the receiver: each has its share of half the time."""
+    clock = Slow(None)
+    deliver.deliver(cluster, ID, delivery(), deadline=clock.after(1000))
+    reached = []
+
+    def connect(admin):
+        reached.append(admin)
+        if len(reached) == 1:
+            clock.now += 30
+            raise errors.Unreachable(ENDPOINT, "no answer")
+        return far
+
+    assert not deliver.withdraw(
+        cluster,
+        ID,
+        delivery(),
+        far=dataclasses.replace(far.way, connect=connect),
+        deadline=clock.after(100),
+    )
+
+    kept = [ref for ref in far.world.objects if ref.kind == "ServiceAccount"]
+    assert 1 == len(kept)
+    assert 5 == len(reached)
+    assert 5 == sum("terminated" in told["type"] for told in posts.told)
+
+
+# -- Clusters that the instance owns no longer -------------------------------
+
+
+@pytest.fixture
+def pruned(cluster, delivered):
+    """A Cluster that was delivered, and that a change then removed."""
+    delivered()
+    entry = record.read(cluster, ID, "default")
+    after = dataclasses.replace(entry.inventory, owned={})
+    record.write(cluster, after, entry)
+    return entry.inventory.owned[SITE]
+
+
+@pytest.mark.parametrize("secret", [True, False])
+def test_of_a_cluster_that_a_change_removed_the_receiver_is_told(
+    cluster, pruned, delivered, posts, far, secret
+):
+    """Once, by the hook after the change; what it had is revoked."""
+    place = ObjectRef("", "Secret", "default", "site-a-kubeconfig")
+    if not secret:
+        cluster.delete(place, cluster.get(place)["metadata"]["uid"])
+
+    assert () == delivered()
+    assert () == delivered()
+
+    [_, told] = posts.told
+    jsonschema.validate(told, SCHEMA)
+    assert ("workload-cluster.terminated", "site-a", pruned) == (
+        told["type"],
+        told["data"]["cluster"]["name"],
+        told["data"]["cluster"]["uid"],
+    )
+    assert [] == receipts(cluster)
+    assert secret == (not far.made())
+
+
+def test_who_could_not_be_told_then_is_told_at_the_end(
+    cluster, pruned, delivered, withdrawn, posts
+):
+    """The receipt stays until it is, and the hook does not fail."""
+
+    def away(receiver, body, deadline):
+        raise errors.NotDelivered(receiver.shown, 0, "no connection")
+
+    delivered(post=away)
+    assert 1 == len(receipts(cluster))
+
+    assert withdrawn()
+
+    assert "workload-cluster.terminated" == posts.told[-1]["type"]
+    assert [] == receipts(cluster)
+
+
+def test_a_cluster_made_anew_is_another(cluster, delivered, posts, far):
+    """The receiver is told that one ended, and of the one that is there."""
+    delivered(ADMINS)
+    entry = record.read(cluster, ID, "default")
+    cluster.delete(SITE, entry.inventory.owned[SITE])
+    made = cluster.apply(
+        {
+            "apiVersion": "cluster.x-k8s.io/v1beta2",
+            "kind": "Cluster",
+            "metadata": {"name": "site-a", "namespace": "default"},
+            "spec": {},
+        },
+        "t",
+    ).obj
+    owned = {SITE: made["metadata"]["uid"]}
+    after = dataclasses.replace(entry.inventory, owned=owned)
+    record.write(cluster, after, entry)
+
+    [receipt] = delivered(ADMINS)
+
+    assert [(SITE, made["metadata"]["uid"])] == [
+        found.about for found in receipts(cluster)
+    ]
+    assert receipt.uid == made["metadata"]["uid"]
+    kinds = [told["type"].rpartition(".")[2] for told in posts.told]
+    assert ["kubeconfig", "terminated", "kubeconfig"] == kinds
+
+
+def test_nobody_tells_a_receiver_that_is_not_named_any_more(
+    cluster, pruned, delivered, posts
+):
+    """Its receipt does not stay for ever."""
+    delivered(receiver=OTHER)
+
+    assert 1 == len(posts.bodies)
+    assert [] == receipts(cluster)
+
+
+def test_a_receipt_without_a_uid_is_of_the_cluster_that_is_there(
+    cluster, delivered, posts
+):
+    """As versions before this one kept them."""
+    delivered(ADMINS)
+    entry = record.read(cluster, ID, "default")
+    [kept] = entry.inventory.receipts
+    old = {k: v for k, v in kept.items() if k not in ("uid", "unrevoked")}
+    after = dataclasses.replace(entry.inventory, receipts=(old,))
+    record.write(cluster, after, entry)
+
+    [receipt] = delivered(ADMINS)
+
+    assert kept == receipt.as_dict()
+    assert 1 == len(posts.bodies)
 
 
 @pytest.mark.parametrize(
