@@ -8,13 +8,12 @@ record in the cluster.
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from typing import Any
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import elsewhere_v2
 from tacker_k8s_cr.driver import failures_v2
-from tacker_k8s_cr.driver import occurrences_v2
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import synchronizing_v2
 from tacker_k8s_cr.driver import translate_v2 as translate
@@ -41,7 +40,7 @@ class KubernetesCrV2:
             target = translate.target(
                 inst, grant_req, namespace=asked.namespace
             )
-            _refuse_elsewhere(target)
+            elsewhere_v2.refuse(target)
             operations.instantiate(
                 target,
                 operations.loaded(vnfd.csar_dir, asked, req.flavourId),
@@ -69,6 +68,15 @@ class KubernetesCrV2:
             target = translate.target(
                 inst, grant_req, namespace=asked.namespace
             )
+            try:
+                operations.inventory(target)
+            except errors.Forbidden as error:
+                LOG.warning(
+                    "%s; nothing is removed, since an instantiation reads "
+                    "the record before it writes anything",
+                    error,
+                )
+                return
             if operations.terminate(target, asked) is None:
                 LOG.warning(
                     "no record in the namespace %s; nothing is removed",
@@ -183,18 +191,6 @@ class KubernetesCrV2:
             synchronizing_v2.synchronize(inst, vim_info)
         else:
             upstream.driver().sync_db(context, inst, vim_info)
-
-
-def _refuse_elsewhere(target: Target) -> None:
-    """Raise InstanceExists if an earlier try left a record elsewhere."""
-    for namespace in occurrences_v2.given_up(target.instance):
-        other = dataclasses.replace(target, namespace=namespace)
-        if namespace != target.namespace and operations.inventory(other):
-            raise errors.InstanceExists(
-                target.instance,
-                f"has objects in namespace {namespace}; wanted: the same "
-                f"namespace again; found: {target.namespace}",
-            )
 
 
 def _note_members(inst: Any, target: Target) -> None:

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+import contextlib
+import dataclasses
+from typing import Any
+import uuid
+
 from tacker import context as contexts
 from tacker.sol_refactored import objects
+from tacker.sol_refactored.common import exceptions
+from tacker.sol_refactored.common import vim_utils
+from tacker.sol_refactored.common import vnf_instance_utils
 from tacker.sol_refactored.objects.v2 import fields
 
+from tacker_k8s_cr.driver import vim
 
-def given_up(instance: str) -> frozenset[str]:
-    """Namespaces of instantiations that failed and were not rolled back.
+
+@dataclasses.dataclass(frozen=True)
+class Try:
+    """An instantiation that failed and was not rolled back.
+
+    :param access: the VIM that it went to, with v1's keys; empty where only
+        a grant named it, which Tacker deletes.
+    """
+
+    namespace: str
+    access: Mapping[str, Any] = dataclasses.field(repr=False)
+
+
+def given_up(instance: str) -> tuple[Try, ...]:
+    """The instantiations that left behind what they made.
 
     Tacker stores nothing else of them; what they made may be there still.
     """
@@ -18,10 +41,37 @@ def given_up(instance: str) -> frozenset[str]:
         operation=fields.LcmOperationType.INSTANTIATE,
         operationState=fields.LcmOperationStateType.FAILED,
     )
-    params = (
-        item.operationParams.get("additionalParams", None) or {}
+    return tuple(
+        Try(_namespace(item.operationParams), _access(item.operationParams))
         for item in found
     )
-    return frozenset(
-        str(said.get("namespace") or "default") for said in params
-    )
+
+
+def current(access: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The access to a VIM as Tacker's database has it now.
+
+    An operation that is over has the credential of its time, or, where
+    Tacker encrypts credentials, none any more.
+    """
+    context = contexts.get_admin_context()
+    with contextlib.suppress(exceptions.VimNotFound, ValueError):
+        # Any other is none of the database.
+        uuid.UUID(str(access.get("vim_id")))
+        found = vim.access(vim_utils.get_vim(context, access["vim_id"]))
+        if found["auth_url"] == access["auth_url"]:
+            return found
+    return access
+
+
+def _namespace(req: Any) -> str:
+    said = req.get("additionalParams", None) or {}
+    return str(said.get("namespace") or "default")
+
+
+def _access(req: Any) -> Mapping[str, Any]:
+    """The VIM of a request, or the one that Tacker takes without any."""
+    if named := req.get("vimConnectionInfo", None):
+        found = vnf_instance_utils.select_vim_info(named)
+    else:
+        found = vim_utils.get_default_vim(contexts.get_admin_context())
+    return vim.access(found) if found else {}

@@ -242,11 +242,11 @@ class Seen:
     holder: str
 
 
-def seen(target: Target) -> Seen:
+def seen(target: Target, seconds: float = READ_SECONDS) -> Seen:
     """Look at an instance. Raises InstanceUnknown if it has no record."""
     registry = plugins.registry()
     with _opened(target, conf.settings()) as cluster:
-        brief = cluster.until(Deadline.after(READ_SECONDS))
+        brief = cluster.until(Deadline.after(seconds))
         inventory = _inventory(brief, target)
         lease = brief.get(leases.ref(target.instance, target.namespace))
         return Seen(
@@ -257,10 +257,12 @@ def seen(target: Target) -> Seen:
         )
 
 
-def inventory(target: Target) -> Inventory | None:
+def inventory(
+    target: Target, seconds: float = READ_SECONDS
+) -> Inventory | None:
     """What the record says; None where there is none."""
     with _opened(target, conf.settings()) as cluster:
-        brief = cluster.until(Deadline.after(READ_SECONDS))
+        brief = cluster.until(Deadline.after(seconds))
         entry = record.read(brief, target.instance, target.namespace)
     return entry.inventory if entry else None
 

@@ -29,6 +29,7 @@ with warnings.catch_warnings():
         "tacker.sol_refactored.conductor.vnflcm_driver_v2"
     )
 
+from tacker import context as contexts  # noqa: E402
 from tacker.sol_refactored import objects  # noqa: E402
 from tacker.sol_refactored.common import exceptions  # noqa: E402
 from tacker.sol_refactored.common import lcm_op_occ_utils  # noqa: E402
@@ -59,11 +60,12 @@ class Tacker(conductors.VnfLcmDriverV2):
 class Failed(Exception):
     """An operation that is FAILED_TEMP, with what can be done about it."""
 
-    def __init__(self, error, again, back):
+    def __init__(self, error, again, back, give_up):
         super().__init__(str(error))
         self.error = error
         self.again = again
         self.back = back
+        self.give_up = give_up
 
 
 class Conductor:
@@ -139,7 +141,7 @@ class Conductor:
             try:
                 method(None, occurrence, inst, grant_req, grant, which, {})
             except Exception as error:
-                raise Failed(error, again, back) from error
+                raise Failed(error, again, back, give_up) from error
             return inst
 
         def again():
@@ -154,6 +156,10 @@ class Conductor:
             )
             if operation == "CHANGE_VNFPKG":
                 self.stored[instance] = inst.to_json()
+
+        def give_up():
+            lcm_op_occ_utils.update_lcmocc_status(occurrence, "FAILED")
+            occurrence.create(contexts.get_admin_context())
 
         return again()
 
@@ -615,6 +621,173 @@ def test_a_request_that_was_refused_can_be_rolled_back(conductor, namespace):
 
     assert 400 == failed.value.error.status
     failed.value.back()
+
+
+def instantiate(conductor, vnf, namespace, level=None, **ours):
+    """Once more, as after an instantiation that was given up."""
+    said = {"instantiationLevelId": level} if level else {}
+    return conductor.run(
+        vnf,
+        "INSTANTIATE",
+        flavourId="simple",
+        additionalParams=params(namespace, **ours),
+        **said,
+    )
+
+
+def elsewhere(vim, vim_id, endpoint):
+    return {
+        **vim,
+        "vimId": vim_id,
+        "interfaceInfo": {**vim["interfaceInfo"], "endpoint": endpoint},
+    }
+
+
+AWAY = "https://127.0.0.1:9"
+"""Nobody listens there."""
+
+
+def test_an_instantiation_after_one_that_was_done_has_its_own_level(
+    conductor, namespace, traces
+):
+    """The first was given up when a script failed after it (TK-1)."""
+    vnf = conductor.create(conductor.package((small.web(), small.db())))
+    conductor.tacker.failing = "instantiate_end"
+    with pytest.raises(Failed, match="instantiate_end") as failed:
+        instantiate(conductor, vnf, namespace, "one")
+    failed.value.give_up()
+    conductor.tacker.failing = ""
+
+    instantiate(conductor, vnf, namespace, "two")
+
+    assert ["db", "web", "web"] == sorted(conductor.vnfcs(vnf).values())
+    assert {"webs": 2} == conductor.levels(vnf)
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+    assert [] == traces(vnf, namespace)
+
+
+def test_what_was_left_on_another_vim_is_not_forgotten(
+    conductor, vim, namespace, traces
+):
+    """The next VIM is refused until the first one is cleaned up.
+
+    A new credential for the same VIM changes nothing.
+    """
+    vnf, failed = failing(conductor, namespace)
+    failed.give_up()
+    conductor.vim = elsewhere(vim, "other", AWAY)
+
+    with pytest.raises(Failed, match="of VIM vim; wanted: the same") as other:
+        instantiate(conductor, vnf, namespace, timeout=5)
+
+    assert 409 == other.value.error.status
+    assert f"has objects in namespace {namespace}" in other.value.error.detail
+    failed.back()
+    assert [] == traces(vnf, namespace)
+    with pytest.raises(Failed) as other:
+        instantiate(conductor, vnf, namespace, timeout=5)
+    assert 503 == other.value.error.status
+
+
+def test_a_vim_that_cannot_be_asked_is_refused_too(
+    conductor, vim, namespace, names
+):
+    """Nobody knows what is there; another VNF instance is the way out."""
+    conductor.vim = elsewhere(vim, "other", AWAY)
+    vnf = conductor.create(conductor.package(small.FIRST))
+    with pytest.raises(Failed) as failed:
+        instantiate(conductor, vnf, namespace, timeout=2)
+    assert 503 == failed.value.error.status
+    failed.value.give_up()
+    conductor.vim = vim
+
+    with pytest.raises(Failed, match="another VNF instance") as failed:
+        instantiate(conductor, vnf, namespace)
+
+    assert 409 == failed.value.error.status
+    assert f"namespace {namespace} of VIM other" in failed.value.error.detail
+    assert set() == names("deployments")
+
+
+def test_who_may_not_read_a_record_has_left_nothing(
+    conductor, namespace, kubectl, caplog, traces
+):
+    """A namespace that the VIM's user may not use does not block (TK-7).
+
+    Neither its rollback, nor the next try in the right one.
+    """
+    kubectl("delete", "clusterrolebinding", namespace)
+    kubectl(
+        "create",
+        "rolebinding",
+        "vim",
+        "-n",
+        namespace,
+        "--clusterrole=admin",
+        f"--serviceaccount={namespace}:vim",
+    )
+    kubectl(
+        "create",
+        "role",
+        "leases",
+        "-n",
+        namespace,
+        "--verb=*",
+        "--resource=leases.coordination.k8s.io,events",
+    )
+    kubectl(
+        "create",
+        "rolebinding",
+        "leases",
+        "-n",
+        namespace,
+        "--role=leases",
+        f"--serviceaccount={namespace}:vim",
+    )
+    vnf = conductor.create(conductor.package((small.web(), small.db())))
+    try:
+        with pytest.raises(Failed) as failed:
+            instantiate(conductor, vnf, "kube-system")
+        assert 403 == failed.value.error.status
+        failed.value.back()
+        assert "nothing is removed" in caplog.text
+        failed.value.give_up()
+
+        instantiate(conductor, vnf, namespace)
+
+        assert "counts as left there" in caplog.text
+        conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+        assert [] == traces(vnf, namespace)
+    finally:
+        kubectl(
+            "create",
+            "clusterrolebinding",
+            namespace,
+            "--clusterrole=cluster-admin",
+            f"--serviceaccount={namespace}:vim",
+        )
+
+
+def test_a_heal_that_was_done_is_not_done_again_by_a_retry(
+    conductor, instantiated
+):
+    """A script failed after it. Another heal replaces all once more."""
+    vnf, _ = instantiated((small.web(), small.db()))
+    first = conductor.vnfcs(vnf)
+    conductor.tacker.failing = "heal_end"
+    with pytest.raises(Failed, match="heal_end") as failed:
+        conductor.run(vnf, "HEAL")
+    conductor.synchronize(vnf)
+    second = conductor.vnfcs(vnf)
+    assert not first.keys() & second.keys()
+    conductor.tacker.failing = ""
+
+    failed.value.again()
+    assert second == conductor.vnfcs(vnf)
+
+    conductor.run(vnf, "HEAL")
+    assert not second.keys() & conductor.vnfcs(vnf).keys()
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
 
 
 def test_a_scale_that_fails_is_rolled_back(

@@ -1,0 +1,155 @@
+"""Instantiations that were given up, on Tacker's own database."""
+
+import uuid
+
+import pytest
+from tacker import context as contexts
+from tacker.sol_refactored.common import lcm_op_occ_utils
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import elsewhere_v2
+from tacker_k8s_cr.driver import occurrences_v2
+from tacker_k8s_cr.driver.operations import Target
+from tests import host
+
+HERE = "https://here.example.org:6443"
+AWAY = "https://127.0.0.1:9"
+
+
+@pytest.fixture
+def running(tmp_path):
+    (tmp_path / "vim_keys").mkdir()
+    with host.running(tmp_path / "vim_keys") as found:
+        yield found
+
+
+@pytest.fixture
+def target(running):
+    """A new instance; the database is that of the process."""
+    return Target(
+        str(uuid.uuid4()),
+        "edge",
+        {"vim_id": "here", "auth_url": HERE, "bearer_token": "planted-here"},
+    )
+
+
+@pytest.fixture
+def given_up(target):
+    """Stores an instantiation as Tacker has it when it is over."""
+
+    def store(namespace="edge", state="FAILED", **vim):
+        body = {"flavourId": "simple"}
+        if namespace:
+            body["additionalParams"] = {"namespace": namespace}
+        if vim:
+            body["vimConnectionInfo"] = {
+                "vim1": {"vimType": "ETSINFV.KUBERNETES.V_1", **vim}
+            }
+        made = lcm_op_occ_utils.new_lcmocc(
+            target.instance, "INSTANTIATE", body, state
+        )
+        made.create(contexts.get_admin_context())
+
+    return store
+
+
+def vim(endpoint, vim_id="there", **access):
+    return {
+        "vimId": vim_id,
+        "interfaceInfo": {"endpoint": endpoint},
+        "accessInfo": access,
+    }
+
+
+def test_an_instantiation_that_was_given_up_is_found(target, given_up):
+    """With its VIM and its namespace; one that was rolled back is not."""
+    given_up("core", **vim(AWAY, bearer_token="planted-0815"))
+    given_up("", **vim(HERE))
+    given_up("other", "ROLLED_BACK", **vim(HERE))
+
+    found = occurrences_v2.given_up(target.instance)
+
+    assert {("core", AWAY), ("default", HERE)} == {
+        (former.namespace, former.access["auth_url"]) for former in found
+    }
+    assert "planted" not in repr(found)
+
+
+def test_a_vim_that_only_a_grant_named_is_unknown(target, given_up):
+    """Tacker deletes the grant, and there is no default VIM."""
+    given_up()
+
+    assert ({},) == tuple(
+        f.access for f in occurrences_v2.given_up(target.instance)
+    )
+    elsewhere_v2.refuse(target)
+
+
+def test_the_credential_of_a_vim_is_that_of_the_database(
+    running, target, given_up
+):
+    """That of the operation may be gone, or be no longer accepted."""
+    named = running.vim(AWAY, "planted-new", "")
+    given_up(**vim(AWAY, named.vim_id, bearer_token="planted-old"))
+    given_up(**vim(HERE, named.vim_id, bearer_token="planted-old"))
+
+    tokens = {
+        former.access["auth_url"]: occurrences_v2.current(former.access)[
+            "bearer_token"
+        ]
+        for former in occurrences_v2.given_up(target.instance)
+    }
+
+    assert {AWAY: "planted-new", HERE: "planted-old"} == tokens
+
+
+def test_the_same_place_again_is_fine(target, given_up):
+    """What is there is taken over, whatever the credential was."""
+    given_up(**vim(f"{HERE}/", bearer_token="planted-old"))
+
+    elsewhere_v2.refuse(target)
+
+
+def test_a_vim_that_cannot_be_asked_is_named(target, given_up):
+    """With its namespace, why, and the ways out.
+
+    Tacker takes the credential out of an operation that is over where it
+    encrypts credentials.
+    """
+    given_up("core", **vim(AWAY, username="u"))
+
+    with pytest.raises(errors.InstanceExists) as caught:
+        elsewhere_v2.refuse(target)
+
+    said = str(caught.value)
+    assert "may have objects in namespace core of VIM there" in said
+    assert "Tacker has its credential no longer" in said
+    assert "another VNF instance" in said
+
+
+def test_a_vim_that_could_not_be_written_to_is_passed_over(
+    target, given_up, caplog
+):
+    """Its URL is none: the first try was refused for it."""
+    given_up(**vim("htps://there", bearer_token="planted-0815"))
+
+    elsewhere_v2.refuse(target)
+
+    assert "nothing can have been written to namespace edge of VIM there" in (
+        caplog.text
+    )
+    assert "planted" not in caplog.text
+
+
+def test_a_vim_without_an_id_is_named_by_its_host(target, given_up):
+    """Its URL may hold what is for nobody's eyes."""
+    given_up(
+        **{**vim("https://u:planted@there.example.org"), "vimId": ""},
+    )
+
+    with pytest.raises(
+        errors.InstanceExists, match=r"of the VIM at there\.example\.org"
+    ) as caught:
+        elsewhere_v2.refuse(target)
+
+    assert "planted" not in str(caught.value)
