@@ -181,7 +181,7 @@ class KubernetesCrV2:
     def diff_check_inst(self, inst: Any, vim_info: Any) -> None:
         """Raise DbSyncNoDiff where Tacker knows all that is there."""
         if translate.is_ours(inst):
-            synchronizing_v2.different(inst, vim_info)
+            synchronizing_v2.check(inst, vim_info)
         else:
             upstream.driver().diff_check_inst(inst, vim_info)
 

@@ -15,6 +15,7 @@ from tacker.sol_refactored.common import exceptions
 
 from tacker_k8s_cr.driver import failures_v2
 from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import rounds
 from tacker_k8s_cr.driver import translate_v2
 from tacker_k8s_cr.driver.operations import Seen
 from tacker_k8s_cr.inventory import Phase
@@ -23,14 +24,26 @@ from tacker_k8s_cr.package import numbers
 LOG = logging.getLogger(__name__)
 
 
+_ROUND = rounds.Round()
+"""Tacker goes through all instances in one thread."""
+
+
+def check(inst: Any, vim_info: Any) -> None:
+    """Raise DbSyncNoDiff where there is nothing to do, as ``different``."""
+    with failures_v2.not_synchronized(inst.id):
+        target = translate_v2.target(inst, vim_info=vim_info)
+        with _ROUND.looking(inst.id, target.access):
+            different(inst, vim_info)
+
+
 def different(inst: Any, vim_info: Any) -> Seen:
     """What is there, where Tacker knows something else.
 
     Raises DbSyncNoDiff where it does not, or where somebody works on the
     instance; Tacker asks again later.
     """
-    with failures_v2.not_synchronized(inst.id):
-        seen = operations.seen(translate_v2.target(inst, vim_info=vim_info))
+    target = translate_v2.target(inst, vim_info=vim_info)
+    seen = operations.seen(target, rounds.SECONDS)
     if why := at_work(seen):
         LOG.info("%s: not synchronized: %s", inst.id, why)
         raise exceptions.DbSyncNoDiff(why)
@@ -41,7 +54,8 @@ def different(inst: Any, vim_info: Any) -> Seen:
 
 def synchronize(inst: Any, vim_info: Any) -> None:
     """Note VNFCs and scale levels; those as they are where none fits."""
-    seen = different(inst, vim_info)
+    with failures_v2.not_synchronized(inst.id):
+        seen = different(inst, vim_info)
     translate_v2.note_members(inst, seen.members)
     levels = levels_there(inst, seen)
     if levels is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import time
 import types
 import uuid
 import warnings
@@ -863,6 +864,35 @@ def test_a_lost_record_is_told_by_a_synchronization(
 
     assert before == conductor.stored[vnf]
     kubectl("delete", "deployments,statefulsets", "--all", "-n", namespace)
+
+
+def test_a_vim_that_is_away_holds_up_no_synchronization(
+    conductor, instantiated, vim
+):
+    """Its instances are told at once, after the first of them.
+
+    The next round asks it again.
+    """
+    vnf, _ = instantiated((small.web(), small.db()))
+    there = conductor.stored[vnf]
+    away = there.replace(vim["interfaceInfo"]["endpoint"], AWAY)
+    conductor.stored[vnf] = away
+    conductor.stored["other"] = away.replace(vnf, str(uuid.uuid4()))
+
+    begun = time.monotonic()
+    with pytest.raises(exceptions.DbSyncFailed, match="cannot be reached"):
+        conductor.synchronize(vnf)
+    asked = time.monotonic()
+    with pytest.raises(exceptions.DbSyncFailed, match="cannot be reached"):
+        conductor.synchronize("other")
+    told = time.monotonic()
+
+    assert 20 > asked - begun
+    assert 1 > told - asked
+    conductor.stored[vnf] = there
+    with pytest.raises(exceptions.DbSyncNoDiff):
+        conductor.synchronize(vnf)
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
 
 
 @pytest.mark.capi
