@@ -13,6 +13,7 @@ from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.report import Action
 from tests.functional import manifests
+from tests.functional.test_cluster_api import CAPI
 from tests.functional.test_cluster_api import SAMPLE
 from tests.functional.test_cluster_api import with_text
 
@@ -32,10 +33,10 @@ def ref(kind, namespace, name, group=""):
     return ObjectRef(group, kind, namespace, name)
 
 
-def names(cluster, kind, namespace):
+def names(cluster, kind, namespace, selector=objects.INSTANCE):
     return {
         obj["metadata"]["name"]
-        for obj in cluster.list_metadata(kind, namespace, objects.INSTANCE)
+        for obj in cluster.list_metadata(kind, namespace, selector)
     }
 
 
@@ -312,21 +313,27 @@ def test_a_scale_of_what_went_says_what_it_could_not_restore(
 def test_a_cluster_goes_back_to_the_templates_it_had(
     cluster, namespace, unique, traces
 ):
-    """By their names, and the machines follow (P10, P22, TK-17)."""
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(240)}
+    """By their names, with the machines it had (P10, P22, TK-17)."""
+
+    def life(seconds=240):
+        deadline = k8s_cr.Deadline.after(seconds)
+        return {"namespace": namespace, "deadline": deadline}
+
+    def machines():
+        return names(cluster, GroupKind(CAPI, "Machine"), namespace, "")
+
     package = k8s_cr.load(SAMPLE)
-    k8s_cr.instantiate(cluster, unique, package, **life)
-    templates = GroupKind(
-        "infrastructure.cluster.x-k8s.io", "DevMachineTemplate"
-    )
-    before = names(cluster, templates, namespace)
-    changed = with_text(package, "2s", "3s")
-    assert changed != package
-    k8s_cr.change(cluster, unique, changed, **life)
-    assert before != names(cluster, templates, namespace)
+    k8s_cr.instantiate(cluster, unique, package, **life())
+    templates = GroupKind(f"infrastructure.{CAPI}", "DevMachineTemplate")
+    before = names(cluster, templates, namespace), machines()
+    # Its machines would never start, so that none of the former goes.
+    changed = with_text(package, "2s", "24h")
+    with pytest.raises(errors.NotReady):
+        k8s_cr.change(cluster, unique, changed, **life(15))
+    assert before[0] < names(cluster, templates, namespace)
 
-    k8s_cr.roll_back(cluster, unique, **life)
+    k8s_cr.roll_back(cluster, unique, **life())
 
-    assert before == names(cluster, templates, namespace)
-    k8s_cr.terminate(cluster, unique, **life)
+    assert before == (names(cluster, templates, namespace), machines())
+    k8s_cr.terminate(cluster, unique, **life())
     assert [] == traces(unique, namespace)
