@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import logging
+import math
 import time
 from typing import Any
 
@@ -25,12 +26,15 @@ from tacker_k8s_cr.objects import Resource
 
 LOG = logging.getLogger(__name__)
 
-Ask = Callable[[str], Mapping[str, Any]]
+Ask = Callable[[str, Deadline], Mapping[str, Any]]
 """Gets a path; an empty mapping where the server has nothing."""
 
 _Kinds = Mapping[str, Resource]
 _Versions = Mapping[str, tuple[str, ...]]
 """By group, the preferred one first."""
+
+_HASTE = 10.0
+"""Seconds for each group where all are asked for."""
 
 _AGE = 300.0
 """Seconds for which an answer is believed. An operation meets what changed
@@ -77,7 +81,7 @@ class Discovery:
         """Asks for everything anew; what does not answer is passed over."""
         self._groups.forget()
         self._kinds.forget()
-        asking = _Asking(self._groups, self._kinds, ask, deadline)
+        asking = _Asking(self._groups, self._kinds, ask, deadline, _HASTE)
         return tuple(asking.listable())
 
     def forget(self, group: str) -> None:
@@ -97,6 +101,7 @@ class _Asking:
     kinds: Remembered[tuple[str, str], _Kinds]
     ask: Ask
     deadline: Deadline
+    each: float = math.inf
 
     def found(self, group_kind: GroupKind, version: str) -> Resource | None:
         group = group_kind.group
@@ -134,20 +139,24 @@ class _Asking:
 
     def _versions(self) -> _Versions:
         def asked() -> _Versions:
-            core = self.ask("/api").get("versions", ())
-            return _groups(core, self.ask("/apis").get("groups", ()))
+            core = self.ask("/api", self._until()).get("versions", ())
+            listed = self.ask("/apis", self._until()).get("groups", ())
+            return _groups(core, listed)
 
-        return self.groups.value("", "GET /apis", asked, self.deadline)
+        return self.groups.value("", "GET /apis", asked, self._until())
 
     def _in(self, group: str, version: str) -> _Kinds:
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
 
         def asked() -> _Kinds:
-            listed = self.ask(path).get("resources", ())
+            listed = self.ask(path, self._until()).get("resources", ())
             return _kinds(group, version, listed)
 
         key = group, version
-        return self.kinds.value(key, f"GET {path}", asked, self.deadline)
+        return self.kinds.value(key, f"GET {path}", asked, self._until())
+
+    def _until(self) -> Deadline:
+        return self.deadline.sooner(self.each)
 
 
 def _groups(

@@ -87,17 +87,16 @@ class ApiServer:
         return known.resource(self._ask, group_kind, version, self._deadline)
 
     def resources(self) -> Sequence[Resource]:
-        # A group whose own server is away must not hold up all others.
-        hasty = self.until(self._deadline.sooner(10.0))
         known = self._processes.own().discovery
-        return known.resources(hasty._ask, hasty._deadline)
+        return known.resources(self._ask, self._deadline)
 
     def forget(self, group: str) -> None:
         self._processes.own().discovery.forget(group)
 
-    def _ask(self, path: str) -> Mapping[str, Any]:
+    def _ask(self, path: str, deadline: Deadline) -> Mapping[str, Any]:
+        request = Request("get", "GET", path, path)
         try:
-            return self._send(Request("get", "GET", path, path)).body
+            return self.until(deadline)._send(request).body
         except Absent:
             return {}
 

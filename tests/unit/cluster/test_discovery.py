@@ -54,7 +54,7 @@ class Server:
             },
         }
 
-    def __call__(self, path: str) -> Mapping[str, Any]:
+    def __call__(self, path: str, deadline: Deadline) -> Mapping[str, Any]:
         self.asked.append(path)
         found = self.paths.get(path, {})
         if isinstance(found, Exception):
@@ -170,6 +170,34 @@ def test_a_broken_group_is_left_out(
     assert "example.org/v2" in caplog.text
 
 
+def test_each_group_has_its_own_time(server: Server) -> None:
+    """Two that say nothing, or a slow server, cost none of the others."""
+    now = 0.0
+    deadline = Deadline(300.0, lambda: now)
+    silent = ["/apis/example.org/v1", "/apis/example.org/v2"]
+    later = {
+        "name": "later.org",
+        "versions": [{"version": "v1"}],
+        "preferredVersion": {"version": "v1"},
+    }
+    server.paths["/apis"]["groups"].append(later)
+    server.paths["/apis/later.org/v1"] = {"resources": [entry("Late")]}
+
+    def ask(path: str, until: Deadline) -> Mapping[str, Any]:
+        nonlocal now
+        if path in silent:
+            now += until.left
+            raise Unavailable(path, 504, "silent")
+        now += 9.0
+        assert not until.passed
+        return server(path, until)
+
+    found = {r.group_kind for r in Discovery().resources(ask, deadline)}
+
+    assert {GroupKind("", "Pod"), GroupKind("later.org", "Late")} == found
+    assert 4 * 9.0 + 2 * 10.0 == now
+
+
 # -- Many threads, and a long time --------------------------------------------
 
 SLOW = GroupKind("slow.org", "Slow")
@@ -185,8 +213,8 @@ class Hesitant(Server):
         self.begun = threading.Event()
         self.go_on = threading.Event()
 
-    def __call__(self, path: str) -> Mapping[str, Any]:
-        found = super().__call__(path)
+    def __call__(self, path: str, deadline: Deadline) -> Mapping[str, Any]:
+        found = super().__call__(path, deadline)
         if path == "/apis/slow.org/v1":
             self.begun.set()
             assert self.go_on.wait(SECONDS)
