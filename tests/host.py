@@ -165,10 +165,22 @@ class Host:
         return made
 
 
+TIMEOUTS = {
+    f"{what}_timeout": 240
+    for what in (
+        *("instantiate", "scale", "heal", "change", "terminate"),
+        "webhook",
+    )
+}
+
+
 @contextlib.contextmanager
 def running(folder: pathlib.Path, **options: Any) -> Iterator[Host]:
-    """A database with Tacker's tables, and what it needs of a conductor."""
-    with configured(**options) as conf:
+    """A database with Tacker's tables, and what it needs of a conductor.
+
+    No operation lasts as long as it may at an operator's.
+    """
+    with configured(**{**TIMEOUTS, **options}) as conf:
         from oslo_db import options as db_options
         from tacker import manager
         from tacker.db import api
