@@ -41,7 +41,9 @@ def translated(
 ) -> Iterator[None]:
     """Raise Tacker's error in the place of ours, and log ours in full.
 
-    Every line of the log is marked with the instance and the occurrence.
+    An error that is not ours is a fault of the program: its text is for the
+    log, since nobody can know what it holds. Every line of the log is
+    marked with the instance and the occurrence.
     """
     with lines.about(instance, occurrence):
         try:
@@ -50,6 +52,14 @@ def translated(
             LOG.error("%s failed: %s", operation, error)
             LOG.debug("%s failed", operation, exc_info=True)
             raise _tackers(operation, error) from error
+        except exceptions.TackerException:
+            raise
+        except Exception as error:
+            LOG.exception("%s failed", operation)
+            raise exceptions.TackerException(
+                f"{operation}: fault of the program "
+                f"({type(error).__name__}); the conductor's log says more"
+            ) from error
 
 
 def unsupported(operation: str) -> exceptions.TackerException:

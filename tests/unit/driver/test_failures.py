@@ -85,13 +85,23 @@ def test_a_long_error_is_cut_for_the_user_and_whole_in_the_log(caplog):
     assert 99 == caplog.text.count("x" * 90)
 
 
-def test_a_mistake_of_ours_is_not_dressed_up():
-    """What is no error of ours goes through as it is."""
-    with (
-        pytest.raises(ZeroDivisionError),
-        failures.translated("scale", "i-1"),
-    ):
-        _ = 1 / 0
+def test_a_mistake_of_ours_brings_no_text_into_tackers_database(caplog):
+    """Nobody knows what it holds; it is in the log, and its type is told."""
+    with caplog.at_level(logging.ERROR):
+        found = raised("scale", ValueError("planted-token-0815"))
+
+    assert exceptions.TackerException is type(found)
+    assert "planted" not in str(found)
+    assert "scale" in str(found)
+    assert "ValueError" in str(found)
+    assert "planted-token-0815" in caplog.text
+
+
+def test_an_error_of_tackers_is_left_as_it_is():
+    """Tacker tells them apart by their types."""
+    error = exceptions.VimConnectionNotFound(vim_id="v-1")
+
+    assert error is raised("scale", error)
 
 
 def test_what_is_not_supported_names_the_operation():
