@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+import json
 import logging
 from typing import Any
 
@@ -31,11 +33,24 @@ def touched(context: Any, vnf_instance_id: str) -> str:
             found.error_point = TOUCHED
             found.save()
             occurrence = str(found.id)
-    _let_go(context)
+    let_go(context)
     return occurrence
 
 
-def _let_go(context: Any) -> None:
+def parameters(context: Any, occurrence: str) -> Mapping[str, Any]:
+    """The additionalParams of a request, as Tacker keeps its body.
+
+    Tacker gives them to no driver when it heals a whole instance.
+    """
+    if not occurrence:
+        return {}
+    found = objects.VnfLcmOpOcc.get_by_id(context, occurrence)
+    let_go(context)
+    said = json.loads(found.operation_params or "{}")
+    return said.get("additionalParams") or {}
+
+
+def let_go(context: Any) -> None:
     """Give the connection to the database back before a long wait.
 
     Tacker's session keeps it from its first read on, as one transaction. A

@@ -82,6 +82,7 @@ class Scaling(unsupported.Unsupported):
     def scale_in_reverse(
         self,
         *,
+        context: Any,
         auth_attr: Mapping[str, Any],
         vnf_info: Mapping[str, Any],
         scale_vnf_request: Any,
@@ -89,6 +90,7 @@ class Scaling(unsupported.Unsupported):
         **_: Any,
     ) -> None:
         """Take a scale out back, to the level that Tacker still has."""
+        occurrences.let_go(context)
         with failures.translated("scale", vnf_instance.id):
             info = vnf_instance.instantiated_vnf_info
             aspect = scale_vnf_request.aspect_id

@@ -1,6 +1,7 @@
 """Tacker's records of operations, in its own database."""
 
 import datetime
+import json
 import types
 import uuid
 
@@ -31,7 +32,7 @@ def begun(running, vnf):
     """Records an operation; the later ones began later."""
     count = iter(range(99))
 
-    def begin(state, operation="INSTANTIATE"):
+    def begin(state, operation="INSTANTIATE", body=None):
         at = BEGUN + datetime.timedelta(minutes=next(count))
         made = objects.VnfLcmOpOcc(
             context=running.context,
@@ -43,7 +44,7 @@ def begun(running, vnf):
             operation=operation,
             is_automatic_invocation=False,
             is_cancel_pending=False,
-            operation_params="{}",
+            operation_params=json.dumps(body or {}),
             error_point=0,
             tenant_id=running.TENANT,
         )
@@ -67,6 +68,20 @@ def test_the_error_point_is_stored_before_the_first_write(running, vnf, begun):
 
     assert occurrences.TOUCHED == point(running, now)
     assert 0 == point(running, former)
+
+
+def test_the_parameters_of_a_request_are_read_from_its_record(
+    running, vnf, begun
+):
+    """As its body has them; Tacker gives a heal of all none (TK-8)."""
+    ours = {"tacker_k8s_cr": {"timeout": 5}}
+    now = begun("PROCESSING", "HEAL", {"additionalParams": ours})
+    without = begun("PROCESSING", "HEAL")
+
+    assert ours == occurrences.parameters(running.context, now)
+    assert {} == occurrences.parameters(running.context, without)
+    assert {} == occurrences.parameters(running.context, "")
+    assert not running.context.session.in_transaction()
 
 
 def test_a_rollback_keeps_its_error_point(running, vnf, begun):

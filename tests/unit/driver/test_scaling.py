@@ -50,3 +50,35 @@ def test_a_scale_without_parameters_goes_on(scale):
     """Here to the VIM, which this one does not have."""
     with pytest.raises(exceptions.InvalidInput, match="auth_url"):
         scale(is_auto="False")
+
+
+def test_a_rollback_waits_without_a_connection_to_the_database(tmp_path):
+    """Else a database that is restarted meanwhile would fail it (TK-7)."""
+    with host.running(tmp_path) as running:
+        vnf_instance = objects.VnfInstance(
+            id=str(uuid.uuid4()),
+            instantiated_vnf_info=objects.InstantiatedVnfInfo(
+                scale_status=[
+                    objects.ScaleInfo(aspect_id="workers", scale_level=1)
+                ]
+            ),
+            vnf_metadata={},
+        )
+        session = running.context.session
+        session.connection()
+        assert session.in_transaction()
+
+        with pytest.raises(exceptions.InvalidInput, match="auth_url"):
+            infra.KubernetesCr().scale_in_reverse(
+                plugin=None,
+                context=running.context,
+                auth_attr={},
+                vnf_info={"instance_id": None},
+                scale_vnf_request=objects.ScaleVnfRequest(aspect_id="workers"),
+                region_name=None,
+                scale_name_list=[],
+                grp_id=None,
+                vnf_instance=vnf_instance,
+            )
+
+        assert not session.in_transaction()
