@@ -2,25 +2,29 @@
 
 Tacker makes several of these before it forks, and calls one from many
 threads: nothing is read, sent or started before a method is called, and
-nothing is kept afterwards. Where Tacker has two calls, one to begin and
-one to wait, the first does all and the second finds nothing to wait for.
+nothing is kept afterwards but which VIMs a synchronization found away. Where
+Tacker has two calls, one to begin and one to wait, the first does all and the
+second finds nothing to wait for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 import contextlib
+import dataclasses
 import logging
 from typing import Any
 
 from tacker import objects
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import elsewhere
 from tacker_k8s_cr.driver import failures
 from tacker_k8s_cr.driver import hook
 from tacker_k8s_cr.driver import occurrences
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import rounds
 from tacker_k8s_cr.driver import scaling
 from tacker_k8s_cr.driver import synchronizing
 from tacker_k8s_cr.driver import translate
@@ -37,6 +41,7 @@ class KubernetesCr(scaling.Scaling):
 
     def __init__(self) -> None:
         hook.install()
+        self._round = rounds.Round()
 
     def get_type(self) -> str:
         """The type of the VIMs that it serves, by which Tacker finds it."""
@@ -67,8 +72,14 @@ class KubernetesCr(scaling.Scaling):
         with failures.translated("instantiate", vnf_instance.id):
             asked = request.read(instantiate_vnf_req.additional_params)
             found = _package(vnf_package_path, instantiate_vnf_req, asked)
-            _refuse_elsewhere(vnf_instance, vim_connection_info, asked)
-            if translate.note(vnf_instance, asked.namespace):
+            target = Target(
+                vnf_instance.id,
+                asked.namespace,
+                translate.access(vim_connection_info),
+            )
+            elsewhere.refuse(context, vnf_instance, target)
+            vim_id = vim_connection_info.vim_id
+            if translate.note(vnf_instance, asked.namespace, vim_id):
                 vnf_instance.save()
             known = objects.VnfResourceList.get_by_vnf_instance_id(
                 context, vnf_instance.id
@@ -101,14 +112,15 @@ class KubernetesCr(scaling.Scaling):
                 found, vnfd_dict, instantiate_vnf_req
             )
             where = translate.reference(vnf_instance.id, asked.namespace)
-            target = translate.target(
-                where, translate.access(vim_connection_info)
+            target = dataclasses.replace(
+                translate.target(where, translate.access(vim_connection_info)),
+                occurrence=occurrence,
             )
             vnfd_dict["scale_status"] = translate.scale_status(levels)
             vnfd_dict["current_error_point"] = occurrences.TOUCHED
             if not (
                 translate.healing(vnf_instance)
-                and self._healed(vnf_instance, target, asked, levels)
+                and self._healed(context, vnf_instance, target, levels)
             ):
                 # Tacker lets only one that is not instantiated come here,
                 # so one that is there is what an earlier try has left.
@@ -154,7 +166,10 @@ class KubernetesCr(scaling.Scaling):
         """
         occurrence = occurrences.touched(context, vnf_instance.id)
         with failures.translated("heal", vnf_instance.id, occurrence):
-            target = translate.target_of(vnf_instance, vim_connection_info)
+            target = dataclasses.replace(
+                translate.target_of(vnf_instance, vim_connection_info),
+                occurrence=occurrence,
+            )
             asked = request.read(
                 heal_vnf_request.additional_params,
                 "heal",
@@ -179,12 +194,15 @@ class KubernetesCr(scaling.Scaling):
 
     def _healed(
         self,
+        context: Any,
         vnf_instance: Any,
         target: Target,
-        asked: request.Asked,
         levels: Mapping[str, int],
     ) -> bool:
-        """Heal all in place; False if there is no record to heal from."""
+        """Heal all in place; False if there is no record to heal from.
+
+        What Tacker gives is the request of the instantiation.
+        """
         # Tacker has forgotten all of it by now, and stores what it finds
         # here when the heal fails.
         info = vnf_instance.instantiated_vnf_info
@@ -192,7 +210,9 @@ class KubernetesCr(scaling.Scaling):
             target.instance, target.namespace
         )
         info.scale_status = translate.scale_status(levels)
+        params = occurrences.parameters(context, target.occurrence)
         try:
+            asked = request.read(params, "heal", home=target.namespace)
             operations.heal(target, None, asked)
         except errors.InstanceUnknown as error:
             LOG.warning("%s; it is instantiated anew", error)
@@ -226,11 +246,13 @@ class KubernetesCr(scaling.Scaling):
         occurrence = occurrences.touched(context, vnf_instance.id)
         with failures.translated("terminate", vnf_instance.id, occurrence):
             target = translate.target(vnf_id, auth_attr, vnf_instance)
-            operations.terminate(
-                target,
-                _asked_to_terminate(terminate_vnf_req, target.namespace),
-                translate.grace_seconds(terminate_vnf_req),
-            )
+            asked = _asked_to_terminate(terminate_vnf_req, target.namespace)
+            # Without a reference this is the rollback of an instantiation.
+            if vnf_id or elsewhere.readable(target):
+                grace = translate.grace_seconds(terminate_vnf_req)
+                operations.terminate(target, asked, grace)
+            if translate.forget_vim(vnf_instance):
+                vnf_instance.save()
 
     def delete_wait(self, **_: Any) -> None:
         """Nothing is left to wait for: ``delete`` did."""
@@ -246,7 +268,8 @@ class KubernetesCr(scaling.Scaling):
         """Note what changed without Tacker; it asks from time to time."""
         with failures.translated("synchronize", vnf_instance.id):
             target = translate.target_of(vnf_instance, vim_info)
-            synchronizing.synchronize(context, vnf_instance, target)
+            with self._round.looking(target.instance, target.access):
+                synchronizing.synchronize(context, vnf_instance, target)
 
 
 def _package(
@@ -260,19 +283,3 @@ def _asked_to_terminate(terminate_vnf_req: Any, home: str) -> request.Asked:
         return request.Asked()
     params = terminate_vnf_req.additional_params
     return request.read(params, "terminate", home=home)
-
-
-def _refuse_elsewhere(
-    vnf_instance: Any, vim_connection_info: Any, asked: request.Asked
-) -> None:
-    """Raise InstanceExists if an earlier try left a record elsewhere."""
-    noted = translate.noted(vnf_instance)
-    if noted in ("", translate.reference(vnf_instance.id, asked.namespace)):
-        return
-    target = translate.target(noted, translate.access(vim_connection_info))
-    if operations.inventory(target):
-        raise errors.InstanceExists(
-            vnf_instance.id,
-            f"has objects in namespace {target.namespace}; wanted: the same "
-            f"namespace again; found: {asked.namespace}",
-        )

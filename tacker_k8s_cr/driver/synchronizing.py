@@ -18,6 +18,7 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import failures
 from tacker_k8s_cr.driver import occurrences
 from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import rounds
 from tacker_k8s_cr.driver import translate
 from tacker_k8s_cr.driver.operations import Seen
 from tacker_k8s_cr.driver.operations import Target
@@ -45,7 +46,7 @@ def synchronize(context: Any, vnf_instance: Any, target: Target) -> bool:
 
     While it is done the instance's task state refuses other operations.
     """
-    seen = operations.seen(target)
+    seen = operations.seen(target, rounds.SECONDS)
     if not _differs(vnf_instance, seen):
         return False
     fresh = objects.VnfInstance.get_by_id(context, vnf_instance.id)
@@ -56,7 +57,7 @@ def synchronize(context: Any, vnf_instance: Any, target: Target) -> bool:
     fresh.save()
     try:
         # What was seen before is from a time when it could still change.
-        seen = operations.seen(target)
+        seen = operations.seen(target, rounds.SECONDS)
         changed = _differs(fresh, seen) and not _at_work(seen)
     except errors.Error:
         _give_back(context, vnf_instance.id)

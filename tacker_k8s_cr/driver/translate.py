@@ -21,6 +21,9 @@ from tacker_k8s_cr.package.model import Package
 NOTE = "tacker_k8s_cr"
 """Key of a VNF instance's metadata, beside those of Tacker's own driver."""
 
+NOTE_OF_VIM = "tacker_k8s_cr_vim"
+"""The same for the id of the VIM, as long as something may be on it."""
+
 LONGEST_LIST = 200
 """Rows of Tacker's table of resources that an instance has at most. Tacker
 writes and deletes them one by one; the record in the cluster has all."""
@@ -55,9 +58,7 @@ def place(
     that there is nothing would leave its objects behind.
     """
     if not instance_id and vnf_instance is not None:
-        instance_id = noted(vnf_instance)
-        if not instance_id:
-            return vnf_instance.id, "default"
+        return vnf_instance.id, _noted_namespace(vnf_instance)
     found = _REFERENCE.fullmatch(instance_id or "")
     if found is None:
         raise RequestInvalid(
@@ -95,7 +96,29 @@ def noted(vnf_instance: Any) -> str:
     return str((vnf_instance.vnf_metadata or {}).get(NOTE) or "")
 
 
-def note(vnf_instance: Any, namespace: str) -> bool:
+def noted_vim(vnf_instance: Any) -> str:
+    """The id of the VIM that may have something of the instance."""
+    return str((vnf_instance.vnf_metadata or {}).get(NOTE_OF_VIM) or "")
+
+
+def _noted_namespace(vnf_instance: Any) -> str:
+    """Where the instance was to go. A user may have written what is noted.
+
+    Raises RequestInvalid where it names another instance.
+    """
+    mark = noted(vnf_instance)
+    if not mark:
+        return "default"
+    found = _REFERENCE.fullmatch(mark)
+    if found is None or found[2] != vnf_instance.id:
+        raise RequestInvalid(
+            f"{NOTE} of the VNF instance's metadata does not name the "
+            f"instance; wanted: NAMESPACE/{vnf_instance.id}"
+        )
+    return found[1]
+
+
+def note(vnf_instance: Any, namespace: str, vim_id: str) -> bool:
     """Whose the instance is, and where Tacker's own code looks for it.
 
     It tells our instances from those of another driver as long as Tacker
@@ -108,8 +131,20 @@ def note(vnf_instance: Any, namespace: str) -> bool:
         "namespace": namespace,
         "tenant": namespace,
         NOTE: reference(vnf_instance.id, namespace),
+        NOTE_OF_VIM: vim_id,
     }
     return bool(before != vnf_instance.vnf_metadata)
+
+
+def forget_vim(vnf_instance: Any) -> bool:
+    """Note that nothing is left on the VIM; whether that is new."""
+    before = vnf_instance.vnf_metadata or {}
+    if NOTE_OF_VIM not in before:
+        return False
+    vnf_instance.vnf_metadata = {
+        key: value for key, value in before.items() if key != NOTE_OF_VIM
+    }
+    return True
 
 
 def healing(vnf_instance: Any) -> bool:

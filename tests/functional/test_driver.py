@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import datetime
 import json
 import pathlib
 import shutil
+import uuid
 import zipfile
 
 import pytest
@@ -29,6 +31,8 @@ from tacker.common import driver_manager  # noqa: E402
 from tacker.common import exceptions  # noqa: E402
 from tacker.extensions import vnfm  # noqa: E402
 from tacker.objects.fields import ErrorPoint  # noqa: E402
+
+from tacker_k8s_cr.driver import translate  # noqa: E402
 
 pytestmark = pytest.mark.plane
 
@@ -302,6 +306,7 @@ def test_an_instance_lives_through_tacker(
         "namespace": namespace,
         "tenant": namespace,
         "tacker_k8s_cr": f"{namespace}/{vnf.id}",
+        "tacker_k8s_cr_vim": vim.vim_id,
     } == vnf.vnf_metadata
     assert (
         ErrorPoint.POST_VIM_CONTROL == (tacker.vnf_dict["current_error_point"])
@@ -402,6 +407,176 @@ def test_what_an_earlier_try_left_elsewhere_is_not_forgotten(
     vnf.instantiated_vnf_info.instance_id = where
     tacker.terminate(vnf)
     assert [] == traces(vnf.id, namespace)
+
+
+@pytest.fixture
+def powerless(kubectl, namespace):
+    """A token of an account that may do nothing."""
+    kubectl("create", "serviceaccount", "powerless", "-n", namespace)
+    return kubectl("create", "token", "powerless", "-n", namespace).strip()
+
+
+def test_what_an_earlier_try_left_on_another_vim_is_not_forgotten(
+    running, conductor, vim, namespace, traces, powerless
+):
+    """It is refused by the VIM's id until the first one is cleaned up."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    tacker.instantiate(vnf, request_for(namespace))
+    where = vnf.instantiated_vnf_info.instance_id
+    vnf.instantiated_vnf_info.reinitialize()
+    known = vim.access_info
+    port = known["auth_url"].rpartition(":")[2]
+    tacker.vim = running.vim(
+        f"https://localhost:{port}", powerless, known["ssl_ca_cert"]
+    )
+    found = f"has objects in namespace {namespace} of VIM {vim.vim_id}"
+
+    with pytest.raises(exceptions.Conflict, match=found):
+        tacker.instantiate(vnf, request_for(namespace))
+
+    tacker.vim = vim
+    vnf.instantiated_vnf_info.instance_id = where
+    tacker.terminate(vnf)
+    assert [] == traces(vnf.id, namespace)
+    assert "tacker_k8s_cr_vim" not in vnf.vnf_metadata
+
+
+def test_a_cluster_may_be_registered_anew(
+    running, conductor, vim, namespace, traces
+):
+    """The record is found there, whatever the VIM's id and address."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    tacker.instantiate(vnf, request_for(namespace))
+    first = resources(vnf)
+    vnf.instantiated_vnf_info.reinitialize()
+    known = vim.access_info
+    port = known["auth_url"].rpartition(":")[2]
+    tacker.vim = running.vim(
+        f"https://localhost:{port}",
+        known["bearer_token"],
+        known["ssl_ca_cert"],
+    )
+
+    tacker.instantiate(vnf, request_for(namespace))
+
+    assert first == resources(vnf)
+    tacker.terminate(vnf)
+    assert [] == traces(vnf.id, namespace)
+
+
+def test_a_vim_that_cannot_be_asked_is_refused_too(
+    running, conductor, vim, namespace, traces
+):
+    """Nobody knows what is there; another VNF instance is the way out."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    former = str(uuid.uuid4())
+    translate.note(vnf, namespace, former)
+
+    with pytest.raises(exceptions.Conflict, match="another VNF inst") as error:
+        tacker.instantiate(vnf, request_for(namespace))
+
+    assert f"namespace {namespace} of VIM {former}" in str(error.value)
+    assert [] == traces(vnf.id, namespace)
+
+
+def test_who_may_not_read_a_record_has_left_nothing(
+    running, conductor, vim, namespace, powerless, caplog
+):
+    """A namespace that the VIM's user may not use does not block (TK-7).
+
+    Neither the rollback, nor the next try in another one.
+    """
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    vim.access_info["bearer_token"] = powerless
+    with pytest.raises(vnfm.CNFCreateWaitFailed):
+        tacker.instantiate(vnf, request_for("kube-system"))
+
+    tacker.terminate(vnf)
+    assert "counts as left in namespace kube-system" in caplog.text
+    caplog.clear()
+
+    with pytest.raises(vnfm.CNFCreateWaitFailed, match=namespace):
+        tacker.instantiate(vnf, request_for(namespace))
+    assert "counts as left in namespace kube-system" in caplog.text
+
+    info = vnf.instantiated_vnf_info
+    info.instance_id = f"{namespace}/{vnf.id}"
+    with pytest.raises(vnfm.VNFDeleteFailed):
+        tacker.terminate(vnf)
+
+
+@pytest.fixture
+def healing(running):
+    """Tacker's record of a heal that has begun, with these parameters."""
+
+    def begin(vnf, **params):
+        at = datetime.datetime.now(datetime.timezone.utc)
+        made = objects.VnfLcmOpOcc(
+            context=running.context,
+            id=str(uuid.uuid4()),
+            operation_state="PROCESSING",
+            start_time=at,
+            state_entered_time=at,
+            vnf_instance_id=vnf.id,
+            operation="HEAL",
+            is_automatic_invocation=False,
+            is_cancel_pending=False,
+            operation_params=json.dumps({"additionalParams": params}),
+            error_point=0,
+            tenant_id=running.TENANT,
+        )
+        made.create()
+        return made
+
+    return begin
+
+
+def test_a_heal_has_parameters_of_its_own(
+    running, conductor, vim, namespace, healing
+):
+    """Of its request, and not of the instantiation's (TK-8)."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    request = request_for(namespace)
+    tacker.instantiate(vnf, request)
+    first = resources(vnf)
+    healing(vnf, tacker_k8s_cr={"tiemout": 5})
+
+    with pytest.raises(exceptions.InvalidInput, match="is timeout meant"):
+        tacker.heal(vnf, request)
+
+    assert f"{namespace}/{vnf.id}" == vnf.instantiated_vnf_info.instance_id
+    assert first == resources(vnf)
+    tacker.terminate(vnf)
+
+
+def test_a_heal_that_was_done_is_not_done_again_by_a_retry(
+    running, conductor, vim, namespace, healing
+):
+    """A later step of it failed. Another heal replaces all (TK-8)."""
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    request = request_for(namespace, timeout=1)
+    tacker.instantiate(vnf, request_for(namespace))
+    first = resources(vnf)
+    begun = healing(vnf, tacker_k8s_cr={"timeout": 60})
+
+    tacker.heal(vnf, request)
+    second = resources(vnf)
+    assert not first.keys() & second.keys()
+    tacker.heal(vnf, request)
+    assert second == resources(vnf)
+
+    begun.operation_state = "COMPLETED"
+    begun.save()
+    healing(vnf)
+    tacker.heal(vnf, request)
+    assert not second.keys() & resources(vnf).keys()
+    tacker.terminate(vnf)
 
 
 def test_a_heal_of_a_lost_instance_makes_it_anew(

@@ -59,6 +59,17 @@ def test_without_a_reference_what_was_noted_counts():
 
 
 @pytest.mark.parametrize(
+    "mark", ["edge/11111111-5d2c-4c9e-8a7e-0f1e2d3c4b5a", "edge", "Edge/x"]
+)
+def test_a_note_leads_to_no_other_instance(mark):
+    """A user may write a VNF instance's metadata (TK-4)."""
+    noted = instance(vnf_metadata={"tacker_k8s_cr": mark})
+
+    with pytest.raises(errors.RequestInvalid, match=f"NAMESPACE/{ID}"):
+        translate.place(None, noted)
+
+
+@pytest.mark.parametrize(
     "instance_id",
     [
         "{'namespace': 'default', 'name': 'web', 'kind': 'Deployment'}",
@@ -76,15 +87,29 @@ def test_whose_it_is_is_noted_beside_what_is_there():
     """Two of the keys are those that Tacker's own code reads."""
     vnf_instance = instance(vnf_metadata={"mine": "kept"})
 
-    assert translate.note(vnf_instance, "edge")
-    assert not translate.note(vnf_instance, "edge")
+    assert translate.note(vnf_instance, "edge", "v-1")
+    assert not translate.note(vnf_instance, "edge", "v-1")
 
     assert {
         "mine": "kept",
         "namespace": "edge",
         "tenant": "edge",
         "tacker_k8s_cr": f"edge/{ID}",
+        "tacker_k8s_cr_vim": "v-1",
     } == vnf_instance.vnf_metadata
+    assert f"edge/{ID}" == translate.noted(vnf_instance)
+    assert "v-1" == translate.noted_vim(vnf_instance)
+
+
+def test_the_vim_of_what_is_gone_is_forgotten():
+    """Nobody has to be asked there; that it was ours stays known."""
+    vnf_instance = instance(vnf_metadata={})
+    translate.note(vnf_instance, "edge", "v-1")
+
+    assert translate.forget_vim(vnf_instance)
+    assert not translate.forget_vim(vnf_instance)
+
+    assert "" == translate.noted_vim(vnf_instance)
     assert f"edge/{ID}" == translate.noted(vnf_instance)
 
 
