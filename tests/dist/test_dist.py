@@ -76,7 +76,7 @@ def test_the_wheel_holds_the_packages_and_nothing_else(dists):
         path.relative_to(ROOT).as_posix()
         for package in ("tacker_k8s_cr", "mgmt_drivers")
         for path in (ROOT / package).rglob("*")
-        if path.suffix in (".py", ".yaml", ".typed", ".sh")
+        if path.suffix in (".py", ".yaml", ".json", ".typed", ".sh")
     }
 
     assert expected == {

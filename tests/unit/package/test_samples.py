@@ -88,8 +88,10 @@ def test_variant_has_other_texts(tmp_path: pathlib.Path) -> None:
 
 
 def test_hooks_are_the_files_that_tacker_runs(tmp_path: pathlib.Path) -> None:
-    """One path serves both APIs: v1 counts from the root, v2 from the
-    definitions; for v1 the file is, byte for byte, the installed one.
+    """One path serves both APIs.
+
+    v1 counts from the root, v2 from the definitions; for v1 the file is,
+    byte for byte, the installed one.
     """
     path = csar.build(WORKLOAD, tmp_path / "p.zip")
     vnfd = package.load(path).vnfd
