@@ -11,9 +11,7 @@ import dataclasses
 import logging
 from typing import Any
 
-from tacker import objects
 from tacker.common import exceptions
-from tacker.vnflcm import utils
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import operations
@@ -94,16 +92,16 @@ def _left_on_vim(context: Any, vim: str, former: Target, where: str) -> bool:
 
 
 def _access(context: Any, vim: str) -> Mapping[str, Any]:
-    named = objects.VimConnectionInfo(
-        vim_id=vim, vim_type="kubernetes", access_info={}, extra={}
-    )
+    # Imported here: it is slow, and hardly ever needed.
+    from tacker.vnfm import vim_client
+
     try:
-        found = utils.get_vim(context, [named])
+        found = vim_client.VimClient().get_vim(context, vim)
     except exceptions.TackerException as error:
         raise errors.RequestInvalid(
             f"Tacker knows VIM {vim} no longer"
         ) from error
-    return {**found["access_info"], "vim_id": vim}
+    return {**found["vim_auth"], "vim_id": vim}
 
 
 def _left(target: Target) -> bool:

@@ -2,9 +2,8 @@
 
 Tacker makes several of these before it forks, and calls one from many
 threads: nothing is read, sent or started before a method is called, and
-nothing is kept afterwards but which VIMs a synchronization found away. Where
-Tacker has two calls, one to begin and one to wait, the first does all and the
-second finds nothing to wait for.
+nothing is kept afterwards. Where Tacker has two calls, one to begin and
+one to wait, the first does all and the second finds nothing to wait for.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from tacker_k8s_cr.driver import hook
 from tacker_k8s_cr.driver import occurrences
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
-from tacker_k8s_cr.driver import rounds
 from tacker_k8s_cr.driver import scaling
 from tacker_k8s_cr.driver import synchronizing
 from tacker_k8s_cr.driver import translate
@@ -41,7 +39,6 @@ class KubernetesCr(scaling.Scaling):
 
     def __init__(self) -> None:
         hook.install()
-        self._round = rounds.Round()
 
     def get_type(self) -> str:
         """The type of the VIMs that it serves, by which Tacker finds it."""
@@ -268,8 +265,7 @@ class KubernetesCr(scaling.Scaling):
         """Note what changed without Tacker; it asks from time to time."""
         with failures.translated("synchronize", vnf_instance.id):
             target = translate.target_of(vnf_instance, vim_info)
-            with self._round.looking(target.instance, target.access):
-                synchronizing.synchronize(context, vnf_instance, target)
+            synchronizing.synchronize(context, vnf_instance, target)
 
 
 def _package(

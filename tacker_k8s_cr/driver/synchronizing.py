@@ -27,6 +27,7 @@ from tacker_k8s_cr.package import numbers
 
 LOG = logging.getLogger(__name__)
 
+_ROUND = rounds.Round()
 _SYNCHRONIZING = fields.VnfInstanceTaskState.DB_SYNCHRONIZING
 
 
@@ -46,6 +47,11 @@ def synchronize(context: Any, vnf_instance: Any, target: Target) -> bool:
 
     While it is done the instance's task state refuses other operations.
     """
+    with _ROUND.looking(target.instance, target.access):
+        return _synchronized(context, vnf_instance, target)
+
+
+def _synchronized(context: Any, vnf_instance: Any, target: Target) -> bool:
     seen = operations.seen(target, rounds.SECONDS)
     if not _differs(vnf_instance, seen):
         return False
