@@ -51,6 +51,21 @@ def eventually(
         time.sleep(PAUSE)
 
 
+def repeated(
+    again: Callable[[str, float], dict[str, Any]],
+    occurrence: str,
+    wanted: str,
+    times: int = 20,
+) -> dict[str, Any]:
+    """Tried again until it succeeds: each try has its own few seconds."""
+    for _ in range(times):
+        found = again(occurrence, 240)
+        if found["operationState"] == wanted:
+            break
+    assert wanted == found["operationState"], found.get("error")
+    return found
+
+
 def lasting(seconds: float, seen: Callable[[], object]) -> None:
     """See to it that something stays as it is for a time."""
     limit = time.monotonic() + seconds

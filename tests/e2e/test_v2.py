@@ -11,6 +11,7 @@ import threading
 import pytest
 import yaml
 
+from tests.e2e import gate
 from tests.e2e import packages
 from tests.e2e.packages import Vdu
 from tools import csar as csars
@@ -371,7 +372,7 @@ def test_failed_scales_and_heals_are_repeated(
     assert "not supported" in again["error"]["detail"]
     kubectl("delete", "quota", "none", "-n", namespace)
     # The Deployment says so only when its controller tries once more.
-    done = repeated(v2.retry, failed["id"], "COMPLETED")
+    done = gate.repeated(v2.retry, failed["id"], "COMPLETED")
     after = by_vdu(v2.vnfcs(vnf))
     assert before["db"] == after["db"]
     assert not before["web"] & after["web"]
@@ -632,8 +633,8 @@ def test_workload_clusters_live_through_v2(
     failed = both("change_vnfpkg", asked, asked)
     assert {"FAILED_TEMP"} == {f["operationState"] for f in failed}
     opened(kubectl, namespace)
-    changed = repeated(v2.retry, failed[0]["id"], "COMPLETED")
-    repeated(v2.rollback, failed[1]["id"], "ROLLED_BACK")
+    changed = gate.repeated(v2.retry, failed[0]["id"], "COMPLETED")
+    gate.repeated(v2.rollback, failed[1]["id"], "ROLLED_BACK")
 
     now = by_vdu(v2.vnfcs(forth))
     assert {v: len(ids) for v, ids in scaled.items()} == {
@@ -658,12 +659,3 @@ def test_workload_clusters_live_through_v2(
     for vnf in vnfs:
         v2.delete(vnf)
         assert [] == traces_of(vnf)
-
-
-def repeated(again, occurrence, wanted, times=20):
-    """Tried again until it succeeds: each try has its own few seconds."""
-    for _ in range(times):
-        found = again(occurrence, 240)
-        if found["operationState"] == wanted:
-            return found
-    return pytest.fail(f"{found['operationState']}: {found.get('error')}")
