@@ -195,7 +195,10 @@ class Operation:
         views = []
         for item in written:
             self.actions[item.ref] = item.action
-            awaited[item.ref] = _awaited(item.obj, now)
+            former = item.action is Action.UNCHANGED
+            awaited[item.ref] = dataclasses.replace(
+                _awaited(item.obj, now), former=former
+            )
             views.append(item.obj)
         self.progress = self.progress.awaiting(awaited, name)
         self.listen(self.progress.observed(views, now))

@@ -32,11 +32,14 @@ class Awaited:
 
     :param generation: that our write left; an older view is stale.
     :param since: when, on the clock of the operation's deadline.
+    :param former: our write changed nothing, so that what the object says
+        at first may be from before.
     """
 
     uid: str
     generation: int
     since: float
+    former: bool = False
 
 
 Marks = Mapping[ObjectRef, None]
@@ -186,7 +189,26 @@ class Progress:
                 f"{now - seen.still:.0f} s)",
                 seen.verdict.error,
             )
+        if self._is_from_before(ref) and now < self._limit(seen):
+            return Verdict(
+                State.IN_PROGRESS, f"as before: {seen.verdict.reason}"
+            )
         return seen.verdict
+
+    def _is_from_before(self, ref: ObjectRef) -> bool:
+        """Whether a failure was there when we came.
+
+        Its cause may be mended by now; the controller says so only when it
+        tries once more. One of what runs once is final.
+        """
+        seen = self.seen.get(ref, UNSEEN)
+        return (
+            self.goal is Goal.CURRENT
+            and seen.first
+            and seen.verdict.state is State.FAILED
+            and self.awaited[ref].former
+            and not self.registry[ref.group_kind].fleeting
+        )
 
     def stuck(self, seen: Seen, now: float) -> bool:
         """Whether an error has stood for the dwell time with no movement."""
@@ -194,11 +216,13 @@ class Progress:
             self.goal is Goal.CURRENT
             and seen.verdict.error
             and seen.verdict.state is State.IN_PROGRESS
-            and now - seen.still >= self._dwell_of(seen)
+            and now >= self._limit(seen)
         )
 
-    def _dwell_of(self, seen: Seen) -> float:
-        return self.dwell if seen.dwell is None else seen.dwell
+    def _limit(self, seen: Seen) -> float:
+        """Until when an object may stand still."""
+        dwell = self.dwell if seen.dwell is None else seen.dwell
+        return seen.still + dwell
 
     def verdicts(self, now: float) -> dict[ObjectRef, Verdict]:
         return {ref: self.verdict(ref, now) for ref in self.awaited}
@@ -225,10 +249,13 @@ class Progress:
         None when no object shows an error.
         """
         waits = [
-            seen.still + self._dwell_of(seen) - now
+            self._limit(seen) - now
             for ref in self.troubled
             if (seen := self.seen.get(ref))
-            and seen.verdict.state is State.IN_PROGRESS
+            and (
+                seen.verdict.state is State.IN_PROGRESS
+                or self._is_from_before(ref)
+            )
         ]
         return max(0.0, min(waits)) if waits else None
 

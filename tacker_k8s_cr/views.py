@@ -23,12 +23,14 @@ class Seen:
         the same, and the verdict has an error, the object stands still.
     :param still: since when it has.
     :param dwell: how long it may, if the object itself says so.
+    :param first: nothing has moved since the first view.
     """
 
     verdict: Verdict
     sign: tuple[Any, ...] = ()
     still: float = 0.0
     dwell: float | None = None
+    first: bool = False
 
 
 UNSEEN = Seen(Verdict(State.IN_PROGRESS, "nothing heard of it yet"))
@@ -59,7 +61,8 @@ def seen(
         verdict = lived
     sign = (verdict.state, verdict.error, *_moving(obj))
     still = last.still if last.sign == sign else now
-    return Seen(verdict, sign, still, _dwell(obj))
+    first = not last.sign or (last.first and last.sign == sign)
+    return Seen(verdict, sign, still, _dwell(obj), first)
 
 
 def _handler(obj: Manifest, kind: Handler, asked: Handler | None) -> Handler:

@@ -102,6 +102,33 @@ def test_a_failed_object_makes_the_wait_hopeless():
     assert (REF,) == after.hopeless(1.0)
 
 
+def unchanged(dwell):
+    progress = Progress(REGISTRY, dwell=dwell)
+    return progress.awaiting({REF: Awaited("u1", 1, 0.0, former=True)})
+
+
+def test_a_failure_from_before_gets_the_dwell_time():
+    """A retry, once its cause was mended, wrote nothing (TK-7, P15).
+
+    The controller says something else only when it tries once more.
+    """
+    after = unchanged(dwell=10).observed([thing(state="failed")], 1.0)
+
+    assert () == after.hopeless(10.9)
+    assert State.IN_PROGRESS == after.verdict(REF, 10.9).state
+    assert 4.0 == after.next_change(7.0)
+    assert (REF,) == after.hopeless(11.0)
+    assert after.observed([thing(state="current")], 5.0).settled
+
+
+def test_a_failure_that_comes_after_is_one_at_once():
+    """What was unchanged by us moved, and failed (P15)."""
+    after = unchanged(dwell=10).observed([thing(reason="working")], 1.0)
+    after = after.observed([thing(state="failed")], 2.0)
+
+    assert (REF,) == after.hopeless(2.0)
+
+
 def test_an_object_without_an_error_is_never_blocked():
     """A cluster that provisions for an hour is in progress (P12)."""
     after = waiting(dwell=10).observed([thing(reason="working")], 0.0)
