@@ -90,8 +90,10 @@ def heal(
         op.ledger.write(inventory.entering(op.name, "", ()))
         if ready and choice.healing.everything:
             _bring_in(op, ready)
-            op.settle()
         for places in healing.rounds(choice.healing, found):
+            if any(place.control_plane for place in places):
+                # One that changes, or is not whole, would lose its majority.
+                op.settle()
             _replace(op, places)
         _await_all(op, choice.healing.goers)
         if direct:

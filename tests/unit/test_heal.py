@@ -19,6 +19,7 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.operation import Options
 from tacker_k8s_cr.report import Action
 from tests.fakes import FakeCluster
+from tests.fakes.workloads import FAILING
 from tests.fakes.workloads import RUNNING
 from tests.fakes.workloads import Workloads
 from tests.functional import manifests
@@ -226,6 +227,19 @@ def test_a_member_that_does_not_start_ends_the_heal(cluster, life):
     assert {Action.HEALED, Action.UNCHANGED} == {
         row.action for row in lcm.heal(cluster, "one", {uid}, **life).rows
     }
+
+
+def test_what_does_not_work_is_what_a_heal_of_all_replaces(cluster, life):
+    """It does not wait for the sick to be well before it takes them (G3)."""
+    lcm.instantiate(cluster, "one", PACKAGE, **life)
+    before = pods(cluster)
+    for name in before.values():
+        cluster.report(ObjectRef("", "Pod", "default", name), FAILING)
+    cluster.patch(WEB, {"metadata": {"labels": {"x": "y"}}}, "kubectl")
+
+    lcm.heal(cluster, "one", options=Options(dwell=60), **life)
+
+    assert set() == before.keys() & pods(cluster).keys()
 
 
 def test_a_controller_that_does_nothing_ends_with_the_deadline(
