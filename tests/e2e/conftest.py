@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from collections.abc import Iterator
+from concurrent import futures
 import json
 import os
 import pathlib
@@ -21,6 +22,7 @@ import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tests import traces
 from tests.e2e import packages
+from tests.e2e.gate import CROWD
 from tests.e2e.packages import Csar
 from tools import leftovers
 from tools.plane.kubectl import Kubectl
@@ -153,6 +155,32 @@ def sample(tmp_path: pathlib.Path, unique: str) -> Callable[..., Csar]:
 def uploaded(v1: Api) -> Callable[[Csar], Uploaded]:
     """Uploads a CSAR; both APIs know it then."""
     return lambda csar: v1.upload(csar.path)
+
+
+# -- Many at once -------------------------------------------------------------
+
+
+@pytest.fixture
+def namespaces(kubectl: Kubectl, unique: str) -> Iterator[list[str]]:
+    """One for each instance: the objects of all have the same names."""
+    names = [f"{unique}-{number}" for number in range(CROWD)]
+    kubectl.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": name, "labels": {"crowd": unique}},
+        }
+        for name in names
+    )
+    yield names
+    kubectl("delete", "namespace", "-l", f"crowd={unique}", "--wait=false")
+
+
+@pytest.fixture
+def threads() -> Iterator[futures.Executor]:
+    """Requests at once; the API is asked by as many clients."""
+    with futures.ThreadPoolExecutor(8) as executor:
+        yield executor
 
 
 # -- What is left -------------------------------------------------------------

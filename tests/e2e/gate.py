@@ -19,6 +19,9 @@ from tools.tacker import rest
 from tools.tacker.rest import Api
 from tools.tacker.rest import Vim
 
+CROWD = 64
+"""Instances of a test with many."""
+
 WHEN = "k8s-cr.tacker.openstack.org/current-when"
 FINALIZER = "example.org/gate"
 VDU = "web"

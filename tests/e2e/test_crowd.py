@@ -1,53 +1,21 @@
-"""Many operations on one conductor: at once, and one after another."""
+"""Many operations on one conductor at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent import futures
 
 import pytest
 
 from tacker_k8s_cr import leases
 from tests.e2e import gate
-from tests.e2e import packages
+from tests.e2e.gate import CROWD
 from tools.tacker import rest
 from tools.tacker.rest import Api
 
 pytestmark = pytest.mark.plane
 
-CROWD = 64
-"""Operations that are under way at the same time."""
-
-MANY, FEW = 200, 20
-"""Operations after which the conductor's memory is looked at."""
-
-AT_ONCE = 8
-
 SECONDS = 300.0
 """For the whole crowd: Tacker works on one after another for a while."""
-
-
-@pytest.fixture
-def namespaces(kubectl, unique) -> Iterator[list[str]]:
-    """One for each instance: the objects of all have the same names."""
-    names = [f"{unique}-{number}" for number in range(CROWD)]
-    kubectl.apply(
-        {
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {"name": name, "labels": {"crowd": unique}},
-        }
-        for name in names
-    )
-    yield names
-    kubectl("delete", "namespace", "-l", f"crowd={unique}", "--wait=false")
-
-
-@pytest.fixture
-def threads() -> Iterator[futures.Executor]:
-    """Requests at once; the API is asked by as many clients."""
-    with futures.ThreadPoolExecutor(AT_ONCE) as executor:
-        yield executor
 
 
 def found(kubectl, kind: str, crowd: str) -> list[dict]:
@@ -145,33 +113,3 @@ def test_64_operations_are_carried_out_at_once(
             for item in found(kubectl, kind, unique)
             if item["metadata"]["name"] != "kube-root-ca.crt"
         ]
-
-
-@pytest.mark.parametrize("version", ["v1", "v2"])
-def test_the_conductor_keeps_nothing_of_ended_operations(
-    request, version, host, v1, vim, namespaces, threads, tmp_path
-):
-    """After 200 operations its memory is within a tenth of that after 20."""
-    api: Api = request.getfixturevalue(version)
-    manifests = {"a.yaml": [packages.config_map("settings", a="1")]}
-    csar = packages.of(tmp_path, manifests)
-    v1.upload(csar.path)
-
-    def lived(namespace):
-        instance = api.create(csar.vnfd)
-        body = rest.instantiation(api, vim, csar.files, namespace=namespace)
-        api.done(instance, "instantiate", body)
-        api.done(instance, "terminate", rest.FORCEFUL)
-        api.delete(instance)
-
-    def carried_out(operations):
-        # Two operations make a life, and there is a namespace for each that
-        # lives at the same time.
-        lives = operations // 2
-        list(threads.map(lived, (namespaces * lives)[:lives]))
-
-    carried_out(FEW)
-    few = host.memory()
-    carried_out(MANY - FEW)
-
-    assert few * 1.1 > host.memory()

@@ -1,0 +1,48 @@
+"""Many operations on one conductor, one after another."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from tests.e2e import packages
+from tools.tacker import rest
+
+pytestmark = pytest.mark.plane
+
+MANY, FEW = 200, 20
+"""Operations after which the conductor's memory is looked at."""
+
+
+def test_the_conductor_keeps_nothing_of_ended_operations(
+    host, v1, v2, vim, namespaces, threads, tmp_path
+):
+    """After 200 operations its memory is within a tenth of that after 20.
+
+    Every other instance lives through the other API.
+    """
+    manifests = {"a.yaml": [packages.config_map("settings", a="1")]}
+    csar = packages.of(tmp_path, manifests)
+    v1.upload(csar.path)
+
+    def lived(api, namespace):
+        instance = api.create(csar.vnfd)
+        body = rest.instantiation(api, vim, csar.files, namespace=namespace)
+        api.done(instance, "instantiate", body)
+        api.done(instance, "terminate", rest.FORCEFUL)
+        api.delete(instance)
+
+    # There is a namespace for each that lives at the same time.
+    apis, places = itertools.cycle((v1, v2)), itertools.cycle(namespaces)
+
+    def carried_out(operations):
+        # Two operations make a life.
+        pairs = [(next(apis), next(places)) for _ in range(operations // 2)]
+        list(threads.map(lambda pair: lived(*pair), pairs))
+
+    carried_out(FEW)
+    few = host.memory()
+    carried_out(MANY - FEW)
+
+    assert few * 1.1 > host.memory()
