@@ -91,7 +91,7 @@ def levels(v1, instance):
 def test_an_instance_is_scaled_and_healed(
     v1, vim, web, namespace, kubectl, nothing_left, traces_of
 ):
-    """From zero, to zero and back; one VNFC and all (TK-5, TK-8, TK-10)."""
+    """From zero, to zero and back; one VNFC and all (TK-5, TK-10)."""
     instance = v1.create(web.vnfd)
     v1.done(
         instance,
@@ -164,7 +164,7 @@ def cluster_package(tmp_path, v1):
 def test_a_heal_replaces_machines_and_keeps_their_cluster(
     v1, vim, cluster_package, namespace, kubectl, nothing_left
 ):
-    """Tacker terminates and instantiates; the Cluster stays (TK-8, TK-10).
+    """Tacker terminates and instantiates; the Cluster stays (TK-10).
 
     So does the only machine of its control plane, with the cluster's data.
     """
@@ -199,7 +199,7 @@ def of_vdus(vnfcs):
 def test_a_failed_instantiation_is_retried(
     v1, vim, tmp_path, namespace, kubectl, nothing_left, traces_of
 ):
-    """What was made stays, and the retry goes on with it (T6, TK-7)."""
+    """What was made stays, and the retry goes on with it (M7)."""
     csar = packages.of(
         tmp_path,
         {"a.yaml": [gated(), packages.deployment("web")]},
@@ -238,7 +238,7 @@ def test_a_failed_instantiation_is_retried(
 def test_a_failed_instantiation_is_rolled_back(
     v1, vim, tmp_path, namespace, nothing_left, traces_of
 ):
-    """Nothing of it is left; the instance can be made again (TK-7)."""
+    """Nothing of it is left; the instance can be made again."""
     csar = packages.of(tmp_path, {"a.yaml": [gated()]})
     v1.upload(csar.path)
     instance = v1.create(csar.vnfd)
@@ -264,7 +264,7 @@ def test_a_failed_instantiation_is_rolled_back(
 def test_a_failed_scale_out_is_retried_and_rolled_back(
     v1, vim, web, namespace, kubectl, nothing_left
 ):
-    """To the number that Tacker still has (TK-5, TK-7)."""
+    """To the number that Tacker still has (TK-5)."""
     instance = v1.create(web.vnfd)
     v1.done(
         instance,
@@ -298,7 +298,7 @@ def test_a_failed_scale_out_is_retried_and_rolled_back(
 def test_a_failed_heal_is_retried(
     v1, vim, web, namespace, kubectl, nothing_left
 ):
-    """Nothing was terminated for it; then all is replaced (TK-7, TK-8)."""
+    """Nothing was terminated for it; then all is replaced."""
     instance = v1.create(web.vnfd)
     v1.done(
         instance,
@@ -328,7 +328,7 @@ def test_a_failed_heal_is_retried(
 def test_a_termination_takes_what_a_failed_heal_left(
     v1, vim, web, namespace, kubectl, nothing_left, traces_of
 ):
-    """The operation was given up; the instance is still known (TK-8)."""
+    """The operation was given up; the instance is still known."""
     instance = v1.create(web.vnfd)
     v1.done(
         instance,

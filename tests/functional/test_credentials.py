@@ -227,7 +227,7 @@ def config_maps(number):
 def test_a_bearer_token_that_ends_in_an_operation(
     second, packed, unique, tmp_path
 ):
-    """The error names the VIM; with another token it goes on (K2, TK-8)."""
+    """The error names the VIM; with another token it goes on (K2)."""
     kubectl = second.plane.kubectl
     kubectl("create", "namespace", unique)
     access = by_password(second, vim_id=unique)

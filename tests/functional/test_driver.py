@@ -485,7 +485,7 @@ def test_a_vim_that_cannot_be_asked_is_refused_too(
 def test_who_may_not_read_a_record_has_left_nothing(
     running, conductor, vim, namespace, powerless, caplog
 ):
-    """A namespace that the VIM's user may not use does not block (TK-7).
+    """A namespace that the VIM's user may not use does not block.
 
     Neither the rollback, nor the next try in another one.
     """
@@ -538,7 +538,7 @@ def healing(running):
 def test_a_heal_has_parameters_of_its_own(
     running, conductor, vim, namespace, healing
 ):
-    """Of its request, and not of the instantiation's (TK-8)."""
+    """Of its request, and not of the instantiation's."""
     tacker = conductor("custom_resource")
     vnf = running.vnf_instance(vim)
     request = request_for(namespace)
@@ -557,7 +557,7 @@ def test_a_heal_has_parameters_of_its_own(
 def test_a_heal_that_was_done_is_not_done_again_by_a_retry(
     running, conductor, vim, namespace, healing
 ):
-    """A later step of it failed. Another heal replaces all (TK-8)."""
+    """A later step of it failed. Another heal replaces all."""
     tacker = conductor("custom_resource")
     vnf = running.vnf_instance(vim)
     request = request_for(namespace, timeout=1)
@@ -630,7 +630,7 @@ def test_rows_of_resources_are_not_repeated(
 def test_a_scale_is_taken_back_to_the_level_that_tacker_has(
     running, conductor, vim, namespace
 ):
-    """It is absolute, so that doing it twice is doing it once (TK-7)."""
+    """It is absolute, so that doing it twice is doing it once."""
     tacker = conductor("custom_resource")
     vnf = running.vnf_instance(vim)
     tacker.instantiate(vnf, request_for(namespace))

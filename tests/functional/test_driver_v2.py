@@ -713,7 +713,7 @@ def test_a_vim_that_cannot_be_asked_is_refused_too(
 def test_who_may_not_read_a_record_has_left_nothing(
     conductor, namespace, kubectl, caplog, traces
 ):
-    """A namespace that the VIM's user may not use does not block (TK-7).
+    """A namespace that the VIM's user may not use does not block.
 
     Neither its rollback, nor the next try in the right one.
     """

@@ -108,7 +108,7 @@ def unchanged(dwell):
 
 
 def test_a_failure_from_before_gets_the_dwell_time():
-    """A retry, once its cause was mended, wrote nothing (TK-7, P15).
+    """A retry, once its cause was mended, wrote nothing (P15).
 
     The controller says something else only when it tries once more.
     """

@@ -60,7 +60,7 @@ def point(running, occurrence):
 
 
 def test_the_error_point_is_stored_before_the_first_write(running, vnf, begun):
-    """So that a killed conductor's operation can be retried (TK-7)."""
+    """So that a killed conductor's operation can be retried."""
     former = begun("COMPLETED")
     now = begun("PROCESSING", "HEAL")
 
@@ -73,7 +73,7 @@ def test_the_error_point_is_stored_before_the_first_write(running, vnf, begun):
 def test_the_parameters_of_a_request_are_read_from_its_record(
     running, vnf, begun
 ):
-    """As its body has them; Tacker gives a heal of all none (TK-8)."""
+    """As its body has them; Tacker gives a heal of all none."""
     ours = {"tacker_k8s_cr": {"timeout": 5}}
     now = begun("PROCESSING", "HEAL", {"additionalParams": ours})
     without = begun("PROCESSING", "HEAL")

@@ -53,7 +53,7 @@ def test_a_scale_without_parameters_goes_on(scale):
 
 
 def test_a_rollback_waits_without_a_connection_to_the_database(tmp_path):
-    """Else a database that is restarted meanwhile would fail it (TK-7)."""
+    """Else a database that is restarted meanwhile would fail it."""
     with host.running(tmp_path) as running:
         vnf_instance = objects.VnfInstance(
             id=str(uuid.uuid4()),

@@ -44,7 +44,7 @@ def away():
 
 
 def test_a_vim_that_is_away_is_asked_once_in_a_round(options, away):
-    """Tacker looks at one instance after the other, in one thread (TK-10)."""
+    """Tacker looks at one instance after the other, in one thread."""
     options(insecure=True)
     vim, asked = away
     driver = infra.KubernetesCr()

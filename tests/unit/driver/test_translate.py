@@ -62,7 +62,7 @@ def test_without_a_reference_what_was_noted_counts():
     "mark", ["edge/11111111-5d2c-4c9e-8a7e-0f1e2d3c4b5a", "edge", "Edge/x"]
 )
 def test_a_note_leads_to_no_other_instance(mark):
-    """A user may write a VNF instance's metadata (TK-4)."""
+    """A user may write a VNF instance's metadata."""
     noted = instance(vnf_metadata={"tacker_k8s_cr": mark})
 
     with pytest.raises(errors.RequestInvalid, match=f"NAMESPACE/{ID}"):
@@ -125,7 +125,7 @@ def test_the_vim_of_what_is_gone_is_forgotten():
     ],
 )
 def test_half_of_a_heal_is_told_from_what_it_looks_like(state, task, healing):
-    """Tacker terminates and instantiates to heal a whole instance (TK-8)."""
+    """Tacker terminates and instantiates to heal a whole instance."""
     found = instance(instantiation_state=state, task_state=task)
 
     assert healing == translate.healing(found)
