@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from concurrent import futures
+import itertools
+from typing import NamedTuple
 
 import pytest
 
@@ -16,6 +18,14 @@ pytestmark = pytest.mark.plane
 
 SECONDS = 300.0
 """For the whole crowd: Tacker works on one after another for a while."""
+
+
+class Begun(NamedTuple):
+    """An operation that was asked for."""
+
+    api: Api
+    instance: str
+    occurrence: str
 
 
 def found(kubectl, kind: str, crowd: str) -> list[dict]:
@@ -37,27 +47,26 @@ def ended(outcomes) -> dict[str, int]:
     return counted
 
 
-@pytest.mark.parametrize("version", ["v1", "v2"])
 def test_64_operations_are_carried_out_at_once(
-    request, version, host, v1, vim, kubectl, namespaces, unique, threads,
-    tmp_path,
-):  # fmt: skip
+    host, v1, v2, vim, kubectl, namespaces, unique, threads, tmp_path
+):
     """All are under way together, all are completed, nothing is there twice.
 
-    Each instance has its one Deployment, with the one ReplicaSet of a
-    template that never changed and one pod, and Tacker knows that pod;
-    afterwards nothing is left.
+    Half of them came through each API. Each instance has its one
+    Deployment, with the one ReplicaSet of a template that never changed and
+    one pod, and Tacker knows that pod; afterwards nothing is left.
     """
-    api: Api = request.getfixturevalue(version)
     csar = gate.csar(tmp_path)
     v1.upload(csar.path)
 
-    def begun(namespace):
+    def begun(place):
+        api, namespace = place
         instance = api.create(csar.vnfd)
         body = rest.instantiation(api, vim, csar.files, namespace=namespace)
-        return instance, api.start(instance, "instantiate", body)
+        return Begun(api, instance, api.start(instance, "instantiate", body))
 
-    started = list(threads.map(begun, namespaces))
+    places = zip(itertools.cycle((v1, v2)), namespaces, strict=False)
+    started = list(threads.map(begun, places))
     gate.eventually(
         "all Deployments",
         lambda: CROWD == len(found(kubectl, "deployments", unique)),
@@ -70,7 +79,7 @@ def test_64_operations_are_carried_out_at_once(
     ]
     assert CROWD == len(held)
     assert {"PROCESSING": CROWD} == ended(
-        threads.map(lambda pair: api.operation(pair[1]), started)
+        threads.map(lambda one: one.api.operation(one.occurrence), started)
     )
 
     kubectl(
@@ -78,11 +87,13 @@ def test_64_operations_are_carried_out_at_once(
         *(
             "-l",
             f"k8s-cr.tacker.openstack.org/instance in "
-            f"({','.join(instance for instance, _ in started)})",
+            f"({','.join(one.instance for one in started)})",
         ),
         "gate=open",
     )
-    done = threads.map(lambda pair: api.wait(pair[1], SECONDS), started)
+    done = threads.map(
+        lambda one: one.api.wait(one.occurrence, SECONDS), started
+    )
     assert {"COMPLETED": CROWD} == ended(done)
 
     deployments = found(kubectl, "deployments", unique)
@@ -92,16 +103,18 @@ def test_64_operations_are_carried_out_at_once(
     assert sorted(namespaces) == sorted(
         pod["metadata"]["namespace"] for pod in pods
     )
-    known = threads.map(lambda pair: api.vnfcs(pair[0]), started)
+    known = threads.map(lambda one: one.api.vnfcs(one.instance), started)
     assert sorted(pod["metadata"]["name"] for pod in pods) == sorted(
         vnfc["computeResource"]["resourceId"]
         for vnfcs in known
         for vnfc in vnfcs
     )
 
-    def terminated(pair):
-        outcome = api.run(pair[0], "terminate", rest.FORCEFUL, SECONDS)
-        api.delete(pair[0])
+    def terminated(one):
+        outcome = one.api.run(
+            one.instance, "terminate", rest.FORCEFUL, SECONDS
+        )
+        one.api.delete(one.instance)
         return outcome
 
     with futures.ThreadPoolExecutor(CROWD) as all_of_them:
