@@ -99,7 +99,8 @@ def _access(context: Any, vim: str) -> Mapping[str, Any]:
         found = vim_client.VimClient().get_vim(context, vim)
     except exceptions.TackerException as error:
         raise errors.RequestInvalid(
-            f"Tacker knows VIM {vim} no longer"
+            f"Tacker does not give the access information of VIM {vim}: "
+            f"{type(error).__name__}"
         ) from error
     return {**found["vim_auth"], "vim_id": vim}
 

@@ -9,13 +9,10 @@ import logging
 from tacker.sol_refactored.common import exceptions
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import faults
 from tacker_k8s_cr.driver import lines
 
 LOG = logging.getLogger(__name__)
-
-LONGEST = 4000
-"""Characters of a detail: it becomes part of the operation's record in the
-database, which notifications and answers repeat."""
 
 _KINDS: tuple[tuple[tuple[type[errors.Error], ...], int, str], ...] = (
     ((errors.RequestInvalid,), 400, "Request invalid"),
@@ -48,31 +45,22 @@ _KINDS: tuple[tuple[tuple[type[errors.Error], ...], int, str], ...] = (
 def translated(
     operation: str, instance: str, occurrence: str = ""
 ) -> Iterator[None]:
-    """Raise Tacker's error in the place of ours, and log ours in full.
-
-    An error that is not ours is a fault of the program: its text is for the
-    log, since nobody can know what it holds.
-    """
-    with lines.about(instance, occurrence), _translated(operation):
+    """Raise Tacker's error in the place of ours, and log ours in full."""
+    with (
+        lines.about(instance, occurrence),
+        faults.translated(
+            LOG,
+            operation,
+            problem,
+            exceptions.SolException,
+            lambda kind: exceptions.SolException(
+                sol_title="Fault of the program",
+                sol_detail=f"{operation}: {kind}; the log of the conductor "
+                "says where",
+            ),
+        ),
+    ):
         yield
-
-
-@contextlib.contextmanager
-def _translated(operation: str) -> Iterator[None]:
-    try:
-        yield
-    except errors.Error as error:
-        LOG.error("%s failed: %s", operation, error)
-        raise problem(error) from error
-    except exceptions.SolException:
-        raise
-    except Exception as error:
-        LOG.exception("%s failed", operation)
-        raise exceptions.SolException(
-            sol_title="Fault of the program",
-            sol_detail=f"{operation}: {type(error).__name__}; the log of the "
-            "conductor says more",
-        ) from error
 
 
 @contextlib.contextmanager
@@ -82,7 +70,7 @@ def not_synchronized(instance: str) -> Iterator[None]:
         yield
     except errors.Error as error:
         raise exceptions.DbSyncFailed(
-            f"{instance}: {bounded(str(error))}"
+            f"{instance}: {faults.bounded(str(error))}"
         ) from error
 
 
@@ -97,11 +85,7 @@ def problem(error: errors.Error) -> exceptions.SolException:
         (500, "Internal Server Error"),
     )
     return exceptions.SolException(
-        sol_status=status, sol_title=title, sol_detail=bounded(str(error))
+        sol_status=status,
+        sol_title=title,
+        sol_detail=faults.bounded(str(error)),
     )
-
-
-def bounded(text: str) -> str:
-    if len(text) <= LONGEST:
-        return text
-    return f"{text[:LONGEST]}\n... (the rest is in the conductor's log)"

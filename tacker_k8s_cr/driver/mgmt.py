@@ -20,6 +20,7 @@ from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.driver import conf
+from tacker_k8s_cr.driver import faults
 from tacker_k8s_cr.driver import vim
 from tacker_k8s_cr.driver.conf import Settings
 from tacker_k8s_cr.driver.operations import Target
@@ -59,14 +60,14 @@ def unstopped(hook: str, instance: str) -> Iterator[None]:
     except Exception as error:
         if hook not in UNSTOPPED:
             raise
-        why = "a fault of the management driver"
+        # A fault's own text may show a value.
+        why = f"a fault of the management driver: {faults.where(error)}"
         if isinstance(error, errors.Error):
             why = str(error)
         elif isinstance(error, cfg.Error):
             why = unreadable(error)
-        # A fault's own text may show a value.
         LOG.warning("%s: %s goes on, nobody is told: %s", instance, hook, why)
-        LOG.debug("%s", type(error).__name__, exc_info=True)
+        LOG.debug("%s", faults.trace(error))
 
 
 def unreadable(error: cfg.Error) -> str:

@@ -14,13 +14,13 @@ import logging
 import os
 import pickle
 import sys
-import traceback
 from typing import Any, NoReturn
 
 from oslo_config import cfg
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import conf
+from tacker_k8s_cr.driver import faults
 from tacker_k8s_cr.driver import logs
 from tacker_k8s_cr.driver import mgmt
 from tacker_k8s_cr.driver import request
@@ -32,9 +32,6 @@ LOG = logging.getLogger(__name__)
 
 OURS = "tacker_k8s_cr"
 """Our key in an instance's metadata; without it, it is not ours."""
-
-LONGEST = 4000
-"""Characters of an error: it becomes part of a record in the database."""
 
 
 def main() -> int:
@@ -58,10 +55,10 @@ def failure(text: bytes, environ: Mapping[str, str]) -> str:
     except cfg.Error as error:
         why = mgmt.unreadable(error)
     except Exception as error:  # noqa: BLE001  a traceback may show values
-        why = _place(error)
+        why = f"a fault of the management driver: {faults.where(error)}"
     else:
         why = ""
-    return why[:LONGEST]
+    return why[: faults.LONGEST]
 
 
 def _carried_out(call: Mapping[str, Any], environ: Mapping[str, str]) -> None:
@@ -164,14 +161,3 @@ def plain(text: bytes) -> Mapping[str, Any]:
             "management script, found something else"
         )
     return found
-
-
-def _place(error: BaseException) -> str:
-    """An error that should not be: its kind and place, and no value."""
-    places = traceback.extract_tb(error.__traceback__)
-    last = places[-1] if places else None
-    where = f" in {last.name}, line {last.lineno}" if last else ""
-    return (
-        f"a fault of the management driver: {type(error).__name__}{where} of "
-        f"{os.path.basename(last.filename) if last else 'it'}"
-    )

@@ -7,6 +7,7 @@ from tacker.sol_refactored.common import exceptions
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import failures_v2
+from tacker_k8s_cr.driver import faults
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
@@ -94,7 +95,7 @@ def test_a_long_error_is_cut_for_the_database(caplog):
 
     found = raised(error)
 
-    assert failures_v2.LONGEST + 100 > len(found.detail)
+    assert faults.LONGEST + 100 > len(found.detail)
     assert "the rest is in the conductor's log" in found.detail
     [line] = [r for r in caplog.records if r.name == failures_v2.__name__]
     assert f"[i-1] scale failed: {error}" == line.getMessage()
@@ -109,6 +110,8 @@ def test_an_error_of_the_program_shows_nothing(caplog):
     assert 500 == found.status
     assert "planted" not in found.detail
     assert "scale: KeyError" in found.detail
+    assert "planted" not in caplog.text
+    assert "KeyError in raised, line" in caplog.text
 
 
 def test_an_error_of_tacker_stays_as_it_is():
