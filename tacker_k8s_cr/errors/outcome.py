@@ -1,0 +1,58 @@
+"""What became of the objects when it was not what was wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+
+from tacker_k8s_cr.errors.root import Error
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Verdict
+
+
+@dataclasses.dataclass(frozen=True)
+class Unsettled:
+    """An object that is not where it should be, and all that explains it.
+
+    :param age: seconds since we wrote it, or asked it to go.
+    :param notes: warning events, and words of what it made or uses.
+    """
+
+    ref: ObjectRef
+    verdict: Verdict
+    age: float
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"{self.ref}: {self.verdict} (for {self.age:.0f} s)"]
+        return "\n    ".join([*lines, *self.notes])
+
+
+@dataclasses.dataclass(eq=False)
+class _WithUnsettled(Error):
+    start = "{}"
+
+    unsettled: Sequence[Unsettled]
+    seconds: float
+
+    def sentence(self) -> str:
+        head = self.start.format(len(self.unsettled), self.seconds)
+        return "\n".join([head, *(f"  {item}" for item in self.unsettled)])
+
+
+class NotReady(_WithUnsettled):
+    """The deadline passed with objects not current."""
+
+    start = "{} object(s) not current after {:.0f} s:"
+
+
+class NotGone(_WithUnsettled):
+    """The deadline passed with objects still there."""
+
+    start = "{} object(s) not gone after {:.0f} s:"
+
+
+class Failed(_WithUnsettled):
+    """Objects failed, or are blocked: waiting longer would not help."""
+
+    start = "{} object(s) failed or are blocked, after {:.0f} s:"

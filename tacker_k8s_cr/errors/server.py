@@ -1,0 +1,176 @@
+"""What the API server says, or the way to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+from tacker_k8s_cr.errors.root import Error
+from tacker_k8s_cr.objects import ObjectRef
+
+
+class ClusterError(Error):
+    """The API server, or the way to it."""
+
+
+@dataclasses.dataclass(eq=False)
+class Unreachable(ClusterError):
+    """No connection: nobody answers, or the certificate is not trusted."""
+
+    server: str
+    why: str
+
+    def sentence(self) -> str:
+        return f"the API server {self.server} cannot be reached: {self.why}"
+
+
+@dataclasses.dataclass(eq=False)
+class Unauthenticated(ClusterError):
+    """The server does not accept our credential (401).
+
+    :param whose: the VIM or the kubeconfig that it comes from.
+    """
+
+    server: str
+    why: str = ""
+    whose: str = ""
+
+    def sentence(self) -> str:
+        whose = f" of {self.whose}" if self.whose else ""
+        detail = f": {self.why}" if self.why else ""
+        return (
+            f"the API server {self.server} refuses the credential{whose}"
+            f"{detail}"
+        )
+
+
+class NoToken(Unauthenticated):
+    """An identity provider, the server here, gives us no token."""
+
+    def sentence(self) -> str:
+        whose = f" for {self.whose}" if self.whose else ""
+        return (
+            f"the identity provider {self.server} gives no token{whose}: "
+            f"{self.why}"
+        )
+
+
+@dataclasses.dataclass(eq=False)
+class Forbidden(ClusterError):
+    """We may not do that (403 of the authorizer): the server's own words."""
+
+    verb: str
+    resource: str
+    namespace: str
+    message: str
+
+    def sentence(self) -> str:
+        where = (
+            f"in the namespace {self.namespace}"
+            if self.namespace
+            else "at the cluster scope"
+        )
+        return (
+            f"forbidden to {self.verb} {self.resource} {where}: {self.message}"
+        )
+
+
+@dataclasses.dataclass(eq=False)
+class RightsLacking(ClusterError):
+    """What we may not do and would have to, found before any write.
+
+    :param lacking: the verbs on each resource in each namespace.
+    """
+
+    server: str
+    lacking: Sequence[str]
+
+    def sentence(self) -> str:
+        lines = [f"  {line}" for line in self.lacking]
+        head = f"the user of {self.server} lacks rights that are needed:"
+        return "\n".join([head, *lines])
+
+
+@dataclasses.dataclass(eq=False)
+class Rejected(ClusterError):
+    """The server, or an admission webhook, says no to what was sent."""
+
+    ref: ObjectRef
+    code: int
+    reason: str
+    message: str
+
+    def sentence(self) -> str:
+        return f"{self.ref}: {self.message} ({self.code} {self.reason})"
+
+
+@dataclasses.dataclass(eq=False)
+class Refused(ClusterError):
+    """Refusals of several objects, found before anything was written."""
+
+    refusals: Sequence[ClusterError]
+
+    def sentence(self) -> str:
+        return "\n".join(error.sentence() for error in self.refusals)
+
+
+@dataclasses.dataclass(eq=False)
+class Conflict(ClusterError):
+    """Fields that another manager owns: by path, the managers."""
+
+    ref: ObjectRef
+    fields: Mapping[str, str]
+
+    def sentence(self) -> str:
+        owned = "; ".join(
+            f"field {path} is owned by {manager}"
+            for path, manager in sorted(self.fields.items())
+        )
+        return f"{self.ref}: {owned}"
+
+
+@dataclasses.dataclass(eq=False)
+class Outdated(ClusterError):
+    """The object changed since we read it (409 on a resourceVersion)."""
+
+    ref: ObjectRef
+    message: str
+
+    def sentence(self) -> str:
+        return f"{self.ref}: {self.message}"
+
+
+@dataclasses.dataclass(eq=False)
+class NotYet(ClusterError):
+    """Not possible before something else is there: kind, namespace, hook.
+
+    It may mend while an operation goes on, so who applies tries again
+    until the deadline.
+
+    :param also: more of the same sort, told in one go.
+    """
+
+    ref: ObjectRef
+    why: str
+    also: Sequence[NotYet] = ()
+
+    def sentence(self) -> str:
+        return "\n".join(
+            [
+                f"{self.ref}: {self.why}",
+                *(other.sentence() for other in self.also),
+            ]
+        )
+
+
+@dataclasses.dataclass(eq=False)
+class Unavailable(ClusterError):
+    """The server kept answering that it cannot serve now (429, 5xx)."""
+
+    what: str
+    code: int
+    message: str
+
+    def sentence(self) -> str:
+        return f"{self.what}: {self.message} ({self.code})"
