@@ -113,11 +113,16 @@ class _Case:
     server: str
 
     @property
+    def said(self) -> str:
+        """The server's words, to decide by; they may quote a secret."""
+        return str(self.answer.body.get("message", ""))
+
+    @property
     def message(self) -> str:
-        said = str(self.answer.body.get("message", ""))
+        """The same, as they may be shown."""
         request = self.request
         kind = request.ref.kind if request.ref else ""
-        return masking.masked(said, kind, request.body)
+        return masking.masked(self.said, kind, request.body)
 
     @property
     def reason(self) -> str:
@@ -157,7 +162,7 @@ def judged(request: Request, answer: Answer, server: str) -> Error | Again:
     """What an answer of 400 and above means for a request."""
     case = _Case(request, answer, server)
     for means, says in _SAYS:
-        if says.search(case.message):
+        if says.search(case.said):
             return means(case)
     code = answer.code if answer.code in _CODES else answer.code // 100
     return _CODES[code](case)
@@ -173,7 +178,7 @@ def _forbidden(case: _Case) -> Error:
         cause.get("reason") == "NamespaceTerminating" for cause in case.causes
     ):
         return case.not_yet()
-    if _AUTHORIZER.search(case.message) or case.request.ref is None:
+    if _AUTHORIZER.search(case.said) or case.request.ref is None:
         request = case.request
         return Forbidden(
             request.verb, request.resource, request.namespace, case.message
@@ -209,7 +214,7 @@ def _conflict(case: _Case) -> Error | Again:
     versionless = (
         case.request.content_type == APPLY or case.request.verb == "delete"
     )
-    if versionless and not _ABOUT_UID.search(case.message):
+    if versionless and not _ABOUT_UID.search(case.said):
         # Two writers met, and neither named a version.
         return case.again(patience=10.0)
     return case.outdated()

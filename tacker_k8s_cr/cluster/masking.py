@@ -1,28 +1,115 @@
-"""What the server says about a Secret, without what is in it: pure."""
+"""What the server says about an object, without the secrets in it: pure.
+
+Servers and webhooks quote what they refuse: one value, or the whole object
+where a part of it cannot be changed. What was sent is known here, so its
+secrets are found by their place and taken out of the sentence.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Iterator
 from collections.abc import Mapping
 import json
+import re
 from typing import Any
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+"""An annotation that holds a whole manifest as text."""
+
+PIECE = 16
+"""So many characters of a secret in a row are not shown either: what is
+quoted may be cut, or broken into lines."""
+
+_NAME = re.compile(
+    r"pass(word|wd|phrase|code)$|secret$|token$|credentials?$|kubeconfig$"
+    r"|(api|access|auth|private|secret|signing|encryption)[-_.]?key$"
+    r"|(user|custom|bootstrap)[-_.]?data$|authorization$|cookie$"
+    r"|(dsn|connection[-_.]?string)$",
+    re.IGNORECASE,
+)
+"""Names of fields, variables and parameters whose values are secret."""
+
+_USER = re.compile(r"\b[a-z][a-z0-9+.-]*://([^\s/?#@]+)@", re.IGNORECASE)
+"""A URL with a user, and perhaps a password, in it."""
+
+_ARGUMENT = re.compile(r"-*([\w.-]+)[=:]\s*(\S+)")
+"""An argument such as ``--password=...``."""
 
 
 def masked(message: str, kind: str, body: bytes | None) -> str:
-    """A message without the values of the Secret that was sent."""
-    if body is None or kind != "Secret":
+    """A message without the secrets of what was sent for an object."""
+    if body is None or not message:
         return message
-    sent = json.loads(body)
-    values = {
-        value
-        for part in ("data", "stringData")
-        for value in _leaves(sent.get(part))
-    }
+    found = set(filter(None, secrets(kind, json.loads(body))))
     # As they are, and as they stand between quotation marks.
-    values |= {json.dumps(value)[1:-1] for value in values}
-    for value in sorted(filter(None, values), key=len, reverse=True):
+    found |= {json.dumps(value)[1:-1] for value in found}
+    found |= {json.dumps(value, ensure_ascii=False)[1:-1] for value in found}
+    for value in sorted(found, key=len, reverse=True):
         message = message.replace(value, "***")
-    return message
+    return _without_pieces(message, [v for v in found if len(v) > PIECE])
+
+
+def secrets(kind: str, obj: Any) -> Iterator[str]:
+    """The secrets in an object, in each form that a server has for them."""
+    if not isinstance(obj, Mapping):
+        return
+    if kind == "Secret":
+        for value in _leaves(obj.get("stringData")):
+            yield value
+            yield base64.b64encode(value.encode()).decode()
+        for value in _leaves(obj.get("data")):
+            yield value
+            yield from _decoded(value)
+    metadata = obj.get("metadata")
+    annotations = (
+        metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    )
+    if isinstance(annotations, Mapping) and LAST_APPLIED in annotations:
+        yield from _last_applied(annotations[LAST_APPLIED])
+    yield from _named(obj)
+
+
+def _named(whole: Mapping[str, Any]) -> Iterator[str]:
+    """What stands at a place whose name says that it is secret."""
+    waiting: list[tuple[str, Any]] = [("", whole)]
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, list):
+            waiting += [(name, item) for item in value]
+        elif isinstance(value, Mapping):
+            # Variables of a container, headers, parameters of a template.
+            own = str(value.get("name", ""))
+            waiting += [
+                (own if key == "value" else str(key), item)
+                for key, item in value.items()
+            ]
+        elif isinstance(value, str) and _NAME.search(name):
+            yield value
+        elif isinstance(value, str):
+            yield from _USER.findall(value)
+            said = _ARGUMENT.fullmatch(value)
+            if said and _NAME.search(said[1]):
+                yield said[2]
+
+
+def _last_applied(text: Any) -> Iterator[str]:
+    try:
+        obj = json.loads(text)
+        found = list(secrets(obj["kind"], obj))
+    except (TypeError, KeyError, ValueError):
+        return
+    # The whole of it may be quoted, in which they are quoted once more.
+    yield from found
+    yield from (json.dumps(value)[1:-1] for value in found)
+
+
+def _decoded(value: str) -> Iterator[str]:
+    try:
+        yield base64.b64decode(value, validate=True).decode()
+    except (binascii.Error, ValueError):
+        return
 
 
 def _leaves(value: Any) -> Iterator[str]:
@@ -34,3 +121,17 @@ def _leaves(value: Any) -> Iterator[str]:
             yield from _leaves(item)
     elif isinstance(value, str | int | float) and not isinstance(value, bool):
         yield str(value)
+
+
+def _without_pieces(message: str, values: list[str]) -> str:
+    """The message with each longer piece of a value left out."""
+    shown, hidden = "", 0
+    for start, letter in enumerate(message):
+        piece = message[start : start + PIECE]
+        if len(piece) == PIECE and any(piece in value for value in values):
+            hidden = start + PIECE
+        if start >= hidden:
+            shown += letter
+        elif not shown.endswith("***"):
+            shown += "***"
+    return shown

@@ -156,7 +156,9 @@ class _Builder:
         if event.anchor not in self._anchors:
             open_ = any(f.anchor == event.anchor for f in self._frames)
             why = "contains itself" if open_ else "is not known"
-            raise _fault(f"the anchor {event.anchor} {why}", event)
+            # Its name is not told: a password without quotes that begins
+            # with an asterisk is an alias.
+            raise _fault(f"the anchor of this alias {why}", event)
         value, size = self._anchors[event.anchor]
         self._aliased += size
         self._size += size

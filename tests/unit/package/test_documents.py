@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 import pytest
@@ -61,7 +63,7 @@ def test_flow_mapping_is_yaml() -> None:
         ("a: {b: 1, b: 2}", Problem("a.yaml, line 1, column 11", "'b' is")),
         ("1: a\n'1': b", Problem("a.yaml, line 2, column 1", "'1' is there")),
         ('{"a": 1,\n "a": 2}', Problem("a.yaml, line 2, column 2", "'a' is")),
-        ("a: *b", Problem("a.yaml, line 1, column 4", "b is not known")),
+        ("a: *b", Problem("a.yaml, line 1, column 4", "is not known")),
         ("a: &b [*b]", Problem("a.yaml, line 1, column 8", "contains itself")),
         ("a: .inf", Problem("a.yaml, line 1, column 4", "infinity")),
         ("a: !!int x", Problem("a.yaml, line 1, column 4", "type int")),
@@ -89,11 +91,35 @@ def test_faults_of_all_documents_are_reported() -> None:
     assert ([{"b": 1}], 2) == ([item.value for item in found], len(problems))
 
 
-def test_fault_does_not_show_the_text() -> None:
-    """A manifest may hold a secret, so a fault names only the place."""
-    problem = _problem("stringData:\n  password: hunter2: x\n")
+@pytest.mark.parametrize(
+    "value",
+    [
+        "hunter2: x",
+        "*hunter2",
+        "&a [*a, hunter2]",
+        "@hunter2",
+        "%hunter2",
+        "`hunter2",
+        "!hunter2!x y",
+        "!!int hunter2",
+        "!!binary hunter2",
+        '"hunter2',
+        '"\\hunter2"',
+        "'hunter2' hunter2",
+        "[hunter2",
+        "{a: hunter2, b",
+        "|hunter2",
+        "hunter2\n  \thunter2: x",
+        "hunter2\x07",
+        "1\nhunter2",
+    ],
+)
+def test_fault_does_not_show_the_text(value: str) -> None:
+    """A manifest may hold a secret, so a fault names only the place (P23)."""
+    problem = _problem(f"kind: Secret\nstringData:\n  password: {value}\n")
 
     assert "hunter2" not in str(problem)
+    assert re.match(r"a\.yaml, line \d, column \d", problem.where)
 
 
 def test_merge_wins_over_keys_before_it() -> None:
