@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import pytest
@@ -14,9 +15,29 @@ pytestmark = pytest.mark.plane
 MANY, FEW = 200, 20
 """Operations after which the conductor's memory is looked at."""
 
+AT_ONCE = 8
+"""As many as the fixture has threads."""
+
+
+@pytest.fixture
+def few_threads(host):
+    """A conductor without more threads than this test keeps busy.
+
+    Its executors begin one whenever none is idle, until they have 64 each,
+    and keep them; that is half a megabyte for each, whatever they carried
+    out, and takes some five hundred operations.
+    """
+    usual = host.state.options
+    size = ("DEFAULT.executor_thread_pool_size", str(AT_ONCE))
+    host.reload(
+        dataclasses.replace(usual, settings=(*usual.settings, size))
+    )
+    yield
+    host.reload(usual)
+
 
 def test_the_conductor_keeps_nothing_of_ended_operations(
-    host, v1, v2, vim, namespaces, threads, tmp_path
+    host, few_threads, v1, v2, vim, namespaces, threads, tmp_path
 ):
     """After 200 operations its memory is within a tenth of that after 20.
 
