@@ -29,9 +29,7 @@ def few_threads(host):
     """
     usual = host.state.options
     size = ("DEFAULT.executor_thread_pool_size", str(AT_ONCE))
-    host.reload(
-        dataclasses.replace(usual, settings=(*usual.settings, size))
-    )
+    host.reload(dataclasses.replace(usual, settings=(*usual.settings, size)))
     yield
     host.reload(usual)
 
