@@ -10,13 +10,13 @@ from tacker_k8s_cr import apply
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import needs
 from tacker_k8s_cr import objects
+from tacker_k8s_cr import neighbours
 from tacker_k8s_cr import owners
 from tacker_k8s_cr import ownership
 from tacker_k8s_cr import placing
 from tacker_k8s_cr import plan
 from tacker_k8s_cr import preflight
 from tacker_k8s_cr import prepare
-from tacker_k8s_cr import record
 from tacker_k8s_cr import remove
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
@@ -242,7 +242,7 @@ def marked(
     are empty where another namespace has a record of that name, or where
     that cannot be told.
     """
-    if record.alive(op.cluster, op.instance):
+    if neighbours.alive(op.cluster, op.instance):
         return {}, frozenset()
     selector = f"{objects.INSTANCE}={op.instance}"
     manager = objects.MANAGER + op.instance

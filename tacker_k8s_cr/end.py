@@ -84,8 +84,13 @@ def _ended_without_record(op: Operation) -> Report:
         raise errors.InstanceUnknown(op.instance, op.namespace)
     carry.refuse_losses(op, ours)
     last = carry.namespace(op.namespace)
-    with op.telling():
-        for stage in plan.terminate(ours, op.progress.registry, last).stages:
+    with op.ledger.unrecorded(op.deadline), op.telling():
+        ours, doubtful = carry.marked(op)
+        if not ours and not doubtful:
+            raise errors.InstanceUnknown(op.instance, op.namespace)
+        carry.refuse_losses(op, ours)
+        home = {ref: ours.pop(ref) for ref in (last,) if ref in ours}
+        for stage in plan.terminate(ours, op.progress.registry).stages:
             steps = [s for s in stage.steps if isinstance(s, plan.Delete)]
             op.take_away(steps, stage.name)
         if doubtful:

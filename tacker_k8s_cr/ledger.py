@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import leases
 from tacker_k8s_cr import lock
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import record
@@ -78,6 +79,23 @@ class Ledger:
                 yield
             finally:
                 self._lock = None
+
+    @contextlib.contextmanager
+    def unrecorded(self, deadline: Deadline) -> Iterator[None]:
+        """Hold the lock of an instance that has no record, if one is left.
+
+        A run may have died before there was a record, or after the record
+        was gone: its Lease goes at the end.
+        """
+        lease = leases.ref(self._instance, self._namespace)
+        if self._cluster.get_metadata(lease) is None:
+            yield
+            return
+        with self.locked(deadline):
+            try:
+                yield
+            finally:
+                self.retire()
 
     def guard(self) -> None:
         """Raise unless the lock is ours for long enough for a request."""

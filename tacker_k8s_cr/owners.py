@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import dataclasses
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import neighbours
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import ownership
-from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.inventory import Inventory
@@ -73,7 +73,7 @@ def found(
         elif other and ownership.applied_by(obj, objects.MANAGER + other):
             if other not in alive:
                 ours = namespace if other == instance else ""
-                alive[other] = record.alive(cluster, other, ours)
+                alive[other] = neighbours.alive(cluster, other, ours)
             # An instance without a record counts as nobody. What bears our
             # own mark the record would know, if we had made it.
             doubtful = (

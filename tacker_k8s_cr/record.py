@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
 import dataclasses
+from typing import Any
 import zlib
 
 from tacker_k8s_cr import errors
@@ -21,6 +23,7 @@ from tacker_k8s_cr import objects
 from tacker_k8s_cr import stored as texts
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import Result
+from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Error
 from tacker_k8s_cr.inventory import Inventory
@@ -34,6 +37,9 @@ RECORD = objects.PREFIX + "record"
 
 TYPE = objects.PREFIX + "record"
 """Type of the Secrets."""
+
+SHARES = "shares"
+"""Annotation on a head: how many objects of others the instance uses."""
 
 NAME = "tacker-k8s-cr."
 
@@ -134,7 +140,7 @@ def write(
     # by nobody, should we die before it is there.
     empty = Inventory(inventory.instance, inventory.namespace)
     ref = secret_ref(inventory.instance, inventory.namespace)
-    head = _head(ref, texts.store(empty).head, inventory.instance)
+    head = _head(ref, texts.store(empty).head, empty)
     manager = objects.MANAGER + inventory.instance
     entry = Entry(empty, cluster.create(head, manager), empty)
     try:
@@ -150,12 +156,19 @@ def write(
         raise
 
 
-def _moved(cluster: Cluster, inventory: Inventory, entry: Entry) -> Entry:
+def _moved(
+    cluster: Cluster, inventory: Inventory, entry: Entry, last: bool = False
+) -> Entry:
+    """The next state; what the head does not name any more goes.
+
+    :param last: nothing comes after it, so that every piece has to go.
+    """
     manager = objects.MANAGER + inventory.instance
     ref = ObjectRef.of(entry.head)
-    last = _data(entry.head, "head").decode()
-    stored = texts.store(inventory, entry.stored, last)
-    before = set(texts.pieces_of(last))
+    former = _data(entry.head, "head").decode()
+    stored = texts.store(inventory, entry.stored, former)
+    before = set(texts.pieces_of(former))
+    named = set(texts.pieces_of(stored.head))
 
     def add(name: str) -> None:
         piece = _secret(
@@ -168,55 +181,62 @@ def _moved(cluster: Cluster, inventory: Inventory, entry: Entry) -> Entry:
             cluster.create(piece, manager)
 
     _all(cluster, add, stored.pieces.keys() - before)
-    head = _head(ref, stored.head, inventory.instance)
+    head = _head(ref, stored.head, inventory)
     kept = {k: entry.head["metadata"][k] for k in ("uid", "resourceVersion")}
     written = cluster.replace(
         {**head, "metadata": {**head["metadata"], **kept}}, manager
     )
-    gone = before - set(texts.pieces_of(stored.head))
-    _all(cluster, lambda name: remove(cluster, _piece_ref(ref, name)), gone)
+    if last or before - named:
+        _drop(cluster, ref, inventory.instance, named, before)
     return Entry(inventory, written, inventory)
+
+
+def _drop(
+    cluster: Cluster,
+    head: ObjectRef,
+    instance: str,
+    named: Collection[str],
+    before: Collection[str],
+) -> None:
+    """Remove the pieces that the head does not name.
+
+    With them go those of a writer who died before it could move the head to
+    them, or could remove those before. Who may not list Secrets leaves
+    these until it may.
+
+    :param before: pieces that the head named until now.
+    """
+    staying = {_piece_ref(head, name) for name in named}
+    try:
+        listed = {
+            ObjectRef.of(obj): objects.uid(obj)
+            for obj in cluster.list_metadata(
+                SECRET, head.namespace, selector(instance)
+            )
+        }
+    except errors.Forbidden:
+        gone = set(before).difference(named)
+        _all(
+            cluster, lambda name: remove(cluster, _piece_ref(head, name)), gone
+        )
+        return
+    doomed = listed.keys() - staying - {head}
+    for _ in raised(
+        cluster.each(lambda ref: cluster.delete(ref, listed[ref]), doomed)
+    ):
+        pass
 
 
 def erase(cluster: Cluster, entry: Entry) -> None:
     """Remove the record; the head goes last, so that none is headless.
 
-    It is emptied first: whoever comes after a crash can still read it. With
-    the pieces go those that a writer left who died before it could move the
-    head to them.
+    It is emptied first: whoever comes after a crash can still read it.
     """
     inventory = Inventory(
         entry.inventory.instance, entry.inventory.namespace, Phase.ENDING
     )
-    entry = write(cluster, inventory, entry)
-    ref = ObjectRef.of(entry.head)
-    # Who may not list Secrets leaves what such a writer left.
-    with contextlib.suppress(errors.Forbidden):
-        for obj in list(
-            cluster.list_metadata(
-                SECRET, ref.namespace, selector(inventory.instance)
-            )
-        ):
-            if obj["metadata"]["name"] != ref.name:
-                cluster.delete(ObjectRef.of(obj), objects.uid(obj))
-    cluster.delete(ref, objects.uid(entry.head))
-
-
-def alive(cluster: Cluster, instance: str, elsewhere_than: str = "") -> bool:
-    """Whether there is a record of an instance, in any namespace.
-
-    Where we may not list Secrets it counts as alive: an object is never
-    taken from an owner on a guess.
-
-    :param elsewhere_than: a namespace that does not count.
-    """
-    try:
-        found = cluster.list_metadata(SECRET, "", selector(instance))
-        return any(
-            ObjectRef.of(obj).namespace != elsewhere_than for obj in found
-        )
-    except errors.Forbidden:
-        return True
+    entry = _moved(cluster, inventory, entry, last=True)
+    cluster.delete(ObjectRef.of(entry.head), objects.uid(entry.head))
 
 
 def _all(
@@ -239,13 +259,17 @@ def _data(secret: Manifest, key: str) -> bytes:
     return base64.b64decode(objects.field(secret, ("data", key), ""))
 
 
-def _head(ref: ObjectRef, text: str, instance: str) -> Manifest:
-    return _secret(ref, instance, "head", text.encode())
+def _head(ref: ObjectRef, text: str, inventory: Inventory) -> Manifest:
+    head = _secret(ref, inventory.instance, "head", text.encode())
+    if inventory.shared and inventory.phase is not Phase.ENDING:
+        number = str(len(inventory.shared))
+        head["metadata"]["annotations"] = {objects.PREFIX + SHARES: number}
+    return head
 
 
 def _secret(
     ref: ObjectRef, instance: str, key: str, content: bytes
-) -> Manifest:
+) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Secret",

@@ -38,13 +38,14 @@ class Book:
     ) -> None:
         with lock.locked(
             self.cluster, self.instance, self.namespace, self.deadline
-        ):
-            entry = record.read(self.cluster, self.instance, self.namespace)
+        ) as held:
+            cluster = self.cluster.until(held.limit)
+            entry = record.read(cluster, self.instance, self.namespace)
             if entry is None:
                 raise errors.InstanceUnknown(self.instance, self.namespace)
             kept = changed(receipts.recorded(entry.inventory))
             record.write(
-                self.cluster,
+                cluster,
                 dataclasses.replace(
                     entry.inventory,
                     receipts=tuple(item.as_dict() for item in kept),

@@ -6,6 +6,7 @@ of three operations is tried.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import itertools
 
@@ -17,6 +18,7 @@ from tacker_k8s_cr import leases
 from tacker_k8s_cr import lock
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import record
+from tacker_k8s_cr import stored
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Document
@@ -145,10 +147,24 @@ def owned(cluster):
 
 
 def records(cluster):
+    """Head, pieces, and the Lease."""
     return [
         ref
         for ref in cluster.world.objects
-        if ref.name.startswith(record.NAME) and ref.kind == "Secret"
+        if ref.name.startswith(record.NAME)
+    ]
+
+
+def headless(cluster):
+    """Pieces that the head does not name."""
+    head = cluster.get(record.secret_ref("one", "default"))
+    text = base64.b64decode(head["data"]["head"]).decode()
+    name = head["metadata"]["name"]
+    named = {name, *(f"{name}.{piece}" for piece in stored.pieces_of(text))}
+    return [
+        ref
+        for ref in records(cluster)
+        if ref.kind == "Secret" and ref.name not in named
     ]
 
 
@@ -179,8 +195,9 @@ def test_instantiate_is_taken_up_wherever_it_died(fresh, clock):
         died += 1
         with contextlib.suppress(
             errors.InstanceExists
-        ):  # it died when all was done
+        ):  # it died when all was done; what writes next cleans up
             run(lcm.instantiate, cluster, clock, OLD)
+            assert [] == headless(cluster)
         assert ["old", "one", "same", f"things.{GROUP}"] == owned(cluster)
         inventory = record.read(cluster, "one", "default").inventory
         assert 4 == len(inventory.owned)
@@ -216,6 +233,7 @@ def test_change_is_taken_up_wherever_it_died(fresh, clock):
         assert ["one", "same", f"things.{GROUP}", "two"] == owned(cluster)
         one = cluster.get(ObjectRef(GROUP, "Thing", "default", "one"))
         assert "xl" == one["spec"]["size"]
+        assert [] == headless(cluster)
 
         run(lcm.terminate, cluster, clock)
 

@@ -9,6 +9,7 @@ import json
 import pytest
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import neighbours
 from tacker_k8s_cr import record
 from tacker_k8s_cr import stored as texts
 from tacker_k8s_cr.inventory import Inventory
@@ -175,20 +176,20 @@ def test_a_damaged_piece_is_named(cluster):
 
 def test_an_instance_is_alive_where_its_record_is(cluster):
     """In any namespace, but for one that does not count."""
-    assert not record.alive(cluster, "one")
+    assert not neighbours.alive(cluster, "one")
 
     record.write(cluster, ONE, None)
 
-    assert record.alive(cluster, "one")
-    assert record.alive(cluster, "one", elsewhere_than="other")
-    assert not record.alive(cluster, "one", elsewhere_than="default")
+    assert neighbours.alive(cluster, "one")
+    assert neighbours.alive(cluster, "one", elsewhere_than="other")
+    assert not neighbours.alive(cluster, "one", elsewhere_than="default")
 
 
 def test_an_instance_whose_record_we_may_not_see_is_alive(cluster):
     """Nothing is taken from an owner on a guess."""
     cluster.fail(errors.Forbidden("list", "secrets", "", "no"), "list")
 
-    assert record.alive(cluster, "one", elsewhere_than="default")
+    assert neighbours.alive(cluster, "one", elsewhere_than="default")
 
 
 def test_the_format_is_the_first_that_is_asked(cluster):
