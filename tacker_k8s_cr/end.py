@@ -79,10 +79,6 @@ def _ended_without_record(op: Operation) -> Report:
     A run may have died before there was one, or somebody removed it. What
     the mark does not prove to be ours is left, and named.
     """
-    ours, doubtful = carry.marked(op)
-    if not ours and not doubtful:
-        raise errors.InstanceUnknown(op.instance, op.namespace)
-    carry.refuse_losses(op, ours)
     last = carry.namespace(op.namespace)
     with op.ledger.unrecorded(op.deadline), op.telling():
         ours, doubtful = carry.marked(op)
@@ -96,6 +92,8 @@ def _ended_without_record(op: Operation) -> Report:
         if doubtful:
             named = ", ".join(map(str, sorted(doubtful)))
             raise errors.InstanceExists(
+    with op.telling():
+        carry.take_namespace(op, home)
                 op.instance,
                 f"has no record, and may have made what is left: {named}",
             )
