@@ -98,6 +98,10 @@ e2e: $(ENVIRONMENT)  ## through the REST API of a real Tacker
 
 .PHONY: smoke
 smoke: $(ENVIRONMENT)  ## the few of e2e that every change must pass
+.PHONY: faults
+faults: $(ENVIRONMENT)  ## kills and faults at every request, with a table
+	@$(RUN) pytest tests/faults $(ARGS)
+
 	@$(RUN) pytest tests/e2e -m smoke $(ARGS)
 
 # -- What must pass before a change is offered --------------------------------

@@ -1,0 +1,126 @@
+"""Operations in processes of their own, which may be killed.
+
+They are forked off a process that has imported everything, so that one
+begins within milliseconds, with no thread of another's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import multiprocessing
+import multiprocessing.connection
+import threading
+from typing import Any
+
+from tacker_k8s_cr import cluster as clusters
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import lcm
+from tacker_k8s_cr.cluster import server  # noqa: F401  for those forked off
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.package.model import Package
+from tests.faults import gate
+
+SECONDS = 180.0
+"""For an operation, with the wait for the lock of one that died."""
+
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload([__name__, "kubernetes.client.rest"])
+_STARTING = threading.Lock()
+
+Manifests = tuple[Mapping[str, Any], ...]
+
+
+def package(manifests: Manifests) -> Package:
+    return Package(
+        "killed",
+        tuple(
+            Document(manifest, f"a.yaml, document {number}")
+            for number, manifest in enumerate(manifests, 1)
+        ),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """An operation of ``lcm``, as a process is told it.
+
+    :param more: keywords of the operation.
+    :param server: in the place of that of the kubeconfig.
+    """
+
+    operation: str
+    instance: str
+    namespace: str
+    package: Package | None = None
+    more: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    server: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What came of an operation.
+
+    :param error: the name of its error; ``killed`` if it could not tell.
+    """
+
+    error: str = ""
+    sentence: str = ""
+
+    @property
+    def killed(self) -> bool:
+        return self.error == KILLED
+
+
+KILLED = "killed"
+
+
+class Run:
+    """A process that carries out a task; it runs from the beginning."""
+
+    def __init__(self, task: Task, kubeconfig: str):
+        self._ours, theirs = _CONTEXT.Pipe(duplex=False)
+        self._process = _CONTEXT.Process(
+            target=_carry_out, args=(task, kubeconfig, theirs), daemon=True
+        )
+        with _STARTING:
+            self._process.start()
+        # Else nobody would see that it is gone.
+        theirs.close()
+        self.pid = self._process.pid
+
+    def outcome(self) -> Outcome:
+        """What came of it, when it has ended."""
+        try:
+            said = self._ours.recv()
+        except EOFError:
+            said = Outcome(KILLED)
+        self._ours.close()
+        with _STARTING:
+            self._process.join(gate.DEATH)
+        return said
+
+
+def _carry_out(
+    task: Task, kubeconfig: str, told: multiprocessing.connection.Connection
+) -> None:
+    connected = clusters.connect(
+        None if task.server else kubeconfig, server=task.server
+    )
+    given = () if task.package is None else (task.package,)
+    try:
+        getattr(lcm, task.operation)(
+            connected,
+            task.instance,
+            *given,
+            namespace=task.namespace,
+            deadline=Deadline.after(SECONDS),
+            **task.more,
+        )
+    except errors.Error as error:
+        told.send(Outcome(type(error).__name__, error.sentence()))
+    else:
+        told.send(Outcome())
+    finally:
+        connected.close()
