@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 import itertools
+import logging
 import time
 
-import tenacity
-
+from tacker_k8s_cr import conflicts
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import ownership
@@ -20,6 +23,8 @@ from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.plan import Apply
 from tacker_k8s_cr.report import Action
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,8 +51,10 @@ def applied(
     manager: str,
     deadline: Deadline,
     *,
-    force: bool = False,
+    conflict: str = conflicts.FAIL,
     guard: Callable[[], None] = lambda: None,
+    ready: Callable[[Apply], bool] = lambda step: True,
+    took: Callable[[Sequence[Written]], None] = lambda written: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> tuple[Written, ...]:
     """Apply all of the steps; those of a rank go out together.
@@ -56,40 +63,76 @@ def applied(
     come first, is tried again until the deadline, and holds up nothing
     else. Raises Halted at the first refusal.
 
+    :param conflict: what becomes of fields that others own, where the
+        object does not say.
     :param guard: raises when no more requests may be sent.
+    :param ready: whether what a step depends on is there by now.
+    :param took: told what each round has written.
+    :param sleep: lets so many seconds pass, or less, if a step that was
+        held gets ready. Raises an error that ends it all.
     """
     done: list[Written] = []
     left = list(steps)
+    known: set[str] = set()
+    tries = 0
 
     def one(step: Apply) -> Written:
         guard()
-        return _one(cluster, step, manager, force)
+        return _one(cluster, step, manager, conflict)
 
-    def once() -> list[tuple[Apply, errors.NotYet]]:
-        waiting = _round(cluster, one, tuple(left), done)
-        left[:] = [step for step, _ in waiting]
-        return waiting
-
-    back_off = tenacity.wait_exponential(multiplier=0.25, max=5)
-    waiting = tenacity.Retrying(
-        retry=tenacity.retry_if_result(bool),
-        wait=back_off,
-        stop=lambda state: back_off(state) >= deadline.left,
-        sleep=sleep,
-        retry_error_callback=_last,
-    )(once)
-    if waiting:
-        first, *also = (error for _, error in waiting)
-        first.also = tuple(also)
-        raise Halted(done, first)
+    while left:
+        free = [step for step in left if ready(step)]
+        before = len(done)
+        try:
+            waiting = _round(cluster, one, free, done)
+        finally:
+            took(done[before:])
+        moved = len(done) > before
+        tries = 0 if moved else tries + 1
+        held = [step for step in left if step not in free]
+        left = held + [step for step, _ in waiting]
+        if not left or (moved and any(map(ready, held))):
+            continue
+        known |= _told(waiting, known)
+        seconds = min(LONGEST, FIRST * 2.0 ** min(tries, 10))
+        if seconds >= deadline.left and (waiting or deadline.passed):
+            raise Halted(done, _late(waiting, held))
+        sleep(seconds if waiting else deadline.left)
     return tuple(done)
 
 
-def _last(state: tenacity.RetryCallState) -> list[tuple[Apply, errors.NotYet]]:
-    """What the last try found, where time is up."""
-    assert state.outcome is not None  # noqa: S101  (tenacity: set by then)
-    found: list[tuple[Apply, errors.NotYet]] = state.outcome.result()
-    return found
+FIRST, LONGEST = 0.25, 5.0
+"""Seconds between two tries: longer each time, unless something moved."""
+
+
+def _told(
+    waiting: Iterable[tuple[Apply, errors.NotYet]], known: Collection[str]
+) -> set[str]:
+    """One line of the log for each thing that is waited for."""
+    found: dict[str, list[errors.NotYet]] = defaultdict(list)
+    for _, error in waiting:
+        found[error.hook or error.why].append(error)
+    for what, some in found.items():
+        if what not in known:
+            more = f", and {len(some) - 1} more" if len(some) > 1 else ""
+            LOG.info("trying again: %s%s", some[0].sentence(), more)
+    return set(found)
+
+
+def _late(
+    waiting: Sequence[tuple[Apply, errors.NotYet]], held: Sequence[Apply]
+) -> errors.NotYet:
+    """What was not possible in time, with what depends on the rest."""
+    found = [error for _, error in waiting] + [
+        errors.NotYet(
+            step.ref,
+            f"it depends on {', '.join(map(str, sorted(step.after)))}",
+        )
+        for step in held
+    ]
+    first, *also = found
+    first.also = tuple(also)
+    return first
 
 
 def _round(
@@ -121,16 +164,18 @@ def _round(
     return waiting
 
 
-def _one(cluster: Cluster, step: Apply, manager: str, force: bool) -> Written:
+def _one(cluster: Cluster, step: Apply, manager: str, usual: str) -> Written:
     if step.going:
         _refuse_while_going(step, cluster.get_metadata(step.ref))
+    # What is meant to be new is never forced upon what is there.
+    way = conflicts.way(step.manifest, usual) if step.uid else conflicts.FAIL
     try:
-        # What is meant to be new is never forced upon what is there.
-        result = cluster.apply(
+        result = conflicts.sent(
+            lambda manifest, force: cluster.apply(
+                manifest, manager, uid=step.uid, force=force
+            ),
             step.manifest,
-            manager,
-            uid=step.uid,
-            force=force and bool(step.uid),
+            way,
         )
     except errors.KindUnknown as error:
         # All kinds of a package were known, or brought by it, when it was

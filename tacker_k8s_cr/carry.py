@@ -7,10 +7,11 @@ import contextlib
 import dataclasses
 
 from tacker_k8s_cr import apply
+from tacker_k8s_cr import barriers
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import needs
-from tacker_k8s_cr import objects
 from tacker_k8s_cr import neighbours
+from tacker_k8s_cr import objects
 from tacker_k8s_cr import owners
 from tacker_k8s_cr import ownership
 from tacker_k8s_cr import placing
@@ -23,6 +24,7 @@ from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.operation import Operation
+from tacker_k8s_cr.order import Order
 from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.policy import Policy
@@ -62,12 +64,14 @@ def planned(
     op: Operation, ready: Prepared, before: Inventory, policy: Policy
 ) -> plan.Plan:
     """The plan of a package in the place of what the instance has."""
+    manifests = {_live(before, m): m for m in _manifests(before)}
     former = plan.Former(
         before.owned,
         namespace(op.namespace),
         _asked_to_prune(before, policy),
-        placing.defines(_manifests(before)),
-        needs.needs({_live(before, m): m for m in _manifests(before)}),
+        placing.defines(manifests.values()),
+        needs.needs(manifests),
+        barriers.recorded(manifests),
     )
     found = plan.change(
         ready.items,
@@ -75,6 +79,7 @@ def planned(
         former,
         ready.owners.live,
         ready.owners.going,
+        ready.order,
     )
     gone = {
         step.ref: step.uid
@@ -107,6 +112,13 @@ def _asked_to_prune(
         if may is not None:
             said[live] = may
     return said
+
+
+def order(inventory: Inventory) -> Order:
+    """In which order the objects of an instance came, as they say."""
+    return barriers.recorded(
+        {_live(inventory, m): m for m in _manifests(inventory)}
+    )
 
 
 def _live(inventory: Inventory, manifest: Manifest) -> ObjectRef:
@@ -165,17 +177,15 @@ def bring_in(
 ) -> None:
     """Carry out the stages, and wait for all that they applied."""
     op.ledger.write(inventory)
-    looked = not ready.not_yet
+    op.expecting(ready.expected)
+    not_yet = ready.not_yet
     for stage in planned.stages:
-        if not looked and stage.name != plan.DEFINITIONS:
-            looked = True
-            prepare.again(
-                op.cluster,
-                ready,
-                op.instance,
-                force=op.options.conflict == "take",
+        if not_yet and stage.name != plan.DEFINITIONS:
+            not_yet = prepare.again(
+                op.cluster, ready, not_yet, op.instance, op.options.conflict
             )
         op.carry_out(stage)
+        not_yet -= set(stage.refs)
         served(op, stage)
     op.settle()
 
@@ -208,7 +218,9 @@ def take_back(op: Operation) -> None:
             for ref, uid in taken_up(op).owned.items()
             if op.actions.get(ref, Action.CREATED) is Action.CREATED
         }
-        stages = plan.terminate(made, op.progress.registry, last).stages
+        stages = plan.terminate(
+            made, op.progress.registry, last, order(op.inventory)
+        ).stages
         for stage in stages:
             if last not in stage.refs:
                 op.carry_out(stage)

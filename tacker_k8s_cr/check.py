@@ -11,10 +11,14 @@ import contextlib
 import dataclasses
 import re
 
+from tacker_k8s_cr import barriers
+from tacker_k8s_cr import conflicts
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import placing
+from tacker_k8s_cr import policy
 from tacker_k8s_cr import record
+from tacker_k8s_cr.cluster.protocol import Applied
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.errors import Error
@@ -22,6 +26,7 @@ from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.kinds import custom
 from tacker_k8s_cr.kinds import storage
 from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Document
@@ -53,12 +58,14 @@ class Kinds:
         served at all, so that there can be no objects of them.
     :param newer: kinds that are served, at another version than the package
         brings and uses; there may well be objects of them.
+    :param expected: those of both that the package itself does not bring.
     """
 
     namespaced: Mapping[GroupKind, bool]
     subresources: Mapping[GroupKind, frozenset[str]]
     later: frozenset[GroupKind]
     newer: frozenset[GroupKind]
+    expected: frozenset[GroupKind] = frozenset()
 
     @property
     def not_yet(self) -> frozenset[GroupKind]:
@@ -66,9 +73,17 @@ class Kinds:
         return self.later | self.newer
 
 
-def kinds(cluster: Cluster, documents: Sequence[Document]) -> Kinds:
-    """Find every kind of a package. Raises KindUnknown for all that lack."""
+def kinds(
+    cluster: Cluster,
+    documents: Sequence[Document],
+    expected: Mapping[GroupKind, policy.Expected] | None = None,
+) -> Kinds:
+    """Find every kind of a package. Raises KindUnknown for all that lack.
+
+    :param expected: kinds that something of the package brings later.
+    """
     brought = placing.brought(document.manifest for document in documents)
+    expected = expected or {}
     wheres: dict[tuple[GroupKind, str], list[str]] = defaultdict(list)
     for document in documents:
         _, version = objects.split_api_version(document.manifest["apiVersion"])
@@ -88,6 +103,11 @@ def kinds(cluster: Cluster, documents: Sequence[Document]) -> Kinds:
                 namespaced[kind] = brought[kind].namespaced
                 subresources[kind] = brought[kind].subresources
                 (newer if error.served else later).add(kind)
+            elif kind in expected:
+                namespaced[kind] = expected[kind].namespaced
+                # Whether it has a status shows when it is there.
+                subresources[kind] = frozenset(["status"])
+                (newer if error.served else later).add(kind)
             else:
                 unknown.append(
                     errors.KindUnknown(kind, version, error.served, where)
@@ -99,7 +119,48 @@ def kinds(cluster: Cluster, documents: Sequence[Document]) -> Kinds:
         first, *also = unknown
         first.also = tuple(also)
         raise first
-    return Kinds(namespaced, subresources, frozenset(later), frozenset(newer))
+    return Kinds(
+        namespaced,
+        subresources,
+        frozenset(later),
+        frozenset(newer),
+        frozenset((later | newer) - brought.keys()),
+    )
+
+
+def expected(
+    documents: Sequence[Document], said: policy.Policy
+) -> dict[GroupKind, policy.Expected]:
+    """Kinds that appear later, as a request or an annotation says."""
+    found = {item.kind: item for item in said.expects}
+    problems = []
+    for document in documents:
+        text = objects.annotation(document.manifest, "expects") or ""
+        for part in barriers.listed(text):
+            try:
+                item = policy.expected(part)
+            except errors.RequestInvalid as error:
+                subject = ObjectRef.of(document.manifest)
+                what = f"{subject}: annotation {objects.PREFIX}expects: "
+                problems.append(Problem(document.where, f"{what}{error}"))
+            else:
+                found.setdefault(item.kind, item)
+    if problems:
+        raise errors.PackageInvalid(problems)
+    return found
+
+
+def judged(
+    registry: Registry, subresources: Mapping[GroupKind, frozenset[str]]
+) -> Registry:
+    """The registry, with kinds that have no status and nobody describes."""
+    return registry.extended(
+        {
+            kind: custom.STORED
+            for kind, found in subresources.items()
+            if "status" not in found and registry.known(kind) is None
+        }
+    )
 
 
 def reserved(items: Sequence[Placed], instance: str, home: str) -> None:
@@ -145,6 +206,8 @@ def followable(documents: Sequence[Document]) -> None:
 _ANNOTATIONS = (
     ("prune", "true|false", "true or false"),
     ("blocked-after", r"\d+(\.\d+)?", "a number of seconds"),
+    ("wave", r"[+-]?\d{1,6}", "a whole number"),
+    ("conflict", "fail|take|leave", "fail, take or leave"),
 )
 
 
@@ -230,9 +293,12 @@ def dry_run(
     *,
     later: Collection[GroupKind],
     absent: Collection[str],
-    force: bool = False,
+    conflict: str = conflicts.FAIL,
 ) -> Checked:
-    """Let the server check every object; nothing is written."""
+    """Let the server check every object; nothing is written.
+
+    :param conflict: what becomes of fields that others own.
+    """
     early = [
         item
         for item in items
@@ -241,17 +307,25 @@ def dry_run(
     ]
     not_yet = {item.ref for item in items} - {item.ref for item in early}
     refusals: dict[ObjectRef, errors.ClusterError] = {}
-    for item, outcome in cluster.each(
-        lambda item: cluster.apply(
+
+    def tried(item: Placed) -> Applied:
+        uid = live[item.ref].uid if item.ref in live else ""
+        way = conflicts.way(item.manifest, conflict)
+        return conflicts.sent(
+            lambda manifest, force: cluster.apply(
+                manifest,
+                objects.MANAGER + instance,
+                uid=uid,
+                force=force,
+                dry_run=True,
+            ),
             item.manifest,
-            objects.MANAGER + instance,
-            uid=live[item.ref].uid if item.ref in live else "",
-            force=force and item.ref in live,
-            dry_run=True,
-        ),
-        early,
-    ):
-        if isinstance(outcome, errors.NotYet):
+            way if uid else conflicts.FAIL,
+        )
+
+    for item, outcome in cluster.each(tried, early):
+        # Every kind is known by now, or announced.
+        if isinstance(outcome, errors.NotYet | errors.KindUnknown):
             not_yet.add(item.ref)
         elif isinstance(outcome, errors.ClusterError):
             refusals[item.ref] = outcome

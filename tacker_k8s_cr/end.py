@@ -61,7 +61,10 @@ def ended(op: Operation, registry: Registry) -> Report:
             left = carry.released(op, met)
             inventory = inventory.without(met)
             op.ledger.write(inventory.entering(op.name, "", ()))
-        for stage in plan.terminate(inventory.owned, registry, last).stages:
+        stages = plan.terminate(
+            inventory.owned, registry, last, carry.order(inventory)
+        ).stages
+        for stage in stages:
             if last not in stage.refs:
                 op.carry_out(stage)
         if last not in inventory.owned:
@@ -89,11 +92,11 @@ def _ended_without_record(op: Operation) -> Report:
         for stage in plan.terminate(ours, op.progress.registry).stages:
             steps = [s for s in stage.steps if isinstance(s, plan.Delete)]
             op.take_away(steps, stage.name)
+    with op.telling():
+        carry.take_namespace(op, home)
         if doubtful:
             named = ", ".join(map(str, sorted(doubtful)))
             raise errors.InstanceExists(
-    with op.telling():
-        carry.take_namespace(op, home)
                 op.instance,
                 f"has no record, and may have made what is left: {named}",
             )

@@ -112,8 +112,13 @@ def heal(
 def _bring_in(op: Operation, ready: Prepared) -> None:
     """Apply the manifests again; what they define is served before use."""
     stages = plan.instantiate(
-        ready.items, ready.registry, ready.owners.live, ready.owners.going
+        ready.items,
+        ready.registry,
+        ready.owners.live,
+        ready.owners.going,
+        ready.order,
     ).stages
+    op.expecting(ready.expected)
     for stage in stages:
         op.carry_out(stage)
         carry.served(op, stage)
@@ -197,7 +202,10 @@ def _make_again(
         item for item in ready.items if item.ref not in ready.owners.live
     ]
     stages = plan.instantiate(
-        missing, ready.registry, going=ready.owners.going
+        missing,
+        ready.registry,
+        going=ready.owners.going,
+        order=ready.order,
     ).stages
     for stage in stages:
         op.carry_out(stage)

@@ -6,11 +6,16 @@ from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import re
 from typing import Any
 
+from tacker_k8s_cr import objects
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.package.model import Document
+
+DEPENDS_ON = "depends-on"
+"""Annotation with objects that have to be current before this one."""
 
 Place = tuple[str, str, str]
 """Kind, namespace and name, as references between objects name them."""
@@ -57,10 +62,30 @@ def _moved(
         else _followed(value, key, leaving, namespace)
         for key, value in manifest.items()
     }
+    metadata = dict(manifest["metadata"])
     if namespaced[GroupKind.of(manifest)]:
-        metadata = manifest["metadata"]
-        changed["metadata"] = {**metadata, "namespace": namespace}
-    return changed
+        metadata["namespace"] = namespace
+    if needs := objects.annotation(manifest, DEPENDS_ON):
+        metadata["annotations"] = {
+            **metadata["annotations"],
+            objects.PREFIX + DEPENDS_ON: _renamed(needs, leaving, namespace),
+        }
+    return {**changed, "metadata": metadata}
+
+
+def _renamed(text: str, leaving: Collection[Place], namespace: str) -> str:
+    """Objects that an annotation names, where they are now."""
+
+    def now(found: re.Match[str]) -> str:
+        kind, group, place, name = found.groups("")
+        if (kind, place, name) not in leaving:
+            return found[0]
+        return f"{kind}{group}/{namespace}/{name}"
+
+    return _OBJECT.sub(now, text)
+
+
+_OBJECT = re.compile(r"([^\s,./]+)(\.[^\s,/]+)?/([^\s,/]+)/([^\s,/]+)")
 
 
 def _followed(

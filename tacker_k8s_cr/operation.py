@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import dataclasses
 import logging
+import time
 
 from tacker_k8s_cr import apply
+from tacker_k8s_cr import check
+from tacker_k8s_cr import conflicts
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import finalizers
+from tacker_k8s_cr import grace
 from tacker_k8s_cr import inventory as inventories
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import objects
@@ -21,9 +27,11 @@ from tacker_k8s_cr import wait
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.hanging import Hanging
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.ledger import Ledger
+from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
@@ -31,6 +39,7 @@ from tacker_k8s_cr.objects import Verdict
 from tacker_k8s_cr.plan import Apply
 from tacker_k8s_cr.plan import Delete
 from tacker_k8s_cr.plan import Stage
+from tacker_k8s_cr.policy import Subject
 from tacker_k8s_cr.progress import Awaited
 from tacker_k8s_cr.progress import Goal
 from tacker_k8s_cr.progress import Progress
@@ -39,6 +48,9 @@ from tacker_k8s_cr.report import Report
 from tacker_k8s_cr.report import Row
 
 LOG = logging.getLogger(__name__)
+
+LONG = 1.0
+"""Seconds of a pause from which on it is worth to watch meanwhile."""
 
 Listen = Callable[[Progress], None]
 
@@ -49,8 +61,8 @@ class Options:
 
     :param dry_run: let the server check every object before the first
         write; costs a request for each.
-    :param conflict: ``fail`` on a field that another manager owns, or
-        ``take`` it.
+    :param conflict: ``fail`` on a field that another manager owns, ``take``
+        it, or ``leave`` it to that manager.
     :param dwell: seconds after which an object that shows the same error,
         and on which nothing moves, ends the operation as blocked.
     :param adopt: objects to take over from whoever has them.
@@ -59,20 +71,38 @@ class Options:
         objects of others go with them.
     :param check_rights: ask, before the first write, whether the user has
         the rights that a package needs.
+    :param on_terminate: what is kept (True) or deleted (False) when an
+        instance ends, whatever its manifests and its policy say.
+    :param clear: what is removed in a workload cluster before its Cluster
+        is deleted: of ``clearing.ALL``.
+    :param remove_finalizers: objects that go without their finalizers.
+    :param on_failed: ``end`` the wait at once when an object failed or is
+        blocked, or ``settle``: first wait for the others.
     """
 
     dry_run: bool = True
-    conflict: str = "fail"
+    conflict: str = conflicts.FAIL
     dwell: float = 300.0
     adopt: frozenset[ObjectRef] = frozenset()
     grace_seconds: int | None = None
     lose_others: bool = False
     check_rights: bool = True
+    on_terminate: Mapping[Subject, bool] = dataclasses.field(
+        default_factory=dict
+    )
+    clear: frozenset[str] = frozenset()
+    remove_finalizers: frozenset[ObjectRef] = frozenset()
+    on_failed: str = "end"
 
     def __post_init__(self) -> None:
-        if self.conflict not in ("fail", "take"):
+        if self.conflict not in conflicts.WAYS:
             raise errors.RequestInvalid(
-                f"conflict: {self.conflict!r} is neither fail nor take"
+                f"conflict: {self.conflict!r} is not one of "
+                f"{', '.join(conflicts.WAYS)}"
+            )
+        if self.on_failed not in ("end", "settle"):
+            raise errors.RequestInvalid(
+                f"on_failed: {self.on_failed!r} is neither end nor settle"
             )
 
 
@@ -108,12 +138,22 @@ class Operation:
         self.uncertain = False
         self.actions: dict[ObjectRef, Action] = {}
         self.settled: dict[ObjectRef, float] = {}
-        self.progress = Progress(kinds.BUILT_IN, dwell=options.dwell)
+        self.notes: dict[ObjectRef, tuple[str, ...]] = {}
+        self.progress = Progress(
+            kinds.BUILT_IN,
+            dwell=options.dwell,
+            patient=options.on_failed == "settle",
+        )
         self._listen = listen
+        self._expected: set[GroupKind] = set()
 
     def knowing(self, registry: Registry) -> None:
         """Judge objects by these handlers."""
         self.progress = dataclasses.replace(self.progress, registry=registry)
+
+    def expecting(self, kinds: Iterable[GroupKind]) -> None:
+        """Learn of these kinds how they are served when they are there."""
+        self._expected = set(kinds)
 
     @property
     def inventory(self) -> Inventory:
@@ -168,28 +208,70 @@ class Operation:
 
     def bring_in(self, steps: Iterable[Apply], name: str) -> None:
         """Apply, and take what was written into the inventory's owned."""
-        halted: apply.Halted | None = None
+        steps = tuple(steps)
         self.listen(dataclasses.replace(self.progress, stage=name))
+
+        def ready(step: Apply) -> bool:
+            return not any(map(self._is_open, step.after))
+
+        def held() -> list[Apply]:
+            return [step for step in steps if not ready(step)]
+
+        def sleep(seconds: float) -> None:
+            before = len(held())
+            self._pause(seconds, lambda: len(held()) < before)
+
         try:
-            written = apply.applied(
+            apply.applied(
                 self.ledger.writing,
-                tuple(steps),
+                steps,
                 self.manager,
                 self.deadline,
-                force=self.options.conflict == "take",
+                conflict=self.options.conflict,
                 guard=self.ledger.guard,
+                ready=ready,
+                took=lambda written: self._take_in(written, name),
+                sleep=sleep,
             )
         except apply.Halted as error:
-            halted = error
-            written = error.written
             # A request whose answer is lost may have been carried out.
             lost = (errors.Unavailable, errors.Unreachable)
             self.uncertain = self.uncertain or isinstance(error.cause, lost)
-        self._take_in(written, name)
-        if halted:
-            raise halted.cause from halted
+            raise error.cause from error
 
-    def _take_in(self, written: Iterable[apply.Written], name: str) -> None:
+    def _is_open(self, ref: ObjectRef) -> bool:
+        """Whether an object is not written yet, or not current."""
+        progress = self.progress
+        return ref not in progress.awaited or progress.is_open(ref)
+
+    def _pause(self, seconds: float, enough: Callable[[], bool]) -> None:
+        """Let time pass, and see what becomes of the objects meanwhile.
+
+        What is owned by then is stored before a pause that may be long.
+        """
+        if self.progress.settled or seconds < LONG:
+            time.sleep(seconds)
+            return
+        if seconds > apply.LONGEST and self.ledger.entry:
+            self.ledger.write(self.inventory)
+        wait.until_settled(
+            self.cluster,
+            self.progress,
+            self.instance,
+            self.deadline,
+            listen=self.listen,
+            guard=self.ledger.check,
+            enough=lambda progress: enough(),
+            seconds=seconds,
+        )
+
+    def _take_in(self, written: Collection[apply.Written], name: str) -> None:
+        if not written:
+            return
+        if new := self._expected & {item.ref.group_kind for item in written}:
+            found = {k: self.cluster.resource(k).subresources for k in new}
+            self.knowing(check.judged(self.progress.registry, found))
+            self._expected -= new
         now = self.deadline.now
         awaited = {}
         views = []
@@ -252,18 +334,38 @@ class Operation:
         )
         for ref in asked.gone:
             self.actions[ref] = Action.DELETED
+        self._hasten(steps, asked)
         going = going.vanished(asked.gone).observed(asked.going.values(), now)
+        waiting = Hanging(
+            self.cluster, self.deadline, self.listen, self.ledger.check
+        )
         going = wait.until_settled(
             self.cluster,
             going,
             self.instance,
             self.deadline,
-            listen=self.listen,
-            guard=self.ledger.check,
+            listen=waiting.listen,
+            guard=waiting.guard,
         )
         for step in steps:
             self.actions[step.ref] = Action.DELETED
         self.ledger.disown(going.awaited)
+
+    def _hasten(
+        self, steps: Iterable[Delete], asked: remove.Requested
+    ) -> None:
+        """Do to what is going what was asked for so that it goes sooner."""
+        seconds = self.options.grace_seconds
+        writing, guard = self.ledger.writing, self.ledger.guard
+        if seconds is not None:
+            going = {step.ref: step.uid for step in steps}
+            grace.shortened(writing, going, seconds, guard)
+        named = self.options.remove_finalizers
+        taken = finalizers.removed(
+            writing, asked.going, named, self.manager, guard
+        )
+        for ref, names in taken.items():
+            self.notes[ref] = (f"finalizers removed: {', '.join(names)}",)
 
     def settle(self) -> None:
         """Wait until all that was applied is current.
@@ -334,6 +436,7 @@ class Operation:
                 else self.progress.verdict(ref, now),
                 uids.get(ref, ""),
                 self.settled.get(ref, 0.0),
+                self.notes.get(ref, ()),
             )
             for ref, action in self.actions.items()
         ]

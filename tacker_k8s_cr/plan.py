@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
+from tacker_k8s_cr import order as orders
 from tacker_k8s_cr import placing
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.order import Order
 from tacker_k8s_cr.placing import Placed
 
 
@@ -22,6 +25,7 @@ class Apply:
 
     :param version: the object's resourceVersion before.
     :param going: an object of that name was seen that is asked to go.
+    :param after: objects that have to be current before.
     """
 
     ref: ObjectRef
@@ -30,6 +34,7 @@ class Apply:
     uid: str = ""
     version: str = ""
     going: bool = False
+    after: frozenset[ObjectRef] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,31 +109,56 @@ def instantiate(
     registry: Registry,
     live: Mapping[ObjectRef, Live] | None = None,
     going: Collection[ObjectRef] = (),
+    order: Order = orders.NONE,
 ) -> Plan:
     """Bring the manifests in: what defines kinds first, then the rest.
+
+    Each wave ends before the next begins; namespaces and definitions that
+    name none come before all. Within a wave an object waits for those that
+    it depends on, and nothing else does.
 
     :param live: objects that are ours and there already.
     :param going: objects that have to go before ours can come.
     """
     there = live or {}
-    steps = [
-        Apply(
-            item.ref,
-            item.manifest,
-            registry[item.ref.group_kind].rank,
-            there[item.ref].uid if item.ref in there else "",
-            there[item.ref].version if item.ref in there else "",
-            item.ref in going,
+    brought = {item.ref for item in items}
+    stages: dict[tuple[bool, int, bool], list[Apply]] = defaultdict(list)
+    for item in items:
+        rank = registry[item.ref.group_kind].rank
+        defines = rank <= Rank.DEFINITION and item.ref not in order.late
+        first = defines and item.ref not in order.waves
+        wave = 0 if first else order.wave(item.ref)
+        stages[not first, wave, not defines].append(
+            Apply(
+                item.ref,
+                item.manifest,
+                rank,
+                there[item.ref].uid if item.ref in there else "",
+                there[item.ref].version if item.ref in there else "",
+                item.ref in going,
+                order.needs.get(item.ref, frozenset()) & brought,
+            )
         )
-        for item in items
-    ]
-    first = tuple(s for s in steps if s.rank <= Rank.DEFINITION)
-    rest = tuple(s for s in steps if s.rank > Rank.DEFINITION)
-    stages = (
-        Stage("definitions", first, barrier=True),
-        Stage("objects", rest),
+    keys = sorted(stages)
+    return Plan(
+        tuple(
+            Stage(
+                _name(key, bool(order.waves)),
+                tuple(stages[key]),
+                barrier=key != keys[-1] or not key[2],
+            )
+            for key in keys
+        )
     )
-    return Plan(tuple(stage for stage in stages if stage.steps))
+
+
+def _name(key: tuple[bool, int, bool], waves: bool) -> str:
+    later, wave, objects = key
+    if not later:
+        return DEFINITIONS
+    if not waves:
+        return "objects"
+    return f"wave {wave}" if objects else f"{DEFINITIONS} of wave {wave}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,6 +171,7 @@ class Former:
         what is usual for their kind.
     :param defines: by definition, the kind that it defines.
     :param needs: by object, those that it cannot do without.
+    :param order: in which it came, as its manifests say.
     """
 
     owned: Mapping[ObjectRef, str]
@@ -152,6 +183,7 @@ class Former:
     needs: Mapping[ObjectRef, frozenset[ObjectRef]] = dataclasses.field(
         default_factory=dict
     )
+    order: Order = orders.NONE
 
 
 def change(
@@ -160,6 +192,7 @@ def change(
     before: Former,
     live: Mapping[ObjectRef, Live],
     going: Collection[ObjectRef] = (),
+    order: Order = orders.NONE,
 ) -> Plan:
     """Bring in the new manifests; then take away what they no longer name.
 
@@ -191,8 +224,8 @@ def change(
         if _holds(ref, named | kept, before.defines):
             kept.add(ref)
     gone = {r: u for r, u in dropped.items() if r not in kept}
-    applied = instantiate(items, registry, live, going)
-    removed = terminate(gone, registry)
+    applied = instantiate(items, registry, live, going, order)
+    removed = terminate(gone, registry, order=before.order)
     settled = tuple(
         dataclasses.replace(stage, barrier=stage.barrier or bool(gone))
         for stage in applied.stages
@@ -226,35 +259,48 @@ _GOING: tuple[tuple[str, frozenset[Rank]], ...] = (
 )
 
 
+CLUSTERS = "clusters"
+RECORD = "namespace of the record"
+
+
 def terminate(
     owned: Mapping[ObjectRef, str],
     registry: Registry,
     last: ObjectRef | None = None,
+    order: Order = orders.NONE,
 ) -> Plan:
     """Take everything away, against the direction of need.
 
     What a stage deletes must be gone before the next begins: a Cluster's
     controllers need its templates, and an operator its definitions, to
-    come to an end.
+    come to an end. What an author has put in an order goes the other way
+    round: later waves first, and nothing before what depends on it.
 
     :param last: the namespace that holds the record, which goes by itself.
     """
-    groups: dict[str, list[Delete]] = {"clusters": []}
-    groups.update((name, []) for name, _ in _GOING)
-    groups["namespace of the record"] = []
-    for ref, uid in owned.items():
+    names = (CLUSTERS, *(name for name, _ in _GOING), RECORD)
+    places: dict[ObjectRef, tuple[int, int, int]] = {}
+    for ref in owned:
         handler = registry[ref.group_kind]
         if ref == last:
-            name = "namespace of the record"
+            name = RECORD
         elif handler.alone:
-            name = "clusters"
+            name = CLUSTERS
         else:
             name = next(n for n, ranks in _GOING if handler.rank in ranks)
-        groups[name].append(Delete(ref, uid, handler.propagation))
+        defines = handler.rank <= Rank.DEFINITION and ref not in order.late
+        first = defines and ref not in order.waves
+        wave = 0 if first else -order.wave(ref)
+        places[ref] = (2 if ref == last else first, wave, names.index(name))
     return Plan(
         tuple(
-            Stage(name, tuple(steps))
-            for name, steps in groups.items()
-            if steps
+            Stage(
+                names[place],
+                tuple(
+                    Delete(r, owned[r], registry[r.group_kind].propagation)
+                    for r in refs
+                ),
+            )
+            for (*_, place), refs in orders.backwards(places, order.needs)
         )
     )

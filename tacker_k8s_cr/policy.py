@@ -68,6 +68,23 @@ class Readiness:
         return {"of": str(self.of), **{k: v for k, v in said.items() if v}}
 
 
+@dataclasses.dataclass(frozen=True, order=True)
+class Expected:
+    """A kind that something of the package brings at run time.
+
+    :param namespaced: nobody can tell before it is there.
+    """
+
+    kind: GroupKind
+    namespaced: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.kind}" if self.namespaced else f"{self.kind}{_CLUSTER}"
+
+
+_CLUSTER = ":Cluster"
+
+
 @dataclasses.dataclass(frozen=True)
 class Policy:
     """What an author's annotations leave open, for all of a package.
@@ -84,12 +101,19 @@ class Policy:
         no longer names it (True), or must keep (False).
     :param delivery: what the management driver needs to know later on, as
         plain values. Never a secret.
+    :param expects: kinds that appear while the package comes up.
+    :param on_terminate: what stays when the instance ends (True), or goes
+        even though something that stays needs it (False).
     """
 
     namespaces: str = "fill"
     readiness: tuple[Readiness, ...] = ()
     prune: Mapping[Subject, bool] = dataclasses.field(default_factory=dict)
     delivery: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    expects: tuple[Expected, ...] = ()
+    on_terminate: Mapping[Subject, bool] = dataclasses.field(
+        default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         if self.namespaces not in NAMESPACES:
@@ -113,21 +137,26 @@ class Policy:
 
     def may_prune(self, ref: ObjectRef) -> bool | None:
         """Whether a change may remove an object; None where that is open."""
-        for subject in subjects(ref):
-            if subject in self.prune:
-                return self.prune[subject]
-        return None
+        return _of(self.prune, ref)
+
+    def may_keep(self, ref: ObjectRef) -> bool | None:
+        """Whether an object outlives the instance; None where it is open."""
+        return _of(self.on_terminate, ref)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, which ``of`` reads."""
+        """Plain values, which ``of`` reads.
+
+        What is not expected is left out: earlier versions do not know it.
+        """
+        expects = {"expects": [str(item) for item in self.expects]}
+        end = _listed(self.on_terminate, *_ON_TERMINATE)
         return {
             "namespaces": self.namespaces,
             "readiness": [item.as_dict() for item in self.readiness],
-            "prune": {
-                "may": [str(s) for s, may in self.prune.items() if may],
-                "keep": [str(s) for s, may in self.prune.items() if not may],
-            },
+            "prune": _listed(self.prune, *_PRUNE),
             "delivery": dict(self.delivery),
+            **(expects if self.expects else {}),
+            **({"on_terminate": end} if self.on_terminate else {}),
         }
 
 
@@ -145,27 +174,65 @@ def subjects(ref: ObjectRef) -> tuple[Subject, ...]:
 
 def of(given: Mapping[str, Any]) -> Policy:
     """The policy of plain values. Raises RequestInvalid, naming the place."""
-    _known("policy", given, ("namespaces", "readiness", "prune", "delivery"))
-    prune = given.get("prune") or {}
-    _known("prune", prune, ("may", "keep"))
-    may: dict[Subject, bool] = {}
-    for name, wanted in (("may", True), ("keep", False)):
-        for text in prune.get(name) or ():
-            found = subject(text, f"prune.{name}")
-            if may.get(found, wanted) is not wanted:
-                raise errors.RequestInvalid(
-                    f"prune: {text} is in may and in keep"
-                )
-            may[found] = wanted
+    _known(
+        "policy",
+        given,
+        (
+            "namespaces",
+            "readiness",
+            "prune",
+            "delivery",
+            "expects",
+            "on_terminate",
+        ),
+    )
     return Policy(
         given.get("namespaces") or "fill",
         tuple(
             _readiness(item, f"readiness[{number}]")
             for number, item in enumerate(given.get("readiness") or ())
         ),
-        may,
+        _chosen("prune", given.get("prune") or {}, *_PRUNE),
         dict(given.get("delivery") or {}),
+        expects=tuple(
+            expected(text, f"expects[{number}]")
+            for number, text in enumerate(given.get("expects") or ())
+        ),
+        on_terminate=_chosen(
+            "on_terminate", given.get("on_terminate") or {}, *_ON_TERMINATE
+        ),
     )
+
+
+_PRUNE = ("may", "keep")
+_ON_TERMINATE = ("keep", "delete")
+
+
+def _of(said: Mapping[Subject, bool], ref: ObjectRef) -> bool | None:
+    return next((said[s] for s in subjects(ref) if s in said), None)
+
+
+def _listed(
+    said: Mapping[Subject, bool], yes: str, no: str
+) -> dict[str, list[str]]:
+    return {
+        yes: [str(s) for s, chosen in said.items() if chosen],
+        no: [str(s) for s, chosen in said.items() if not chosen],
+    }
+
+
+def _chosen(where: str, given: Any, yes: str, no: str) -> dict[Subject, bool]:
+    _known(where, given, (yes, no))
+    said: dict[Subject, bool] = {}
+    for name, wanted in ((yes, True), (no, False)):
+        for text in given.get(name) or ():
+            found = subject(text, f"{where}.{name}")
+            if said.get(found, wanted) is not wanted:
+                raise errors.RequestInvalid(
+                    f"{where}: {text} is in {yes} and in {no}"
+                )
+            said[found] = wanted
+    return said
 
 
 def subject(text: Any, where: str = "") -> Subject:
@@ -185,6 +252,22 @@ def subject(text: Any, where: str = "") -> Subject:
         return GroupKind(group, kind)
     namespace = parts[1] if len(parts) == 3 else ""
     return ObjectRef(group, kind, namespace, parts[-1])
+
+
+def expected(text: Any, where: str = "") -> Expected:
+    """A kind, as ``Kind.group``, or ``Kind.group:Cluster`` of that scope.
+
+    Raises RequestInvalid.
+    """
+    said = text if isinstance(text, str) else ""
+    kind = subject(said.removesuffix(_CLUSTER) or text, where)
+    if not isinstance(kind, GroupKind) or ":" in f"{kind}":
+        place = f"{where}: " if where else ""
+        raise errors.RequestInvalid(
+            f"{place}{text!r} is no kind, such as Router.example.org, or "
+            f"Zone.example.org{_CLUSTER} where it has no namespaces"
+        )
+    return Expected(kind, not said.endswith(_CLUSTER))
 
 
 def _readiness(given: Any, where: str) -> Readiness:

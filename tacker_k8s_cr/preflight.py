@@ -140,7 +140,8 @@ def _lacking(
             [
                 ref
                 for ref in vdus
-                if "scale" in resources[ref.group_kind].subresources
+                if ref.group_kind in resources
+                and "scale" in resources[ref.group_kind].subresources
             ],
         ),
         *rights.of_members(vdus),

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 import contextlib
 import dataclasses
 
+from tacker_k8s_cr import barriers
 from tacker_k8s_cr import check
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import order as orders
 from tacker_k8s_cr import owners
 from tacker_k8s_cr import placing
 from tacker_k8s_cr import preflight
@@ -17,12 +19,12 @@ from tacker_k8s_cr import replicas
 from tacker_k8s_cr import rotation
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.inventory import Inventory
-from tacker_k8s_cr.kinds import custom
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.order import Order
 from tacker_k8s_cr.owners import Owners
 from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package.model import Document
@@ -42,6 +44,8 @@ class Prepared:
     :param registry: with kinds that have no status sub-resource, and what
         the request says on when objects are current.
     :param refused: what was left out, where that was asked for: why.
+    :param order: in which the objects come.
+    :param expected: kinds that are not served yet, and nobody describes.
     """
 
     items: tuple[Placed, ...]
@@ -53,6 +57,8 @@ class Prepared:
     scale_levels: Mapping[str, int]
     live_names: Mapping[ObjectRef, str]
     refused: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
+    order: Order = orders.NONE
+    expected: frozenset[GroupKind] = frozenset()
 
 
 def prepared(
@@ -108,6 +114,8 @@ def prepared(
         vdus,
         levels,
         rotated.live_names,
+        order=barriers.of(items, registry, rotated.live_names),
+        expected=found.expected,
     )
     settled = frozenset(vdus.values()) if fixed else frozenset()
     with preflight.checked(
@@ -159,6 +167,8 @@ def recorded(
         wanted.vdus,
         wanted.scale_levels,
         wanted.live_names,
+        order=barriers.of(items, registry, wanted.live_names),
+        expected=found.expected,
     )
     with preflight.checked(
         cluster,
@@ -192,9 +202,10 @@ def _kinds(
 ) -> tuple[check.Kinds, Registry]:
     """How the kinds of a package are served, and how they are judged."""
     check.version(cluster)
-    found = check.kinds(cluster, documents)
+    expected = check.expected(documents, policy)
+    found = check.kinds(cluster, documents, expected)
     check.followable(documents)
-    known = _with_plain(registry, found.subresources).extended(
+    known = check.judged(registry, found.subresources).extended(
         check.claims(cluster, documents)
     )
     return found, policy.judging(known)
@@ -257,7 +268,7 @@ def _against(
             theirs.live,
             later=found.not_yet,
             absent=absent,
-            force=options.conflict == "take",
+            conflict=options.conflict,
         )
         if not lenient:
             checked.check()
@@ -275,21 +286,28 @@ def _reason(ref: ObjectRef, error: errors.Error) -> str:
 
 
 def again(
-    cluster: Cluster, before: Prepared, instance: str, force: bool
-) -> None:
+    cluster: Cluster,
+    before: Prepared,
+    not_yet: frozenset[ObjectRef],
+    instance: str,
+    conflict: str,
+) -> frozenset[ObjectRef]:
     """Repeat the dry run of what could not be checked before.
 
-    What is still not possible is left to the apply, which tries again.
+    What is still not possible is returned. In the end that is left to the
+    apply, which tries again.
     """
-    check.dry_run(
+    checked = check.dry_run(
         cluster,
-        [item for item in before.items if item.ref in before.not_yet],
+        [item for item in before.items if item.ref in not_yet],
         instance,
         before.owners.live,
         later=(),
         absent=(),
-        force=force,
-    ).check()
+        conflict=conflict,
+    )
+    checked.check()
+    return checked.not_yet
 
 
 def known(
@@ -304,16 +322,4 @@ def known(
     for kind in {ref.group_kind for ref in inventory.owned}:
         with contextlib.suppress(errors.KindUnknown):
             found[kind] = cluster.resource(kind).subresources
-    return inventory.policy.judging(_with_plain(registry, found))
-
-
-def _with_plain(
-    registry: Registry, subresources: Mapping[GroupKind, frozenset[str]]
-) -> Registry:
-    return registry.extended(
-        {
-            kind: custom.STORED
-            for kind, found in subresources.items()
-            if "status" not in found and registry.known(kind) is None
-        }
-    )
+    return inventory.policy.judging(check.judged(registry, found))

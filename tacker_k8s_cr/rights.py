@@ -104,7 +104,7 @@ def of_objects(
 ) -> tuple[Need, ...]:
     """For a package's objects, from the check before to their end.
 
-    :param resources: how each kind is served, or will be.
+    :param resources: how each kind is served, or will be, if that is known.
     :param defined: by definition of the package, the kind that it brings.
     :param scaled: objects whose number goes to their scale sub-resource.
     """
@@ -113,7 +113,9 @@ def of_objects(
         places[ref.group_kind, ref.namespace].add(ref)
     needs = []
     for (kind, namespace), some in sorted(places.items()):
-        resource = resources[kind]
+        resource = resources.get(kind)
+        if resource is None:  # it appears later, by a name nobody knows
+            continue
 
         def need(
             verb: str,

@@ -25,6 +25,7 @@ from tacker_k8s_cr.operation import DEFAULT
 from tacker_k8s_cr.operation import Listen
 from tacker_k8s_cr.operation import Operation
 from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.order import Order
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.prepare import Prepared
 from tacker_k8s_cr.report import Action
@@ -174,7 +175,7 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
     )
     with op.locked():
         op.ledger.write(back.entering(op.name, "", ()))
-        _restore(op, ready, made)
+        _restore(op, ready, made, carry.order(now))
         lost = {**ready.refused, **carry.released(op, taken)}
         op.ledger.disown(taken)
         if ready.refused and not told:
@@ -190,9 +191,14 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
 
 
 def _restore(
-    op: Operation, ready: Prepared, made: Mapping[ObjectRef, str]
+    op: Operation,
+    ready: Prepared,
+    made: Mapping[ObjectRef, str],
+    order: Order,
 ) -> None:
     """Bring in what was before, and take away what the change made.
+
+    :param order: in which it was made.
 
     Its webhooks and API services go first: they may be what keeps the
     rest from being restored.
@@ -203,12 +209,17 @@ def _restore(
     stages = (
         *plan.terminate(hooks, ready.registry).stages,
         *plan.instantiate(
-            ready.items, ready.registry, ready.owners.live, ready.owners.going
+            ready.items,
+            ready.registry,
+            ready.owners.live,
+            ready.owners.going,
+            ready.order,
         ).stages,
     )
+    op.expecting(ready.expected)
     for stage in stages:
         op.carry_out(stage)
         carry.served(op, stage)
     op.settle()
-    for stage in plan.terminate(rest, ready.registry).stages:
+    for stage in plan.terminate(rest, ready.registry, order=order).stages:
         op.carry_out(stage)

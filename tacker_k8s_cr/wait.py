@@ -6,11 +6,14 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 import logging
+import math
 import time
 
 import tenacity
 
+from tacker_k8s_cr import below
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import explain
 from tacker_k8s_cr import objects
@@ -38,14 +41,20 @@ def until_settled(
     *,
     listen: Listen = lambda progress: None,
     guard: Callable[[], None] = lambda: None,
+    enough: Callable[[Progress], bool] = lambda progress: progress.settled,
+    seconds: float = math.inf,
 ) -> Progress:
     """Watch until every object has reached the goal.
 
-    Raises Failed when one cannot, NotReady or NotGone when time is up; all
-    of them name every object that is on its way, with what explains it.
+    :param enough: what is enough instead.
+    :param seconds: after which it is enough in any case, without an error.
+
+    Raises Failed when one cannot (or, for a patient progress, when none of
+    the open ones can), NotReady or NotGone when time is up; all of them name
+    every object that is on its way, with what explains it.
     """
     listen(progress)
-    if progress.settled:
+    if progress.settled or enough(progress):
         return progress
     begun = deadline.now
     sight = Sight(progress)
@@ -53,17 +62,23 @@ def until_settled(
         look = begun + LOOK
         while not deadline.passed:
             guard()
-            _check(cluster, sight.progress, begun, deadline.now)
-            seconds = _patience(sight.progress, deadline, look)
-            found = watching.take(seconds)
+            over = sight.progress.over(deadline.now)
+            _check(cluster, sight.progress, over, begun, deadline.now)
+            if deadline.now >= begun + seconds:
+                return sight.progress
+            limit = deadline.sooner(begun + seconds - deadline.now)
+            patience = _patience(sight.progress, limit, look)
+            found = watching.take(patience)
             now = deadline.now
             again = now >= look
             if again:
                 look = now + LOOK
             after = sights.taken_in(cluster, sight, found, now, again=again)
+            if again:
+                after = _looked_below(cluster, after, now)
             _tell(sight.progress, after, listen)
             sight = after
-            if sight.progress.settled:
+            if sight.progress.settled or enough(sight.progress):
                 return sight.progress
     guard()
     if sight.lost:
@@ -75,7 +90,8 @@ def until_settled(
         sight = after
         if sight.progress.settled:
             return sight.progress
-    _check(cluster, sight.progress, begun, deadline.now)
+    bad = sight.progress.hopeless(deadline.now)
+    _check(cluster, sight.progress, bad, begun, deadline.now)
     raise _late(cluster, sight.progress, begun, deadline.now)
 
 
@@ -149,11 +165,27 @@ def _unsettled(
     ]
 
 
+def _looked_below(cluster: Cluster, sight: Sight, now: float) -> Sight:
+    """After a look below some of the objects that stand still.
+
+    As long as all of them move, none is due, and this costs no request.
+    """
+    due = sight.progress.due(now)
+    if not due:
+        return sight
+    found = below.looked(cluster, sight.progress.registry, due)
+    progress = sight.progress.sounded(found, now)
+    return dataclasses.replace(sight, progress=progress)
+
+
 def _check(
-    cluster: Cluster, progress: Progress, begun: float, now: float
+    cluster: Cluster,
+    progress: Progress,
+    bad: Sequence[ObjectRef],
+    begun: float,
+    now: float,
 ) -> None:
-    """Raise Failed when waiting longer would not help."""
-    bad = progress.hopeless(now)
+    """Raise Failed when there is something bad."""
     if not bad:
         return
     rest = [ref for ref in progress.unsettled if ref not in set(bad)]

@@ -149,11 +149,13 @@ class NotYet(ClusterError):
     until the deadline.
 
     :param also: more of the same sort, told in one go.
+    :param hook: the webhook that is waited for, if it is one.
     """
 
     ref: ObjectRef
     why: str
     also: Sequence[NotYet] = ()
+    hook: str = ""
 
     def sentence(self) -> str:
         return "\n".join(
