@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import enum
 
 from tacker_k8s_cr import objects
+from tacker_k8s_cr import standstill
 from tacker_k8s_cr import views
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.standstill import Below
+from tacker_k8s_cr.standstill import Part
+from tacker_k8s_cr.standstill import Standing
 from tacker_k8s_cr.views import UNSEEN
 from tacker_k8s_cr.views import Seen
 
@@ -50,8 +55,10 @@ Marks = Mapping[ObjectRef, None]
 class Progress:
     """A snapshot of a wait. Every observation makes a new one.
 
+    :param below: what was found below objects that stand still.
     :param dwell: seconds after which an object that shows the same error,
-        while nothing of it moves, counts as blocked.
+        or has it below, while nothing of it moves, counts as blocked.
+    :param patient: wait on for the others when one failed or is blocked.
     :param stage: what the operation is doing, in a word or two.
     :param left: how many objects have not reached the goal yet. It is
         brought up to date with each step: thousands of objects that do not
@@ -66,7 +73,9 @@ class Progress:
     )
     seen: Mapping[ObjectRef, Seen] = dataclasses.field(default_factory=dict)
     gone: frozenset[ObjectRef] = frozenset()
+    below: Mapping[ObjectRef, Below] = dataclasses.field(default_factory=dict)
     dwell: float = 300.0
+    patient: bool = False
     stage: str = ""
     left: int = 0
     troubled: Marks = dataclasses.field(default_factory=dict)
@@ -75,13 +84,11 @@ class Progress:
         self, refs: Mapping[ObjectRef, Awaited], stage: str = ""
     ) -> Progress:
         """Waiting for these as well; what was known of them is forgotten."""
-        seen = dict(self.seen)
-        for ref in refs:
-            seen.pop(ref, None)
         after = dataclasses.replace(
             self,
             awaited={**self.awaited, **refs},
-            seen=seen,
+            seen={r: v for r, v in self.seen.items() if r not in refs},
+            below={r: v for r, v in self.below.items() if r not in refs},
             gone=self.gone.difference(refs),
             stage=stage or self.stage,
         )
@@ -116,6 +123,32 @@ class Progress:
             return self
         after = dataclasses.replace(self, seen={**self.seen, **fresh})
         return after._counted(fresh, self)
+
+    def sounded(
+        self, found: Mapping[ObjectRef, Sequence[Part]], now: float
+    ) -> Progress:
+        """With what a look below these objects has found."""
+        if not found:
+            return self
+        fresh = {
+            ref: standstill.after(self.below.get(ref), parts, now)
+            for ref, parts in found.items()
+        }
+        after = dataclasses.replace(self, below={**self.below, **fresh})
+        return after._counted(fresh, self)
+
+    def due(self, now: float) -> tuple[ObjectRef, ...]:
+        """Objects that stand still, below which to look now."""
+        if self.goal is Goal.GONE:
+            return ()
+        waits = [
+            (due, ref)
+            for ref in self.unsettled
+            if ref in self.seen
+            and (standing := self._standing(ref)).moves
+            and (due := standing.due()) <= now
+        ]
+        return tuple(ref for _, ref in sorted(waits)[: standstill.ROUND])
 
     def vanished(self, refs: Iterable[ObjectRef]) -> Progress:
         """With these objects known to be gone.
@@ -164,7 +197,7 @@ class Progress:
             return True
         verdict = self.seen.get(ref, UNSEEN).verdict
         if verdict.state is State.IN_PROGRESS:
-            return bool(verdict.error)
+            return bool(self._standing(ref).error)
         return verdict.state in (State.FAILED, State.BLOCKED)
 
     def _done(self, ref: ObjectRef) -> bool:
@@ -181,19 +214,13 @@ class Progress:
             if self.goal is Goal.GONE:
                 return Verdict(State.CURRENT, "gone")
             return Verdict(State.FAILED, "somebody else removed it")
-        seen = self.seen.get(ref, UNSEEN)
-        if self.stuck(seen, now):
-            return Verdict(
-                State.BLOCKED,
-                f"{seen.verdict.reason} (unchanged for "
-                f"{now - seen.still:.0f} s)",
-                seen.verdict.error,
-            )
-        if self._is_from_before(ref) and now < self._limit(seen):
-            return Verdict(
-                State.IN_PROGRESS, f"as before: {seen.verdict.reason}"
-            )
-        return seen.verdict
+        standing = self._standing(ref)
+        verdict = standing.seen.verdict
+        if self.goal is Goal.CURRENT and (stuck := standing.stuck(now)):
+            return stuck
+        if self._is_from_before(ref) and now < standing.limit:
+            return Verdict(State.IN_PROGRESS, f"as before: {verdict.reason}")
+        return verdict
 
     def _is_from_before(self, ref: ObjectRef) -> bool:
         """Whether a failure was there when we came.
@@ -210,19 +237,10 @@ class Progress:
             and not self.registry[ref.group_kind].fleeting
         )
 
-    def stuck(self, seen: Seen, now: float) -> bool:
-        """Whether an error has stood for the dwell time with no movement."""
-        return bool(
-            self.goal is Goal.CURRENT
-            and seen.verdict.error
-            and seen.verdict.state is State.IN_PROGRESS
-            and now >= self._limit(seen)
+    def _standing(self, ref: ObjectRef) -> Standing:
+        return Standing(
+            self.seen.get(ref, UNSEEN), self.below.get(ref), self.dwell
         )
-
-    def _limit(self, seen: Seen) -> float:
-        """Until when an object may stand still."""
-        dwell = self.dwell if seen.dwell is None else seen.dwell
-        return seen.still + dwell
 
     def verdicts(self, now: float) -> dict[ObjectRef, Verdict]:
         return {ref: self.verdict(ref, now) for ref in self.awaited}
@@ -243,21 +261,28 @@ class Progress:
             ref for ref in self.troubled if self.verdict(ref, now).state in bad
         )
 
+    def over(self, now: float) -> tuple[ObjectRef, ...]:
+        """What failed or is blocked, when that is to end the wait."""
+        bad = self.hopeless(now)
+        return () if self.patient and len(bad) < self.left else bad
+
     def next_change(self, now: float) -> float | None:
         """Seconds until an object that stands still would count as blocked.
 
         None when no object shows an error.
         """
         waits = [
-            self._limit(seen) - now
+            standing.limit - now
             for ref in self.troubled
-            if (seen := self.seen.get(ref))
+            if ref in self.seen
             and (
-                seen.verdict.state is State.IN_PROGRESS
+                (standing := self._standing(ref)).moves
                 or self._is_from_before(ref)
             )
+            # What is past it is blocked already.
+            and standing.limit > now
         ]
-        return max(0.0, min(waits)) if waits else None
+        return min(waits) if waits else None
 
 
 def _with(marks: Marks, said: Mapping[ObjectRef, bool]) -> Marks:

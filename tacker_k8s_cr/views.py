@@ -59,7 +59,7 @@ def seen(
         and (lived := handler.assess(_undeleted(obj))).state is State.CURRENT
     ):
         verdict = lived
-    sign = (verdict.state, verdict.error, *_moving(obj))
+    sign = (verdict.state, verdict.error, *moving(obj))
     still = last.still if last.sign == sign else now
     first = not last.sign or (last.first and last.sign == sign)
     return Seen(verdict, sign, still, _dwell(obj), first)
@@ -93,7 +93,7 @@ def _dwell(obj: Manifest) -> float | None:
         return None
 
 
-def _moving(obj: Manifest) -> tuple[Any, ...]:
+def moving(obj: Manifest) -> tuple[Any, ...]:
     """What changes when a controller gets on: not messages, nor times."""
     status = objects.field(obj, ("status",), {})
     if not isinstance(status, Mapping):

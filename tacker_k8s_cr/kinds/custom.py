@@ -12,6 +12,7 @@ from tacker_k8s_cr import objects
 from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.kinds import base
 from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds import reasons
 from tacker_k8s_cr.kinds import rules
 from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.reading import Condition
@@ -23,27 +24,6 @@ from tacker_k8s_cr.objects import Verdict
 
 DECIDING = ("Ready", "Available")
 """Conditions that say whether an object is current, the first one first."""
-
-ERRORS = frozenset(
-    {
-        "AuthenticationFailed",
-        "ConfigurationError",
-        "CreateFailed",
-        "Forbidden",
-        "InsufficientQuota",
-        "InvalidConfiguration",
-        "InvalidSpec",
-        "QuotaExceeded",
-        "ReconcileError",
-        "ReconcileFailed",
-        "ReconciliationError",
-        "ReconciliationFailed",
-        "Unauthorized",
-        "UpdateFailed",
-        "ValidationFailed",
-    }
-)
-"""Reasons that operators give when they try in vain, not while they work."""
 
 
 def strict(obj: Manifest) -> Verdict:
@@ -105,7 +85,7 @@ def _signal(found: Mapping[str, Condition]) -> str:
     for condition in found.values():
         if condition.false and condition.severity == "Error":
             return condition.signal
-        if not condition.true and condition.reason in ERRORS:
+        if not condition.true and condition.reason in reasons.VAIN:
             return condition.signal
     return ""
 

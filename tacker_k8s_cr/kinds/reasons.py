@@ -1,0 +1,53 @@
+"""Reasons in conditions and events that tell trouble from work."""
+
+from __future__ import annotations
+
+VAIN = frozenset(
+    {
+        "AuthenticationFailed",
+        "ConfigurationError",
+        "CreateFailed",
+        "Forbidden",
+        "InstanceCreateFailed",
+        "InsufficientQuota",
+        "InvalidConfiguration",
+        "InvalidSpec",
+        "QuotaExceeded",
+        "ReconcileError",
+        "ReconcileFailed",
+        "ReconciliationError",
+        "ReconciliationFailed",
+        "Unauthorized",
+        "UpdateFailed",
+        "ValidationFailed",
+    }
+)
+"""Of conditions: operators give them when they try in vain, not at work."""
+
+PASSING = frozenset(
+    {
+        # kubelet: a probe that fails is how a slow start looks, and a
+        # liveness probe that fails restarts the container, which tells.
+        "Unhealthy",
+        "ProbeWarning",
+        # kubelet: the pod runs all the same.
+        "DNSConfigForming",
+        "FailedToRetrieveImagePullSecret",
+        "MissingClusterDNS",
+        # horizontal pod autoscaler: metrics come when the pods run.
+        "FailedComputeMetricsReplicas",
+        "FailedGetContainerResourceMetric",
+        "FailedGetExternalMetric",
+        "FailedGetObjectMetric",
+        "FailedGetPodsMetric",
+        "FailedGetResourceMetric",
+        # endpoint controllers: a write that lost a race.
+        "FailedToUpdateEndpoint",
+        "FailedToUpdateEndpointSlices",
+        # kubeadm control plane: it waits for a machine that comes up.
+        "ControlPlaneUnhealthy",
+        # policy engines tell it of what they let pass, too.
+        "PolicyViolation",
+    }
+)
+"""Of warning events: told again and again although all may be well."""

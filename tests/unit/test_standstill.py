@@ -1,0 +1,408 @@
+"""When an error below an object counts, and when it does not."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+import pytest
+
+from tacker_k8s_cr import standstill
+from tacker_k8s_cr.kinds import reasons
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.progress import Awaited
+from tacker_k8s_cr.progress import Goal
+from tacker_k8s_cr.progress import Progress
+from tacker_k8s_cr.standstill import Part
+
+REF = ObjectRef("test.example.org", "Thing", "ns", "top")
+
+
+def assess(obj):
+    """A kind that says in its status what the test wants to be said."""
+    status = obj.get("status", {})
+    return Verdict(
+        State(status.get("state", "in progress")),
+        status.get("reason", "so it is"),
+        status.get("error", ""),
+    )
+
+
+REGISTRY = Registry({}, Handler(assess))
+
+
+def thing(name, kind="Thing", **status):
+    return {
+        "apiVersion": "test.example.org/v1" if kind == "Thing" else "v1",
+        "kind": kind,
+        "metadata": {
+            "name": name,
+            "namespace": "ns",
+            "uid": name,
+            "generation": 1,
+        },
+        "status": status,
+    }
+
+
+def event(reason, count=1, kind="Warning"):
+    return {
+        "type": kind,
+        "reason": reason,
+        "count": count,
+        "message": f"{reason} it was",
+    }
+
+
+def part(obj, depth=1, *events):
+    return Part(obj, assess(obj), depth, events)
+
+
+def top(*events):
+    return part(thing("top"), 0, *events)
+
+
+def below(*events, **status):
+    return part(thing("child", **status), 1, *events)
+
+
+def thing_view(progress, now, **status):
+    return progress.observed([thing("top", **status)], now)
+
+
+def sounded(progress, now, *parts):
+    return progress.sounded({REF: (top(), *parts)}, now)
+
+
+@pytest.fixture
+def waits():
+    """A wait for one object, of which nothing was seen to move since 0."""
+    progress = Progress(REGISTRY, dwell=10.0).awaiting(
+        {REF: Awaited("top", 1, 0.0)}
+    )
+    return thing_view(progress, 0.0)
+
+
+def test_an_error_below_blocks_after_the_dwell_time(waits):
+    """In the words of what is below, on our clock (P11)."""
+    child = below(error="Ready/Quota", reason="0 left")
+    after = sounded(sounded(waits, 1.0, child), 11.0, child)
+
+    assert State.IN_PROGRESS is after.verdict(REF, 10.9).state
+    assert Verdict(
+        State.BLOCKED,
+        "so it is; Thing.test.example.org/ns/child: 0 left "
+        "(unchanged for 10 s)",
+        "Ready/Quota",
+    ) == after.verdict(REF, 11.0)
+    assert (REF,) == after.hopeless(11.0)
+
+
+def test_it_is_known_when_an_error_below_would_block(waits):
+    """So that a wait sleeps no longer."""
+    after = sounded(waits, 1.0, below(error="Ready/Quota"))
+
+    assert 6.0 == after.next_change(5.0)
+
+
+def test_another_message_below_does_not_start_anew(waits):
+    """Messages hold counters and times; type and reason decide (P11)."""
+    first = below(error="Ready/Quota", reason="at 10:00")
+    second = below(error="Ready/Quota", reason="at 10:01")
+    after = sounded(sounded(waits, 1.0, first), 9.0, second)
+
+    assert State.BLOCKED is after.verdict(REF, 11.0).state
+    assert "at 10:01" in after.verdict(REF, 11.0).reason
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        (below(error="Ready/Quota", readyReplicas=1),),
+        (below(error="Ready/Other"),),
+        (below(error="Ready/Quota"), part(thing("second"))),
+        (
+            below(
+                error="Ready/Quota",
+                conditions=[{"type": "A", "status": "True"}],
+            ),
+        ),
+    ],
+)
+def test_what_moves_below_starts_the_dwell_time_anew(waits, moved):
+    """A counter, another error, another object, a condition (P11, P12)."""
+    after = sounded(waits, 1.0, below(error="Ready/Quota"))
+    after = sounded(after, 9.0, *moved)
+
+    assert State.IN_PROGRESS is after.verdict(REF, 18.9).state
+    assert State.BLOCKED is after.verdict(REF, 19.0).state
+
+
+def test_what_moves_above_starts_the_dwell_time_anew(waits):
+    """The object gets on, whatever is below."""
+    after = sounded(waits, 1.0, below(error="Ready/Quota"))
+    after = thing_view(after, 9.0, readyReplicas=1)
+
+    assert State.IN_PROGRESS is after.verdict(REF, 18.9).state
+    assert State.BLOCKED is after.verdict(REF, 19.0).state
+
+
+def test_without_an_error_nothing_below_ever_blocks(waits):
+    """A cluster that provisions for an hour is in progress (P12)."""
+    after = waits
+    for now in range(1, 3600, 60):
+        after = sounded(after, float(now), below(reason="provisioning"))
+
+    assert State.IN_PROGRESS is after.verdict(REF, 3600.0).state
+    assert after.next_change(3600.0) is None
+
+
+def test_an_error_below_that_went_away_is_forgotten(waits):
+    """What stands still then is no error."""
+    after = sounded(waits, 1.0, below(error="Ready/Quota"))
+    after = sounded(after, 9.0)
+
+    assert State.IN_PROGRESS is after.verdict(REF, 100.0).state
+
+
+def test_the_objects_own_error_waits_for_what_is_below(waits):
+    """It may be about what is being mended just now (P11)."""
+    after = thing_view(waits, 0.5, error="Own/Error", reason="own words")
+    after = sounded(after, 1.0, below(readyReplicas=1))
+    after = sounded(after, 9.0, below(readyReplicas=2))
+
+    assert State.IN_PROGRESS is after.verdict(REF, 18.9).state
+    assert "own words (unchanged for 10 s)" == (
+        after.verdict(REF, 19.0).reason
+    )
+
+
+def test_what_failed_below_is_an_error(waits):
+    """Nobody makes another in its place, so far (P11)."""
+    failed = below(state="failed", reason="out of order")
+    after = sounded(sounded(waits, 1.0, failed), 11.0, failed)
+
+    assert State.BLOCKED is after.verdict(REF, 11.0).state
+    assert "out of order" in after.verdict(REF, 11.0).reason
+
+
+def test_a_pod_that_failed_below_is_none(waits):
+    """What made it makes another; an evicted one stays for long."""
+    pod = part(thing("pod", "Pod", state="failed"))
+    after = sounded(sounded(waits, 1.0, pod), 11.0, pod)
+
+    assert State.IN_PROGRESS is after.verdict(REF, 100.0).state
+
+
+def test_the_deepest_error_is_told(waits):
+    """It is the nearest to the cause."""
+    parts = (
+        below(error="Ready/Upper", reason="waits for the lower"),
+        part(thing("low", error="Ready/Lower", reason="no quota"), 2),
+    )
+    after = sounded(sounded(waits, 1.0, *parts), 11.0, *parts)
+
+    assert "Ready/Lower" == after.verdict(REF, 11.0).error
+
+
+# -- Events ------------------------------------------------------------------
+
+
+def told(progress, now, *events, about="child"):
+    if about == "top":
+        return progress.sounded({REF: (top(*events),)}, now)
+    return sounded(progress, now, below(*events))
+
+
+@pytest.mark.parametrize("about", ["top", "child"])
+def test_a_warning_that_is_told_again_blocks(waits, about):
+    """Of the object or below it, same type and reason (P11)."""
+    after = told(waits, 1.0, event("FailedMount", 3), about=about)
+    after = told(after, 6.0, event("FailedMount", 4), about=about)
+    verdict = after.verdict(REF, 11.0)
+
+    assert State.BLOCKED is verdict.state
+    assert "event/FailedMount" == verdict.error
+    assert "event FailedMount (4 times): FailedMount it was" in verdict.reason
+
+
+def test_a_warning_from_before_counts_for_nothing(waits):
+    """It is kept for an hour, and told no more (P12)."""
+    after = waits
+    for now in (1.0, 6.0, 11.0, 16.0):
+        after = told(after, now, event("FailedMount", 7))
+
+    assert State.IN_PROGRESS is after.verdict(REF, 100.0).state
+
+
+def test_a_series_of_events_counts(waits):
+    """As the scheduler tells it."""
+    series = {**event("FailedScheduling"), "series": {"count": 2}}
+    again = {**series, "series": {"count": 3}}
+    after = told(told(waits, 1.0, series), 11.0, again)
+
+    assert State.BLOCKED is after.verdict(REF, 11.0).state
+
+
+def test_a_warning_with_another_message_is_told_again(waits):
+    """It is an event of its own then."""
+    after = told(waits, 1.0, event("FailedCreate"))
+    after = told(after, 11.0, event("FailedCreate"), event("FailedCreate"))
+
+    assert State.BLOCKED is after.verdict(REF, 11.0).state
+
+
+@pytest.mark.parametrize("reason", sorted(reasons.PASSING))
+def test_warnings_that_come_with_work_count_for_nothing(waits, reason):
+    """A slow start fails its probe again and again (P12)."""
+    after = told(told(waits, 1.0, event(reason)), 11.0, event(reason, 9))
+
+    assert State.IN_PROGRESS is after.verdict(REF, 100.0).state
+
+
+def test_an_event_that_is_no_warning_is_no_error(waits):
+    """However often it is told."""
+    after = told(waits, 1.0, event("Pulling", 1, "Normal"))
+    after = told(after, 11.0, event("Pulling", 9, "Normal"))
+
+    assert State.IN_PROGRESS is after.verdict(REF, 100.0).state
+
+
+def test_an_event_of_another_reason_is_a_movement(waits):
+    """The volume is mounted at last, and an image is pulled (P12)."""
+    after = told(waits, 1.0, event("FailedMount", 1))
+    after = told(after, 6.0, event("FailedMount", 2))
+    after = told(
+        after, 10.0, event("FailedMount", 2), event("Pulling", 1, "Normal")
+    )
+
+    assert State.IN_PROGRESS is after.verdict(REF, 100.0).state
+
+
+# -- When to look ------------------------------------------------------------
+
+
+def test_nobody_looks_below_what_moves(waits):
+    """Undisturbed, a wait costs its streams and nothing more."""
+    assert () == waits.due(0.9)
+    assert (REF,) == waits.due(1.0)
+    assert () == thing_view(waits, 1.0, readyReplicas=1).due(1.9)
+
+
+def test_an_error_is_worth_a_look_at_once(waits):
+    """So that its dwell time need not begin later."""
+    after = thing_view(waits, 0.5, error="Own/Error")
+
+    assert (REF,) == after.due(0.5)
+
+
+def test_one_look_after_the_other(waits):
+    """A tenth of the dwell time lies between two, half a minute at most."""
+    after = sounded(waits, 1.0)
+
+    assert () == after.due(1.9)
+    assert (REF,) == after.due(2.0)
+
+
+def test_a_long_dwell_time_is_no_reason_to_look_seldom():
+    """Half a minute, whatever the dwell time."""
+    progress = Progress(REGISTRY, dwell=86400.0).awaiting(
+        {REF: Awaited("top", 1, 0.0)}
+    )
+
+    assert (REF,) == thing_view(progress, 0.0).due(standstill.PAUSE)
+
+
+def test_a_few_objects_at_once():
+    """A thousand that stand still have their turns, the longest first."""
+    refs = [
+        ObjectRef("test.example.org", "Thing", "ns", f"t{number:02}")
+        for number in range(25)
+    ]
+    progress = Progress(REGISTRY, dwell=10.0).awaiting(
+        {ref: Awaited(ref.name, 1, 0.0) for ref in refs}
+    )
+    progress = progress.observed([thing(ref.name) for ref in refs], 0.0)
+    looked = []
+    for now in (5.0, 5.1, 5.2):
+        due = progress.due(now)
+        assert standstill.ROUND >= len(due)
+        looked += due
+        progress = progress.sounded(dict.fromkeys(due, ()), now)
+
+    assert refs == looked
+
+
+def test_nobody_looks_below_what_is_asked_to_go():
+    """There is nothing that could be blocked."""
+    progress = Progress(REGISTRY, Goal.GONE).awaiting(
+        {REF: Awaited("top", 1, 0.0)}
+    )
+
+    assert () == thing_view(progress, 0.0).due(1000.0)
+
+
+def test_writing_an_object_again_forgets_what_was_below(waits):
+    """Its dwell time begins with our write."""
+    after = sounded(waits, 1.0, below(error="Ready/Quota"))
+    after = after.awaiting({REF: Awaited("top", 1, 9.0)})
+    after = thing_view(after, 9.0)
+
+    assert State.IN_PROGRESS is after.verdict(REF, 100.0).state
+
+
+@given(st.lists(st.sampled_from(["", "Ready/Quota"]), max_size=8))
+def test_the_count_of_trouble_is_what_a_look_at_all_would_find(steps):
+    """Brought up to date with each look."""
+    progress = Progress(REGISTRY, dwell=3.0).awaiting(
+        {REF: Awaited("top", 1, 0.0)}
+    )
+    progress = thing_view(progress, 0.0)
+    for now, error in enumerate(steps):
+        progress = sounded(progress, float(now), below(error=error))
+    now = float(len(steps))
+    stuck = progress.verdict(REF, now).state is State.BLOCKED
+
+    assert stuck == bool(progress.hopeless(now))
+    assert 1 == progress.left
+
+
+# -- At once, or when all have settled ---------------------------------------
+
+OTHER = ObjectRef("test.example.org", "Thing", "ns", "other")
+
+
+def two(patient):
+    return Progress(REGISTRY, dwell=10.0, patient=patient).awaiting(
+        {REF: Awaited("top", 1, 0.0), OTHER: Awaited("other", 1, 0.0)}
+    )
+
+
+def test_a_failure_ends_the_wait_at_once():
+    """Unless somebody wants to know of the others (P15)."""
+    after = two(False).observed([thing("top", state="failed")], 1.0)
+
+    assert (REF,) == after.over(1.0)
+
+
+def test_a_patient_wait_ends_when_all_have_settled():
+    """Current, failed or blocked (P15)."""
+    after = two(True).observed([thing("top", state="failed")], 1.0)
+
+    assert () == after.over(1.0)
+    assert (REF,) == after.hopeless(1.0)
+    done = after.observed([thing("other", state="current")], 2.0)
+    assert (REF,) == done.over(2.0)
+    bad = after.observed([thing("other", error="Ready/Quota")], 2.0)
+    assert () == bad.over(11.9)
+    assert {REF, OTHER} == set(bad.over(12.0))
+
+
+def test_a_patient_wait_does_not_turn_round_and_round():
+    """What is blocked already is no reason to look again at once."""
+    after = two(True).observed([thing("top", error="Ready/Quota")], 1.0)
+
+    assert after.next_change(20.0) is None
