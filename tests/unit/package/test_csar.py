@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import hashlib
 import pathlib
 import stat
+from typing import Any
 import zipfile
 
 import pytest
@@ -369,6 +370,30 @@ def test_tosca_parser_checks_the_definitions(write: Write) -> None:
         p.startswith(f"{csars.TOP}: tosca-parser says: ") and "colour" in p
         for p in problems
     )
+
+
+def test_definitions_are_judged_by_what_they_say_now(write: Write) -> None:
+    """The same faults every time they are read, and none once mended."""
+    vnf = {"properties": {"colour": "red"}}
+    faulty = csars.files({csars.FLAVOUR: csars.flavour(vnf=vnf)})
+    first = _problems(write(faulty))
+
+    assert first == _problems(write(faulty))
+    assert package.load(write(csars.files())).vnfd
+    assert first == _problems(write(faulty))
+
+
+@pytest.mark.parametrize("wrong", [{"type": True}, True, [1], "text"])
+def test_what_ends_tosca_parser_is_told_in_words(
+    write: Write, wrong: Any
+) -> None:
+    """Not in Python's, of which an author would make nothing (P5)."""
+    content = csars.files({csars.FLAVOUR: csars.flavour(vdus={"web": wrong})})
+    problems = "\n".join(_problems(write(content)))
+
+    assert "tosca-parser" in problems
+    assert "object has no" not in problems
+    assert "subscriptable" not in problems
 
 
 def test_unknown_type_is_a_fault(write: Write) -> None:
