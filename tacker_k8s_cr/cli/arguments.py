@@ -107,6 +107,13 @@ def add_waiting(parser: argparse.ArgumentParser) -> None:
         help="end as blocked when an object shows the same error and does "
         "not move for that long; 5m unless given",
     )
+    parser.add_argument(
+        "--on-failed",
+        choices=("end", "settle"),
+        default="end",
+        help="when an object failed or is blocked: end at once, or first wait "
+        "until all others have settled; %(default)s unless given",
+    )
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:
@@ -123,6 +130,13 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
         "--policy",
         metavar="FILE",
         help="readiness rules and what a change may prune, as YAML or JSON",
+    )
+    group.add_argument(
+        "--expects",
+        metavar="KIND.GROUP[:Cluster]",
+        action="append",
+        help="a kind that something of the package brings while it comes up; "
+        "with :Cluster where it has no namespaces; may be given several times",
     )
     group.add_argument(
         "--vdu",
@@ -161,7 +175,7 @@ def add_writing(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--conflict",
-        choices=("fail", "take"),
+        choices=("fail", "take", "leave"),
         default="fail",
         help="with a field that somebody else owns; %(default)s unless given",
     )

@@ -159,7 +159,9 @@ class Scale(Operating):
             level=args.to_level,
             namespace=args.namespace,
             deadline=deadline,
-            options=k8s_cr.Options(dwell=args.blocked_after),
+            options=k8s_cr.Options(
+                dwell=args.blocked_after, on_failed=args.on_failed
+            ),
             listen=listen,
         )
 

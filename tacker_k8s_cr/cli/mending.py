@@ -65,7 +65,9 @@ class Heal(Operating):
             namespace=args.namespace,
             deadline=deadline,
             options=k8s_cr.Options(
-                dwell=args.blocked_after, grace_seconds=args.grace_seconds
+                dwell=args.blocked_after,
+                on_failed=args.on_failed,
+                grace_seconds=args.grace_seconds,
             ),
             listen=listen,
         )
@@ -96,7 +98,9 @@ class Rollback(Operating):
             namespace=args.namespace,
             deadline=deadline,
             options=k8s_cr.Options(
-                dwell=args.blocked_after, lose_others=args.lose_others
+                dwell=args.blocked_after,
+                on_failed=args.on_failed,
+                lose_others=args.lose_others,
             ),
             listen=listen,
         )

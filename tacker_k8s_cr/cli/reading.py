@@ -23,6 +23,7 @@ def options(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
         check_rights=args.check_rights,
         conflict=args.conflict,
         dwell=args.blocked_after,
+        on_failed=args.on_failed,
         adopt=frozenset(
             _object(text, args.namespace, cluster) for text in args.adopt
         ),
@@ -57,6 +58,8 @@ def policy(args: argparse.Namespace) -> k8s_cr.Policy | None:
         given = dict(found)
     if args.namespaces:
         given["namespaces"] = args.namespaces
+    if args.expects:
+        given["expects"] = [*(given.get("expects") or ()), *args.expects]
     if not given:
         return None
     try:

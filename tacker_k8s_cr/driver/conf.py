@@ -71,6 +71,7 @@ class Settings:
     change_timeout: float
     terminate_timeout: float
     blocked_after: float
+    on_failed: str
     pool_size: int
     dry_run: bool
     conflict: str

@@ -275,6 +275,7 @@ def options(
         dry_run=settings.dry_run if asked.dry_run is None else asked.dry_run,
         conflict=asked.conflict or settings.conflict,
         dwell=asked.blocked_after or settings.blocked_after,
+        on_failed=asked.on_failed or settings.on_failed,
         adopt=asked.adopt,
         grace_seconds=grace_seconds,
         lose_others=asked.lose_others,

@@ -64,7 +64,16 @@ OPERATIONS = (
         min=1,
         max=YEAR,
         help="Seconds after which an object that keeps showing the same "
-        "error, and on which nothing moves, ends an operation.",
+        "error, or has it below, ends an operation when nothing moves.",
+    ),
+    cfg.StrOpt(
+        "on_failed",
+        default="end",
+        choices=[
+            ("end", "End the operation at once."),
+            ("settle", "Wait until all other objects have settled."),
+        ],
+        help="What to do when an object failed or is blocked.",
     ),
     cfg.IntOpt(
         "pool_size",
@@ -86,8 +95,10 @@ OPERATIONS = (
         choices=[
             ("fail", "End the operation and name the field and its owner."),
             ("take", "Take the field over."),
+            ("leave", "Leave the field to its owner."),
         ],
-        help="What to do about a field that another field manager owns.",
+        help="What to do about a field that another field manager owns, "
+        "unless a manifest or a request says otherwise.",
     ),
     cfg.BoolOpt(
         "insecure",

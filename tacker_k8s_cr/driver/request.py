@@ -21,9 +21,11 @@ from tacker_k8s_cr.driver.schema import ROOT
 from tacker_k8s_cr.errors import RequestInvalid
 from tacker_k8s_cr.kinds import rules
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.policy import Expected
 from tacker_k8s_cr.policy import Policy
 from tacker_k8s_cr.policy import Readiness
 from tacker_k8s_cr.policy import Subject
+from tacker_k8s_cr.policy import expected
 from tacker_k8s_cr.policy import subject
 
 FILES = "lcm-kubernetes-def-files"
@@ -36,6 +38,7 @@ class Asked:
     :param files: the manifests, by their names in the package.
     :param namespaces: what ``namespace`` is for manifests.
     :param prune: what a change of package may delete (True) or keeps.
+    :param expects: kinds that appear while the package comes up.
     :param vdu_mapping: by VDU, its object as ``Kind/name``.
     :param timeout: seconds for the whole operation.
     :param webhook: what is said of the delivery, and only that.
@@ -48,9 +51,11 @@ class Asked:
     namespaces: str = ""
     readiness: tuple[Readiness, ...] = ()
     prune: Mapping[Subject, bool] = dataclasses.field(default_factory=dict)
+    expects: tuple[Expected, ...] = ()
     vdu_mapping: Mapping[str, str] = dataclasses.field(default_factory=dict)
     timeout: float | None = None
     blocked_after: float | None = None
+    on_failed: str = ""
     dry_run: bool | None = None
     conflict: str = ""
     adopt: frozenset[ObjectRef] = frozenset()
@@ -97,12 +102,14 @@ def read(
         namespaces=ours.get("namespaces", ""),
         readiness=tuple(_readiness(ours)),
         prune=dict(_prune(ours)),
+        expects=tuple(map(expected, ours.get("expects", ()))),
         vdu_mapping={
             vdu: f"{item['kind']}/{item['name']}"
             for vdu, item in params.get("vdu_mapping", {}).items()
         },
         timeout=_seconds(ours, "timeout"),
         blocked_after=_seconds(ours, "blocked_after"),
+        on_failed=ours.get("on_failed", ""),
         dry_run=ours.get("dry_run"),
         conflict=ours.get("conflict", ""),
         adopt=frozenset(map(_object, ours.get("adopt", ()))),
@@ -125,6 +132,7 @@ def policy(asked: Asked, default: Policy) -> Policy:
         asked.readiness or default.readiness,
         asked.prune or default.prune,
         {**default.delivery, **delivery},
+        asked.expects or default.expects,
     )
 
 

@@ -17,14 +17,15 @@ def test_the_request_wins_over_the_configuration(options):
         blocked_after=5,
         adopt=adopted,
         lose_others=True,
+        on_failed="settle",
     )
 
     assert Options(True, "fail", 300) == operations.options(
         request.Asked(), settings
     )
-    assert Options(False, "take", 5, adopted, 7, True) == operations.options(
-        asked, settings, 7
-    )
+    assert Options(
+        False, "take", 5, adopted, 7, True, on_failed="settle"
+    ) == operations.options(asked, settings, 7)
 
 
 def test_an_instance_does_not_show_the_access_to_its_cluster():

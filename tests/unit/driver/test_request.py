@@ -13,6 +13,7 @@ from tacker_k8s_cr.driver import schema
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.policy import Policy
+from tacker_k8s_cr.policy import Expected
 from tacker_k8s_cr.policy import Readiness
 
 PLANTED = "planted-secret-0815"
@@ -33,8 +34,10 @@ EVERYTHING = {
             "may": ["PersistentVolumeClaim"],
             "keep": ["Deployment.apps/edge/web"],
         },
+        "expects": ["Router.example.org", "Zone.example.org:Cluster"],
         "timeout": 60,
         "blocked_after": 30.5,
+        "on_failed": "settle",
         "dry_run": False,
         "conflict": "take",
         "adopt": ["ConfigMap/edge/settings", "Namespace/edge"],
@@ -85,9 +88,14 @@ def test_everything_can_be_asked_for():
                 Readiness(ObjectRef("", "Pod", "edge", "probe"), "created"),
             ),
             prune={GroupKind("", "PersistentVolumeClaim"): True, web: False},
+            expects=(
+                Expected(GroupKind("example.org", "Router")),
+                Expected(GroupKind("example.org", "Zone"), False),
+            ),
             vdu_mapping={"VDU1": "Deployment/web"},
             timeout=60.0,
             blocked_after=30.5,
+            on_failed="settle",
             dry_run=False,
             conflict="take",
             adopt=frozenset(
@@ -146,8 +154,8 @@ def test_unknown_keys_of_ours_are_refused_by_name():
         f"{OURS}.webhook.xyzzy: no such parameter; there are url, probe, "
         "mode, role, expires_after, renew",
         f"{OURS}.time_out: no such parameter; is timeout meant? there are "
-        "namespaces, readiness, prune, timeout, blocked_after, dry_run, "
-        "conflict, adopt, lose_others, webhook",
+        "namespaces, readiness, prune, expects, timeout, blocked_after, "
+        "on_failed, dry_run, conflict, adopt, lose_others, webhook",
     ) == tuple(said.splitlines())
 
 
@@ -243,7 +251,7 @@ def test_tackers_own_keys_do_no_harm_elsewhere(operation):
         ),
         (
             {"tacker_k8s_cr": {"conflict": PLANTED}},
-            f"{OURS}.conflict: wanted one of fail, take, found another text",
+            f"{OURS}.conflict: wanted one of fail, take, leave, found another text",
         ),
         (
             {"tacker_k8s_cr": {"webhook": {"probe": ["try"]}}},
