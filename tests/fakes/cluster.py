@@ -30,9 +30,11 @@ from tacker_k8s_cr.objects import field
 from tacker_k8s_cr.rights import Right
 from tacker_k8s_cr.rights import Rule
 from tests.fakes import fields
+from tests.fakes import kinds
 from tests.fakes.store import Stored
 from tests.fakes.streams import FakeWatching
 from tests.fakes.streams import matches
+from tests.fakes.world import DEFINITION
 from tests.fakes.world import World
 
 _REVIEW = GroupKind("authorization.k8s.io", "SelfSubjectAccessReview")
@@ -182,6 +184,10 @@ class FakeCluster:
         dry_run: bool = False,
     ) -> Applied:
         ref = self._to_write("patch", manifest)
+        if ref.group_kind == DEFINITION and not kinds.is_definition(manifest):
+            bare = set(manifest) == {"apiVersion", "kind", "metadata"}
+            if not bare or ref not in self.world.objects:
+                raise Rejected(ref, 422, "Invalid", "spec: Required value")
         stored = self.world.objects.get(ref)
         if uid and (stored is None or uid != objects.uid(stored.obj)):
             raise Outdated(ref, f"the object does not have the uid {uid}")

@@ -52,6 +52,28 @@ def built_in() -> Iterator[Resource]:
                 )
 
 
+def is_definition(manifest: Manifest) -> bool:
+    """Whether a CustomResourceDefinition is one that a server takes."""
+    spec = field(manifest, ("spec",))
+    names = field(spec, ("names",))
+    texts = [
+        field(spec, ("group",)),
+        *(field(names, (name,)) for name in ("kind", "plural")),
+    ]
+    versions = field(spec, ("versions",))
+    return (
+        all(isinstance(text, str) and text for text in texts)
+        and isinstance(versions, list)
+        and bool(versions)
+        and all(
+            isinstance(version, dict)
+            and isinstance(version.get("name"), str)
+            and isinstance(version.get("subresources", {}), dict)
+            for version in versions
+        )
+    )
+
+
 def defined(definition: Manifest) -> Iterator[Resource]:
     """What a CustomResourceDefinition brings, the storage version first."""
     spec = definition["spec"]

@@ -1,0 +1,169 @@
+"""Packages that are not as they should be are refused in words.
+
+There are more of them, and a real server, in ``tests/faults``.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import lcm
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Resource
+from tacker_k8s_cr.objects import split_api_version
+from tacker_k8s_cr.package.model import Package
+from tests import malformed
+from tests.fakes import FakeCluster
+from tests.fakes import kinds
+
+FOLDERS = 200
+CSARS = 12
+
+
+class Clock:
+    """It moves when a watch has nothing to show."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def idle(self, seconds: float) -> None:
+        self.now += max(seconds, 1.0)
+
+
+def serve(cluster: FakeCluster, package: Package) -> None:
+    """Cluster API's kinds, which the samples are of."""
+    for document in package.documents:
+        kind = GroupKind.of(document.manifest)
+        if kind.group.endswith("cluster.x-k8s.io"):
+            _, version = split_api_version(document.manifest["apiVersion"])
+            plural = f"{kind.kind.lower()}s"
+            cluster.world.kinds[kind] = (
+                Resource(
+                    *(kind.group, version, kind.kind, plural, True),
+                    *(kinds.VERBS, kinds.SCALABLE),
+                ),
+            )
+
+
+def outcome(path: pathlib.Path) -> str:
+    """What is said of a package; empty when it comes to life.
+
+    Any other exception than ours is raised, and so is a write before a
+    refusal of the package.
+    """
+    clock = Clock()
+    cluster = FakeCluster(idle=clock.idle)
+    before = dict(cluster.world.objects)
+    try:
+        package = k8s_cr.load(path)
+        serve(cluster, package)
+        lcm.instantiate(
+            cluster, "one", package, deadline=Deadline.after(20, clock)
+        )
+    except errors.Error as error:
+        refusal = error
+    else:
+        return ""
+    if not refusal.begun:
+        assert before == cluster.world.objects
+    assert malformed.is_clear(refusal.sentence()), refusal
+    assert malformed.is_clear(str(refusal)), refusal
+    return str(refusal)
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    return malformed.sources(tmp_path_factory.mktemp("samples"))
+
+
+def test_a_spoiled_package_is_refused_in_words(sources, tmp_path):
+    """Real manifests with a fault: no traceback, no write (P5)."""
+    of = malformed.folders(sources)
+
+    refused = malformed.tried(of, range(FOLDERS), tmp_path, outcome)
+
+    assert FOLDERS / 2 < refused
+
+
+def test_a_spoiled_csar_is_refused_in_words(sources, tmp_path):
+    """Its definitions and its archive, too (P5)."""
+    of = malformed.csars(sources)
+    refused = malformed.tried(of, range(CSARS), tmp_path, outcome)
+
+    assert CSARS / 2 < refused
+
+
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["v1", "ConfigMap", "List", "apps/v1", "Deployment"])
+)
+KEYS = st.sampled_from(
+    [
+        *("apiVersion", "kind", "metadata", "name", "namespace", "labels"),
+        *("annotations", "items", "spec", "data", "status", "finalizers"),
+        *("ownerReferences", "template", "replicas", "versions", "names"),
+    ]
+) | st.text(max_size=3)
+TREES = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4)
+    ),
+    max_leaves=10,
+)
+KINDS = [
+    (resource.api_version, resource.kind)
+    for resource in kinds.built_in()
+    if resource.kind != "Lease"
+]
+OBJECTS = st.builds(
+    lambda served, name, metadata, more: {
+        **more,
+        "apiVersion": served[0],
+        "kind": served[1],
+        "metadata": {**metadata, "name": name},
+    },
+    st.sampled_from(KINDS),
+    st.sampled_from(["a", "web", "widgets.example.org"]) | st.text(max_size=5),
+    st.dictionaries(KEYS, TREES, max_size=2),
+    st.dictionaries(KEYS, TREES, max_size=4),
+)
+
+
+@given(st.lists(OBJECTS | TREES, max_size=3))
+@settings(max_examples=100)
+def test_whatever_the_documents_hold(tmp_path_factory, documents):
+    """Generated documents come to life, or are refused in words (P5)."""
+    path = tmp_path_factory.getbasetemp() / "generated.yaml"
+    path.write_text("\n---\n".join(json.dumps(d) for d in documents))
+
+    outcome(path)
+
+
+@given(st.text(max_size=200) | st.binary(max_size=200))
+@settings(max_examples=100)
+def test_whatever_a_file_holds(tmp_path_factory, content):
+    """Text or bytes that nobody meant as a manifest (P5)."""
+    path = tmp_path_factory.getbasetemp() / "generated.yaml"
+    data = (
+        content.encode(errors="replace") if isinstance(content, str) else b""
+    )
+    path.write_bytes(data if isinstance(content, str) else content)
+
+    outcome(path)
