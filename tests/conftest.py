@@ -20,6 +20,8 @@ from tools.plane import target
 from tools.plane.kubectl import Kubectl
 from tools.plane.target import Target
 
+pytest_plugins = ["tests.secrecy.plugin"]
+
 # How fast values are made says nothing about us: the first run in a clone
 # writes hypothesis' own tables, and a machine may be busy.
 hypothesis.settings.register_profile(
@@ -77,7 +79,7 @@ def missing(chosen: Target) -> dict[str, str]:
     return target.missing(chosen)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def lack(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """Skip the test for a reason, or fail it if it was meant to run."""
 

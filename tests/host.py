@@ -133,6 +133,16 @@ class Host:
             found, self.context
         )
 
+    def stored(self) -> Iterator[tuple[str, str]]:
+        """Every row of the database, by its table."""
+        from tacker.db import api
+        from tacker.db import model_base
+
+        with api.get_engine().connect() as connection:
+            for table in model_base.BASE.metadata.sorted_tables:
+                for row in connection.execute(table.select()):
+                    yield f"Tacker's table {table.name}", str(tuple(row))
+
     def vnf_instance(self, vim: Any) -> Any:
         """A new VNF instance, on this VIM."""
         from tacker import objects

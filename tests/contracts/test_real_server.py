@@ -165,14 +165,14 @@ def test_no_verification_by_choice(
 def test_a_wrong_token(connecting: Connect, admin: Kubeconfig) -> None:
     """A credential that is refused is named as such, without its value."""
     cluster = connecting(
-        server=admin.server, ca=admin.ca, token="not-a-token-at-all"
+        server=admin.server, ca=admin.ca, token="planted-no-token-at-all"
     )
 
     with pytest.raises(Unauthenticated) as caught:
         cluster.version()
 
     assert admin.server in str(caught.value)
-    assert "not-a-token-at-all" not in str(caught.value)
+    assert "planted-no-token-at-all" not in str(caught.value)
 
 
 def test_a_good_token(

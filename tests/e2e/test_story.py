@@ -50,7 +50,7 @@ from tools.tacker.rest import Vim
 
 pytestmark = [pytest.mark.plane, pytest.mark.capi]
 
-KEY = base64.b64encode(b"a key of the tests, 28 bytes").decode()
+KEY = base64.b64encode(b"planted-key-of-the-tests, 32 bytes").decode()
 OTHER = base64.b64encode(b"another key of 24 bytes!").decode()
 SHIFT = 1000
 PORT = 16443 + SHIFT

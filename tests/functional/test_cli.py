@@ -21,11 +21,12 @@ import pytest
 from tacker_k8s_cr import leases
 from tacker_k8s_cr import objects
 from tests.functional import manifests
+from tests.secrecy.watch import Watch
 
 pytestmark = pytest.mark.plane
 
 PROGRAM = [sys.executable, "-m", "tacker_k8s_cr.cli.shell"]
-PLANTED = "hunter2-planted"
+PLANTED = "planted-hunter2"
 
 
 class Done:
@@ -47,7 +48,9 @@ def environ(kubeconfig: pathlib.Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def run(namespace: str, environ: dict[str, str]) -> Callable[..., Done]:
+def run(
+    namespace: str, environ: dict[str, str], shows: Watch
+) -> Callable[..., Done]:
     """Runs the program to its end, in the test's namespace."""
 
     def _run(*argv: str | os.PathLike[str]) -> Done:
@@ -58,6 +61,7 @@ def run(namespace: str, environ: dict[str, str]) -> Callable[..., Done]:
             timeout=60,
             env=environ,
         )
+        shows.look("the program's output", ended.stdout + ended.stderr)
         return Done(ended.returncode, ended.stdout, ended.stderr)
 
     return _run

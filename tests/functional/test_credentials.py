@@ -72,14 +72,14 @@ def proxied(kubectl, kubeconfig, tmp_path, unique):
         "--clusterrole=cluster-admin",
         f"--user={unique}",
     )
-    with Proxy(tmp_path, kubeconfig, {unique: "pa55wörd"}) as proxy:
+    with Proxy(tmp_path, kubeconfig, {unique: "planted-pa55wörd"}) as proxy:
         yield (
             proxy,
             {
                 "auth_url": proxy.url,
                 "ssl_ca_cert": proxy.ca,
                 "username": unique,
-                "password": "pa55wörd",
+                "password": "planted-pa55wörd",
             },
         )
     kubectl("delete", "clusterrolebinding", unique)
@@ -149,7 +149,7 @@ def test_a_name_and_password_through_a_proxy(
 def test_a_wrong_password(proxied, namespace, packed, deadline, unique):
     """The error says whose it is, and not what it is."""
     _, access = proxied
-    wrong = {**access, "password": "planted", "vim_id": "edge"}
+    wrong = {**access, "password": "planted-wrong", "vim_id": "edge"}
 
     with (
         vim.opened(wrong, SETTINGS) as cluster,
@@ -264,7 +264,7 @@ def test_a_bearer_token_that_ends_in_an_operation(
 
 def test_a_wrong_password_of_the_provider(second, unique):
     """The provider is asked once, and its words are told (K3)."""
-    wrong = by_password(second, password="planted", vim_id=unique)
+    wrong = by_password(second, password="planted-wrong", vim_id=unique)
     before = len(second.provider.grants)
 
     with vim.opened(wrong, settings(second)) as cluster:
@@ -312,7 +312,7 @@ def test_a_private_authority_must_be_named(second, ca):
     """Without one the system's certificates vouch, or nobody (T9)."""
     access = {
         "auth_url": second.server,
-        "bearer_token": "planted",
+        "bearer_token": "planted-token",
         "ssl_ca_cert": ca,
     }
 

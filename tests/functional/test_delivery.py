@@ -30,7 +30,7 @@ from tools.receiver import Receiver
 
 pytestmark = pytest.mark.plane
 
-KEY = base64.b64encode(b"a key of the tests, 28 bytes").decode()
+KEY = base64.b64encode(b"planted-key-of-the-tests, 32 bytes").decode()
 
 
 @pytest.fixture

@@ -36,14 +36,17 @@ from tacker_k8s_cr.driver import translate  # noqa: E402
 
 pytestmark = pytest.mark.plane
 
-KEY = "whsec_" + base64.b64encode(b"a key of the tests, 28 bytes").decode()
+KEY = (
+    "whsec_" + base64.b64encode(b"planted-key-of-the-tests, 32 bytes").decode()
+)
 
 
 class Conductor:
     """Calls the drivers in the order in which Tacker's conductor does."""
 
-    def __init__(self, context, vim, package):
+    def __init__(self, context, vim, package, shows):
         self.context = context
+        self.shows = shows
         self.vim = vim
         self.package = package
         self.infra = driver_manager.DriverManager(
@@ -55,21 +58,23 @@ class Conductor:
         self.vnf_dict = {}
 
     def call(self, method, **arguments):
-        return self.infra.invoke(
-            "kubernetes", method, context=self.context, **arguments
-        )
+        with self.shows.errors():
+            return self.infra.invoke(
+                "kubernetes", method, context=self.context, **arguments
+            )
 
     def hook(self, method, vnf_instance, request, **others):
-        self.mgmt.invoke(
-            "kubeconfig-webhook",
-            method,
-            context=self.context,
-            vnf_instance=vnf_instance,
-            instantiate_vnf_request=request,
-            grant=None,
-            grant_request=None,
-            **others,
-        )
+        with self.shows.errors():
+            self.mgmt.invoke(
+                "kubeconfig-webhook",
+                method,
+                context=self.context,
+                vnf_instance=vnf_instance,
+                instantiate_vnf_request=request,
+                grant=None,
+                grant_request=None,
+                **others,
+            )
 
     def instantiate(
         self, vnf_instance, request, before=ErrorPoint.INITIAL, **known
@@ -205,12 +210,14 @@ class Conductor:
 
 
 @pytest.fixture
-def running(tmp_path):
+def running(tmp_path, shows):
     """Tacker's database; options of ours may be set meanwhile."""
     keys = tmp_path / "vim_keys"
     keys.mkdir()
     with host.running(keys) as found:
         yield found
+        for where, text in found.stored():
+            shows.look(where, text)
 
 
 @pytest.fixture
@@ -261,9 +268,9 @@ def unpacked(tmp_path, unique):
 
 
 @pytest.fixture
-def conductor(running, vim, unpacked):
+def conductor(running, vim, unpacked, shows):
     def make(sample):
-        return Conductor(running.context, vim, unpacked(sample))
+        return Conductor(running.context, vim, unpacked(sample), shows)
 
     return make
 

@@ -75,8 +75,9 @@ class Conductor:
     An instance is stored only when an operation is completed.
     """
 
-    def __init__(self, vim, folder):
+    def __init__(self, vim, folder, shows):
         self.vim = vim
+        self.shows = shows
         self.folder = folder
         self.tacker = Tacker()
         self.vnfds = {}
@@ -140,7 +141,8 @@ class Conductor:
                 None, occurrence, inst, grant_req, grant, which
             )
             try:
-                method(None, occurrence, inst, grant_req, grant, which, {})
+                with self.shows.errors():
+                    method(None, occurrence, inst, grant_req, grant, which, {})
             except Exception as error:
                 raise Failed(error, again, back, give_up) from error
             return inst
@@ -221,8 +223,13 @@ def vim(kubectl, kubeconfig, namespace):
 
 
 @pytest.fixture
-def conductor(bound, vim, tmp_path):
-    return Conductor(vim, tmp_path)
+def conductor(bound, vim, tmp_path, shows):
+    found = Conductor(vim, tmp_path, shows)
+    yield found
+    token = vim["accessInfo"]["bearer_token"]
+    for text in found.stored.values():
+        # Tacker stores the credential that a request names.
+        shows.look("what Tacker stores", text.replace(token, ""))
 
 
 def params(namespace, **ours):

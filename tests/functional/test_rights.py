@@ -75,7 +75,7 @@ def secret(name):
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": name},
-        "stringData": {"word": "planted"},
+        "stringData": {"word": "planted-word"},
     }
 
 

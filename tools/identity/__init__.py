@@ -65,9 +65,9 @@ class User:
     """Who may have a token, and of which client."""
 
     name: str = "operator@example.org"
-    password: str = "pa55word-of-the-operator"
+    password: str = "planted-pa55word-of-the-operator"
     client: str = "tacker"
-    secret: str = "secret-of-the-client"
+    secret: str = "planted-secret-of-the-client"
 
 
 class Provider:
