@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -25,7 +26,7 @@ from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package import model
 
-FORMAT = 2
+FORMAT = 3
 """Of what is stored. A reader refuses a higher one."""
 
 PIECE = 480 * 1024
@@ -52,6 +53,14 @@ _PARTS: Mapping[
         lambda owned: [[*_ref(r), uid] for r, uid in owned.items()],
     ),
     "manifests": (lambda inventory: inventory.manifests, list),
+    "shared": (
+        lambda inventory: inventory.shared,
+        lambda shared: [_ref(r) for r in shared],
+    ),
+    "met": (
+        lambda inventory: inventory.met,
+        lambda met: [_ref(r) for r in sorted(met)],
+    ),
     "before.owned": (
         lambda inventory: inventory.before and inventory.before.owned,
         lambda owned: [[*_ref(r), uid] for r, uid in (owned or {}).items()],
@@ -59,6 +68,14 @@ _PARTS: Mapping[
     "before.manifests": (
         lambda inventory: inventory.before and inventory.before.manifests,
         lambda manifests: list(manifests or ()),
+    ),
+    "before.shared": (
+        lambda inventory: inventory.before and inventory.before.shared,
+        lambda shared: [_ref(r) for r in shared or ()],
+    ),
+    "before.met": (
+        lambda inventory: inventory.before and inventory.before.met,
+        lambda met: [_ref(r) for r in sorted(met or ())],
     ),
     "goers": (
         lambda inventory: inventory.healing and inventory.healing.goers,
@@ -116,8 +133,6 @@ def _plain(inventory: Inventory) -> dict[str, Any]:
         "namespace": inventory.namespace,
         "phase": inventory.phase.value,
         "digest": inventory.digest,
-        "shared": [_ref(r) for r in inventory.shared],
-        "met": [_ref(r) for r in sorted(inventory.met)],
         "liveNames": [[*_ref(r), n] for r, n in inventory.live_names.items()],
         "vnfd": inventory.vnfd and dataclasses.asdict(inventory.vnfd),
         "vdus": {vdu: _ref(r) for vdu, r in inventory.vdus.items()},
@@ -156,11 +171,9 @@ def load(stored: Stored) -> Inventory:
             head["healing"], tuple(goers), head.get("healingOf") or ""
         )
     if head.get("before"):
-        before = _told(
-            head["before"], part("before.owned"), part("before.manifests")
-        )
+        before = _told(head["before"], part, "before.")
     return dataclasses.replace(
-        _told(head, part("owned"), part("manifests")),
+        _told(head, part),
         healing=healing,
         before=before,
         receipts=tuple(head["receipts"]),
@@ -174,16 +187,27 @@ def load(stored: Stored) -> Inventory:
 
 
 def _told(
-    fields: Mapping[str, Any], owned: list[Any], manifests: list[Any]
+    fields: Mapping[str, Any],
+    part: Callable[[str], list[Any]],
+    which: str = "",
 ) -> Inventory:
-    """An instance now or before. Format 1 knew no policy and no numbers."""
+    """An instance now or before.
+
+    Format 1 knew no policy and no numbers; until format 2 the head held
+    what was shared or met.
+    """
+
+    def refs(name: str) -> Iterator[ObjectRef]:
+        listed = fields.get(name) or part(f"{which}{name}")
+        return (ObjectRef(*item) for item in listed)
+
     return Inventory(
         instance=fields["instance"],
         namespace=fields["namespace"],
         phase=Phase(fields["phase"]),
-        owned=_by_ref(owned),
-        shared=tuple(ObjectRef(*item) for item in fields["shared"]),
-        manifests=tuple(manifests),
+        owned=_by_ref(part(f"{which}owned")),
+        shared=tuple(refs("shared")),
+        manifests=tuple(part(f"{which}manifests")),
         digest=fields.get("digest", ""),
         live_names=_by_ref(fields["liveNames"]),
         vnfd=fields["vnfd"] and _vnfd(fields["vnfd"]),
@@ -192,7 +216,7 @@ def _told(
         numbers=_by_ref(fields.get("numbers", ())),
         scaling=_by_ref(fields.get("scaling", ())),
         policy=policy.of(fields.get("policy", {})),
-        met=frozenset(ObjectRef(*item) for item in fields.get("met", ())),
+        met=frozenset(refs("met")),
     )
 
 

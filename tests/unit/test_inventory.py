@@ -169,12 +169,40 @@ def test_a_piece_stays_below_what_a_secret_holds():
     assert refs_ == texts.load(stored).owned
 
 
+def test_a_head_stays_below_what_a_secret_holds():
+    """However many objects are shared, or were taken over (H1)."""
+    refs_ = tuple(
+        ObjectRef("g", "Kind", "namespace", f"name-{i}") for i in range(10_000)
+    )
+    one = Inventory("i", "n", shared=refs_, met=frozenset(refs_))
+    whole = dataclasses.replace(one, before=one)
+    stored = texts.store(whole)
+
+    assert len(stored.head) < 10_000
+    assert max(map(len, stored.pieces.values())) <= texts.PIECE
+    assert whole == texts.load(stored)
+
+
+def test_a_record_of_a_former_version_is_read():
+    """Its head holds what lies in pieces by now."""
+    ref = ObjectRef("g", "Kind", "n", "a")
+    given_ = Inventory("i", "n", shared=(ref,), met=frozenset((ref,)))
+    stored = texts.store(given_)
+    fields = json.loads(stored.head)
+    parts = {n: p for n, p in fields["parts"].items() if n == "owned"}
+    listed = [["g", "Kind", "n", "a"]]
+    head = {**fields, "format": 2, "parts": parts}
+    former = json.dumps({**head, "shared": listed, "met": listed})
+
+    assert given_ == texts.load(texts.Stored(former, {}))
+
+
 def test_a_record_of_a_later_version_is_not_guessed_at():
     """An older reader says what it can read."""
     stored = texts.store(Inventory("i", "n"))
     head = json.dumps({**json.loads(stored.head), "format": 99})
 
-    with pytest.raises(ValueError, match=r"format 99.* reads 2"):
+    with pytest.raises(ValueError, match=r"format 99.* reads 3"):
         texts.load(dataclasses.replace(stored, head=head))
 
 

@@ -13,11 +13,13 @@ from tacker_k8s_cr import neighbours
 from tacker_k8s_cr import record
 from tacker_k8s_cr import stored as texts
 from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.objects import ObjectRef
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 
 HEAD = record.secret_ref("one", "default")
+LEFT = ObjectRef("", "Secret", "default", f"{HEAD.name}.0123456789abcdef")
 ONE = Inventory(
     "one",
     "default",
@@ -130,7 +132,7 @@ def test_a_record_of_a_later_version_is_not_touched(cluster):
         with pytest.raises(
             errors.InstanceExists,
             match=r"the instance one has a record that cannot be read: "
-            r"the record has format 99, and this version reads 2",
+            r"the record has format 99, and this version reads 3",
         ):
             record.read(cluster, "one", "default")
 
@@ -174,6 +176,62 @@ def test_a_damaged_piece_is_named(cluster):
             record.read(cluster, "one", "default")
 
 
+def test_a_former_piece_goes_with_the_write_that_drops_it(cluster):
+    """Beside the head lie the pieces that it names, and no others (H1)."""
+    entry = record.write(cluster, ONE, None)
+    cluster.create(record._secret(LEFT, "one", "piece", b"x"), "m")
+    assert LEFT.name in left(cluster)  # by a writer who died
+
+    entry = record.write(cluster, dataclasses.replace(ONE, owned={}), entry)
+
+    assert ONE.manifests == entry.inventory.manifests
+    assert 2 == len(left(cluster))
+
+
+def test_who_may_not_list_secrets_drops_what_is_known(cluster):
+    """What a writer left who died waits for somebody who may (H1)."""
+    entry = record.write(cluster, ONE, None)
+    cluster.create(record._secret(LEFT, "one", "piece", b"x"), "m")
+    cluster.fail(errors.Forbidden("list", "secrets", "default", "no"), "list")
+
+    record.write(cluster, dataclasses.replace(ONE, owned={}), entry)
+
+    assert LEFT.name in left(cluster)
+    assert 3 == len(left(cluster))
+
+
+# -- Other instances ----------------------------------------------------------
+
+
+def sharing(instance, *refs, phase=Phase.INSTANTIATED):
+    return Inventory(instance, "default", phase, shared=refs)
+
+
+def test_who_shares_an_object_is_known(cluster):
+    """To its owner, before that takes it away (P20)."""
+    ours, other = (ObjectRef("g", "Kind", "", name) for name in "ab")
+    entry = record.write(cluster, sharing("two", ours, other), None)
+    record.write(cluster, sharing("three", ours), None)
+    record.write(cluster, sharing("one", ours), None)
+    record.write(cluster, Inventory("four", "default"), None)
+
+    found = neighbours.users(cluster, "one", [ours])
+
+    assert {ours: {"two", "three"}} == found
+    record.write(cluster, sharing("two", ours, phase=Phase.ENDING), entry)
+    assert {ours: {"three"}} == neighbours.users(cluster, "one", [ours])
+
+
+def test_who_may_not_look_everywhere_looks_where_the_objects_are(cluster):
+    """Another instance in the namespace is seen all the same (P20)."""
+    ours = ObjectRef("", "ConfigMap", "default", "a")
+    record.write(cluster, sharing("two", ours), None)
+    no = errors.Forbidden("list", "secrets", "", "no")
+    cluster.fail(no, "list")
+
+    assert {ours: {"two"}} == neighbours.users(cluster, "one", [ours])
+
+
 def test_an_instance_is_alive_where_its_record_is(cluster):
     """In any namespace, but for one that does not count."""
     assert not neighbours.alive(cluster, "one")
@@ -195,4 +253,4 @@ def test_an_instance_whose_record_we_may_not_see_is_alive(cluster):
 def test_the_format_is_the_first_that_is_asked(cluster):
     """A head is read before its pieces are."""
     with pytest.raises(texts.FormatUnknown):
-        texts.pieces_of('{"format": 3}')
+        texts.pieces_of('{"format": 4}')
