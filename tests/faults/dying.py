@@ -6,6 +6,7 @@ begins within milliseconds, with no thread of another's.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import multiprocessing
@@ -29,10 +30,8 @@ _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload([__name__, "kubernetes.client.rest"])
 _STARTING = threading.Lock()
 
-Manifests = tuple[Mapping[str, Any], ...]
 
-
-def package(manifests: Manifests) -> Package:
+def package(manifests: Iterable[Mapping[str, Any]]) -> Package:
     return Package(
         "killed",
         tuple(

@@ -12,12 +12,13 @@ from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.objects import ObjectRef
 from tests.faults import gate
+from tests.faults import story
 from tests.faults import trials
 from tests.functional import manifests
 from tools import leftovers
 
 MANAGER = "tests"
-_USUAL = (("ServiceAccount", "default"), ("ConfigMap", trials.USUAL.name))
+_USUAL = (("ServiceAccount", "default"), ("ConfigMap", story.USUAL.name))
 """What Kubernetes puts into every namespace."""
 
 SETTLES = 60.0
