@@ -31,6 +31,7 @@ WHOLE = {
         "keep": ["ConfigMap/edge/settings"],
     },
     "delivery": {"url": "https://example.org", "probe": "try"},
+    "expects": ["Router.example.org", "Zone.example.org:Cluster"],
 }
 
 THING = GroupKind("example.org", "Thing")
@@ -95,6 +96,9 @@ def test_a_subject_is_read_as_it_is_shown(subject):
         ({"prune": {"all": []}}, "prune: unknown: all"),
         ({"prune": {"may": ["T"], "keep": ["T"]}}, "T is in may and in keep"),
         ({"prune": {"may": [1]}}, "prune.may: 1 is no kind"),
+        ({"expects": ["Thing/a"]}, r"expects\[0\]: 'Thing/a' is no kind"),
+        ({"expects": ["T:Zone"]}, r"expects\[0\]: 'T:Zone' is no kind"),
+        ({"expects": [None]}, r"expects\[0\]: None is no kind"),
     ],
 )
 def test_what_cannot_be_followed_is_refused_by_its_place(given_, said):
