@@ -14,6 +14,8 @@ from concurrent import futures
 import json
 import os
 import pathlib
+import shutil
+import tempfile
 import uuid
 
 import pytest
@@ -41,6 +43,30 @@ SETTINGS = (
 )
 
 
+FOLDERS = "E2E_FOLDERS"
+"""Names the folder with the Tackers that a run of pytest has started."""
+
+_FOLDERS = pytest.StashKey[pathlib.Path]()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """One folder for all workers: an interrupt gives them no time to end."""
+    if FOLDERS not in os.environ:
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="tacker-e2e-"))
+        session.config.stash[_FOLDERS] = folder
+        os.environ[FOLDERS] = str(folder)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """End what the workers were not able to."""
+    if folder := session.config.stash.get(_FOLDERS, None):
+        del os.environ[FOLDERS]
+        for run in folder.glob("*/run"):
+            Host.of(run).down()
+        shutil.rmtree(folder)
+
+
 @pytest.fixture(scope="session")
 def lack() -> Callable[[str, str], None]:
     """Whatever is missing, a test of this room fails."""
@@ -57,8 +83,9 @@ def lack() -> Callable[[str, str], None]:
 @pytest.fixture(scope="session")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     """The Tacker of this run, with the project as the tree has it."""
-    named = os.environ.get("TACKER_RUN", "")
-    found = Host.of(named or tmp_path_factory.mktemp("tacker") / "run")
+    worker = tmp_path_factory.getbasetemp().name
+    folder = pathlib.Path(os.environ[FOLDERS]) / worker / "run"
+    found = Host.of(os.environ.get("TACKER_RUN", "") or folder)
     started = found.up(Options(settings=SETTINGS))
     if not started:
         found.reload()
