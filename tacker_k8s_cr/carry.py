@@ -64,7 +64,7 @@ def planned(
     op: Operation, ready: Prepared, before: Inventory, policy: Policy
 ) -> plan.Plan:
     """The plan of a package in the place of what the instance has."""
-    manifests = {_live(before, m): m for m in _manifests(before)}
+    manifests = authored(before)
     former = plan.Former(
         before.owned,
         namespace(op.namespace),
@@ -116,9 +116,12 @@ def _asked_to_prune(
 
 def order(inventory: Inventory) -> Order:
     """In which order the objects of an instance came, as they say."""
-    return barriers.recorded(
-        {_live(inventory, m): m for m in _manifests(inventory)}
-    )
+    return barriers.recorded(authored(inventory))
+
+
+def authored(inventory: Inventory) -> dict[ObjectRef, Manifest]:
+    """The manifests of an instance, by live object."""
+    return {_live(inventory, m): m for m in _manifests(inventory)}
 
 
 def _live(inventory: Inventory, manifest: Manifest) -> ObjectRef:
@@ -182,7 +185,12 @@ def bring_in(
     for stage in planned.stages:
         if not_yet and stage.name != plan.DEFINITIONS:
             not_yet = prepare.again(
-                op.cluster, ready, not_yet, op.instance, op.options.conflict
+                op.cluster,
+                ready,
+                not_yet,
+                stage,
+                op.instance,
+                op.options.conflict,
             )
         op.carry_out(stage)
         not_yet -= set(stage.refs)

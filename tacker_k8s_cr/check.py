@@ -205,6 +205,8 @@ def followable(documents: Sequence[Document]) -> None:
 
 _ANNOTATIONS = (
     ("prune", "true|false", "true or false"),
+    ("on-terminate", "keep|delete", "keep or delete"),
+    ("clear", "load-balancers", "load-balancers"),
     ("blocked-after", r"\d+(\.\d+)?", "a number of seconds"),
     ("wave", r"[+-]?\d{1,6}", "a whole number"),
     ("conflict", "fail|take|leave", "fail, take or leave"),
@@ -294,11 +296,15 @@ def dry_run(
     later: Collection[GroupKind],
     absent: Collection[str],
     conflict: str = conflicts.FAIL,
+    waiting: Collection[ObjectRef] = (),
 ) -> Checked:
     """Let the server check every object; nothing is written.
 
     :param conflict: what becomes of fields that others own.
+    :param waiting: objects that depend on what is not there yet. That
+        admission denies them now says nothing.
     """
+    brought = {(item.ref.kind, item.ref.name) for item in items}
     early = [
         item
         for item in items
@@ -324,14 +330,38 @@ def dry_run(
         )
 
     for item, outcome in cluster.each(tried, early):
-        # Every kind is known by now, or announced.
-        if isinstance(outcome, errors.NotYet | errors.KindUnknown):
+        if isinstance(outcome, Error):
+            outcome = _final(item.ref, outcome, item.ref in waiting, brought)
+        if isinstance(outcome, errors.NotYet):
             not_yet.add(item.ref)
         elif isinstance(outcome, errors.ClusterError):
             refusals[item.ref] = outcome
         elif isinstance(outcome, Error):
             raise outcome
     return Checked(frozenset(not_yet), refusals)
+
+
+def _final(
+    ref: ObjectRef,
+    error: Error,
+    waits: bool,
+    brought: Collection[tuple[str, str]],
+) -> Error:
+    """What a dry run found, in the light of what is still to come.
+
+    :param waits: the object depends on what is not there yet.
+    :param brought: kinds and names of the package's objects.
+    """
+    if isinstance(error, errors.KindUnknown):
+        # Every kind is known by now, or announced.
+        return errors.NotYet(ref, error.sentence())
+    if isinstance(error, errors.Rejected) and error.denied and waits:
+        return errors.NotYet(ref, error.message)
+    if isinstance(error, errors.NotYet):
+        kind, _ = error.missing
+        if kind and error.missing not in brought:
+            return errors.Rejected(ref, 403, "Forbidden", error.why)
+    return error
 
 
 def _worst_first(

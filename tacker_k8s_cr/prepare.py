@@ -30,6 +30,7 @@ from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.placing import Placed
+from tacker_k8s_cr.plan import Stage
 from tacker_k8s_cr.policy import DEFAULT
 from tacker_k8s_cr.policy import Policy
 
@@ -269,6 +270,7 @@ def _against(
             later=found.not_yet,
             absent=absent,
             conflict=options.conflict,
+            waiting=_waiting(items, ready.order, theirs.live),
         )
         if not lenient:
             checked.check()
@@ -281,6 +283,20 @@ def _against(
     )
 
 
+def _waiting(
+    items: Sequence[Placed], order: Order, live: Collection[ObjectRef]
+) -> frozenset[ObjectRef]:
+    """Objects that come after others which are not there yet."""
+    new = {item.ref for item in items} - set(live)
+    first = min((order.wave(ref) for ref in new), default=0)
+    return frozenset(
+        item.ref
+        for item in items
+        if order.needs.get(item.ref, frozenset()) & new
+        or order.wave(item.ref) > first
+    )
+
+
 def _reason(ref: ObjectRef, error: errors.Error) -> str:
     return error.sentence().removeprefix(f"{ref}: ")
 
@@ -289,10 +305,14 @@ def again(
     cluster: Cluster,
     before: Prepared,
     not_yet: frozenset[ObjectRef],
+    stage: Stage,
     instance: str,
     conflict: str,
 ) -> frozenset[ObjectRef]:
     """Repeat the dry run of what could not be checked before.
+
+    :param stage: the next one. What is of a later one, or depends on other
+        objects, may still be denied for what is not there.
 
     What is still not possible is returned. In the end that is left to the
     apply, which tries again.
@@ -305,6 +325,11 @@ def again(
         later=(),
         absent=(),
         conflict=conflict,
+        waiting={
+            ref
+            for ref in not_yet
+            if ref in before.order.needs or ref not in stage.refs
+        },
     )
     checked.check()
     return checked.not_yet

@@ -19,8 +19,8 @@ from tacker_k8s_cr.cluster import failures
 from tacker_k8s_cr.cluster.answers import Again
 from tacker_k8s_cr.cluster.answers import Answer
 from tacker_k8s_cr.cluster.answers import Request
-from tacker_k8s_cr.cluster.answers import judged
 from tacker_k8s_cr.cluster.connection import Access
+from tacker_k8s_cr.cluster.judging import judged
 from tacker_k8s_cr.deadline import Clock
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Outdated

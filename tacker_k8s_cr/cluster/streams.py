@@ -19,7 +19,7 @@ from tacker_k8s_cr.cluster.answers import Again
 from tacker_k8s_cr.cluster.answers import Answer
 from tacker_k8s_cr.cluster.answers import Expired
 from tacker_k8s_cr.cluster.answers import Request
-from tacker_k8s_cr.cluster.answers import judged
+from tacker_k8s_cr.cluster.judging import judged
 from tacker_k8s_cr.cluster.listing import Selection
 from tacker_k8s_cr.cluster.requests import Sender
 from tacker_k8s_cr.errors import NotYet
@@ -31,11 +31,15 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-_LASTS = 240
-"""Seconds, and up to a quarter more, after which the server ends a watch."""
+_LASTS = 30
+"""Seconds, and up to a quarter more, after which the server ends a watch.
 
-_SILENCE = 330.0
-"""Seconds without a byte after which we end it: the server did not."""
+A stream that went silent shows nothing until then, and nobody can tell it
+from one on which nothing happens. The next watch costs one small request.
+"""
+
+_GRACE = 10.0
+"""Seconds after that when we end one that the server did not."""
 
 
 class Closed(Exception):
@@ -138,19 +142,21 @@ class Stream:
     def _watch(self, version: str) -> tuple[str | None, bool]:
         """The version to go on from, or None to look again.
 
-        And whether the server said anything at all.
+        And whether the watch was of use: it brought something, or lasted.
         """
+        begun = self._sender.clock()
         heard = False
         lasts = random.uniform(_LASTS, _LASTS * 1.25)  # noqa: S311
+        seconds = max(1, int(min(lasts, self._sender.deadline.left)))
         request = self._selection.request(
             "watch",
             watch="true",
             allowWatchBookmarks="true",
             resourceVersion=version,
-            timeoutSeconds=max(1, int(min(lasts, self._sender.deadline.left))),
+            timeoutSeconds=seconds,
         )
         try:
-            response = self._sender.stream(request, _SILENCE)
+            response = self._sender.stream(request, seconds + _GRACE)
             with self._line.held(response):
                 for event in _events(response):
                     if event["type"] == "ERROR":
@@ -164,7 +170,10 @@ class Stream:
             # It broke; what comes next is asked for from where it ended.
             if self._line.closed.is_set():
                 raise Closed from None
-        return version, heard
+            return version, heard
+        # Where nothing happens, a whole watch has nothing to say.
+        lasted = self._sender.clock() - begun >= seconds / 2
+        return version, heard or lasted
 
     def _took(self, event: Any) -> str:
         obj = event["object"]

@@ -94,12 +94,16 @@ class RightsLacking(ClusterError):
 
 @dataclasses.dataclass(eq=False)
 class Rejected(ClusterError):
-    """The server, or an admission webhook, says no to what was sent."""
+    """The server, or an admission webhook, says no to what was sent.
+
+    :param denied: admission said so, which knows more than the object.
+    """
 
     ref: ObjectRef
     code: int
     reason: str
     message: str
+    denied: bool = False
 
     def sentence(self) -> str:
         return f"{self.ref}: {self.message} ({self.code} {self.reason})"
@@ -150,12 +154,14 @@ class NotYet(ClusterError):
 
     :param also: more of the same sort, told in one go.
     :param hook: the webhook that is waited for, if it is one.
+    :param missing: kind and name of what lacks, where that is known.
     """
 
     ref: ObjectRef
     why: str
     also: Sequence[NotYet] = ()
     hook: str = ""
+    missing: tuple[str, str] = ("", "")
 
     def sentence(self) -> str:
         return "\n".join(

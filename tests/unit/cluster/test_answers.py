@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tacker_k8s_cr.cluster import answers
+from tacker_k8s_cr.cluster import judging
 from tacker_k8s_cr.cluster.answers import Again
 from tacker_k8s_cr.cluster.answers import Answer
 from tacker_k8s_cr.cluster.answers import Request
@@ -54,7 +55,7 @@ def judged(
 ) -> Any:
     body = {"message": message, "reason": reason, "details": details}
     answer = Answer(code, body, after)
-    return answers.judged(request, answer, "https://a.example.org")
+    return judging.judged(request, answer, "https://a.example.org")
 
 
 def cause(reason: str, message: str, field: str) -> dict[str, str]:
@@ -291,6 +292,215 @@ def test_a_version_that_is_too_old() -> None:
     means = judged(410, "too old resource version", "Expired", LIST)
 
     assert isinstance(means, answers.Expired)
+
+
+WRITE = {"kind": "configmaps", "name": "one"}
+TAKEN = {"reason": "FieldManagerConflict", "field": ".data.a", "message": ""}
+
+ROWS: list[tuple[str, int, str, Request, dict[str, Any], type]] = [
+    (
+        "no dry run",
+        400,
+        'admission webhook "a.example.org" does not support dry run',
+        APPLY,
+        {},
+        NotYet,
+    ),
+    (
+        "denied by a webhook",
+        500,
+        'admission webhook "a.example.org" denied the request: failed '
+        "calling webhook for fun",
+        APPLY,
+        {},
+        Rejected,
+    ),
+    (
+        "denied by a policy",
+        422,
+        "ValidatingAdmissionPolicy 'a' with binding 'b' denied request: no",
+        APPLY,
+        {},
+        Rejected,
+    ),
+    (
+        "webhook away",
+        500,
+        "Internal error occurred: failed calling webhook "
+        '"default.cluster.cluster.x-k8s.io": failed to call webhook: Post '
+        '"https://capi-webhook-service.capi-system.svc:443/mutate": no '
+        'endpoints available for service "capi-webhook-service"',
+        APPLY,
+        {},
+        NotYet,
+    ),
+    (
+        "conversion webhook away",
+        500,
+        "conversion webhook for cluster.x-k8s.io/v1beta2, Kind=Cluster "
+        'failed: Post "https://127.0.0.1:9443/convert?timeout=30s": refused',
+        UPDATE,
+        {},
+        Again,
+    ),
+    (
+        "namespace terminating",
+        403,
+        "",
+        APPLY,
+        {"causes": [{"reason": "NamespaceTerminating"}]},
+        NotYet,
+    ),
+    (
+        "account on its way",
+        403,
+        'pods "one" is forbidden: error looking up service account '
+        'ns/default: serviceaccount "default" not found',
+        APPLY,
+        {},
+        NotYet,
+    ),
+    (
+        "class on its way",
+        403,
+        'pods "one" is forbidden: no PriorityClass with name high was found',
+        APPLY,
+        {},
+        NotYet,
+    ),
+    (
+        "class on its way",
+        403,
+        'pods "one" is forbidden: pod rejected: RuntimeClass "gvisor" not '
+        "found",
+        APPLY,
+        {},
+        NotYet,
+    ),
+    (
+        "quota not counted",
+        403,
+        'pods "one" is forbidden: status unknown for quota: few, resources: '
+        "pods",
+        APPLY,
+        {},
+        NotYet,
+    ),
+    (
+        "does not fit",
+        500,
+        "failed to create typed patch object (ns/one; /v1, Kind=ConfigMap): "
+        ".datta: field not declared in schema",
+        APPLY,
+        {},
+        Rejected,
+    ),
+    ("unauthenticated", 401, "Unauthorized", GET, {}, Unauthenticated),
+    (
+        "unauthorized",
+        403,
+        'configmaps "one" is forbidden: User "few" cannot patch resource '
+        '"configmaps" in API group "" in the namespace "ns"',
+        APPLY,
+        {},
+        Forbidden,
+    ),
+    (
+        "denied by admission",
+        403,
+        'pods "one" is forbidden: exceeded quota: few, requested: pods=1',
+        APPLY,
+        {},
+        Rejected,
+    ),
+    (
+        "namespace missing",
+        404,
+        'namespaces "ns" not found',
+        APPLY,
+        {"name": "ns", "kind": "namespaces"},
+        NotYet,
+    ),
+    ("kind not served", 404, "page not found", APPLY, {}, answers.NotServed),
+    ("kind not served", 404, "page not found", GET, {}, answers.Unserved),
+    ("object gone", 404, "not found", APPLY, WRITE, Outdated),
+    ("object gone", 404, "not found", GET, WRITE, answers.Absent),
+    ("field of others", 409, "", APPLY, {"causes": [TAKEN]}, Conflict),
+    (
+        "writers that met",
+        409,
+        'configmaps "one" already exists',
+        APPLY,
+        WRITE,
+        Again,
+    ),
+    ("another version", 409, "been modified", UPDATE, WRITE, Outdated),
+    ("too old", 410, "too old", LIST, {}, answers.Expired),
+    (
+        "another object",
+        422,
+        "is invalid",
+        APPLY,
+        {"causes": [{"field": "metadata.uid"}]},
+        Outdated,
+    ),
+    ("busy", 429, "too many requests", APPLY, {}, Again),
+    ("busy", 503, "starting", GET, {}, Again),
+    ("timed out", 504, "timeout", APPLY, {}, Again),
+    ("timed out", 502, "bad gateway", APPLY, {}, Again),
+    ("fault", 500, "etcdserver: leader changed", APPLY, {}, Again),
+    ("refused", 422, "is invalid", APPLY, {}, Rejected),
+    ("elsewhere", 302, "", GET, {}, Rejected),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "message", "request_", "details", "means"), ROWS
+)
+def test_each_row_of_the_table(
+    name: str,
+    code: int,
+    message: str,
+    request_: Request,
+    details: dict[str, Any],
+    means: type,
+) -> None:
+    """What is tried again, what is final, and by which row (P5, B5)."""
+    body = {"message": message, "details": details}
+    case = judging.Case(request_, Answer(code, body), "https://a.example.org")
+
+    found = judging.row(case)
+
+    assert name == found.name
+    meaning = found.means(case)
+    assert means is type(meaning)
+    final = found.outcome is judging.Outcome.FINAL
+    tried = isinstance(meaning, Again | NotYet)
+    assert not (final and tried)
+
+
+def test_no_row_is_untested() -> None:
+    """Nor is one twice in the table."""
+    names = [row.name for row in judging.ROWS]
+
+    assert sorted(set(names)) == sorted(names)
+    assert {row[0] for row in ROWS} == set(names)
+
+
+def test_a_webhook_that_is_waited_for_is_named() -> None:
+    """For the line of the log that tells of the wait (P5)."""
+    assert "default.cluster.cluster.x-k8s.io" == (judged(500, ROWS[3][2]).hook)
+    assert (
+        "conversion webhook for cluster.x-k8s.io/v1beta2, Kind=Cluster"
+        == judged(500, ROWS[4][2]).hook
+    )
+
+
+def test_what_a_package_may_bring_is_named() -> None:
+    """So that one which it does not bring is refused at once (A5)."""
+    found = [judged(403, row[2]).missing for row in ROWS[7:9]]
+
+    assert [("PriorityClass", "high"), ("RuntimeClass", "gvisor")] == found
 
 
 def test_every_answer_means_something() -> None:
