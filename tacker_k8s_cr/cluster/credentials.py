@@ -13,6 +13,8 @@ import time
 from typing import Any
 
 from tacker_k8s_cr.cluster import openid
+from tacker_k8s_cr.cluster import plugin
+from tacker_k8s_cr.cluster.answers import Again
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import KubeconfigInvalid
 from tacker_k8s_cr.errors import Unauthenticated
@@ -24,6 +26,8 @@ _READ_AGAIN = 60.0
 _SKEW = 10.0
 """Seconds before its end when a credential of a plug-in is renewed."""
 
+_PATIENCE = 20.0
+"""Seconds after which a plug-in that does not end is not asked again."""
 
 _NEVER = Deadline.never()
 
@@ -51,13 +55,13 @@ def credential(
     """Asks the plug-in or the provider, or reads the token file.
 
     :param refused: what the server takes no longer.
-    :param deadline: until which a provider may answer.
+    :param deadline: until which a plug-in or a provider may answer.
     """
     kind = kubeconfig.credential_kind
     if kind == "openid":
         made = _from_openid(kubeconfig, refused, deadline)
     elif kind == "exec":
-        made = _from_plugin(kubeconfig)
+        made = _from_plugin(kubeconfig, deadline)
     elif kind == "auth-provider":
         made = _from_provider(kubeconfig)
     elif kubeconfig.token_file:
@@ -114,21 +118,15 @@ def _from_openid(
     return Credential(_bearer(token.text), until=token.until, end=token.end)
 
 
-def _from_plugin(kubeconfig: Kubeconfig) -> Credential:
-    from kubernetes.config import kube_config
-    from kubernetes.config.config_exception import ConfigException
-
-    plugin = kube_config.ConfigNode("exec", kubeconfig.exec_plugin)
-    # Releases before 32 of the client cannot tell a plug-in the cluster.
-    told: tuple[Any, ...] = ()
-    if plugin.safe_get("provideClusterInfo"):
-        cluster = kubeconfig.mapping()["clusters"][0]["cluster"]
-        told = (kube_config.ConfigNode("cluster", cluster),)
+def _from_plugin(kubeconfig: Kubeconfig, deadline: Deadline) -> Credential:
     try:
-        status = kube_config.ExecProvider(plugin, None, *told).run()
-    except (ConfigException, OSError, TypeError) as error:
-        why = f"its exec plug-in failed: {_first_line(error)}"
-        raise Unauthenticated(kubeconfig.server, why) from None
+        status = plugin.status(kubeconfig, deadline.left)
+    except plugin.PluginFailed as error:
+        why = f"its exec plug-in failed: {error}"
+        refusal = Unauthenticated(kubeconfig.server, why)
+        if isinstance(error, plugin.PluginSilent):
+            raise Again(refusal, patience=_PATIENCE) from None
+        raise refusal from None
     token = status.get("token")
     certificate = status.get("clientCertificateData")
     key = status.get("clientKeyData")
@@ -170,11 +168,6 @@ def _from_provider(kubeconfig: Kubeconfig) -> Credential:
             kubeconfig.server, "its auth-provider gave no token"
         ) from None
     return Credential({"Authorization": header})
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else type(error).__name__
 
 
 def _end(timestamp: str | None) -> float:

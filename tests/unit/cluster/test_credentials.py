@@ -11,6 +11,7 @@ import pathlib
 import ssl
 import stat
 import sys
+import time
 from typing import Any
 
 from cryptography import x509
@@ -23,7 +24,9 @@ import pytest
 from tacker_k8s_cr.cluster import connect
 from tacker_k8s_cr.cluster import credentials
 from tacker_k8s_cr.cluster import tls
+from tacker_k8s_cr.cluster.answers import Again
 from tacker_k8s_cr.cluster.credentials import Credential
+from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import KubeconfigInvalid
 from tacker_k8s_cr.errors import Unauthenticated
 from tacker_k8s_cr.kubeconfig import Kubeconfig
@@ -158,7 +161,8 @@ def test_a_plug_ins_certificate(
     ("text", "why"),
     [
         ("import sys; sys.exit('please log in')", "please log in"),
-        ("print('s3cret')", "failed to decode"),
+        ("print('s3cret')", "it printed no JSON"),
+        ("print('[1]')", "it printed no ExecCredential"),
         (yields(), "gave no token"),
     ],
 )
@@ -173,6 +177,20 @@ def test_a_plug_in_that_fails(
         of(exec_plugin=plugin(tmp_path, text))
 
     assert "s3cret" not in str(caught.value) + caplog.text
+
+
+def test_a_plug_in_that_does_not_end(tmp_path: pathlib.Path) -> None:
+    """It is ended at the deadline, and may be asked again (P25)."""
+    text = "import time; print('s3cret', flush=True); time.sleep(99)"
+    kubeconfig = dataclasses.replace(BASE, exec_plugin=plugin(tmp_path, text))
+    begin = time.monotonic()
+
+    with pytest.raises(Again, match="did not end within 1 s") as caught:
+        credentials.credential(kubeconfig, deadline=Deadline.after(0.6))
+
+    assert time.monotonic() - begin < 10
+    assert isinstance(caught.value.why, Unauthenticated)
+    assert "s3cret" not in str(caught.value)
 
 
 def test_a_command_that_is_not_there() -> None:
