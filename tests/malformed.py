@@ -200,8 +200,12 @@ class Spoiled:
     def _replace(self, tree: Any) -> None:
         places: list[tuple[Any, Any]] = []
         waiting = [tree]
+        seen = set()
         while waiting:
             node = waiting.pop()
+            if id(node) in seen:
+                continue  # an alias, perhaps of what it is in itself
+            seen.add(id(node))
             keys = node if isinstance(node, dict) else range(len(node))
             for key in keys:
                 places.append((node, key))
