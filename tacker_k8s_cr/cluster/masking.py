@@ -34,6 +34,14 @@ _NAME = re.compile(
 _USER = re.compile(r"\b[a-z][a-z0-9+.-]*://([^\s/?#@]+)@", re.IGNORECASE)
 """A URL with a user, and perhaps a password, in it."""
 
+_DUMP = re.compile(r"(?:\b\w+\.[A-Z]\w*|\bmap\[\w+\][\w.]*(?: \{\})?)\{")
+"""The beginning of an object as Go writes it."""
+
+_DIFF = re.compile(r"\n@@ .*(?:\n(?:[-+@ ].*)?)*")
+"""The lines in which a server shows what a change would have changed."""
+
+_QUOTED_OR_BRACE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
+
 _ARGUMENT = re.compile(r"-*([\w.-]+)[=:]\s*(\S+)")
 """An argument such as ``--password=...``."""
 
@@ -42,6 +50,7 @@ def masked(message: str, kind: str, body: bytes | None) -> str:
     """A message without the secrets of what was sent for an object."""
     if body is None or not message:
         return message
+    message = _without_dumps(_DIFF.sub("", message))
     found = set(filter(None, secrets(kind, json.loads(body))))
     # As they are, and as they stand between quotation marks.
     found |= {json.dumps(value)[1:-1] for value in found}
@@ -49,6 +58,25 @@ def masked(message: str, kind: str, body: bytes | None) -> str:
     for value in sorted(found, key=len, reverse=True):
         message = message.replace(value, "***")
     return _without_pieces(message, [v for v in found if len(v) > PIECE])
+
+
+def _without_dumps(message: str) -> str:
+    """The message without whole objects in it.
+
+    They tell a reader little, and where the change of an object is refused
+    they hold the former values, too, which are not known here.
+    """
+    shown, place = "", 0
+    while begin := _DUMP.search(message, place):
+        shown += message[place : begin.end()] + "..."
+        place = len(message)
+        depth = 1
+        for found in _QUOTED_OR_BRACE.finditer(message, begin.end()):
+            depth += {"{": 1, "}": -1}.get(found[0], 0)
+            if not depth:
+                place = found.start()
+                break
+    return shown + message[place:]
 
 
 def secrets(kind: str, obj: Any) -> Iterator[str]:

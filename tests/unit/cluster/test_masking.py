@@ -72,6 +72,40 @@ def test_a_value_that_is_cut_is_masked_too():
     assert "planted but not it" == masked("planted but not it", obj)
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (
+            "spec.template: Invalid value: core.PodTemplateSpec{ObjectMeta:"
+            'v1.ObjectMeta{Name:""}, Env:[]core.EnvVar{core.EnvVar{Name:"A", '
+            'Value:"planted-}\\"{"}}}: field is immutable',
+            "spec.template: Invalid value: core.PodTemplateSpec{...}: field "
+            "is immutable",
+        ),
+        (
+            "pod updates may not change fields\n  core.PodSpec{\n- \t"
+            'Value: "planted-old",\n+ \tValue: "planted-new",\n  }\n',
+            "pod updates may not change fields\n  core.PodSpec{...}\n",
+        ),
+        (
+            'Invalid value: map[string]interface {}{"a":"planted-1"}: wrong',
+            "Invalid value: map[string]interface {}{...}: wrong",
+        ),
+        ('got core.PodSpec{A:"planted-cut', "got core.PodSpec{..."),
+        (
+            'spec: Forbidden\n@@ -13,7 +13,7 @@\n   "Env": [\n'
+            '-     "Value": "planted-old",\n+     "Value": "planted-new",\n'
+            "    ],\n",
+            "spec: Forbidden",
+        ),
+        ("a {b} c\n- d", "a {b} c\n- d"),
+    ],
+)
+def test_a_whole_object_is_not_quoted(said, shown):
+    """It would show the former values, too, which nobody knows here (P23)."""
+    assert shown == masked(said, {"kind": "Pod"})
+
+
 def test_what_was_last_applied_is_a_manifest():
     """kubectl's annotation holds all of a Secret, in a text."""
     manifest = {"kind": "Secret", "stringData": {"a": PLANTED}}
