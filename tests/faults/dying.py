@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import dataclasses
 import multiprocessing
 import multiprocessing.connection
+import resource
 import threading
 from typing import Any
 
@@ -23,7 +24,7 @@ from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.package.model import Package
 from tests.faults import gate
 
-SECONDS = 180.0
+SECONDS = 300.0
 """For an operation, with the wait for the lock of one that died."""
 
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -62,10 +63,12 @@ class Outcome:
     """What came of an operation.
 
     :param error: the name of its error; ``killed`` if it could not tell.
+    :param memory: MiB that its process had at most.
     """
 
     error: str = ""
     sentence: str = ""
+    memory: int = 0
 
     @property
     def killed(self) -> bool:
@@ -120,6 +123,7 @@ def _carry_out(
     except errors.Error as error:
         told.send(Outcome(type(error).__name__, error.sentence()))
     else:
-        told.send(Outcome())
+        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        told.send(Outcome(memory=used))
     finally:
         connected.close()

@@ -7,8 +7,11 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import json
+import pathlib
 from typing import Any
 
+import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import record
 from tacker_k8s_cr import stored
@@ -22,16 +25,29 @@ from tests.functional import manifests
 Manifests = tuple[Mapping[str, Any], ...]
 
 DEFINITION = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
+SAMPLE = (
+    pathlib.Path(__file__).parents[2]
+    / "samples/vnf_packages/capi_workload_cluster"
+)
 USUAL = ObjectRef("", "ConfigMap", "", "kube-root-ca.crt")
+
+
+SECRET = GroupKind("", "Secret")
+LEASE = GroupKind("coordination.k8s.io", "Lease")
 
 
 @dataclasses.dataclass(frozen=True)
 class Story:
-    """Two versions of a package, and the kinds of objects to look at."""
+    """Two versions of a package, and the kinds of objects to look at.
+
+    :param crowded: kinds of which controllers make objects there, too; of
+        these only the record's count.
+    """
 
     old: Manifests
     new: Manifests
     kinds: tuple[GroupKind, ...]
+    crowded: tuple[GroupKind, ...] = ()
 
 
 def story(name: str) -> Story:
@@ -59,11 +75,20 @@ def story(name: str) -> Story:
         (
             GroupKind(group, "Thing"),
             GroupKind("", "ConfigMap"),
-            GroupKind("", "Secret"),
             GroupKind("apps", "Deployment"),
-            GroupKind("coordination.k8s.io", "Lease"),
+            SECRET,
+            LEASE,
         ),
     )
+
+
+def workload_cluster(name: str) -> Story:
+    """The sample with a Cluster; its new version has another of Kubernetes."""
+    documents = k8s_cr.load(SAMPLE).documents
+    old = tuple(document.manifest for document in documents)
+    new = json.loads(json.dumps(old).replace('"v1.35.0"', '"v1.36.0"'))
+    kinds = {ObjectRef.of(manifest).group_kind for manifest in old}
+    return Story(old, tuple(new), (*sorted(kinds), SECRET, LEASE), (SECRET,))
 
 
 # -- What is there ------------------------------------------------------------
@@ -88,7 +113,15 @@ def there(
             continue
         found.update((ObjectRef.of(obj), obj) for obj in listed)
     usual = dataclasses.replace(USUAL, namespace=namespace)
-    return {ref: obj for ref, obj in found.items() if ref != usual}
+    return {
+        ref: obj
+        for ref, obj in found.items()
+        if ref != usual
+        and (
+            ref.group_kind not in told.crowded
+            or ref.name.startswith(record.NAME)
+        )
+    }
 
 
 def differences(

@@ -6,15 +6,23 @@ of ours is changed. Each trial is looked at object by object.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import time
 
 import pytest
 
 from tests.faults import ground as grounds
+from tests.faults import story
 from tests.faults import trials
 
 pytestmark = pytest.mark.plane
+
+HEAD = r"^PUT [^?]*/secrets/tacker-k8s-cr\.[^./?]+(\?|$)"
+"""A write of the record's head: the boundary of two stages."""
+
+CLUSTERS = 6
+"""At a time: each has machines, and controllers that look after them."""
 
 
 @pytest.fixture(scope="module")
@@ -43,4 +51,27 @@ def test_killed_at_every_request(ground, table, operation):
     assert [] == [str(v) for v in verdicts if not v.good]
     # Requests in parallel: not each run sends as many as another.
     assert sum(not v.struck for v in verdicts) <= 6
+    assert [] == ground.left()
+
+
+@pytest.mark.capi
+@pytest.mark.parametrize("operation", ["instantiate", "change", "terminate"])
+def test_a_cluster_killed_at_every_stage(ground, table, operation):
+    """Its machines are neither doubled nor left (P21, M7, P16)."""
+    begun = time.monotonic()
+    of_clusters = dataclasses.replace(
+        ground.ground, tell=story.workload_cluster
+    )
+    count = trials.requests(of_clusters, operation, ground.namespaces[0], HEAD)
+
+    verdicts = trials.all_of(
+        trials.every_death(operation, count, HEAD),
+        ground.namespaces[:CLUSTERS],
+        functools.partial(trials.tried, of_clusters),
+    )
+
+    table.append(
+        trials.row(f"Cluster, {operation} killed", verdicts, count, begun)
+    )
+    assert [] == [str(v) for v in verdicts if not v.good]
     assert [] == ground.left()

@@ -40,12 +40,14 @@ class Ground:
     """Where trials take place.
 
     :param prefix: of the names of instances; nobody else has it.
+    :param tell: the story of an instance of this name.
     """
 
     cluster: Cluster
     kubeconfig: str
     gate: Gate
     prefix: str
+    tell: Callable[[str], story.Story] = story.story
     numbers: itertools.count[int] = dataclasses.field(
         default_factory=itertools.count
     )
@@ -106,7 +108,7 @@ class Verdict:
 def tried(ground: Ground, death: Death, namespace: str) -> Verdict:
     """Carry out one trial; what it made is gone at its end."""
     name = ground.name()
-    told = story.story(name)
+    told = ground.tell(name)
     old, new = dying.package(told.old), dying.package(told.new)
 
     def task(operation: str, server: str = "") -> dying.Task:
@@ -191,7 +193,7 @@ def requests(
 ) -> int:
     """How many requests that count an operation sends that lives."""
     name = ground.name()
-    told = story.story(name)
+    told = ground.tell(name)
     packages = {
         "instantiate": dying.package(told.old),
         "change": dying.package(told.new),
@@ -235,15 +237,15 @@ def all_of(
         return list(pool.map(one, deaths))
 
 
-def every_death(operation: str, count: int) -> list[Death]:
-    """Before and after each of so many requests.
+def every_death(operation: str, count: int, counts: str = "") -> list[Death]:
+    """Before and after each of so many requests that count.
 
     To die after one leaves what it leaves to die before the next, so that
     both ways to go on are tried on each of these states.
     """
     back = FINISH if operation == "terminate" else ROLL_BACK
     return [
-        Death(operation, at, after, back if after else FINISH)
+        Death(operation, at, after, back if after else FINISH, counts)
         for at in range(1, count + 1)
         for after in (False, True)
     ]
