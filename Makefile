@@ -20,7 +20,7 @@ export PATH := $(BIN):$(PATH)
 .PHONY: help
 help:  ## list what can be done
 	@echo "make TARGET, where TARGET is one of:"
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' \
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' \
 	    $(MAKEFILE_LIST)
 	@echo "Variables: PYTHON (makes .venv; now $(PYTHON)), KUBECONFIG (use"
 	@echo "that cluster and start none), ARGS (added to pytest and the tools)."
@@ -61,6 +61,12 @@ plane-down: $(ENVIRONMENT)  ## stop the local control plane
 plane-test: $(ENVIRONMENT)  ## the plane's own tests
 	@$(RUN) pytest tests/plane --need cycle $(ARGS)
 
+# -- A management cluster -----------------------------------------------------
+
+.PHONY: management-package
+management-package: $(ENVIRONMENT)  ## the package that brings Cluster API
+	@$(RUN) tools.management package $(ARGS)
+
 # -- A Tacker on this machine --------------------------------------------------
 
 .PHONY: tacker
@@ -92,16 +98,20 @@ contracts: $(ENVIRONMENT)  ## the same behaviours on the fake and a real server
 functional: $(ENVIRONMENT)  ## what needs a real API server
 	@$(RUN) pytest tests/functional $(ARGS)
 
-.PHONY: e2e
-e2e: $(ENVIRONMENT)  ## through the REST API of a real Tacker
-	@$(RUN) pytest tests/e2e --numprocesses 3 --dist loadfile $(ARGS)
-
-.PHONY: smoke
-smoke: $(ENVIRONMENT)  ## the few of e2e that every change must pass
 .PHONY: faults
 faults: $(ENVIRONMENT)  ## kills and faults at every request, with a table
 	@$(RUN) pytest tests/faults $(ARGS)
 
+.PHONY: e2e
+e2e: $(ENVIRONMENT)  ## through the REST API of a real Tacker
+	@$(RUN) pytest tests/e2e --numprocesses 3 --dist loadfile $(ARGS)
+
+.PHONY: management
+management: $(ENVIRONMENT)  ## Cluster API as a package, on a real node: root
+	@$(RUN) pytest tests/management --need root $(ARGS)
+
+.PHONY: smoke
+smoke: $(ENVIRONMENT)  ## the few of e2e that every change must pass
 	@$(RUN) pytest tests/e2e -m smoke $(ARGS)
 
 # -- What must pass before a change is offered --------------------------------

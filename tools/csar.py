@@ -3,8 +3,9 @@
 ``python -m tools.csar FOLDER -o OUT.zip`` packs the folder, puts in the ETSI
 type files and the management driver's file, and writes TOSCA.meta with the
 hash of every artifact. The folder's ``csar.yaml`` says what a builder cannot
-know. Without a folder all samples are built, with all their variants. The
-same input gives the same bytes.
+know. Without a folder all samples are built, with all their variants, but for
+one of which files have to be fetched first. The same input gives the same
+bytes.
 """
 
 from __future__ import annotations
@@ -59,11 +60,15 @@ class Hook:
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """What ``csar.yaml`` says."""
+    """What ``csar.yaml`` says.
+
+    :param needs: files of the package that another command adds.
+    """
 
     entry: str
     management: tuple[Hook, ...]
     variants: Mapping[str, Mapping[str, str]]
+    needs: tuple[str, ...]
 
 
 def recipe(folder: pathlib.Path) -> Recipe:
@@ -79,14 +84,25 @@ def recipe(folder: pathlib.Path) -> Recipe:
             str(name): {str(old): str(new) for old, new in pairs.items()}
             for name, pairs in (said.get("variants") or {}).items()
         }
-        return Recipe(str(said["entry"]), management, variants)
+        needs = tuple(str(name) for name in said.get("needs") or ())
+        return Recipe(str(said["entry"]), management, variants, needs)
     except OSError as error:
         raise CsarError(f"{path}: {error.strerror}") from error
     except (AttributeError, KeyError, TypeError, yaml.YAMLError) as error:
         raise CsarError(
             f"{path}: wanted entry, and perhaps management (a list of file "
-            f"and from) and variants (by name: texts); found fault: {error}"
+            "and from), variants (by name: texts) and needs (a list of "
+            f"files); found fault: {error}"
         ) from error
+
+
+def whole_samples() -> list[pathlib.Path]:
+    """The samples of which no file has to be fetched first."""
+    return [
+        path.parent
+        for path in sorted(SAMPLES.glob("*/csar.yaml"))
+        if not recipe(path.parent).needs
+    ]
 
 
 def build(
@@ -106,6 +122,11 @@ def build(
     files = _replaced(_packed(folder), how, variant)
     if how.entry not in files:
         raise CsarError(f"{folder}: the entry {how.entry} is not there")
+    if lacking := [name for name in how.needs if name not in files]:
+        raise CsarError(
+            f"{folder}: {', '.join(lacking)} not there; csar.yaml says what "
+            "makes a package of this folder"
+        )
     files.update(_hooks(how))
     artifacts = {
         name: content
@@ -202,9 +223,9 @@ def build_all(
     *,
     etsi_types: pathlib.Path | None = None,
 ) -> list[pathlib.Path]:
-    """Build all samples and their variants into a folder."""
+    """Build all whole samples and their variants into a folder."""
     built = []
-    for sample in sorted(path.parent for path in SAMPLES.glob("*/csar.yaml")):
+    for sample in whole_samples():
         for variant in ("", *recipe(sample).variants):
             name = f"{sample.name}_{variant}" if variant else sample.name
             out = folder / f"{name}.zip"

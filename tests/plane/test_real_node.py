@@ -247,6 +247,30 @@ def test_pods_that_do_not_ask_for_it_stay_on_the_other_nodes(plane):
     assert node.NAME not in {pod["spec"]["nodeName"] for pod in pods}
 
 
+def test_pods_of_a_plane_without_other_nodes_run_on_it(own_ports, lack):
+    """Without kwok the real node takes whatever comes."""
+    if missing := host.packages_missing():
+        lack("root", f"not installed: {' '.join(missing)}")
+    own_ports.up(["control plane"])
+    try:
+        node.up(own_ports)
+        kubectl = own_ports.kubectl
+        kubectl(
+            "run",
+            "any",
+            f"--image={node.BUSYBOX}",
+            "--command",
+            "--",
+            "/bin/sh",
+            "-c",
+            "trap exit TERM; while :; do sleep 1; done",
+        )
+
+        kubectl("wait", "--for=condition=Ready", "--timeout=60s", "pod/any")
+    finally:
+        node.down(own_ports)
+
+
 def test_a_namespace_may_send_its_pods_to_the_real_node(plane):
     """Annotations do it; the manifests of a package stay as they are."""
     node.up(plane)

@@ -156,6 +156,9 @@ def _up(plane: Plane) -> None:
     plane.kubectl(
         "wait", "--for=condition=Ready", f"node/{NAME}", "--timeout=60s"
     )
+    if not plane.records.alive("kwok"):
+        # There is no other node that pods could go to.
+        plane.kubectl("taint", "nodes", NAME, f"{LABEL[0]}-")
     plane.say(f"{NAME}: Ready after {time.monotonic() - begin:.0f} s")
 
 

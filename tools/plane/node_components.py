@@ -38,7 +38,7 @@ def table(folders: Folders) -> tuple[Component, ...]:
             (
                 str(_FORWARD),
                 f"{NODE_ADDRESS}:{credentials.API_PORT}",
-                f"127.0.0.1:{credentials.API_PORT}",
+                f"127.0.0.1:{credentials.API_PORT + folders.shift}",
             ),
             f"https://{NODE_ADDRESS}:{credentials.API_PORT}/readyz",
             (),

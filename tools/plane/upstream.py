@@ -82,7 +82,7 @@ def copy(
     for source in SOURCES:
         if (folder / source.name).is_dir():
             continue
-        base = _located(go, source, say) / source.folder
+        base = located(go, source.module, source.path, say) / source.folder
         draft = folder / f".{source.name}"
         shutil.rmtree(draft, ignore_errors=True)
         for pattern in source.patterns:
@@ -97,27 +97,29 @@ def copy(
         draft.rename(folder / source.name)
 
 
-def _located(
-    go: pathlib.Path, source: Source, say: Callable[[str], object]
+def located(
+    go: pathlib.Path,
+    module: str,
+    path: str,
+    say: Callable[[str], object],
 ) -> pathlib.Path:
+    """Where a Go module lies that a line of ours requires; it is fetched."""
     for command in (
-        ["list", "-m", "-f", "{{.Dir}}", source.path],
-        ["mod", "download", source.path],
-        ["list", "-m", "-f", "{{.Dir}}", source.path],
+        ["list", "-m", "-f", "{{.Dir}}", path],
+        ["mod", "download", path],
+        ["list", "-m", "-f", "{{.Dir}}", path],
     ):
         if command[1] == "download":
-            say(f"  fetching the module {source.path}")
+            say(f"  fetching the module {path}")
         done = subprocess.run(
             [str(go), *command],
-            cwd=modules.FOLDER / source.module,
+            cwd=modules.FOLDER / module,
             env={**os.environ, **ENVIRON},
             capture_output=True,
             text=True,
         )
         if done.returncode:
-            raise PlaneError(
-                f"{source.path} cannot be had: {done.stderr.strip()}"
-            )
+            raise PlaneError(f"{path} cannot be had: {done.stderr.strip()}")
         if found := done.stdout.strip():
             return pathlib.Path(found)
-    raise PlaneError(f"{source.path} was fetched but is not there")
+    raise PlaneError(f"{path} was fetched but is not there")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import shutil
 from typing import Any
 import zipfile
 
@@ -13,10 +14,11 @@ from tacker_k8s_cr import kinds
 from tacker_k8s_cr import package
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package import targets
 from tools import csar
 
-SAMPLES = sorted(path.parent for path in csar.SAMPLES.glob("*/csar.yaml"))
+SAMPLES = csar.whole_samples()
 HOOKS = (
     "instantiate_start",
     "instantiate_end",
@@ -28,6 +30,7 @@ HOOKS = (
     "instantiate_rollback_start",
 )
 WORKLOAD = csar.SAMPLES / "capi_workload_cluster"
+MANAGEMENT = csar.SAMPLES / "capi_management_cluster"
 VARIANTS = [
     (sample, variant)
     for sample in SAMPLES
@@ -158,6 +161,42 @@ def test_what_cannot_be_built_is_said(
     assert 1 == csar.main([str(source), "-o", str(out), *arguments])
     assert expected in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_a_sample_that_is_not_whole_is_not_built(
+    tmp_path: pathlib.Path,
+) -> None:
+    """What lacks is named: nobody uploads half of a package."""
+    with pytest.raises(csar.CsarError, match=r"core\.yaml, .* not there"):
+        csar.build(MANAGEMENT, tmp_path / "p.zip")
+
+
+def test_a_vnfd_without_aspects_says_what_is_there(
+    tmp_path: pathlib.Path,
+) -> None:
+    """Of a management cluster nothing is scaled; it has one VDU (TK-8)."""
+    folder = tmp_path / "whole"
+    shutil.copytree(MANAGEMENT, folder)
+    for name in csar.recipe(MANAGEMENT).needs:
+        file = folder / name
+        file.write_text(json.dumps(_deployment(f"of-{file.stem}")))
+    core = folder / csar.recipe(MANAGEMENT).needs[0]
+    core.write_text(json.dumps(_deployment("capi-controller-manager")))
+
+    loaded = package.load(csar.build(folder, tmp_path / "p.zip"))
+
+    assert loaded.vnfd is not None
+    assert {} == loaded.vnfd.aspects
+    assert ({}, {"core": 1}) == numbers.at_level(loaded.vnfd)
+    assert {"core"} == targets.by_vdu(loaded, _scalable).keys()
+
+
+def _deployment(name: str) -> Manifest:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name},
+    }
 
 
 @pytest.mark.parametrize("text", ["", "a", "[", "entry: {}\nvariants: a"])

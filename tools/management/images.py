@@ -1,0 +1,60 @@
+"""The images that the package names, for the plane's real node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import os
+import pathlib
+import subprocess
+
+from tools.management.composing import PROVIDERS
+from tools.plane import binaries
+from tools.plane import build
+from tools.plane import golang
+from tools.plane import images
+from tools.plane import modules
+from tools.plane import node
+from tools.plane.errors import PlaneError
+from tools.plane.lifecycle import Plane
+
+Say = Callable[[str], object]
+
+OPERATOR = pathlib.Path(__file__).resolve().parent / "operator"
+CERTS = "localhost/certs:v1"
+
+
+def names() -> dict[str, str]:
+    """By image, the plane's binary that it is made of."""
+    version = modules.required(modules.text("capi"), "sigs.k8s.io/cluster-api")
+    return {f"localhost/{p.binary}:{version}": p.binary for p in PROVIDERS}
+
+
+def add(plane: Plane, say: Say) -> None:
+    """Make the images, and make them known to the node of the plane."""
+    build.build(plane.store, binaries.CLUSTER_API, say)
+    built = {name: plane.store.path(one) for name, one in names().items()}
+    built[CERTS] = operator(plane, say)
+    for name, path in built.items():
+        files = {"/manager": images.executable(path)}
+        node.add_image(plane, name, files, ["/manager"])
+        say(f"{name}: the node has it")
+
+
+def operator(plane: Plane, say: Say) -> pathlib.Path:
+    """The package's certificate manager, built anew if it was changed.
+
+    Go looks whether it was; when nothing is to do, that takes a second.
+    """
+    go = golang.find(modules.go_line((OPERATOR / "go.mod").read_text()), say)
+    out = plane.store.folder / "certs"
+    say("certs: about 30 s when nothing is cached")
+    done = subprocess.run(
+        [str(go), "build", "-ldflags", "-s -w", "-o", str(out), "."],
+        cwd=OPERATOR,
+        env={**os.environ, **binaries.ENVIRON},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        raise PlaneError(f"certs cannot be built: {done.stderr.strip()}")
+    return out
