@@ -6,18 +6,26 @@ seen of it, and those a network adds.
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from typing import Any
 
 import pytest
 
+from tacker_k8s_cr.cluster.listing import Selection
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import Listed
 from tacker_k8s_cr.cluster.protocol import Observation
 from tacker_k8s_cr.cluster.protocol import Watch
+from tacker_k8s_cr.cluster.requests import Sender
+from tacker_k8s_cr.cluster.streams import Closed
+from tacker_k8s_cr.cluster.streams import Line
+from tacker_k8s_cr.cluster.streams import Stream
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Forbidden
 from tacker_k8s_cr.errors import Unauthenticated
 from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Resource
 from tests.unit.cluster.scripted import Scripted
 from tests.unit.cluster.scripted import events
 from tests.unit.cluster.scripted import hangs_up
@@ -122,6 +130,53 @@ def test_changes_follow_the_list(script: Scripted, cluster: Cluster) -> None:
     assert "labelSelector=a%3Db" in path
     assert "allowWatchBookmarks=true" in path
     assert "timeoutSeconds=" in path
+
+
+def test_a_watch_does_not_last(script: Scripted, cluster: Cluster) -> None:
+    """So that a silent one is not believed for long (P25)."""
+    script.then(*SERVED, listed("7"), events(event("ADDED", "8")))
+
+    brought(cluster.until(Deadline.after(300)), 2)
+
+    asked = script.sent[4].path.split("timeoutSeconds=")[1].split("&")[0]
+    assert 30 <= int(asked) <= 38
+
+
+class Noting(Line):
+    """Ends after some pauses, which nobody waits for."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.paused: list[float] = []
+        self._most = most
+
+    def pause(self, seconds: float) -> None:
+        self.paused.append(seconds)
+        if len(self.paused) == self._most:
+            raise Closed
+
+
+@pytest.mark.parametrize(("seconds", "sent"), [(0.0, 1), (20.0, 2)])
+def test_a_quiet_watch_is_followed_by_the_next(
+    script: Scripted, sender: Sender, seconds: float, sent: int
+) -> None:
+    """At once, where it had lasted: what happens then is not missed (P25)."""
+    now = itertools.count(0.0, seconds)
+    timed = dataclasses.replace(
+        sender, deadline=Deadline.after(99), clock=lambda: next(now)
+    )
+    kind = Resource("", "v1", "ConfigMap", "configmaps", True, frozenset())
+    line = Noting(1)
+    broken = says(200, "no JSON\n")
+    script.then(events(), *[broken] * 3)
+    stream = Stream(timed, line, Selection(kind), lambda obj, gone: None)
+
+    with pytest.raises(Closed):
+        stream.follow(lambda: "7")
+
+    # What breaks at once is followed by a pause.
+    assert sent == len(script.sent)
+    assert [0.2] == line.paused
 
 
 @pytest.mark.parametrize("end", ["proper", "broken"])
