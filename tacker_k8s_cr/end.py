@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from collections.abc import Mapping
 import dataclasses
+import logging
 
 from tacker_k8s_cr import carry
+from tacker_k8s_cr import clearing
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import finalizers
 from tacker_k8s_cr import kinds
+from tacker_k8s_cr import leave
+from tacker_k8s_cr import neighbours
+from tacker_k8s_cr import objects
 from tacker_k8s_cr import plan
+from tacker_k8s_cr import policy as policies
+from tacker_k8s_cr import staying
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.operation import DEFAULT
 from tacker_k8s_cr.operation import Listen
 from tacker_k8s_cr.operation import Operation
 from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.policy import Policy
 from tacker_k8s_cr.report import Action
 from tacker_k8s_cr.report import Report
+
+LOG = logging.getLogger(__name__)
+
+CLEAR = "clear"
+"""Annotation of a Cluster: what is removed in its cluster before it goes."""
 
 
 def terminate(
@@ -33,7 +52,9 @@ def terminate(
 ) -> Report:
     """Remove all that the instance made, and its record.
 
-    What it took over from others by name is given up, and stays.
+    What it took over from others by name is given up, and stays, as does
+    what is to be kept with all that this needs, and what other instances
+    use.
 
     Refuses, before anything is deleted, if objects of others would go with
     a definition or a namespace of the instance.
@@ -45,53 +66,176 @@ def terminate(
     return ended(op, registry)
 
 
-def ended(op: Operation, registry: Registry) -> Report:
-    """Remove the instance whose record the operation has read."""
+def ended(
+    op: Operation, registry: Registry, *, keeping: bool = True
+) -> Report:
+    """Remove the instance whose record the operation has read.
+
+    :param keeping: leave what is said to outlive the instance. Whoever
+        takes an instantiation back wants all of it back.
+    """
     op.knowing(registry)
-    last = carry.namespace(op.namespace)
     if op.ledger.entry is None:
-        return _ended_without_record(op)
+        return _ended_without_record(op, keeping=keeping)
+    last = carry.namespace(op.namespace)
     inventory = dataclasses.replace(carry.taken_up(op), phase=Phase.ENDING)
     met = {r: u for r, u in inventory.owned.items() if r in inventory.met}
-    carry.refuse_losses(op, inventory.without(met).owned)
+    ours = inventory.without(met)
+    manifests = _manifests(op, inventory)
+    kept = _kept(
+        op, ours.owned, manifests, inventory.policy if keeping else None
+    )
+    going = ours.without(kept).owned
+    _check(op, kept, going)
     left: dict[ObjectRef, str] = {}
     with op.locked():
         op.ledger.write(inventory.entering(op.name, "", ()))
         if met:
             left = carry.released(op, met)
-            inventory = inventory.without(met)
-            op.ledger.write(inventory.entering(op.name, "", ()))
+            op.ledger.write(ours.entering(op.name, "", ()))
         stages = plan.terminate(
-            inventory.owned, registry, last, carry.order(inventory)
+            going, registry, last, carry.order(inventory)
         ).stages
         for stage in stages:
             if last not in stage.refs:
+                _clear(op, stage, manifests)
                 op.carry_out(stage)
-        if last not in inventory.owned:
+        _leave(op, {ref: ours.owned[ref] for ref in kept}, kept)
+        if last not in going:
             op.ledger.retire()
     op.ledger.forget()
-    if last in inventory.owned:
+    if last in going:
         with op.telling():
-            carry.take_namespace(op, {last: inventory.owned[last]})
-    return op.report(dict.fromkeys(left, Action.RELEASED), left)
+            carry.take_namespace(op, {last: going[last]})
+    done = dict.fromkeys(left, Action.RELEASED)
+    done.update(dict.fromkeys(kept, Action.KEPT))
+    return op.report(done, {**left, **kept})
 
 
-def _ended_without_record(op: Operation) -> Report:
+def _manifests(
+    op: Operation, inventory: Inventory
+) -> dict[ObjectRef, Manifest]:
+    """By object, what its author said of it.
+
+    What a change kept may be in no manifest any more: it is asked for.
+    """
+    before = inventory.before
+    known = carry.authored(before) if before else {}
+    known.update(carry.authored(inventory))
+    lost = [ref for ref in inventory.owned if ref not in known]
+    live = raised(op.cluster.each(op.cluster.get, lost))
+    known.update((ref, obj) for ref, obj in live if obj)
+    return known
+
+
+def _kept(
+    op: Operation,
+    owned: Mapping[ObjectRef, str],
+    manifests: Mapping[ObjectRef, Manifest],
+    policy: Policy | None,
+) -> dict[ObjectRef, str]:
+    """What is not to be deleted, by object why.
+
+    :param policy: None where only that others use an object keeps it.
+    """
+    said = {}
+    if policy:
+        asked = op.options.on_terminate
+        said = staying.said(owned, manifests, policy, asked)
+    if not op.options.lose_others:
+        used = neighbours.users(op.cluster, op.instance, owned)
+        said.update(
+            (ref, (True, f"used by {_instances(names)}"))
+            for ref, names in used.items()
+        )
+    return staying.staying(owned, manifests, said)
+
+
+def _instances(names: Collection[str]) -> str:
+    of = "the instance" if len(names) == 1 else "the instances"
+    return f"{of} {', '.join(sorted(names))}"
+
+
+def _check(
+    op: Operation,
+    kept: Mapping[ObjectRef, str],
+    going: Mapping[ObjectRef, str],
+) -> None:
+    """Refuse what cannot be as asked for, before anything is deleted."""
+    op.options = dataclasses.replace(
+        op.options,
+        remove_finalizers=finalizers.checked(
+            op.cluster,
+            op.options.remove_finalizers,
+            going,
+            op.instance,
+            op.namespace,
+        ),
+    )
+    if along := leave.going_along(op.cluster, kept, going):
+        raise errors.NotKept(along)
+    carry.refuse_losses(op, going)
+
+
+def _clear(
+    op: Operation,
+    stage: plan.Stage,
+    manifests: Mapping[ObjectRef, Manifest],
+) -> None:
+    """Remove in workload clusters what their Clusters would leave behind."""
+    registry = op.progress.registry
+    for ref in stage.refs:
+        if not registry[ref.group_kind].alone:
+            continue
+        what = op.options.clear
+        said = objects.annotation(manifests.get(ref, {}), CLEAR)
+        if what := what | frozenset([said] if said else []):
+            clearing.cleared(
+                op.cluster,
+                ref,
+                what,
+                op.deadline,
+                listen=op.listen,
+                guard=op.ledger.check,
+            )
+
+
+def _leave(
+    op: Operation, kept: Mapping[ObjectRef, str], why: Mapping[ObjectRef, str]
+) -> None:
+    """Give up what is kept; a repeated end finds it given up."""
+    for ref in leave.left(
+        op.ledger.writing, kept, op.manager, op.ledger.guard
+    ):
+        LOG.info("%s: kept, and left to nobody: %s", ref, why[ref])
+    op.ledger.disown(kept)
+
+
+def _ended_without_record(op: Operation, *, keeping: bool) -> Report:
     """Remove what bears our mark, where a record was lost or never made.
 
     A run may have died before there was one, or somebody removed it. What
     the mark does not prove to be ours is left, and named.
     """
     last = carry.namespace(op.namespace)
+    kept: dict[ObjectRef, str] = {}
     with op.ledger.unrecorded(op.deadline), op.telling():
         ours, doubtful = carry.marked(op)
         if not ours and not doubtful:
             raise errors.InstanceUnknown(op.instance, op.namespace)
-        carry.refuse_losses(op, ours)
-        home = {ref: ours.pop(ref) for ref in (last,) if ref in ours}
-        for stage in plan.terminate(ours, op.progress.registry).stages:
+        live = dict(raised(op.cluster.each(op.cluster.get, ours)))
+        manifests = {ref: obj for ref, obj in live.items() if obj}
+        kept = _kept(
+            op, ours, manifests, policies.DEFAULT if keeping else None
+        )
+        going = {ref: uid for ref, uid in ours.items() if ref not in kept}
+        _check(op, kept, going)
+        home = {ref: going.pop(ref) for ref in (last,) if ref in going}
+        for stage in plan.terminate(going, op.progress.registry).stages:
+            _clear(op, stage, manifests)
             steps = [s for s in stage.steps if isinstance(s, plan.Delete)]
             op.take_away(steps, stage.name)
+        _leave(op, {ref: ours[ref] for ref in kept}, kept)
     with op.telling():
         carry.take_namespace(op, home)
         if doubtful:
@@ -100,4 +244,4 @@ def _ended_without_record(op: Operation) -> Report:
                 op.instance,
                 f"has no record, and may have made what is left: {named}",
             )
-    return op.report()
+    return op.report(dict.fromkeys(kept, Action.KEPT), kept)

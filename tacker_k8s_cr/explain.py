@@ -7,11 +7,14 @@ from collections.abc import Sequence
 import dataclasses
 
 from tacker_k8s_cr import below
+from tacker_k8s_cr import holders
+from tacker_k8s_cr import missing
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import standstill
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Unsettled
+from tacker_k8s_cr.holders import Holders
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
@@ -33,8 +36,9 @@ def explained(
     """The same objects, the first of them with notes that explain them."""
     brief = cluster.until(Deadline.after(PATIENCE))
     first = unsettled[:EXPLAINED]
+    held = Holders(brief)
     notes = dict(
-        brief.each(lambda item: _notes(brief, registry, item.ref), first)
+        brief.each(lambda item: _notes(brief, registry, held, item.ref), first)
     )
     return tuple(
         dataclasses.replace(item, notes=found)
@@ -45,24 +49,26 @@ def explained(
 
 
 def _notes(
-    cluster: Cluster, registry: Registry, ref: ObjectRef
+    cluster: Cluster, registry: Registry, held: Holders, ref: ObjectRef
 ) -> tuple[str, ...]:
     notes: list[str] = []
     for obj in below.readable(below.there(cluster, ref)):
-        notes.extend(_going(obj))
+        notes.extend(below.readable(_going(cluster, held, obj)))
         notes.extend(below.readable(_events(cluster, obj)))
-        notes.extend(_below(cluster, registry, obj, below.DEPTH))
+        notes.extend(_below(cluster, registry, held, obj, below.DEPTH))
     return tuple(dict.fromkeys(notes))
 
 
-def _going(obj: Manifest) -> Iterator[str]:
+def _going(cluster: Cluster, held: Holders, obj: Manifest) -> Iterator[str]:
     """What keeps an object that is asked to go."""
-    if objects.field(obj, ("metadata", "deletionTimestamp")):
-        for name in objects.field(obj, ("metadata", "finalizers"), ()):
-            yield f"finalizer {name} is still there"
-        deleting = objects.conditions(obj).get("Deleting", {})
-        if deleting.get("message"):
-            yield f"Deleting: {_line(str(deleting['message']))}"
+    if not objects.field(obj, ("metadata", "deletionTimestamp")):
+        return
+    for said in holders.spoken(obj):
+        yield _line(said)
+    for ref in missing.missing(cluster, obj):
+        yield f"it refers to {ref}, which is not there"
+    for note in held.notes(obj):
+        yield _line(note)
 
 
 def _events(cluster: Cluster, obj: Manifest) -> Iterator[str]:
@@ -87,7 +93,11 @@ def _when(event: Manifest) -> str:
 
 
 def _below(
-    cluster: Cluster, registry: Registry, obj: Manifest, depth: int
+    cluster: Cluster,
+    registry: Registry,
+    held: Holders,
+    obj: Manifest,
+    depth: int,
 ) -> Iterator[str]:
     """Words of what the object made or uses, where that is not current."""
     if not depth:
@@ -100,9 +110,11 @@ def _below(
     for child, verdict in bad[: below.CHILDREN]:
         ref = ObjectRef.of(child)
         yield f"{ref}: {verdict.state.value}: {_line(verdict.reason)}"
+        for note in below.readable(_going(cluster, held, child)):
+            yield f"{ref}: {note}"
         for note in below.readable(_events(cluster, child)):
             yield f"{ref}: {note}"
-        yield from _below(cluster, registry, child, depth - 1)
+        yield from _below(cluster, registry, held, child, depth - 1)
     if len(bad) > below.CHILDREN:
         yield f"and {len(bad) - below.CHILDREN} more below {ObjectRef.of(obj)}"
 

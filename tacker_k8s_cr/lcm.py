@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import explain
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import prepare
 from tacker_k8s_cr.bring import change
@@ -11,6 +13,7 @@ from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.end import terminate
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.mend import heal
+from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.operation import DEFAULT
 from tacker_k8s_cr.operation import Operation
 from tacker_k8s_cr.report import Action
@@ -37,7 +40,10 @@ def status(
     deadline: Deadline,
     registry: Registry = kinds.BUILT_IN,
 ) -> Report:
-    """How every object of the instance is now. Writes nothing."""
+    """How every object of the instance is now. Writes nothing.
+
+    Of one that was asked to go and is still there it says who holds it.
+    """
     op = Operation(
         "status", cluster, instance, namespace, deadline, DEFAULT, None
     )
@@ -45,4 +51,12 @@ def status(
     inventory = op.inventory
     op.knowing(prepare.known(op.cluster, registry, inventory))
     op.look(inventory.owned)
+    now = deadline.now
+    going = [
+        errors.Unsettled(ref, verdict, 0.0)
+        for ref, verdict in op.progress.verdicts(now).items()
+        if verdict.state is State.TERMINATING
+    ]
+    for item in explain.explained(op.cluster, op.progress.registry, going):
+        op.notes[item.ref] = item.notes
     return op.report(dict.fromkeys(inventory.shared, Action.SHARED))

@@ -28,13 +28,17 @@ class Action(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One object: what was done, where it stands, seconds until it did."""
+    """One object: what was done, where it stands, seconds until it did.
+
+    :param notes: what explains where it stands, or what was done.
+    """
 
     ref: ObjectRef
     action: Action
     verdict: Verdict
     uid: str = ""
     seconds: float = 0.0
+    notes: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +80,7 @@ class Report:
                     "state": row.verdict.state.value,
                     "reason": row.verdict.reason,
                     "seconds": round(row.seconds, 3),
+                    "notes": list(row.notes),
                 }
                 for row in self.rows
             ],

@@ -67,17 +67,17 @@ def roll_back(
     op.ledger.read()
     entry = op.ledger.entry
     if entry is None:
-        return end.ended(op, registry)
+        return end.ended(op, registry, keeping=False)
     inventory = carry.taken_up(op)
     if inventory.phase is Phase.INSTANTIATING:
-        return end.ended(op, registry)
+        return end.ended(op, registry, keeping=False)
     if inventory.phase is Phase.ENDING:
         if inventory.owned and inventory.journal.operation != op.name:
             raise errors.InstanceExists(
                 instance,
                 "is ending, which cannot be taken back: terminate it",
             )
-        return end.ended(op, registry)
+        return end.ended(op, registry, keeping=False)
     if inventory.phase is Phase.SCALING:
         return _unscaled(op, inventory, registry)
     if inventory.phase is Phase.HEALING:

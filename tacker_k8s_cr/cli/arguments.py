@@ -189,3 +189,57 @@ def add_losing(parser: argparse.ArgumentParser) -> None:
         help="delete namespaces and definitions of the instance even though "
         "objects of others go with them",
     )
+
+
+def add_ending(parser: argparse.ArgumentParser) -> None:
+    """What is kept at an instance's end, and what is done for it to come."""
+    group = parser.add_argument_group("ending")
+    group.add_argument(
+        "--grace-seconds",
+        metavar="N",
+        type=count,
+        help="for pods and others that end gracefully, also those of "
+        "workloads; what each says itself unless given",
+    )
+    group.add_argument(
+        "--force",
+        dest="grace_seconds",
+        action="store_const",
+        const=0,
+        help="end pods at once: the same as --grace-seconds 0",
+    )
+    group.add_argument(
+        "--keep",
+        metavar="KIND[/NAMESPACE/OBJECT]",
+        action="append",
+        default=[],
+        help="leave these, with all that they need, to nobody; may be given "
+        "several times",
+    )
+    group.add_argument(
+        "--delete",
+        metavar="KIND[/NAMESPACE/OBJECT]",
+        action="append",
+        default=[],
+        help="delete these although their manifests or the policy keep them; "
+        "may be given several times",
+    )
+    group.add_argument(
+        "--clear",
+        choices=("load-balancers", "claims"),
+        action="append",
+        default=[],
+        help="before a Cluster is deleted, remove in its workload cluster "
+        "the Services of the type LoadBalancer, or the volume claims with "
+        "the workloads that use them, and wait until they are gone; may be "
+        "given several times",
+    )
+    group.add_argument(
+        "--remove-finalizers",
+        metavar="KIND/NAMESPACE/OBJECT",
+        action="append",
+        default=[],
+        help="take all finalizers off this object of the instance once it "
+        "is asked to go; what their controllers would have cleaned up is "
+        "left behind; may be given several times",
+    )

@@ -242,18 +242,13 @@ class Status(Operating):
 class Terminate(Operating):
     """Remove all that an instance made, and wait until it is gone.
 
-    Refuses, before anything is deleted, if objects of others would go with
-    a definition or a namespace of the instance.
+    What its manifests or its policy keep stays, as does what other
+    instances use. Refuses, before anything is deleted, if objects of others
+    would go with a definition or a namespace of the instance.
     """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "--grace-seconds",
-            metavar="N",
-            type=arguments.count,
-            help="for pods and others that end gracefully; what each says "
-            "itself unless given",
-        )
+        arguments.add_ending(parser)
         arguments.add_losing(parser)
 
     def operate(
@@ -268,9 +263,6 @@ class Terminate(Operating):
             args.name,
             namespace=args.namespace,
             deadline=deadline,
-            options=k8s_cr.Options(
-                grace_seconds=args.grace_seconds,
-                lose_others=args.lose_others,
-            ),
+            options=reading.ending(args, cluster.until(deadline)),
             listen=listen,
         )

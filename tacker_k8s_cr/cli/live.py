@@ -163,13 +163,15 @@ def tree(report: Report) -> Tree:
         for row in sorted(rows, key=lambda row: row.ref):
             where = f"{row.ref.namespace}/" if row.ref.namespace else ""
             verdict = row.verdict
-            branch.add(
+            leaf = branch.add(
                 Text.assemble(
                     f"{where}{row.ref.name}  ",
                     (verdict.state.value, STYLES[verdict.state]),
                     f"  {verdict.reason}",
                 )
             )
+            for note in row.notes:
+                leaf.add(Text(note))
     return root
 
 

@@ -25,19 +25,44 @@ def options(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
         dwell=args.blocked_after,
         on_failed=args.on_failed,
         adopt=frozenset(
-            _object(text, args.namespace, cluster) for text in args.adopt
+            _object("--adopt", text, args.namespace, cluster)
+            for text in args.adopt
         ),
         lose_others=getattr(args, "lose_others", False),
     )
 
 
-def _object(text: str, namespace: str, cluster: Cluster) -> ObjectRef:
+def ending(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
+    """How an instance ends, as the arguments say it."""
+    from tacker_k8s_cr import policy
+
+    keeps = {policy.subject(text, "--keep"): True for text in args.keep}
+    deletes = {policy.subject(text, "--delete"): False for text in args.delete}
+    if both := sorted(str(s) for s in keeps.keys() & deletes.keys()):
+        raise errors.RequestInvalid(
+            f"--keep and --delete: {', '.join(both)} is in both"
+        )
+    return k8s_cr.Options(
+        grace_seconds=args.grace_seconds,
+        lose_others=args.lose_others,
+        on_terminate={**keeps, **deletes},
+        clear=frozenset(args.clear),
+        remove_finalizers=frozenset(
+            _object("--remove-finalizers", text, args.namespace, cluster)
+            for text in args.remove_finalizers
+        ),
+    )
+
+
+def _object(
+    option: str, text: str, namespace: str, cluster: Cluster
+) -> ObjectRef:
     """An object as messages have it; its namespace may be left out."""
     from tacker_k8s_cr import policy
 
-    found = policy.subject(text, "--adopt")
+    found = policy.subject(text, option)
     if not isinstance(found, ObjectRef):
-        raise errors.RequestInvalid(f"--adopt: {text} names no object")
+        raise errors.RequestInvalid(f"{option}: {text} names no object")
     if found.namespace or not cluster.resource(found.group_kind).namespaced:
         return found
     return dataclasses.replace(found, namespace=namespace)

@@ -16,6 +16,7 @@ import re
 
 from oslo_config import cfg
 
+from tacker_k8s_cr import clearing
 from tacker_k8s_cr.driver.options import GROUP
 from tacker_k8s_cr.driver.options import OPTIONS
 from tacker_k8s_cr.errors import RequestInvalid
@@ -83,6 +84,8 @@ class Settings:
     readiness_created: tuple[str, ...]
     prune_may: tuple[str, ...]
     prune_keep: tuple[str, ...]
+    on_terminate_keep: tuple[str, ...]
+    clear_load_balancers: bool
     allow_http_manifests: bool
     webhook: Webhook
 
@@ -107,7 +110,17 @@ class Settings:
                 for text in created
             ),
             prune,
+            on_terminate={
+                _kind("on_terminate_keep", text): True
+                for text in self.on_terminate_keep
+            },
         )
+
+    @property
+    def clear(self) -> frozenset[str]:
+        """What is removed in workload clusters before they go."""
+        wanted = self.clear_load_balancers
+        return frozenset({clearing.LOAD_BALANCERS} if wanted else ())
 
     def oidc_ca(self) -> str:
         """What vouches for OpenID providers; empty for what usually does."""

@@ -32,6 +32,8 @@ _KINDS: tuple[tuple[tuple[type[errors.Error], ...], int, str], ...] = (
     ((errors.Rejected, errors.Refused), 422, "Refused by the VIM"),
     ((errors.Unreachable, errors.Unavailable), 503, "VIM not available"),
     ((errors.NotReady, errors.NotGone), 504, "Not done in time"),
+    ((errors.NotCleared,), 422, "Workload cluster not cleared"),
+    ((errors.NotKept,), 409, "Objects cannot be kept"),
     ((errors.NotYet,), 504, "Not possible in time"),
     ((errors.Failed,), 422, "Objects failed"),
     ((errors.KubeconfigInvalid,), 400, "Kubeconfig invalid"),

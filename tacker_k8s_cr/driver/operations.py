@@ -280,6 +280,9 @@ def options(
         grace_seconds=grace_seconds,
         lose_others=asked.lose_others,
         check_rights=settings.check_rights,
+        on_terminate=asked.on_terminate,
+        clear=settings.clear if asked.clear is None else asked.clear,
+        remove_finalizers=asked.remove_finalizers,
     )
 
 

@@ -159,6 +159,20 @@ OPERATIONS = (
         help="Kinds that a change of package keeps in any case, unless a "
         "manifest or a request says otherwise.",
     ),
+    cfg.ListOpt(
+        "on_terminate_keep",
+        default=[],
+        help="Kinds, such as PersistentVolumeClaim, whose objects a "
+        "termination leaves to nobody, with all that they need, unless a "
+        "manifest or a request says otherwise.",
+    ),
+    cfg.BoolOpt(
+        "clear_load_balancers",
+        default=False,
+        help="Before a Cluster is deleted, remove in its workload cluster "
+        "the Services of the type LoadBalancer, and wait until they are "
+        "gone: what they have in a cloud may otherwise be left there.",
+    ),
     cfg.BoolOpt(
         "allow_http_manifests",
         default=False,

@@ -39,6 +39,8 @@ class Asked:
     :param namespaces: what ``namespace`` is for manifests.
     :param prune: what a change of package may delete (True) or keeps.
     :param expects: kinds that appear while the package comes up.
+    :param on_terminate: what outlives the instance (True) or does not.
+    :param clear: what is removed in workload clusters before they go.
     :param vdu_mapping: by VDU, its object as ``Kind/name``.
     :param timeout: seconds for the whole operation.
     :param webhook: what is said of the delivery, and only that.
@@ -60,6 +62,11 @@ class Asked:
     conflict: str = ""
     adopt: frozenset[ObjectRef] = frozenset()
     lose_others: bool = False
+    on_terminate: Mapping[Subject, bool] = dataclasses.field(
+        default_factory=dict
+    )
+    clear: frozenset[str] | None = None
+    remove_finalizers: frozenset[ObjectRef] = frozenset()
     webhook: Mapping[str, Any] = dataclasses.field(
         default_factory=dict, repr=False
     )
@@ -101,7 +108,7 @@ def read(
         namespace=params.get("namespace") or home or "default",
         namespaces=ours.get("namespaces", ""),
         readiness=tuple(_readiness(ours)),
-        prune=dict(_prune(ours)),
+        prune=dict(_chosen(ours, "prune", "may", "keep")),
         expects=tuple(map(expected, ours.get("expects", ()))),
         vdu_mapping={
             vdu: f"{item['kind']}/{item['name']}"
@@ -114,6 +121,11 @@ def read(
         conflict=ours.get("conflict", ""),
         adopt=frozenset(map(_object, ours.get("adopt", ()))),
         lose_others=ours.get("lose_others", False),
+        on_terminate=dict(_chosen(ours, "on_terminate", "keep", "delete")),
+        clear=frozenset(ours["clear"]) if "clear" in ours else None,
+        remove_finalizers=frozenset(
+            map(_object, ours.get("remove_finalizers", ()))
+        ),
         webhook=dict(ours.get("webhook", {})),
     )
 
@@ -133,6 +145,7 @@ def policy(asked: Asked, default: Policy) -> Policy:
         asked.prune or default.prune,
         {**default.delivery, **delivery},
         asked.expects or default.expects,
+        on_terminate=asked.on_terminate or default.on_terminate,
     )
 
 
@@ -183,10 +196,11 @@ def _unfit(params: Mapping[str, Any], home: str) -> Iterator[str]:
         yield from _not_ready(f"{where}.readiness[{index}]", item)
     subjects = [item["of"] for item in ours.get("readiness", ())]
     yield from _twice(f"{where}.readiness", subjects)
-    prune = ours.get("prune", {})
-    yield from _twice(
-        f"{where}.prune", [*prune.get("may", ()), *prune.get("keep", ())]
-    )
+    for key in ("prune", "on_terminate"):
+        named = [
+            text for texts in ours.get(key, {}).values() for text in texts
+        ]
+        yield from _twice(f"{where}.{key}", named)
 
 
 def _not_files(names: Iterable[str]) -> Iterator[str]:
@@ -245,10 +259,12 @@ def _rules(item: Mapping[str, Any], key: str) -> list[str]:
     return said if isinstance(said, list) else [said]
 
 
-def _prune(ours: Mapping[str, Any]) -> Iterator[tuple[Subject, bool]]:
-    for key, may in (("may", True), ("keep", False)):
-        for text in ours.get("prune", {}).get(key, ()):
-            yield subject(text), may
+def _chosen(
+    ours: Mapping[str, Any], key: str, yes: str, no: str
+) -> Iterator[tuple[Subject, bool]]:
+    for name, chosen in ((yes, True), (no, False)):
+        for text in ours.get(key, {}).get(name, ()):
+            yield subject(text), chosen
 
 
 def _object(text: str) -> ObjectRef:

@@ -167,11 +167,14 @@ def healing(vnf_instance: Any) -> bool:
 
 
 def grace_seconds(terminate_vnf_req: Any) -> int | None:
-    """The time-out of a graceful termination; None for any other."""
+    """The time-out of a graceful termination; none for a forceful one.
+
+    None leaves each object its own.
+    """
     if terminate_vnf_req is None:
         return None
     if terminate_vnf_req.termination_type != "GRACEFUL":
-        return None
+        return 0
     seconds: int | None = terminate_vnf_req.graceful_termination_timeout
     return seconds
 

@@ -169,9 +169,12 @@ def members_asked(
 
 
 def grace_seconds(req: Any) -> int | None:
-    """The time-out of a graceful termination; None for any other."""
+    """The time-out of a graceful termination; none for a forceful one.
+
+    None leaves each object its own.
+    """
     if req.terminationType != "GRACEFUL":
-        return None
+        return 0
     seconds: int | None = req.get("gracefulTerminationTimeout", None)
     if seconds is None:
         seconds = config.CONF.v2_vnfm.default_graceful_termination_timeout

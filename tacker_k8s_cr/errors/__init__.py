@@ -12,6 +12,7 @@ from tacker_k8s_cr.errors.asked import NOT_RESTORED
 from tacker_k8s_cr.errors.asked import KindUnknown
 from tacker_k8s_cr.errors.asked import NamespaceAbsent
 from tacker_k8s_cr.errors.asked import NotHealable
+from tacker_k8s_cr.errors.asked import NotKept
 from tacker_k8s_cr.errors.asked import NotRestored
 from tacker_k8s_cr.errors.asked import NotScalable
 from tacker_k8s_cr.errors.asked import Owned
@@ -27,6 +28,7 @@ from tacker_k8s_cr.errors.instances import InstanceUnknown
 from tacker_k8s_cr.errors.instances import LockLost
 from tacker_k8s_cr.errors.instances import PluginInvalid
 from tacker_k8s_cr.errors.outcome import Failed
+from tacker_k8s_cr.errors.outcome import NotCleared
 from tacker_k8s_cr.errors.outcome import NotGone
 from tacker_k8s_cr.errors.outcome import NotReady
 from tacker_k8s_cr.errors.outcome import Unsettled
@@ -59,9 +61,11 @@ __all__ = [
     "LockLost",
     "NamespaceAbsent",
     "NoToken",
+    "NotCleared",
     "NotDelivered",
     "NotGone",
     "NotHealable",
+    "NotKept",
     "NotReady",
     "NotRestored",
     "NotScalable",

@@ -112,6 +112,19 @@ class WouldBeLost(Error):
 
 
 @dataclasses.dataclass(eq=False)
+class NotKept(Error):
+    """Objects that are to be kept, and would go with an owner of theirs."""
+
+    owners: Mapping[ObjectRef, ObjectRef]
+
+    def sentence(self) -> str:
+        return "\n".join(
+            f"{ref}: is to be kept, and would go with {owner}, which owns it"
+            for ref, owner in sorted(self.owners.items())
+        )
+
+
+@dataclasses.dataclass(eq=False)
 class NotScalable(Error):
     """An object whose number of replicas is not ours to set so."""
 

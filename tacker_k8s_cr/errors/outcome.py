@@ -56,3 +56,17 @@ class Failed(_WithUnsettled):
     """Objects failed, or are blocked: waiting longer would not help."""
 
     start = "{} object(s) failed or are blocked, after {:.0f} s:"
+
+
+@dataclasses.dataclass(eq=False)
+class NotCleared(Error):
+    """A Cluster that stays, as its workload cluster was not cleared first."""
+
+    ref: ObjectRef
+    why: str
+
+    def sentence(self) -> str:
+        return (
+            f"{self.ref}: it was not deleted, since what was to be removed in "
+            f"its workload cluster before is still there: {self.why}"
+        )

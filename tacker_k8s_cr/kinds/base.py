@@ -18,6 +18,10 @@ from tacker_k8s_cr.objects import Verdict
 
 OBSERVED: Path = ("status", "observedGeneration")
 
+BACKGROUND = "Background"
+FOREGROUND = "Foreground"
+"""How the server deletes what an object owns: after it, or before."""
+
 Assess = Callable[[Manifest], Verdict]
 """How far one object is, from nothing but the object."""
 
@@ -72,7 +76,7 @@ class Handler:
     refuse_replicas: Callable[[Manifest, int], str | None] | None = None
     children: Callable[[Manifest], tuple[ObjectRef, ...]] | None = None
     made: Callable[[Manifest], tuple[tuple[GroupKind, str], ...]] | None = None
-    propagation: str = "Background"
+    propagation: str = BACKGROUND
     fleeting: bool = False
     name: str = ""
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from tacker_k8s_cr.kinds import base
 from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds.base import FOREGROUND
 from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.objects import GroupKind
@@ -140,7 +141,13 @@ HANDLERS: Mapping[GroupKind, Handler] = {
     POD: Handler(pod, Rank.WORKLOAD),
     # Its spec says how many seconds it stays when it is finished.
     GroupKind("batch", "Job"): Handler(
-        job, Rank.WORKLOAD, made=_pods, fleeting=True
+        job,
+        Rank.WORKLOAD,
+        made=_pods,
+        fleeting=True,
+        propagation=FOREGROUND,
     ),
-    GroupKind("batch", "CronJob"): Handler(cron_job, Rank.WORKLOAD),
+    GroupKind("batch", "CronJob"): Handler(
+        cron_job, Rank.WORKLOAD, propagation=FOREGROUND
+    ),
 }

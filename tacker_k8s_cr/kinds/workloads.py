@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from tacker_k8s_cr.kinds import base
 from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds.base import FOREGROUND
 from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.kinds.reading import Condition
@@ -142,18 +143,38 @@ def _pods(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
     return reading.selected(POD, obj, ("spec", "selector"))
 
 
+# The accounts and the configuration of their Pods go next, and these may
+# need them until they have shut down.
 HANDLERS: Mapping[GroupKind, Handler] = {
     GroupKind("apps", "Deployment"): Handler(
-        deployment, Rank.WORKLOAD, REPLICAS, made=_replica_sets
+        deployment,
+        Rank.WORKLOAD,
+        REPLICAS,
+        made=_replica_sets,
+        propagation=FOREGROUND,
     ),
     GroupKind("apps", "StatefulSet"): Handler(
-        stateful_set, Rank.WORKLOAD, REPLICAS, made=_pods
+        stateful_set,
+        Rank.WORKLOAD,
+        REPLICAS,
+        made=_pods,
+        propagation=FOREGROUND,
     ),
     GroupKind("apps", "DaemonSet"): Handler(
-        daemon_set, Rank.WORKLOAD, made=_pods
+        daemon_set, Rank.WORKLOAD, made=_pods, propagation=FOREGROUND
     ),
-    REPLICA_SET: Handler(replica_set, Rank.WORKLOAD, REPLICAS, made=_pods),
+    REPLICA_SET: Handler(
+        replica_set,
+        Rank.WORKLOAD,
+        REPLICAS,
+        made=_pods,
+        propagation=FOREGROUND,
+    ),
     GroupKind("", "ReplicationController"): Handler(
-        replica_set, Rank.WORKLOAD, REPLICAS, made=_pods
+        replica_set,
+        Rank.WORKLOAD,
+        REPLICAS,
+        made=_pods,
+        propagation=FOREGROUND,
     ),
 }

@@ -171,7 +171,7 @@ def test_chosen_vnfcs_are_found_by_what_is_there():
     ("seconds", "asked"),
     [
         (None, None),
-        (None, objects.TerminateVnfRequest(termination_type="FORCEFUL")),
+        (0, objects.TerminateVnfRequest(termination_type="FORCEFUL")),
         (
             30,
             objects.TerminateVnfRequest(
@@ -181,7 +181,7 @@ def test_chosen_vnfcs_are_found_by_what_is_there():
     ],
 )
 def test_a_graceful_termination_gives_grace_seconds(seconds, asked):
-    """A heal has no request, and a forceful one leaves each kind's own."""
+    """A heal has no request; a forceful one gives no time at all (F5)."""
     assert seconds == translate.grace_seconds(asked)
 
 

@@ -212,7 +212,7 @@ def test_a_heal_names_members_by_their_uids():
 @pytest.mark.parametrize(
     ("seconds", "fields"),
     [
-        (None, {"terminationType": "FORCEFUL"}),
+        (0, {"terminationType": "FORCEFUL"}),
         (
             7,
             {"terminationType": "GRACEFUL", "gracefulTerminationTimeout": 7},
@@ -221,7 +221,7 @@ def test_a_heal_names_members_by_their_uids():
     ],
 )
 def test_a_graceful_termination_has_its_seconds(seconds, fields):
-    """Where the request says none, Tacker's option does."""
+    """Without them Tacker's option says it; a forceful one has none (F5)."""
     req = objects.TerminateVnfRequest(**fields)
 
     assert seconds == translate_v2.grace_seconds(req)

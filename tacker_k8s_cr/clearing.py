@@ -1,0 +1,214 @@
+"""Remove, in a workload cluster, what outlives it in its cloud.
+
+A Service of the type LoadBalancer and a volume are made in the cloud by
+controllers of the workload cluster. They can take them away only as long as
+they run; what is left holds up the deletion of networks, or costs money. We
+delete nothing in the cloud ourselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import logging
+
+from tacker_k8s_cr import cluster as clusters
+from tacker_k8s_cr import dependents
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import kinds
+from tacker_k8s_cr import objects
+from tacker_k8s_cr import remove
+from tacker_k8s_cr import wait
+from tacker_k8s_cr import workload as workloads
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.kubeconfig import Kubeconfig
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.plan import Delete
+from tacker_k8s_cr.progress import Awaited
+from tacker_k8s_cr.progress import Goal
+from tacker_k8s_cr.progress import Progress
+
+LOG = logging.getLogger(__name__)
+
+LOAD_BALANCERS = "load-balancers"
+CLAIMS = "claims"
+ALL = (LOAD_BALANCERS, CLAIMS)
+
+SERVICE = GroupKind("", "Service")
+POD = GroupKind("", "Pod")
+CLAIM = GroupKind("", "PersistentVolumeClaim")
+VOLUME = GroupKind("", "PersistentVolume")
+
+LEVELS = 4
+"""How far up the owners of a Pod are followed."""
+
+Connect = Callable[[Kubeconfig], Cluster]
+Listen = Callable[[Progress], None]
+
+
+def cleared(
+    cluster: Cluster,
+    ref: ObjectRef,
+    what: frozenset[str],
+    deadline: Deadline,
+    *,
+    listen: Listen = lambda progress: None,
+    guard: Callable[[], None] = lambda: None,
+    connect: Connect = clusters.connect,
+) -> tuple[ObjectRef, ...]:
+    """Remove it in the workload cluster of a Cluster, and wait.
+
+    A Cluster that never took a request, or goes already, has nothing that
+    could be reached. Returns what was removed.
+
+    Raises NotCleared.
+    """
+    obj = cluster.get(ref)
+    secret = cluster.get(workloads.secret_ref(ref))
+    why = _closed(obj) or ("" if secret else "it has no kubeconfig")
+    if why or obj is None or secret is None:
+        LOG.info("%s: nothing is removed in its cluster: %s", ref, why)
+        return ()
+    try:
+        admin = workloads.kubeconfig_of(secret)
+        workloads.check_endpoint(admin, obj)
+        with contextlib.closing(connect(admin)) as far:
+            return _Work(far.until(deadline), deadline, listen, guard).do(what)
+    except errors.LockLost:
+        raise
+    except errors.Error as error:
+        raise errors.NotCleared(ref, error.sentence()) from error
+
+
+def _closed(obj: Manifest | None) -> str:
+    """Why there is no way in; empty where there is one."""
+    if obj is None:
+        return "it is gone"
+    if objects.field(obj, ("metadata", "deletionTimestamp")):
+        return "it goes already"
+    begun = objects.field(
+        obj, ("status", "initialization", "controlPlaneInitialized")
+    )
+    condition = objects.conditions(obj).get("ControlPlaneInitialized", {})
+    if begun or condition.get("status") == "True":
+        return ""
+    return "its control plane never took a request"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Work:
+    """What is done in one workload cluster."""
+
+    far: Cluster
+    deadline: Deadline
+    listen: Listen
+    guard: Callable[[], None]
+
+    def do(self, what: frozenset[str]) -> tuple[ObjectRef, ...]:
+        done: dict[ObjectRef, str] = {}
+        if LOAD_BALANCERS in what:
+            # Somebody may make one anew as long as the cluster works.
+            while found := dict(self._load_balancers()):
+                self._gone(found, "load balancers")
+                done.update(found)
+        if CLAIMS in what:
+            while found := dict(self._claims()):
+                users = dict(self._users(found))
+                volumes = dict(self._volumes(found))
+                self._gone({**users, **found}, "claims", volumes)
+                done.update({**users, **found})
+        for ref in done:
+            LOG.info("%s: removed %s", self.far.server, ref)
+        return tuple(done)
+
+    def _gone(
+        self,
+        going: dict[ObjectRef, str],
+        stage: str,
+        also: dict[ObjectRef, str] | None = None,
+    ) -> None:
+        """Delete, and wait until it is gone, and these others with it."""
+        now = self.deadline.now
+        awaited = {**going, **(also or {})}
+        progress = Progress(
+            kinds.BUILT_IN, Goal.GONE, stage=f"workload cluster: {stage}"
+        ).awaiting({ref: Awaited(u, 0, now) for ref, u in awaited.items()})
+        asked = remove.requested(
+            self.far,
+            [Delete(ref, uid) for ref, uid in going.items()],
+            guard=self.guard,
+        )
+        progress = progress.vanished(asked.gone)
+        progress = progress.observed(asked.going.values(), now)
+        wait.until_settled(
+            self.far,
+            progress,
+            "",
+            self.deadline,
+            listen=self.listen,
+            guard=self.guard,
+        )
+
+    def _load_balancers(self) -> Iterator[tuple[ObjectRef, str]]:
+        for obj in self.far.list_objects(SERVICE):
+            if objects.field(obj, ("spec", "type")) == "LoadBalancer":
+                yield ObjectRef.of(obj), objects.uid(obj)
+
+    def _claims(self) -> Iterator[tuple[ObjectRef, str]]:
+        for obj in self.far.list_metadata(CLAIM):
+            yield ObjectRef.of(obj), objects.uid(obj)
+
+    def _users(
+        self, claims: dict[ObjectRef, str]
+    ) -> Iterator[tuple[ObjectRef, str]]:
+        """Pods with these claims, and who would make others like them.
+
+        A claim is held as long as a Pod with it is on a node.
+        """
+        for pod in self.far.list_objects(POD):
+            if not claims.keys() & set(_mounted(pod)):
+                continue
+            yield ObjectRef.of(pod), objects.uid(pod)
+            above: Manifest | None = pod
+            for _ in range(LEVELS):
+                above = self._owner(above) if above else None
+                if above:
+                    yield ObjectRef.of(above), objects.uid(above)
+
+    def _owner(self, obj: Manifest) -> Manifest | None:
+        for uid, ref in dependents.owners(obj).items():
+            with contextlib.suppress(errors.KindUnknown):
+                if not self.far.resource(ref.group_kind).namespaced:
+                    continue
+                found = self.far.get_metadata(ref)
+                if found and objects.uid(found) == uid:
+                    return found
+        return None
+
+    def _volumes(
+        self, claims: dict[ObjectRef, str]
+    ) -> Iterator[tuple[ObjectRef, str]]:
+        """The volumes that are to go with their claims."""
+        for obj in self.far.list_objects(VOLUME):
+            bound = objects.field(obj, ("spec", "claimRef"), {})
+            policy = objects.field(
+                obj, ("spec", "persistentVolumeReclaimPolicy")
+            )
+            if policy == "Delete" and bound.get("uid") in claims.values():
+                yield ObjectRef.of(obj), objects.uid(obj)
+
+
+def _mounted(pod: Manifest) -> Iterator[ObjectRef]:
+    """The claims that a Pod uses."""
+    ref = ObjectRef.of(pod)
+    for volume in objects.field(pod, ("spec", "volumes"), ()):
+        name = objects.field(volume, ("persistentVolumeClaim", "claimName"))
+        if "ephemeral" in volume:
+            name = f"{ref.name}-{volume.get('name')}"
+        if name:
+            yield ObjectRef("", "PersistentVolumeClaim", ref.namespace, name)

@@ -1,0 +1,458 @@
+"""How an instance ends on a real API server with its controllers."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.report import Action
+from tests.functional import manifests
+
+pytestmark = pytest.mark.plane
+
+CREATED = {objects.PREFIX + "readiness": "created"}
+HELD = "example.org/hold"
+RBAC = "rbac.authorization.k8s.io"
+
+
+@pytest.fixture
+def life(namespace, deadline):
+    return {"namespace": namespace, "deadline": deadline}
+
+
+@pytest.fixture
+def soon(namespace):
+    """What has a deadline, from the call on, that what hangs does not meet."""
+
+    def within(seconds=5):
+        deadline = k8s_cr.Deadline.after(seconds)
+        return {"namespace": namespace, "deadline": deadline}
+
+    return within
+
+
+@pytest.fixture
+def group(unique):
+    return f"{unique}.example.org"
+
+
+def held(manifest):
+    manifest["metadata"]["finalizers"] = [HELD]
+    return manifest
+
+
+def with_said(manifest, **said):
+    annotations = manifest["metadata"].setdefault("annotations", {})
+    for name, value in said.items():
+        annotations[objects.PREFIX + name.replace("_", "-")] = value
+    return manifest
+
+
+def released(cluster, ref):
+    """As its controller does when it has cleaned up."""
+    cluster.patch(ref, {"metadata": {"finalizers": None}}, "tests")
+
+
+def uid(cluster, ref):
+    obj = cluster.get_metadata(ref)
+    return objects.uid(obj) if obj else None
+
+
+def config_map(namespace, name):
+    return ObjectRef("", "ConfigMap", namespace, name)
+
+
+def kept(report):
+    return {row.ref.name for row in report.rows if row.action is Action.KEPT}
+
+
+# -- Order, and what hangs ---------------------------------------------------
+
+
+def operator(unique, group, **pod):
+    """An operator with its kind, its account and rights, as packages do."""
+    account = {"kind": "ServiceAccount", "name": unique}
+    rule = {
+        "apiGroups": [group],
+        "resources": ["things", "things/finalizers"],
+        "verbs": ["*"],
+    }
+    return (
+        manifests.definition(group, "Thing"),
+        {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": unique},
+        },
+        {
+            "apiVersion": f"{RBAC}/v1",
+            "kind": "Role",
+            "metadata": {"name": unique},
+            "rules": [rule],
+        },
+        {
+            "apiVersion": f"{RBAC}/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": unique},
+            "roleRef": {
+                "apiGroup": RBAC,
+                "kind": "Role",
+                "name": unique,
+            },
+            "subjects": [account],
+        },
+        manifests.deployment(unique, serviceAccountName=unique, **pod),
+    )
+
+
+def test_what_hangs_holds_up_all_that_it_needs(
+    cluster, namespace, packed, life, soon, unique, group
+):
+    """A time-out never falls through to the next stage (P17, F1, F3).
+
+    The error says which finalizer, whose, whether he runs, what he said
+    last, and what is missing (P16, F6). It is told by status too, and the
+    end goes on where it stopped.
+    """
+    thing = held(manifests.custom(group, "Thing", "one", CREATED))
+    thing["spec"] = {"size": "s"}
+    package = packed(*operator(unique, group), thing)
+    k8s_cr.instantiate(cluster, unique, package, **life)
+    one = ObjectRef(group, "Thing", namespace, "one")
+    cluster.patch(
+        one,
+        {
+            "status": {
+                "conditions": [
+                    {
+                        "type": "Ready",
+                        "status": "False",
+                        "reason": "CloudError",
+                        "message": "no credential to delete it with",
+                    }
+                ]
+            }
+        },
+        "operator",
+        subresource="status",
+    )
+
+    with pytest.raises(errors.NotGone) as caught:
+        k8s_cr.terminate(cluster, unique, **soon())
+
+    (item,) = caught.value.unsettled
+    assert one == item.ref
+    words = "\n".join(item.notes)
+    controller = f"its controller Deployment.apps/{namespace}/{unique} runs"
+    assert f"finalizer {HELD}: {controller}" in words
+    assert "no credential to delete it with" in words
+    report = k8s_cr.status(cluster, unique, **life)
+    (row,) = [row for row in report.rows if row.ref == one]
+    assert any(controller in note for note in row.notes)
+    for ref in (
+        ObjectRef("apps", "Deployment", namespace, unique),
+        ObjectRef("", "ServiceAccount", namespace, unique),
+        ObjectRef(
+            "apiextensions.k8s.io",
+            "CustomResourceDefinition",
+            "",
+            f"things.{group}",
+        ),
+    ):
+        obj = cluster.get_metadata(ref)
+        assert obj
+        assert "deletionTimestamp" not in obj["metadata"]
+
+    released(cluster, one)
+    k8s_cr.terminate(cluster, unique, **life)
+
+
+def test_a_controller_that_does_not_run_is_named(
+    cluster, namespace, packed, life, soon, unique, group
+):
+    """Scaled to nothing, or away: the reason is where to look (P16, F6)."""
+    thing = held(manifests.custom(group, "Thing", "one", CREATED))
+    *others, workload = operator(unique, group)
+    workload["spec"]["replicas"] = 0
+    k8s_cr.instantiate(
+        cluster, unique, packed(*others, workload, thing), **life
+    )
+
+    with pytest.raises(errors.NotGone, match="it is scaled to 0"):
+        k8s_cr.terminate(cluster, unique, **soon())
+
+    released(cluster, ObjectRef(group, "Thing", namespace, "one"))
+    k8s_cr.terminate(cluster, unique, **life)
+
+
+# -- Finalizers --------------------------------------------------------------
+
+
+def test_finalizers_go_only_where_that_is_asked_for_by_name(
+    cluster, namespace, packed, life, soon, unique, caplog
+):
+    """With a warning that says what was removed (P16).
+
+    Never of an object that the instance does not delete: that is refused
+    before anything is.
+    """
+    package = packed(
+        held(manifests.config_map("a")), held(manifests.config_map("b"))
+    )
+    k8s_cr.instantiate(cluster, unique, package, **life)
+    theirs = held(manifests.config_map("theirs", namespace))
+    cluster.create(theirs, "somebody")
+    first, second, other = (
+        config_map(namespace, name) for name in ("a", "b", "theirs")
+    )
+
+    with pytest.raises(errors.RequestInvalid, match="theirs"):
+        k8s_cr.terminate(
+            cluster,
+            unique,
+            options=k8s_cr.Options(remove_finalizers=frozenset([other])),
+            **life,
+        )
+    assert "deletionTimestamp" not in cluster.get(first)["metadata"]
+
+    with (
+        caplog.at_level(logging.WARNING, "tacker_k8s_cr"),
+        pytest.raises(errors.NotGone) as caught,
+    ):
+        k8s_cr.terminate(
+            cluster,
+            unique,
+            options=k8s_cr.Options(remove_finalizers=frozenset([first])),
+            **soon(),
+        )
+
+    assert [second] == [item.ref for item in caught.value.unsettled]
+    assert None is cluster.get(first)
+    assert f"{first}: finalizers removed, as asked for: {HELD}" in caplog.text
+    again = k8s_cr.Options(remove_finalizers=frozenset([first, second]))
+    k8s_cr.terminate(cluster, unique, options=again, **life)
+    assert None is cluster.get(second)
+    released(cluster, other)
+
+
+# -- Other objects -----------------------------------------------------------
+
+
+def test_an_object_with_another_uid_is_left_alone(
+    cluster, namespace, packed, life, unique
+):
+    """A delete carries the UID: what somebody made anew is his (P20).
+
+    Also where it appears while the end waits.
+    """
+    package = packed(
+        manifests.config_map("a"), held(manifests.config_map("b"))
+    )
+    k8s_cr.instantiate(cluster, unique, package, **life)
+    first, second = (config_map(namespace, name) for name in ("a", "b"))
+    cluster.delete(first, uid(cluster, first))
+    label = {objects.INSTANCE: unique}
+    theirs = manifests.config_map("a", namespace, whose="theirs")
+    theirs["metadata"]["labels"] = label
+    made = uid_of(cluster.create(theirs, "somebody"))
+    anew = []
+
+    def play(progress):
+        if second in progress.awaited and not anew:
+            anew.append(None)
+            released(cluster, second)
+            other = manifests.config_map("b", namespace, whose="theirs")
+            anew.append(uid_of(cluster.create(other, "somebody")))
+
+    k8s_cr.terminate(cluster, unique, listen=play, **life)
+
+    assert made == uid(cluster, first)
+    assert anew[1:] == [uid(cluster, second)]
+
+
+def uid_of(obj):
+    return objects.uid(obj)
+
+
+def test_what_others_use_stays_when_its_owner_ends(
+    cluster, namespace, packed, life, unique, group
+):
+    """It is left to nobody, with all that serves it (P20, F4).
+
+    Once nobody uses it any more, an end takes it along.
+    """
+    second = f"{unique}-second"
+    package = packed(*operator(unique, group), name="owner")
+    k8s_cr.instantiate(cluster, unique, package, **life)
+    user = packed(
+        manifests.definition(group, "Thing"),
+        manifests.custom(group, "Thing", "one", CREATED),
+        name="user",
+    )
+    k8s_cr.instantiate(cluster, second, user, **life)
+    defined = ObjectRef(
+        "apiextensions.k8s.io",
+        "CustomResourceDefinition",
+        "",
+        f"things.{group}",
+    )
+    running = ObjectRef("apps", "Deployment", namespace, unique)
+
+    report = k8s_cr.terminate(cluster, unique, **life)
+
+    assert {f"things.{group}", unique} == kept(report)
+    assert uid(cluster, ObjectRef(group, "Thing", namespace, "one"))
+    for ref in (defined, running):
+        metadata = cluster.get_metadata(ref)["metadata"]
+        assert objects.INSTANCE not in metadata.get("labels", {})
+        assert not [
+            entry
+            for entry in metadata["managedFields"]
+            if entry["manager"].startswith(objects.MANAGER)
+        ]
+    k8s_cr.terminate(cluster, second, **life)
+    for ref in (defined, running):
+        cluster.delete(ref, uid(cluster, ref))
+
+
+# -- Kept --------------------------------------------------------------------
+
+
+def test_a_definition_is_kept_with_all_that_serves_it(
+    cluster, namespace, packed, life, unique, group, traces
+):
+    """Its objects of others go on to be served (F4, P17, P19).
+
+    The label is off, the record is gone, and the report says what stays.
+    """
+    definition, *others = operator(unique, group)
+    web = manifests.deployment("web")
+    mine = manifests.custom(group, "Thing", "mine", CREATED)
+    package = packed(
+        with_said(definition, on_terminate="keep"), *others, web, mine
+    )
+    k8s_cr.instantiate(cluster, unique, package, **life)
+    theirs = manifests.custom(group, "Thing", "theirs")
+    theirs["metadata"]["namespace"] = namespace
+    cluster.create(theirs, "somebody")
+
+    report = k8s_cr.terminate(cluster, unique, **life)
+
+    assert {f"things.{group}", unique} == kept(report)
+    assert [] == traces(unique, namespace)
+    assert None is cluster.get(ObjectRef(group, "Thing", namespace, "mine"))
+    assert cluster.get(ObjectRef(group, "Thing", namespace, "theirs"))
+    assert None is cluster.get(
+        ObjectRef("apps", "Deployment", namespace, "web")
+    )
+    running = cluster.get(ObjectRef("apps", "Deployment", namespace, unique))
+    assert 1 == running["status"]["availableReplicas"]
+    for kind in ("Role", "RoleBinding"):
+        assert cluster.get(ObjectRef(RBAC, kind, namespace, unique))
+
+    # Nobody owns a field of it: whoever applies it next may.
+    again = k8s_cr.Options(
+        adopt=frozenset(row.ref for row in report.rows), dry_run=False
+    )
+    other = packed(definition, *others, name="again")
+    k8s_cr.instantiate(cluster, unique, other, options=again, **life)
+    everything = k8s_cr.Options(
+        on_terminate={objects.GroupKind.of(definition): False},
+        lose_others=True,
+    )
+    k8s_cr.terminate(cluster, unique, options=everything, **life)
+    for row in report.rows:
+        if found := uid(cluster, row.ref):
+            cluster.delete(row.ref, found)
+
+
+def test_what_is_kept_is_chosen_by_policy_and_at_the_end(
+    cluster, namespace, packed, life, unique, traces
+):
+    """A kind or an object, when it is instantiated or when it ends (F4)."""
+    package = packed(*(manifests.config_map(name) for name in "abc"))
+    first, second = (config_map(namespace, name) for name in "ab")
+    policy = k8s_cr.Policy(on_terminate={first: True})
+    k8s_cr.instantiate(cluster, unique, package, policy=policy, **life)
+    options = k8s_cr.Options(on_terminate={second: True})
+
+    report = k8s_cr.terminate(cluster, unique, options=options, **life)
+
+    assert {"a", "b"} == kept(report)
+    assert {"value"} == {
+        cluster.get(ref)["data"]["key"] for ref in (first, second)
+    }
+    assert None is cluster.get(config_map(namespace, "c"))
+    assert [] == traces(unique, namespace)
+
+
+def test_what_would_go_with_its_owner_cannot_be_kept(
+    cluster, namespace, packed, life, unique
+):
+    """The garbage collector would take it; nothing is deleted (F4)."""
+    package = packed(manifests.config_map("owner"), manifests.config_map("a"))
+    k8s_cr.instantiate(cluster, unique, package, **life)
+    owner, owned = (config_map(namespace, name) for name in ("owner", "a"))
+    reference = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": "owner",
+        "uid": uid(cluster, owner),
+    }
+    cluster.patch(
+        owned, {"metadata": {"ownerReferences": [reference]}}, "tests"
+    )
+    options = k8s_cr.Options(on_terminate={owned: True})
+
+    with pytest.raises(errors.NotKept, match="ConfigMap/.*/owner"):
+        k8s_cr.terminate(cluster, unique, options=options, **life)
+
+    assert uid(cluster, owner)
+    k8s_cr.terminate(cluster, unique, **life)
+
+
+# -- Grace -------------------------------------------------------------------
+
+
+def test_pods_get_no_more_time_than_was_asked_for(
+    cluster, namespace, packed, life, soon, unique
+):
+    """Also those of workloads, to which the server hands nothing on (F5).
+
+    Without time they end at once; and nothing is gone before they are (F2).
+    """
+    # Nobody runs the Pods of a node that is not there, nor ends them.
+    spec = {
+        "nodeName": unique,
+        "terminationGracePeriodSeconds": 600,
+    }
+    web = with_said(manifests.deployment("web", **spec), readiness="created")
+    k8s_cr.instantiate(cluster, unique, packed(web), **life)
+    selector = "app=web"
+
+    def pods():
+        kind = objects.GroupKind("", "Pod")
+        return list(cluster.list_objects(kind, namespace, selector))
+
+    while not pods():
+        pass
+    ref = ObjectRef("apps", "Deployment", namespace, "web")
+    with pytest.raises(errors.NotGone) as caught:
+        k8s_cr.terminate(
+            cluster, unique, options=k8s_cr.Options(grace_seconds=77), **soon
+        )
+    assert [ref] == [item.ref for item in caught.value.unsettled]
+    assert {77} == {
+        pod["metadata"]["deletionGracePeriodSeconds"] for pod in pods()
+    }
+
+    k8s_cr.terminate(
+        cluster, unique, options=k8s_cr.Options(grace_seconds=0), **life
+    )
+
+    assert [] == pods()
