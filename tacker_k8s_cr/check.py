@@ -297,14 +297,15 @@ def dry_run(
     absent: Collection[str],
     conflict: str = conflicts.FAIL,
     waiting: Collection[ObjectRef] = (),
+    brought: Collection[tuple[str, str]] = (),
 ) -> Checked:
     """Let the server check every object; nothing is written.
 
     :param conflict: what becomes of fields that others own.
     :param waiting: objects that depend on what is not there yet. That
         admission denies them now says nothing.
+    :param brought: kinds and names of all objects of the package.
     """
-    brought = {(item.ref.kind, item.ref.name) for item in items}
     early = [
         item
         for item in items

@@ -271,6 +271,7 @@ def _against(
             absent=absent,
             conflict=options.conflict,
             waiting=_waiting(items, ready.order, theirs.live),
+            brought={(item.ref.kind, item.ref.name) for item in items},
         )
         if not lenient:
             checked.check()
@@ -330,6 +331,7 @@ def again(
             for ref in not_yet
             if ref in before.order.needs or ref not in stage.refs
         },
+        brought={(item.ref.kind, item.ref.name) for item in before.items},
     )
     checked.check()
     return checked.not_yet
