@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
+from typing import Any
+
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import Path
@@ -15,31 +19,51 @@ def applied_by(obj: Manifest, manager: str) -> bool:
     )
 
 
+REQUEST = datetime.timedelta(seconds=60)
+"""For which an API server works on a request at most."""
+
+
 def made_by(obj: Manifest, manager: str) -> bool:
     """Whether the manager's apply made the object, and did not join it.
 
-    The time of an Apply entry moves with what that manager changes only,
-    so that of an apply that made the object, and no other since, is the
-    object's own. Times are in whole seconds: where somebody else wrote more
-    than metadata and status within that second, it may be theirs, and is
-    not taken for ours.
+    The time of an Apply entry moves with what that manager changes only.
+    The server takes it when it has read the request, and that of the object
+    when it stores it, after all mutating webhooks: an entry that is older
+    by no more than a request takes is of the apply that made the object.
+    Times are in whole seconds: with the same time it is, too, unless
+    somebody else wrote more than metadata and status within that second.
     """
-    created = objects.field(obj, ("metadata", "creationTimestamp"))
+    created = _moment(objects.field(obj, ("metadata", "creationTimestamp")))
     if created is None:
         return False
-    at_once = [
-        entry
+    entries = [
+        (entry, _moment(entry.get("time")))
         for entry in objects.field(obj, ("metadata", "managedFields"), ())
-        if entry.get("time") == created and not entry.get("subresource")
+        if not entry.get("subresource")
     ]
-    ours = [
-        entry.get("manager") == manager and entry.get("operation") == "Apply"
-        for entry in at_once
+    times = [
+        time
+        for entry, time in entries
+        if entry.get("manager") == manager
+        and entry.get("operation") == "Apply"
+        and time is not None
     ]
-    return any(ours) and all(
-        mine or _only_tended(entry)
-        for mine, entry in zip(ours, at_once, strict=True)
+    if any(created - REQUEST <= time < created for time in times):
+        return True
+    return created in times and all(
+        (entry.get("manager") == manager and entry.get("operation") == "Apply")
+        or _only_tended(entry)
+        for entry, time in entries
+        if time == created
     )
+
+
+def _moment(text: Any) -> datetime.datetime | None:
+    with contextlib.suppress(AttributeError, TypeError, ValueError):
+        # Python 3.10 does not read the Z.
+        moment = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+        return moment if moment.tzinfo else None
+    return None
 
 
 def _only_tended(entry: Manifest) -> bool:

@@ -114,12 +114,17 @@ def test_two_views_that_differ_in_our_label_are_the_same():
 
 
 LATER = "2026-01-01T00:00:01Z"
+JUST_BEFORE = "2025-12-31T23:59:57Z"
+LONG_BEFORE = "2025-12-31T23:00:00Z"
 
 
 @pytest.mark.parametrize(
     ("entry", "created", "expected"),
     [
         ({}, MADE, True),
+        ({"time": JUST_BEFORE}, MADE, True),
+        ({"time": LONG_BEFORE}, MADE, False),
+        ({"time": "yesterday"}, MADE, False),
         ({"time": LATER}, MADE, False),
         ({"time": None}, MADE, False),
         ({}, None, False),
@@ -132,7 +137,9 @@ LATER = "2026-01-01T00:00:01Z"
 def test_who_made_an_object(entry, created, expected):
     """An Apply entry as old as the object made it; a later one joined it.
 
-    Times as kube-apiserver 1.36.3 writes them.
+    Times as kube-apiserver 1.36.3 writes them: that of the entry before it
+    asks the mutating webhooks, that of the object after. A restored object
+    may have entries of its former self.
     """
     found = obj(OURS, managers=[(MANAGER, "Apply")])
     found["metadata"]["managedFields"][0].update(entry)
