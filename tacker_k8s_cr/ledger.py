@@ -156,14 +156,22 @@ class Ledger:
         """Leave in the journal why the operation ended early.
 
         That is not worth an error of its own, nor a lock that is lost.
+        Raises LockLost where somebody has taken the lock: the error may be
+        what they did.
         """
+        if self._lock and not isinstance(error, errors.LockLost):
+            try:
+                self._lock.confirm()
+            except errors.LockLost as lost:
+                raise lost from error
         if self.entry is None or isinstance(error, errors.LockLost):
             return
         journal = dataclasses.replace(
             self.inventory.journal, error=error.sentence()[:ERROR]
         )
         inventory = dataclasses.replace(self.inventory, journal=journal)
-        brief = Deadline.after(LAST_WORDS, deadline.clock)
+        limit = max(lock.LAST, min(LAST_WORDS, deadline.left))
+        brief = Deadline.after(limit, deadline.clock)
         with contextlib.suppress(errors.Error):
             self.entry = record.write(
                 self._cluster.until(brief), inventory, self.entry

@@ -31,6 +31,9 @@ ATTEMPT = 10.0
 MARGIN = 5.0
 """Seconds of a lock that must be left for a request to start."""
 
+LAST = 3.0
+"""Seconds for giving the lock back, past the deadline too."""
+
 PATIENCE = 5.0
 """Seconds that a request waits for the renewal of a lock that is too old."""
 
@@ -103,19 +106,31 @@ class Lock:
         for a moment: the server may just be back.
         """
         if not self._enough:
-            self._refusal = None
-            self._turn.set()
-            limit = self._deadline.sooner(PATIENCE)
-            with self._tried:
-                self._tried.wait_for(
-                    lambda: self._enough or self._why or self._refusal,
-                    limit.left,
-                )
+            self._hurry(self._deadline.sooner(PATIENCE).left)
         self.check()
         if not self._enough:
             age = self._clock() - self._renewed
             raise errors.LockLost(
                 self.instance, f"not renewed for {age:.0f} s"
+            )
+
+    def confirm(self) -> None:
+        """Raise LockLost if somebody took the lock, as far as can be told.
+
+        For an error that may be no more than what somebody else did.
+        """
+        if not self._enough:
+            self._hurry(LAST)
+        if self._why:
+            raise errors.LockLost(self.instance, self._why)
+
+    def _hurry(self, seconds: float) -> None:
+        """Have it renewed now, and wait for what comes of that."""
+        self._refusal = None
+        self._turn.set()
+        with self._tried:
+            self._tried.wait_for(
+                lambda: self._enough or self._why or self._refusal, seconds
             )
 
     def start(self) -> None:
@@ -129,10 +144,13 @@ class Lock:
         """Give the lock back."""
         self._ended = True
         self._turn.set()
-        self._thread.join()
+        # A renewal that gets no answer goes on without us: it finds a Lease
+        # that is not ours any more, and ends.
+        self._thread.join(max(LAST, min(ATTEMPT, self._deadline.left)))
         if self._why:
             return
-        brief = self._cluster.until(Deadline.after(leases.TERM, self._clock))
+        limit = max(LAST, min(leases.TERM, self._deadline.left))
+        brief = self._cluster.until(Deadline.after(limit, self._clock))
         with contextlib.suppress(errors.Error):
             try:
                 self._give_back(brief, self._lease)
@@ -199,6 +217,8 @@ class Lock:
         if begun > self._renewed + leases.TERM:
             # Who took it may have ended the instance, and the Lease.
             self._why = "its Lease is gone"
+            return False
+        if self._ended:
             return False
         new = leases.made(ref, self.instance, self._us)
         try:

@@ -147,7 +147,7 @@ def tried(ground: Ground, death: Death, namespace: str) -> Verdict:
         ground.cluster, name, namespace, told, wanted
     )
     lost += story.replaced(ground.cluster, before, wanted)
-    if done and death.operation == "instantiate":
+    if done and (death.operation == "instantiate" or death.way == ROLL_BACK):
         # Nothing was left to write; the next that writes cleans up.
         orphaned = [ref for ref in orphaned if record.NAME not in ref]
     if wanted:

@@ -13,6 +13,7 @@ from tacker_k8s_cr import lock
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import record
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.ledger import Ledger
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 
@@ -174,6 +175,23 @@ def test_a_lock_that_somebody_took_is_lost(cluster, clock, held):
         held.guard()
     with pytest.raises(errors.LockLost, match="it went to somebody"):
         held.check()
+
+
+def test_an_error_that_may_be_anothers_doing_is_a_lost_lock(
+    cluster, clock, deadline
+):
+    """Who took the lock is named, and not what they removed (M6)."""
+    ledger = Ledger(cluster, "one", "default")
+    gone = errors.NamespaceAbsent({"default": ["the object"]})
+
+    with ledger.locked(deadline):
+        ledger.note(gone, deadline)  # nobody took it
+        taken_by(cluster, "somebody")
+        clock.now += leases.TERM
+        with pytest.raises(errors.LockLost, match="went to some") as caught:
+            ledger.note(gone, deadline)
+
+    assert gone is caught.value.__cause__
 
 
 def test_a_lock_that_was_lost_is_not_given_back(cluster, clock, deadline):
