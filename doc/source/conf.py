@@ -13,6 +13,7 @@ copyright = f"2026, {author}"
 release = importlib.metadata.version("tacker-k8s-cr")
 
 extensions = [
+    "answers",
     "cliff.sphinxext",
     "openstackdocstheme",
     "oslo_config.sphinxext",
