@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from tacker_k8s_cr.lcm import status
     from tacker_k8s_cr.lcm import terminate
     from tacker_k8s_cr.objects import ObjectRef
-    from tacker_k8s_cr.operation import Options
+    from tacker_k8s_cr.options import Options
     from tacker_k8s_cr.package import load
     from tacker_k8s_cr.policy import Policy
 
 _HOMES = {
     "Deadline": "deadline",
     "ObjectRef": "objects",
-    "Options": "operation",
+    "Options": "options",
     "Policy": "policy",
     "change": "lcm",
     "connect": "cluster",

@@ -14,8 +14,8 @@ from tacker_k8s_cr.end import terminate
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.mend import heal
 from tacker_k8s_cr.objects import State
-from tacker_k8s_cr.operation import DEFAULT
 from tacker_k8s_cr.operation import Operation
+from tacker_k8s_cr.options import DEFAULT
 from tacker_k8s_cr.report import Action
 from tacker_k8s_cr.report import Report
 from tacker_k8s_cr.resize import scale

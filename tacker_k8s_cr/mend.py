@@ -23,10 +23,10 @@ from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import Verdict
-from tacker_k8s_cr.operation import DEFAULT
 from tacker_k8s_cr.operation import Listen
 from tacker_k8s_cr.operation import Operation
-from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.options import DEFAULT
+from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.plan import Delete
 from tacker_k8s_cr.prepare import Prepared
 from tacker_k8s_cr.progress import Awaited

@@ -23,7 +23,7 @@ from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.order import Order
 from tacker_k8s_cr.owners import Owners
 from tacker_k8s_cr.package import numbers
@@ -258,6 +258,7 @@ def _against(
         theirs.live,
         found.subresources,
     )
+    theirs = replicas.counted(theirs, carried, ready.registry)
     by_ref = {item.ref: item for item in carried}
     items = tuple(by_ref.get(item.ref, item) for item in items)
     not_yet: frozenset[ObjectRef] = frozenset()

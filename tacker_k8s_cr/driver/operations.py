@@ -35,7 +35,7 @@ from tacker_k8s_cr.driver.conf import Settings
 from tacker_k8s_cr.driver.request import Asked
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.members import Member
-from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.report import Report
 

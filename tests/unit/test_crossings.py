@@ -10,7 +10,7 @@ from tacker_k8s_cr import objects
 from tacker_k8s_cr import record
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package.model import Aspect
 from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.package.model import Package

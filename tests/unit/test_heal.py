@@ -16,7 +16,7 @@ from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.members import Crew
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.report import Action
 from tests.fakes import FakeCluster
 from tests.fakes.workloads import FAILING

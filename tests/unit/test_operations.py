@@ -16,7 +16,7 @@ from tacker_k8s_cr import record
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.plan import Apply
 from tacker_k8s_cr.report import Action
 from tests.fakes import FakeCluster

@@ -13,7 +13,7 @@ from tacker_k8s_cr import record
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.options import Options
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 from tests.unit.test_kill import GROUP

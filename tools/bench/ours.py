@@ -10,7 +10,7 @@ import time
 from tacker_k8s_cr import cluster
 from tacker_k8s_cr import lcm
 from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package.model import Package
 
 SECONDS = 300.0

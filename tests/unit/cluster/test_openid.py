@@ -372,7 +372,12 @@ def test_a_token_is_renewed_before_it_ends(
     assert 7140.0 == pytest.approx(long.until - now, abs=1.0)
 
 
-@pytest.mark.parametrize("text", ["opaque", jwt(1, 0.0), jwt(1, -60.0)])
+@pytest.mark.parametrize(
+    "text",
+    ["opaque", jwt(1, 0.0), jwt(1, -60.0)],
+    # Not the tokens: they hold the time of day, and a test has one name.
+    ids=["opaque", "over at once", "long over"],
+)
 def test_a_token_that_does_not_say_how_long(
     script: Scripted, of: Callable[..., Kubeconfig], text: str
 ) -> None:

@@ -4,7 +4,7 @@ from tacker_k8s_cr.driver import conf
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.options import Options
 
 
 def test_the_request_wins_over_the_configuration(options):
