@@ -5,6 +5,8 @@ from __future__ import annotations
 from tacker_k8s_cr.kinds import capi
 from tacker_k8s_cr.kinds import custom
 from tacker_k8s_cr.kinds import definitions
+from tacker_k8s_cr.kinds import gateways
+from tacker_k8s_cr.kinds import judged
 from tacker_k8s_cr.kinds import operators
 from tacker_k8s_cr.kinds import plain
 from tacker_k8s_cr.kinds import pods
@@ -19,11 +21,13 @@ BUILT_IN = Registry(
         **definitions.HANDLERS,
         **storage.HANDLERS,
         **services.HANDLERS,
+        **gateways.HANDLERS,
         **workloads.HANDLERS,
         **pods.HANDLERS,
         **capi.HANDLERS,
         **operators.HANDLERS,
+        **judged.HANDLERS,
     },
     fallback=custom.ANY,
-    families=capi.FAMILIES,
+    families=(*capi.FAMILIES, *operators.FAMILIES),
 )

@@ -25,6 +25,9 @@ from tacker_k8s_cr.objects import Verdict
 DECIDING = ("Ready", "Available")
 """Conditions that say whether an object is current, the first one first."""
 
+UNREADY = "NotReady"
+"""What some report in the place of a Ready that is False."""
+
 
 def strict(obj: Manifest) -> Verdict:
     """How far an object is whose kind nobody described.
@@ -45,6 +48,8 @@ def strict(obj: Manifest) -> Verdict:
     for name in DECIDING:
         if deciding := found.get(name):
             return _decided(obj, deciding, error)
+    if (unready := found.get(UNREADY)) and unready.true:
+        return base.in_progress(str(unready), error)
     seen = reading.number(obj, base.OBSERVED)
     if seen is not None:
         if error:
@@ -138,9 +143,12 @@ def by_rules(
             return kind.assess(obj)
         for rule in good:
             if not rule.met(obj):
+                conditions = reading.conditions(obj)
+                unready = conditions.get(UNREADY)
+                why = f"; {unready}" if unready and unready.true else ""
                 return base.in_progress(
-                    f"{rule.found(obj)}, {rule} is wanted",
-                    _signal(reading.conditions(obj)),
+                    f"{rule.found(obj)}, {rule} is wanted{why}",
+                    _signal(conditions),
                 )
         return base.current(", ".join(rule.found(obj) for rule in good))
 

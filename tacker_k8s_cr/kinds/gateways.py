@@ -1,0 +1,133 @@
+"""Gateway API: who takes requests, and where they go.
+
+What comes of a route is told under ``status.parents``, for each Gateway that
+it asks for (gateway-api apis/v1/shared_types.go, gateway_types.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
+from tacker_k8s_cr.kinds import base
+from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Verdict
+
+GROUP = "gateway.networking.k8s.io"
+
+WORKING = ("Pending", "AddressNotAssigned", "NotReconciled")
+"""Reasons that every start shows."""
+
+
+def gateway_class(obj: Manifest) -> Verdict:
+    if verdict := base.shared(obj):
+        return verdict
+    return _unmet(obj, obj, "Accepted", "") or base.current("Accepted")
+
+
+def gateway(obj: Manifest) -> Verdict:
+    """Programmed is what its author waits for.
+
+    The server itself fills in both conditions, as Unknown.
+    """
+    if verdict := base.shared(obj):
+        return verdict
+    for name in ("Accepted", "Programmed"):
+        if verdict := _unmet(obj, obj, name, ""):
+            return verdict
+    addresses = ", ".join(
+        reading.text(item, ("value",))
+        for item in reading.items(obj, ("status", "addresses"))
+    )
+    return base.current(
+        f"Programmed at {addresses}" if addresses else "Programmed"
+    )
+
+
+def route(obj: Manifest) -> Verdict:
+    """Each Gateway that it asks for has taken it, and knows its backends."""
+    if verdict := base.shared(obj):
+        return verdict
+    told = reading.items(obj, ("status", "parents"))
+    asked = reading.items(obj, ("spec", "parentRefs"))
+    for ref in asked:
+        about = [item for item in told if _same(obj, ref, item)]
+        name = reading.text(ref, ("name",))
+        if not about:
+            return base.in_progress(f"{name} has not reported on it yet")
+        for item in about:
+            for kind in ("Accepted", "ResolvedRefs"):
+                if verdict := _unmet(obj, item, kind, f"{name}: "):
+                    return verdict
+    if not asked:
+        return base.current("stored: it asks for no Gateway")
+    return base.current(f"taken by {len(asked)} parent(s)")
+
+
+def _unmet(
+    obj: Manifest, told: Mapping[str, Any], name: str, about: str
+) -> Verdict | None:
+    """In progress unless the condition is True for what we ask."""
+    path = ("conditions",) if told is not obj else reading.CONDITIONS
+    found = reading.conditions(told, path).get(name)
+    if found is None:
+        return base.in_progress(f"{about}condition {name} is not reported yet")
+    if found.behind(obj):
+        return base.in_progress(
+            f"{about}{name} speaks for generation {found.seen}"
+        )
+    if found.true:
+        return None
+    wrong = found.false and found.reason not in WORKING
+    return base.in_progress(f"{about}{found}", found.signal if wrong else "")
+
+
+def _same(
+    obj: Manifest, ref: Mapping[str, Any], told: Mapping[str, Any]
+) -> bool:
+    """Whether a report is about a parent that the route asks for."""
+    return _identity(obj, ref) == _identity(
+        obj, reading.mapping(told, ("parentRef",))
+    )
+
+
+def _identity(obj: Manifest, ref: Mapping[str, Any]) -> tuple[object, ...]:
+    """The server fills in group and kind; the namespace is the route's."""
+    return (
+        reading.text(ref, ("group",)) or GROUP,
+        reading.text(ref, ("kind",)) or "Gateway",
+        reading.text(ref, ("namespace",))
+        or reading.text(obj, ("metadata", "namespace")),
+        reading.text(ref, ("name",)),
+        reading.text(ref, ("sectionName",)),
+        reading.number(ref, ("port",)),
+    )
+
+
+def _parents(obj: Manifest) -> tuple[ObjectRef, ...]:
+    return tuple(_gateways(obj))
+
+
+def _gateways(obj: Manifest) -> Iterator[ObjectRef]:
+    for ref in reading.items(obj, ("spec", "parentRefs")):
+        group, kind, namespace, name, *_ = _identity(obj, ref)
+        if (group, kind) == (GROUP, "Gateway") and name:
+            yield ObjectRef(GROUP, "Gateway", str(namespace), str(name))
+
+
+_ROUTE = Handler(route, children=_parents)
+
+HANDLERS: Mapping[GroupKind, Handler] = {
+    GroupKind(GROUP, "GatewayClass"): Handler(gateway_class),
+    GroupKind(GROUP, "Gateway"): Handler(gateway),
+    GroupKind(GROUP, "ReferenceGrant"): Handler(base.stored),
+    **{
+        GroupKind(GROUP, f"{protocol}Route"): _ROUTE
+        for protocol in ("GRPC", "HTTP", "TCP", "TLS", "UDP")
+    },
+}
