@@ -120,7 +120,11 @@ def test_a_cluster_through_its_life(
 def test_a_cluster_that_never_starts_is_explained(
     cluster, namespace, unique, traces
 ):
-    """The words of the machines' infrastructure come with the error (P11)."""
+    """The words of the machines' infrastructure come with the error (P11).
+
+    Nothing moves for far longer than an error may stand, and yet it is not
+    blocked: nobody says that anything is wrong (P12).
+    """
     package = with_text(k8s_cr.load(SAMPLE), "2s", "24h")
     life = {"namespace": namespace}
 
@@ -130,6 +134,7 @@ def test_a_cluster_that_never_starts_is_explained(
             unique,
             package,
             deadline=k8s_cr.Deadline.after(25),
+            options=k8s_cr.Options(dwell=5),
             **life,
         )
 

@@ -54,7 +54,7 @@ def add(kubectl: Kubectl, objects: Sequence[Object]) -> None:
     kubectl.apply(definitions)
     kubectl.established(definitions)
     kubectl.apply(one for one in objects if one not in definitions)
-    _wait_published(kubectl, groups(objects))
+    wait_published(kubectl, groups(objects))
     # kwok tries a kind once, and a kind that is served but not yet in the
     # OpenAPI document fails; any change of a Stage makes it try again.
     kubectl(
@@ -78,9 +78,10 @@ def groups(objects: Iterable[Object]) -> frozenset[str]:
     )
 
 
-def _wait_published(
+def wait_published(
     kubectl: Kubectl, wanted: frozenset[str], seconds: float = 30
 ) -> None:
+    """Until the server's OpenAPI document has these; kwok asks it once."""
     end = time.monotonic() + seconds
     while True:
         paths = json.loads(kubectl("get", "--raw", "/openapi/v3"))["paths"]

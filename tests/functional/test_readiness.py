@@ -1,0 +1,338 @@
+"""When objects are current, blocked and failed, on real controllers."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import urllib.parse
+
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+from tests.functional import manifests
+from tests.functional import moon
+from tools.plane import stages
+
+pytestmark = pytest.mark.plane
+
+DEMO = "demo.example.org"
+
+
+def widget(size, **spec):
+    return manifests.custom(DEMO, "Widget", "w", replicas=1, size=size, **spec)
+
+
+# -- Custom resources --------------------------------------------------------
+
+
+@pytest.mark.stages
+def test_a_controller_that_comes_late_is_waited_for(
+    cluster, namespace, packed, deadline, unique
+):
+    """Silence is no success, and no old status counts (P1, T5).
+
+    The controller of a slow Widget says nothing for ten seconds. After the
+    change it takes one more; what it said before is True all the while.
+    """
+    life = {"namespace": namespace, "deadline": deadline}
+    ref = ObjectRef(DEMO, "Widget", namespace, "w")
+
+    report = k8s_cr.instantiate(
+        cluster, unique, packed(widget("slow")), **life
+    )
+
+    assert 9 < report.seconds
+    assert 1 == cluster.get(ref)["status"]["observedGeneration"]
+
+    changed = packed(widget("small"), name="b")
+    report = k8s_cr.change(cluster, unique, changed, **life)
+
+    assert 2 == cluster.get(ref)["status"]["observedGeneration"]
+    assert 0.8 < report.seconds
+    k8s_cr.terminate(cluster, unique, **life)
+
+
+def test_what_never_reports_ends_as_its_package_says(
+    cluster, namespace, packed, deadline, unique
+):
+    """Stored is enough for one, a rule for another, strict the rest (P2).
+
+    Nobody works on any of them.
+    """
+    group = f"{unique}.example.org"
+    created = {objects.PREFIX + "readiness": "created"}
+    rule = {objects.PREFIX + "current-when": "spec.size=big"}
+    package = packed(
+        manifests.definition(group, "Thing"),
+        manifests.custom(group, "Thing", "created", created),
+        manifests.custom(group, "Thing", "ruled", rule, size="big"),
+        manifests.custom(group, "Thing", "strict"),
+    )
+
+    with pytest.raises(errors.NotReady) as caught:
+        k8s_cr.instantiate(
+            cluster,
+            unique,
+            package,
+            namespace=namespace,
+            deadline=k8s_cr.Deadline.after(4),
+        )
+
+    assert ["strict"] == [item.ref.name for item in caught.value.unsettled]
+    k8s_cr.terminate(cluster, unique, namespace=namespace, deadline=deadline)
+
+
+# -- What asks for nothing ---------------------------------------------------
+
+
+def test_none_of_something_is_current(
+    cluster, namespace, packed, deadline, unique
+):
+    """No replicas, no node that matches, no address of its own (T4, P2)."""
+    none = manifests.deployment("none", replicas=0)
+    stateful = {
+        **none,
+        "kind": "StatefulSet",
+        "spec": {**none["spec"], "serviceName": "headless"},
+    }
+    daemons = manifests.deployment("daemons", None, nodeSelector={"no": "one"})
+    suspended = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "later"},
+        "spec": {
+            "suspend": True,
+            "template": {
+                "spec": {
+                    "restartPolicy": "Never",
+                    "containers": [{"name": "a", "image": "example.org/a:1"}],
+                }
+            },
+        },
+    }
+    package = packed(
+        none,
+        stateful,
+        {**daemons, "kind": "DaemonSet"},
+        suspended,
+        service("elsewhere", type="ExternalName", externalName="example.org"),
+        service("headless", clusterIP="None", selector={"app": "none"}),
+    )
+    life = {"namespace": namespace, "deadline": deadline}
+
+    report = k8s_cr.instantiate(cluster, unique, package, **life)
+
+    assert {State.CURRENT} == {row.verdict.state for row in report.rows}
+    assert 6 == len(report.rows)
+    said = {row.ref.kind: row.verdict.reason for row in report.rows}
+    assert "no node matches" == said["DaemonSet"]
+    assert "0 replica(s) available" == said["Deployment"]
+    k8s_cr.terminate(cluster, unique, **life)
+
+
+def service(name, **spec):
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+
+
+# -- Blocked and failed ------------------------------------------------------
+
+
+class Kubelet:
+    """Plays the kubelet of Pods that no node takes.
+
+    The image of one is not there. Of the other it only tells again and again
+    that it cannot mount a volume.
+    """
+
+    def __init__(self, cluster, namespace):
+        self._cluster = cluster
+        self._namespace = namespace
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._work)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self._over.set()
+        self._thread.join()
+
+    def _work(self):
+        told = 0
+        while not self._over.wait(0.5):
+            told += 1
+            for pod in self._cluster.list_objects(
+                GroupKind("", "Pod"), self._namespace
+            ):
+                if pod["metadata"]["labels"]["app"] == "image":
+                    self._pull(pod)
+                else:
+                    self._mount(pod, told)
+
+    def _pull(self, pod):
+        waiting = {"reason": "ImagePullBackOff", "message": "no such image"}
+        container = {
+            "name": "main",
+            "image": "example.org/a:1",
+            "imageID": "",
+            "restartCount": 0,
+            "ready": False,
+            "state": {"waiting": waiting},
+        }
+        self._cluster.patch(
+            ObjectRef.of(pod),
+            {"status": {"containerStatuses": [container]}},
+            "tests",
+            subresource="status",
+        )
+
+    def _mount(self, pod, told):
+        metadata = pod["metadata"]
+        about = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "name": metadata["name"],
+            "namespace": self._namespace,
+            "uid": metadata["uid"],
+        }
+        self._cluster.apply(
+            {
+                "apiVersion": "v1",
+                "kind": "Event",
+                "metadata": {
+                    "name": f"{metadata['name']}.mount",
+                    "namespace": self._namespace,
+                },
+                "involvedObject": about,
+                "type": "Warning",
+                "reason": "FailedMount",
+                "message": "no such volume",
+                "count": told,
+            },
+            "tests",
+        )
+
+
+def test_errors_below_an_object_end_the_operation(
+    cluster, namespace, packed, deadline, unique
+):
+    """In the words of what it made, when all have settled (P11, P15).
+
+    The Deployments themselves only say that a replica is not available. One
+    that asks for nothing else than time gets it until the deadline.
+    """
+    nowhere = {"nodeSelector": {"no": "such-node"}}
+    bad = {objects.PREFIX + "failed-when": "spec.size=bad"}
+    group = f"{unique}.example.org"
+    package = packed(
+        manifests.deployment("image", **nowhere),
+        manifests.deployment("mount", **nowhere),
+        manifests.definition(group, "Thing"),
+        manifests.custom(group, "Thing", "failed", bad, size="bad"),
+        manifests.config_map("a"),
+    )
+
+    with (
+        Kubelet(cluster, namespace),
+        pytest.raises(errors.Failed) as caught,
+    ):
+        k8s_cr.instantiate(
+            cluster,
+            unique,
+            package,
+            namespace=namespace,
+            deadline=deadline,
+            options=k8s_cr.Options(dwell=3, on_failed="settle"),
+        )
+
+    found = {item.ref.name: item.verdict for item in caught.value.unsettled}
+    assert {
+        "image": State.BLOCKED,
+        "mount": State.BLOCKED,
+        "failed": State.FAILED,
+    } == {name: verdict.state for name, verdict in found.items()}
+    assert "ImagePullBackOff: no such image" in found["image"].reason
+    assert "event FailedMount" in found["mount"].reason
+    assert "no such volume" in found["mount"].reason
+    k8s_cr.terminate(cluster, unique, namespace=namespace, deadline=deadline)
+
+
+# -- A provider that nobody described ----------------------------------------
+
+
+@pytest.fixture
+def provider(cluster, kubectl, namespace, unique, kubeconfig):
+    """Its kinds and controllers; the API server is the workload's, too."""
+    made = moon.Moon(unique)
+    brought = []
+
+    def bring(*several):
+        brought.extend(cluster.create(one, "tests") for one in several)
+
+    bring(*made.definitions(), made.node())
+    node = ObjectRef("", "Node", "", made.name)
+    kubectl("wait", f"node/{node.name}", "--for=condition=Ready")
+    told = {"status": {"nodeInfo": {"kubeletVersion": moon.VERSION}}}
+    cluster.patch(node, told, "tests", subresource="status")
+    kubectl.established(made.definitions())
+    stages.wait_published(kubectl, stages.groups(made.stages()))
+    bring(*made.stages())
+    cluster.create(
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {
+                "name": f"{unique}-kubeconfig",
+                "namespace": namespace,
+                "labels": {"cluster.x-k8s.io/cluster-name": unique},
+            },
+            "type": "cluster.x-k8s.io/secret",
+            "data": {
+                "value": base64.b64encode(kubeconfig.read_bytes()).decode()
+            },
+        },
+        "tests",
+    )
+    yield made
+    # A failed test may leave it, and without its provider it would stay.
+    where = ("--namespace", namespace, "--ignore-not-found", "--timeout=60s")
+    kubectl("delete", "clusters.cluster.x-k8s.io", unique, *where)
+    for obj in reversed(brought):
+        cluster.delete(ObjectRef.of(obj), objects.uid(obj))
+
+
+@pytest.mark.capi
+@pytest.mark.stages
+def test_a_provider_that_nobody_described(
+    cluster, namespace, packed, deadline, unique, provider, traces
+):
+    """Its clusters live by the contract, without a line of code (TK-11)."""
+    server = urllib.parse.urlsplit(cluster.server)
+    package = packed(*provider.package((server.hostname, server.port)))
+    life = {"namespace": namespace, "deadline": deadline}
+    machine = GroupKind(moon.INFRASTRUCTURE, provider.kind("Machine"))
+
+    report = k8s_cr.instantiate(cluster, unique, package, **life)
+
+    said = {row.ref.kind: str(row.verdict) for row in report.rows}
+    assert "current: Available, 1 worker(s)" == said["Cluster"]
+    assert "current: 1 machine(s) ready" == said["MachineDeployment"]
+    assert "current: provisioned" == said[provider.kind("Cluster")]
+    assert "current: initialized" == said[provider.kind("ControlPlane")]
+    assert 1 == len(list(cluster.list_objects(machine, namespace)))
+
+    k8s_cr.terminate(cluster, unique, **life)
+
+    assert [] == list(cluster.list_objects(machine, namespace))
+    assert [] == traces(unique, namespace)
