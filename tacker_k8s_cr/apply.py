@@ -176,6 +176,7 @@ def _one(cluster: Cluster, step: Apply, manager: str, usual: str) -> Written:
             ),
             step.manifest,
             way,
+            ".".join(step.count),
         )
     except errors.KindUnknown as error:
         # All kinds of a package were known, or brought by it, when it was

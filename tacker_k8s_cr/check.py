@@ -328,6 +328,7 @@ def dry_run(
             ),
             item.manifest,
             way if uid else conflicts.FAIL,
+            ".".join(live[item.ref].count) if uid else "",
         )
 
     for item, outcome in cluster.each(tried, early):

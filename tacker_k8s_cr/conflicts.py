@@ -25,18 +25,29 @@ def way(manifest: Manifest, usual: str) -> str:
 
 
 def sent(
-    send: Callable[[Manifest, bool], Sent], manifest: Manifest, way: str
+    send: Callable[[Manifest, bool], Sent],
+    manifest: Manifest,
+    way: str,
+    count: str = "",
 ) -> Sent:
     """Send a manifest; with ``leave`` without what turns out to be others'.
 
     :param send: takes the manifest, and whether to take fields from others.
+    :param count: a number that is sent as it was last seen. If it is not
+        ours any more, an autoscaler has moved it, and it is left out
+        whatever else is asked for.
 
     Raises Conflict where that does not help.
     """
     while True:
         try:
-            return send(manifest, way == TAKE)
+            return send(manifest, way == TAKE and not count)
         except errors.Conflict as error:
+            if count:
+                moved, count = {count} & error.fields.keys(), ""
+                if moved or way == TAKE:
+                    manifest = without(manifest, moved)
+                    continue
             less = without(manifest, error.fields)
             if way != LEAVE or less == manifest:
                 raise

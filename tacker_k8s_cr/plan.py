@@ -15,6 +15,7 @@ from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Path
 from tacker_k8s_cr.order import Order
 from tacker_k8s_cr.placing import Placed
 
@@ -26,6 +27,7 @@ class Apply:
     :param version: the object's resourceVersion before.
     :param going: an object of that name was seen that is asked to go.
     :param after: objects that have to be current before.
+    :param count: where a number is that is sent as it was seen.
     """
 
     ref: ObjectRef
@@ -35,14 +37,19 @@ class Apply:
     version: str = ""
     going: bool = False
     after: frozenset[ObjectRef] = frozenset()
+    count: Path = ()
 
 
 @dataclasses.dataclass(frozen=True)
 class Live:
-    """What we know of an object of ours that is there already."""
+    """What we know of an object of ours that is there already.
+
+    :param count: where it has a number that is to stay as it is.
+    """
 
     uid: str
     version: str = ""
+    count: Path = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,6 +128,7 @@ def instantiate(
     :param going: objects that have to go before ours can come.
     """
     there = live or {}
+    new = Live("")
     brought = {item.ref for item in items}
     stages: dict[tuple[bool, int, bool], list[Apply]] = defaultdict(list)
     for item in items:
@@ -133,10 +141,11 @@ def instantiate(
                 item.ref,
                 item.manifest,
                 rank,
-                there[item.ref].uid if item.ref in there else "",
-                there[item.ref].version if item.ref in there else "",
+                there.get(item.ref, new).uid,
+                there.get(item.ref, new).version,
                 item.ref in going,
                 order.needs.get(item.ref, frozenset()) & brought,
+                there.get(item.ref, new).count,
             )
         )
     keys = sorted(stages)

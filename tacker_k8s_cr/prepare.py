@@ -258,7 +258,12 @@ def _against(
         theirs.live,
         found.subresources,
     )
-    theirs = replicas.counted(theirs, carried, ready.registry)
+    theirs = dataclasses.replace(
+        theirs,
+        live=replicas.counted(
+            carried, ready.registry, theirs.live, found.subresources
+        ),
+    )
     by_ref = {item.ref: item for item in carried}
     items = tuple(by_ref.get(item.ref, item) for item in items)
     not_yet: frozenset[ObjectRef] = frozenset()

@@ -106,15 +106,7 @@ def carried(
     applying a package again never changes a number, nor does a package that
     no longer names it.
     """
-    numbered_ = [
-        item
-        for item in items
-        if item.ref in live
-        and (
-            registry[item.ref.group_kind].replicas is not None
-            or "scale" in subresources.get(item.ref.group_kind, ())
-        )
-    ]
+    numbered_ = _numbered(items, registry, live, subresources)
     found: dict[ObjectRef, Placed] = {}
     for item, obj in raised(
         cluster.each(lambda item: cluster.get(item.ref), numbered_)
@@ -132,6 +124,42 @@ def carried(
         )
         found[item.ref] = placing.with_replicas(item, path, number)
     return tuple(found.get(item.ref, item) for item in items)
+
+
+def counted(
+    items: Sequence[Placed],
+    registry: Registry,
+    live: Mapping[ObjectRef, Live],
+    subresources: Mapping[GroupKind, frozenset[str]],
+) -> dict[ObjectRef, Live]:
+    """With the places of numbers that are sent as the objects have them.
+
+    By the time that is done, an autoscaler may have moved them.
+    """
+    found = dict(live)
+    for item in _numbered(items, registry, live, subresources):
+        path = _path(registry, item.ref.group_kind)
+        if objects.field(item.manifest, path) is not None:
+            found[item.ref] = dataclasses.replace(live[item.ref], count=path)
+    return found
+
+
+def _numbered(
+    items: Sequence[Placed],
+    registry: Registry,
+    live: Mapping[ObjectRef, Live],
+    subresources: Mapping[GroupKind, frozenset[str]],
+) -> list[Placed]:
+    """Those that are there, and are of a kind that has such a number."""
+    return [
+        item
+        for item in items
+        if item.ref in live
+        and (
+            registry[item.ref.group_kind].replicas is not None
+            or "scale" in subresources.get(item.ref.group_kind, ())
+        )
+    ]
 
 
 def _path(registry: Registry, kind: GroupKind) -> Path:

@@ -389,6 +389,37 @@ def test_a_package_that_no_longer_names_a_number_does_not_change_it(
     assert 3 == replicas(cluster)
 
 
+@pytest.mark.parametrize("conflict", ["fail", "take", "leave"])
+def test_an_autoscaler_that_moves_while_we_apply_keeps_its_number(
+    cluster, life, conflict
+):
+    """From the look at a package to its last write minutes may pass (P7)."""
+    first = manifests.config_map("first")
+    lcm.instantiate(
+        cluster, "one", package(first, manifests.deployment("web", 1)), **life
+    )
+    play = cluster.world.controller
+
+    def scale(fake, obj):
+        play(fake, obj)
+        if obj["metadata"]["name"] == "first":
+            number = {"spec": {"replicas": 5}}
+            fake.patch(WEB, number, "autoscaler", subresource="scale")
+            play(fake, fake.get(WEB))
+
+    cluster.world.controller = scale
+    again = package(
+        manifests.config_map("first", key="new"),
+        manifests.deployment("web", 1, nodeName="x"),
+    )
+    lcm.change(
+        cluster, "one", again, options=Options(conflict=conflict), **life
+    )
+
+    assert 5 == replicas(cluster)
+    assert "x" == cluster.get(WEB)["spec"]["template"]["spec"]["nodeName"]
+
+
 def test_a_retry_at_another_level_has_the_numbers_of_that_level(cluster, life):
     """The record and the cluster say the same, whatever the first try did."""
     given = with_vnfd(vnfd("a"))
