@@ -23,7 +23,7 @@ REQUEST = datetime.timedelta(seconds=60)
 """For which an API server works on a request at most."""
 
 
-def made_by(obj: Manifest, manager: str) -> bool:
+def made_by(obj: Manifest, manager: str, since: float = 0.0) -> bool:
     """Whether the manager's apply made the object, and did not join it.
 
     The time of an Apply entry moves with what that manager changes only.
@@ -32,6 +32,10 @@ def made_by(obj: Manifest, manager: str) -> bool:
     by no more than a request takes is of the apply that made the object.
     Times are in whole seconds: with the same time it is, too, unless
     somebody else wrote more than metadata and status within that second.
+
+    :param since: seconds in which the apply was sent more than once. Where
+        a manifest has empty mappings, which a server does not keep, each
+        time moves the entry.
     """
     created = _moment(objects.field(obj, ("metadata", "creationTimestamp")))
     if created is None:
@@ -44,17 +48,23 @@ def made_by(obj: Manifest, manager: str) -> bool:
     times = [
         time
         for entry, time in entries
-        if entry.get("manager") == manager
-        and entry.get("operation") == "Apply"
-        and time is not None
+        if time is not None and _is_apply(entry, manager)
     ]
     if any(created - REQUEST <= time < created for time in times):
         return True
-    return created in times and all(
-        (entry.get("manager") == manager and entry.get("operation") == "Apply")
-        or _only_tended(entry)
+    last = created
+    if since:
+        last += datetime.timedelta(seconds=since + 1)
+    return any(created <= time <= last for time in times) and all(
+        _is_apply(entry, manager) or _only_tended(entry)
         for entry, time in entries
-        if time == created
+        if time is not None and time <= last
+    )
+
+
+def _is_apply(entry: Manifest, manager: str) -> bool:
+    return (
+        entry.get("manager") == manager and entry.get("operation") == "Apply"
     )
 
 

@@ -48,13 +48,14 @@ class Request:
 class Answer:
     """What the server said.
 
-    :param repeated: an earlier attempt may have been carried out.
+    :param repeated: seconds ago that a first attempt began, if an earlier
+        one may have been carried out; else 0.
     """
 
     code: int
     body: Mapping[str, Any]
     retry_after: float = 0.0
-    repeated: bool = False
+    repeated: float = 0.0
 
 
 class Again(Exception):

@@ -102,11 +102,12 @@ class Sender:
     def _persist(
         self, request: Request, attempt: Callable[[Request], Sent]
     ) -> Sent:
+        begun = self.clock()
         # Nearly all succeed at once, and do without the machinery below.
         try:
             return attempt(request)
         except Again as again:
-            return _Persistence(self, request, again).carry_on(attempt)
+            return _Persistence(self, request, again, begun).carry_on(attempt)
 
     def _whole(self, request: Request) -> Answer:
         response = self._response(request, _READ, preload=True)
@@ -179,8 +180,11 @@ class Sender:
 class _Persistence:
     """One request, tried again until it succeeds or its time is up."""
 
-    def __init__(self, sender: Sender, request: Request, first: Again):
+    def __init__(
+        self, sender: Sender, request: Request, first: Again, begun: float
+    ):
         self.sender = sender
+        self.begun = begun
         self.request = request
         self.first: Again | None = first
         self.carried_out = first.carried_out
@@ -203,7 +207,8 @@ class _Persistence:
                 raise Doubtful(error.ref, error.message) from error
             raise
         if self.carried_out and isinstance(sent, Answer):
-            return dataclasses.replace(sent, repeated=True)
+            passed = self.sender.clock() - self.begun
+            return dataclasses.replace(sent, repeated=max(passed, 0.001))
         return sent
 
     def once(self, attempt: Callable[[Request], Sent]) -> Sent:

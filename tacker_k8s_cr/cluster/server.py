@@ -199,9 +199,10 @@ class ApiServer:
             )
             answer = self._send(request)
             created = answer.code == 201
-            if answer.repeated and not uid:
+            if answer.repeated and not uid and not created:
                 # The first attempt, whose answer was lost, may have made it.
-                created = created or ownership.made_by(answer.body, manager)
+                since = answer.repeated
+                created = ownership.made_by(answer.body, manager, since)
             return Applied(answer.body, created)
 
         return self._written(manifest, applied)

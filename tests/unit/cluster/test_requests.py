@@ -38,7 +38,8 @@ SERVED = {
 CORE = {"versions": ["v1"]}
 GROUPS = {"groups": []}
 MADE = "2026-01-01T00:00:07Z"
-LATER = "2026-01-01T00:00:08Z"
+SOON = "2026-01-01T00:00:08Z"
+LATER = "2026-01-01T00:00:59Z"
 MANIFEST = {
     "apiVersion": "v1",
     "kind": "ConfigMap",
@@ -223,14 +224,26 @@ def test_a_write_that_somebody_else_beat(
         cluster.replace(MANIFEST, "m")
 
 
-@pytest.mark.parametrize(("time", "ours"), [(MADE, True), (LATER, False)])
+@pytest.mark.parametrize(
+    ("time", "wrote", "ours"),
+    [
+        (MADE, "f:status", True),
+        (SOON, "f:status", True),
+        (SOON, "f:data", False),
+        (LATER, "f:status", False),
+    ],
+)
 def test_an_apply_whose_answer_was_lost(
-    script: Scripted, cluster: Cluster, time: str, ours: bool
+    script: Scripted, cluster: Cluster, time: str, wrote: str, ours: bool
 ) -> None:
-    """It made the object if it is as old, whoever wrote to it since."""
+    """It made the object if that is no older, and nobody else did (P5).
+
+    A server writes anew what has empty mappings each time it is applied.
+    """
+    other = {"manager": "k", "operation": "Update", "time": MADE}
     entries = [
         {"manager": "m", "operation": "Apply", "time": time},
-        {"manager": "k", "operation": "Update", "time": MADE},
+        {**other, "fieldsV1": {wrote: {}}},
     ]
     metadata = {
         **MANIFEST["metadata"],
