@@ -179,11 +179,15 @@ def _with_package(
     """The inventory of an instance that is to be as the package says."""
     named = {ObjectRef.of(manifest) for manifest in ready.authored}
     numbers = inventory.numbers
+    live = ready.owners.live
+    taken = {ref: live[ref].uid for ref in adopted & live.keys()}
     return dataclasses.replace(
-        inventory,
+        # Known before it is written: that it is not ours by birth would hide
+        # it after a crash, with our mark on it.
+        inventory.owning(taken),
         policy=policy,
         digest=package.digest,
-        met=inventory.met | (adopted & ready.owners.live.keys()),
+        met=inventory.met | taken.keys(),
         numbers={ref: n for ref, n in numbers.items() if ref in named},
         shared=tuple(sorted(ready.owners.shared)),
         manifests=ready.authored,

@@ -21,6 +21,7 @@ from tacker_k8s_cr import record
 from tacker_k8s_cr import stored
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.package.model import Package
 from tests.fakes import FakeCluster
@@ -131,9 +132,9 @@ def fresh(clock):
     return cluster
 
 
-def run(operation, cluster, clock, *args):
+def run(operation, cluster, clock, *args, **more):
     return operation(
-        cluster, "one", *args, deadline=Deadline.after(300, clock)
+        cluster, "one", *args, deadline=Deadline.after(300, clock), **more
     )
 
 
@@ -168,7 +169,7 @@ def headless(cluster):
     ]
 
 
-def deaths(operation, prepare, fresh, clock, *args):
+def deaths(operation, prepare, fresh, clock, *args, **more):
     """Every cluster in which the operation died, one request later each.
 
     To die before a request leaves what it leaves to die after the one before.
@@ -177,7 +178,13 @@ def deaths(operation, prepare, fresh, clock, *args):
         cluster = fresh()
         prepare(cluster)
         try:
-            run(operation, mortal(cluster, requests, True), clock, *args)
+            run(
+                operation,
+                mortal(cluster, requests, True),
+                clock,
+                *args,
+                **more,
+            )
         except Killed:
             yield cluster
         else:
@@ -258,6 +265,28 @@ def test_terminate_is_taken_up_wherever_it_died(fresh, clock):
         assert [] == owned(cluster)
         assert [] == records(cluster)
     assert died > 10
+
+
+def test_what_was_to_be_adopted_is_given_up_wherever_it_died(fresh, clock):
+    """It stays, and bears no mark of ours (P20, P21)."""
+    ref = ObjectRef("", "ConfigMap", "default", "old")
+    theirs = manifests.config_map("old", "default", other="theirs")
+
+    def prepare(cluster):
+        cluster.create(theirs, "somebody")
+
+    died = 0
+    adopting = Options(adopt=frozenset([ref]))
+    for cluster in deaths(
+        lcm.instantiate, prepare, fresh, clock, OLD, options=adopting
+    ):
+        died += 1
+        with contextlib.suppress(errors.InstanceUnknown):
+            run(lcm.terminate, cluster, clock)
+        assert [] == owned(cluster)
+        assert "theirs" == cluster.get(ref)["data"]["other"]
+        assert [] == records(cluster)
+    assert died > 15
 
 
 def test_a_lock_whose_holder_died_is_taken_after_its_term(fresh, clock):
