@@ -7,6 +7,7 @@ from urllib import parse
 import requests
 import urllib3
 
+from tacker_k8s_cr import unlogged
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import PackageInvalid
 from tacker_k8s_cr.errors import Problem
@@ -72,12 +73,13 @@ def _read(
     left = deadline.left
     if not left:
         raise _Unfit("was not fetched: no time was left")
-    answer = session.get(
-        url,
-        timeout=(min(left, CONNECT_SECONDS), min(left, READ_SECONDS)),
-        allow_redirects=False,
-        stream=True,
-    )
+    with unlogged.requests():
+        answer = session.get(
+            url,
+            timeout=(min(left, CONNECT_SECONDS), min(left, READ_SECONDS)),
+            allow_redirects=False,
+            stream=True,
+        )
     with answer:
         if answer.status_code != 200:
             raise _Unfit(

@@ -15,6 +15,7 @@ from urllib import parse
 import requests
 import tenacity
 
+from tacker_k8s_cr import unlogged
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import NotDelivered
 from tacker_k8s_cr.errors import RequestInvalid
@@ -169,7 +170,7 @@ def _post_once(
     left = deadline.left
     if not left:
         raise _Again(receiver.shown, 0, "no time was left to send it")
-    with _translated(receiver):
+    with _translated(receiver), unlogged.requests():
         answer = session.post(
             receiver.url,
             data=body,

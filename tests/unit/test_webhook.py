@@ -5,6 +5,7 @@ recorded instead of slept.
 """
 
 import base64
+import dataclasses
 import email.utils
 import threading
 
@@ -383,6 +384,19 @@ def test_nothing_is_sent_when_no_time_is_left(start, pauses):
 
     assert "no time was left" in refused(receiver, pauses, 0).answer
     assert [] == receiver.posted
+
+
+def test_the_query_of_a_url_is_in_no_log(start, pauses, caplog):
+    """Other libraries log the path of each request at DEBUG (P23)."""
+    receiver = start(Answer(500))
+    whole = f"{receiver.url}?key={PLANTED}"
+    given = dataclasses.replace(to(receiver), url=whole)
+
+    webhook.post(given, BODY, pauses.deadline(600), sleep=pauses)
+
+    assert 2 == len(receiver.posted)
+    assert receiver.url in caplog.text
+    assert PLANTED not in caplog.text
 
 
 def test_the_wait_between_attempts_is_logged_without_secrets(
