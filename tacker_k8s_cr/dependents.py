@@ -1,4 +1,4 @@
-"""What belongs to what: by owner references, and by the names of claims."""
+"""What belongs to what: by owner references, and by what stands for them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,13 @@ STATEFUL_SET = GroupKind("apps", "StatefulSet")
 
 CLAIM = GroupKind("", "PersistentVolumeClaim")
 
+SECRET = GroupKind("", "Secret")
+
+CERTIFICATE = GroupKind("cert-manager.io", "Certificate")
+
+ISSUED_FOR = "cert-manager.io/certificate-name"
+"""On a Secret, the Certificate in its namespace for which it was made."""
+
 ORDINAL = "(?:0|[1-9][0-9]*)"
 
 ANY_TEMPLATE = "[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?"
@@ -40,6 +47,7 @@ def belonging(
     known = [*objs, *_above(cluster, objs, going.values())]
     ours = closed(known, going.values())
     made = _of_sets(cluster, objs, going, ours)
+    made |= issued(objs, going, ours)
     return closed(known, ours | made) if made else ours
 
 
@@ -106,6 +114,33 @@ def claims(
             for form in forms.get(ref.namespace, ())
         ):
             found.add(objects.uid(obj))
+    return frozenset(found)
+
+
+def issued(
+    objs: Sequence[Manifest],
+    going: Collection[ObjectRef],
+    ours: Collection[str],
+) -> frozenset[str]:
+    """UIDs of the Secrets among these that are of Certificates of ours.
+
+    cert-manager gives them no owner reference unless it is told to, so that
+    keys outlive Certificates; an annotation names the Certificate.
+
+    :param going: what is ours, even if it is gone already.
+    :param ours: UIDs of what is ours among the objects.
+    """
+    foreign = {ObjectRef.of(o) for o in objs if objects.uid(o) not in ours}
+    there = {ObjectRef.of(o) for o in objs if objects.uid(o) in ours}
+    known = there.union(going) - foreign
+    found = set()
+    for obj in objs:
+        ref = ObjectRef.of(obj)
+        name = objects.field(obj, ("metadata", "annotations", ISSUED_FOR))
+        if ref.group_kind == SECRET and name:
+            kind, group = CERTIFICATE.kind, CERTIFICATE.group
+            if ObjectRef(group, kind, ref.namespace, name) in known:
+                found.add(objects.uid(obj))
     return frozenset(found)
 
 

@@ -295,6 +295,74 @@ def test_owners_that_go_round_in_a_circle_are_foreign(cluster, home):
     )
 
 
+# -- Secrets of cert-manager -------------------------------------------------
+
+
+def certificate(cluster, name="web"):
+    """A Certificate of that group, whose definition stays."""
+    cluster.create(
+        manifests.definition("cert-manager.io", "Certificate"), "somebody"
+    )
+    found = manifests.custom("cert-manager.io", "Certificate", name)
+    return made(cluster, found, namespace="home")
+
+
+def secret(cluster, **annotations):
+    found = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "tls", "annotations": annotations},
+    }
+    return made(cluster, found, namespace="home")
+
+
+def test_the_secret_of_our_certificate_is_ours(cluster, home):
+    """cert-manager gives it no owner, unless it is told to (P17)."""
+    going = {**home, **certificate(cluster)}
+    secret(cluster, **{"cert-manager.io/certificate-name": "web"})
+
+    assert {} == remove.foreign(cluster, going, "one")
+
+
+def test_the_secret_of_our_certificate_that_is_gone_is_ours(cluster, home):
+    """An earlier try has removed the Certificate; its Secret stays."""
+    going = {**home, **certificate(cluster)}
+    secret(cluster, **{"cert-manager.io/certificate-name": "web"})
+    ((ref, uid),) = going.items() - home.items()
+    cluster.delete(ref, uid)
+
+    assert {} == remove.foreign(cluster, going, "one")
+
+
+@pytest.mark.parametrize(
+    "annotations",
+    [
+        {},
+        {"cert-manager.io/certificate-name": "other"},
+        {"example.org/certificate-name": "web"},
+    ],
+)
+def test_a_secret_of_another_certificate_is_foreign(
+    cluster, home, annotations
+):
+    """Only the annotation tells; a name that is alike does not."""
+    going = {**home, **certificate(cluster)}
+    tls = secret(cluster, **annotations)
+
+    assert [*tls] == [*remove.foreign(cluster, going, "one")]
+
+
+def test_the_secret_of_a_later_certificate_of_that_name_is_foreign(
+    cluster, home
+):
+    """Whoever made that Certificate has its key there."""
+    ours = certificate(cluster)
+    going = {**home, **dict.fromkeys(ours, "the UID of an earlier one")}
+    tls = secret(cluster, **{"cert-manager.io/certificate-name": "web"})
+
+    assert {*tls, *ours} == {*remove.foreign(cluster, going, "one")}
+
+
 # -- Claims ------------------------------------------------------------------
 
 
