@@ -461,3 +461,107 @@ def test_without_annotations_there_is_one_barrier(made):
     assert [True, False] == [stage.barrier for stage in stages]
     assert not any(step.after for stage in stages for step in stage.steps)
     assert all(step.rank <= Rank.DEFINITION for step in stages[0].steps)
+
+
+# -- A package like Cluster API's --------------------------------------------
+
+
+def operators():
+    """Two operators, of which the second needs what the first makes."""
+    hooks = "admissionregistration.k8s.io"
+    rbac = "rbac.authorization.k8s.io"
+    certificates = "cert-manager.io"
+    made = [
+        definition("Certificate"),
+        definition("Cluster"),
+        manifest(
+            "Certificate",
+            "serving-cert",
+            group=certificates,
+            needs="Deployment.apps/cert-manager-webhook",
+        ),
+        manifest(
+            "Cluster",
+            "c",
+            group="cluster.x-k8s.io",
+            needs="Deployment.apps/capi-controller-manager",
+        ),
+        manifest("DevMachineTemplate", "t", group="infra.cluster.x-k8s.io"),
+    ]
+    for number, name in enumerate(
+        ("cert-manager-webhook", "capi-controller-manager")
+    ):
+        made += [
+            manifest("Namespace", f"n{number}", namespace=""),
+            manifest("ServiceAccount", name),
+            manifest("ConfigMap", name),
+            manifest("ClusterRole", name, group=rbac, namespace=""),
+            manifest("ClusterRoleBinding", name, group=rbac, namespace=""),
+            manifest("Service", name),
+            manifest("Deployment", name, group="apps"),
+            manifest(
+                "ValidatingWebhookConfiguration",
+                name,
+                group=hooks,
+                namespace="",
+            ),
+        ]
+    made[0]["spec"]["group"] = certificates
+    made[1]["spec"]["group"] = "cluster.x-k8s.io"
+    return made
+
+
+@given(st.permutations(operators()))
+def test_operators_and_their_objects_in_any_order_of_their_files(made):
+    """Each before what it needs; nothing waits that need not (B1, P3, T2)."""
+    first, rest = planned(placed(*made)).stages
+    ranks = {step.ref.kind: step.rank for step in rest.steps}
+    order = [
+        "ConfigMap",
+        "ClusterRole",
+        "Service",
+        "Deployment",
+        "ValidatingWebhookConfiguration",
+        "DevMachineTemplate",
+        "Certificate",
+        "Cluster",
+    ]
+
+    assert {"Namespace", "CustomResourceDefinition"} == {
+        step.ref.kind for step in first.steps
+    }
+    assert sorted(order, key=ranks.__getitem__) == order
+    assert len(set(map(ranks.get, order))) == len(order)
+    assert {
+        "serving-cert": ["cert-manager-webhook"],
+        "c": ["capi-controller-manager"],
+    } == {
+        step.ref.name: [ref.name for ref in step.after]
+        for step in rest.steps
+        if step.after
+    }
+
+
+@given(st.permutations(operators()))
+def test_operators_go_after_their_objects(made):
+    """In the same order, however their files stand (P17)."""
+    manifests = {ObjectRef.of(m): m for m in made}
+    stages = plan.terminate(
+        dict.fromkeys(manifests, "u"),
+        REGISTRY,
+        order=barriers.recorded(manifests),
+    ).stages
+
+    assert [
+        {"Cluster"},
+        {"Certificate"},
+        {"DevMachineTemplate"},
+        {"ValidatingWebhookConfiguration"},
+        {"Deployment"},
+        {
+            *("ServiceAccount", "ConfigMap", "ClusterRole"),
+            *("ClusterRoleBinding", "Service"),
+        },
+        {"CustomResourceDefinition"},
+        {"Namespace"},
+    ] == [{ref.kind for ref in stage.refs} for stage in stages]

@@ -1,0 +1,228 @@
+"""Applying what is possible, while the rest is held or tried again."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from tacker_k8s_cr import apply
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import lcm
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.kinds.base import Rank
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.plan import Apply
+from tests.fakes import FakeCluster
+from tests.functional import manifests
+from tests.unit.test_kill import Clock
+from tests.unit.test_kill import package
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def cluster(clock):
+    return FakeCluster(idle=clock.idle)
+
+
+@pytest.fixture
+def life(clock):
+    return {"deadline": Deadline.after(600, clock)}
+
+
+def ref(name, kind="ConfigMap", group=""):
+    return ObjectRef(group, kind, "default", name)
+
+
+def step(name, *after, rank=Rank.CONFIG):
+    return Apply(
+        ref(name),
+        manifests.config_map(name, "default"),
+        rank,
+        after=frozenset(map(ref, after)),
+    )
+
+
+class Run:
+    """What an apply did, with pauses that move the clock."""
+
+    def __init__(self, cluster, clock, *steps, current=lambda run: ()):
+        self.cluster, self.clock, self.steps = cluster, clock, steps
+        self.rounds, self.slept = [], []
+        self._current = current
+
+    def __call__(self, seconds=60):
+        return apply.applied(
+            self.cluster,
+            self.steps,
+            "m",
+            Deadline.after(seconds, self.clock),
+            ready=lambda step: (
+                step.after <= set(map(ref, self._current(self)))
+            ),
+            took=lambda some: self.rounds.append([w.ref.name for w in some]),
+            sleep=self.sleep,
+        )
+
+    def sleep(self, seconds):
+        self.slept.append(seconds)
+        # Something moves before long.
+        self.clock.now += min(seconds, 5.0)
+
+    @property
+    def written(self):
+        return [name for some in self.rounds for name in some]
+
+
+def test_a_step_is_held_until_what_it_depends_on_is_current(cluster, clock):
+    """As long as nothing else is to be done it is waited for (B3)."""
+    run = Run(
+        cluster,
+        clock,
+        step("c", "b"),
+        step("b", "a"),
+        step("a"),
+        current=lambda run: ["a", "b"][: len(run.slept)],
+    )
+
+    run()
+
+    assert [["a"], ["b"], ["c"]] == run.rounds
+    assert [60.0, 55.0] == run.slept
+
+
+def test_what_gets_current_at_once_needs_no_pause(cluster, clock):
+    """Its dependents follow in the next round."""
+    run = Run(
+        cluster,
+        clock,
+        *(step("c", "b"), step("b", "a"), step("a")),
+        current=lambda run: run.written,
+    )
+
+    run()
+
+    assert [["a"], ["b"], ["c"]] == run.rounds
+    assert [] == run.slept
+
+
+def test_what_is_tried_again_and_what_is_held_do_not_hinder_each_other(
+    cluster, clock
+):
+    """The pause begins anew when something moved (B4, P5)."""
+    for _ in range(5):
+        cluster.fail(errors.NotYet(ref("x"), "not there"), "patch", ref("x"))
+    run = Run(
+        cluster,
+        clock,
+        *(step("x"), step("a"), step("b", "a"), step("c", "x")),
+        current=lambda run: run.written if run.slept[2:] else (),
+    )
+
+    run()
+
+    assert ["a", "b", "x", "c"] == run.written
+    assert [0.25, 0.5, 1.0, 0.25, 0.5] == run.slept
+
+
+def test_at_the_deadline_dependents_are_told_too(cluster, clock):
+    """With what each of them waits for."""
+    for _ in range(20):
+        cluster.fail(errors.NotYet(ref("x"), "not there"), "patch", ref("x"))
+    run = Run(cluster, clock, step("x"), step("c", "x"))
+
+    with pytest.raises(apply.Halted) as caught:
+        run(20)
+
+    assert (
+        "ConfigMap/default/x: not there\n"
+        "ConfigMap/default/c: it depends on ConfigMap/default/x"
+    ) == str(caught.value.cause)
+
+
+def test_what_was_written_beside_a_refusal_is_told(cluster, clock):
+    """It is there, and somebody has to own it."""
+    denied = errors.Rejected(ref("b"), 422, "Invalid", "no")
+    cluster.fail(denied, "patch", ref("b"))
+    run = Run(cluster, clock, step("a"), step("b", rank=Rank.CUSTOM))
+
+    with pytest.raises(apply.Halted):
+        run()
+
+    assert ["a"] == run.written
+
+
+def test_each_thing_that_is_waited_for_is_told_once(cluster, clock, caplog):
+    """By the name of the webhook, not once for each object and try (P5)."""
+    for _ in range(3):
+        for name in "abc":
+            away = errors.NotYet(ref(name), "no answer", hook="h.example.org")
+            if name == "c":
+                away = errors.NotYet(ref(name), "not served")
+            cluster.fail(away, "patch", ref(name))
+    run = Run(cluster, clock, step("a"), step("b"), step("c"))
+
+    with caplog.at_level(logging.INFO, "tacker_k8s_cr.apply"):
+        run()
+
+    assert [
+        "trying again: ConfigMap/default/a: no answer, and 1 more",
+        "trying again: ConfigMap/default/c: not served",
+    ] == [
+        record.getMessage()
+        for record in caplog.records
+        if record.name == "tacker_k8s_cr.apply"
+    ]
+
+
+def test_a_failure_ends_what_is_only_tried_again(cluster, life):
+    """A webhook whose Deployment fails will never answer (P11, P15)."""
+    web = ObjectRef("apps", "Deployment", "default", "web")
+
+    def controller(fake, obj):
+        if ObjectRef.of(obj) == web:
+            late = {"type": "Progressing", "status": "False"}
+            late["reason"] = "ProgressDeadlineExceeded"
+            late["message"] = "the image is not there"
+            fake.report(
+                web,
+                {
+                    "observedGeneration": obj["metadata"]["generation"],
+                    "conditions": [late],
+                },
+            )
+
+    cluster.world.controller = controller
+    away = errors.NotYet(ref("a"), "no answer", hook="h.example.org")
+    for _ in range(50):
+        cluster.fail(away, "patch", ref("a"))
+    given = package(manifests.deployment("web"), manifests.config_map("a"))
+
+    with pytest.raises(errors.Failed, match="the image is not there"):
+        lcm.instantiate(cluster, "one", given, **life)
+
+    assert 500 < life["deadline"].left
+
+
+def test_a_record_holds_what_is_there_before_a_long_pause(cluster, life):
+    """Whoever is killed while it waits for a dependency loses nothing."""
+    late = manifests.config_map("late")
+    late["metadata"]["annotations"] = {
+        objects.PREFIX + "depends-on": "Deployment.apps/web"
+    }
+    given = package(manifests.deployment("web"), late)
+
+    with pytest.raises(errors.NotReady, match="web") as caught:
+        lcm.instantiate(
+            cluster, "one", given, deadline=life["deadline"].sooner(30)
+        )
+
+    assert "late" not in str(caught.value)
+    report = lcm.status(cluster, "one", **life)
+    assert ["web"] == [row.ref.name for row in report.rows]
+    lcm.terminate(cluster, "one", **life)
