@@ -65,6 +65,17 @@ def _pods(kubectl: Kubectl) -> list[tuple[str, str, str, bool]]:
     )
 
 
+def _waited(kubectl: Kubectl) -> set[str]:
+    """The namespaces of pods that had to wait for a Secret they mount."""
+    events = kubectl.json(
+        "get",
+        "events",
+        "--all-namespaces",
+        "--field-selector=reason=FailedMount",
+    )
+    return {event["metadata"]["namespace"] for event in events["items"]}
+
+
 def _started_after_their_secrets(kubectl: Kubectl) -> bool:
     """Whether no controller began before there was what it mounts."""
     for namespace in ACCOUNTS:
@@ -100,10 +111,12 @@ def test_one_package_makes_a_management_cluster(
     kubectl = plane.kubectl
     package = k8s_cr.load(folder)
 
-    k8s_cr.instantiate(
+    report = k8s_cr.instantiate(
         cluster, "management", package, namespace=HOME, **_life()
     )
 
+    assert len(package.manifests) == len(report.rows)
+    assert {"current"} == {row.verdict.state.value for row in report.rows}
     assert "True" == _available(cluster, FIRST)
     assert [
         (namespace, account, node.NAME, True)
@@ -111,6 +124,7 @@ def test_one_package_makes_a_management_cluster(
     ] == _pods(kubectl)
     assert _started_after_their_secrets(kubectl)
     assert [] == [name for name in plane.records.names() if "capi" in name]
+    assert _waited(kubectl)
     # The API server reaches them: one converts, one refuses.
     old = "clusters.v1beta1.cluster.x-k8s.io"
     shown = kubectl.json("get", old, "first", f"--namespace={HOME}")

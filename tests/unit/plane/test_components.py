@@ -284,6 +284,16 @@ def test_configuration_files_of_the_node_are_json(path):
     assert path.is_relative_to(FOLDERS.node)
 
 
+def test_pods_of_a_real_node_reach_the_server_of_their_own_plane():
+    """Its address for them stays, what is behind it is shifted."""
+    other = Folders(pathlib.Path("/run/other"), shift=1000)
+    (forward,) = (
+        one for one in node_components.table(other) if one.name == "forward"
+    )
+
+    assert ("10.245.0.1:16443", "127.0.0.1:17443") == forward.arguments[1:]
+
+
 def test_a_shifted_control_plane_has_other_ports():
     """So a second one runs beside the first, without Cluster API."""
 
