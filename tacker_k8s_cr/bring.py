@@ -17,10 +17,10 @@ from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.operation import DEFAULT
 from tacker_k8s_cr.operation import Listen
 from tacker_k8s_cr.operation import Operation
-from tacker_k8s_cr.operation import Options
+from tacker_k8s_cr.options import DEFAULT
+from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.policy import Policy
 from tacker_k8s_cr.prepare import Prepared

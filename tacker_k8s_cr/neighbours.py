@@ -49,8 +49,9 @@ def users(
     heads = [
         ref
         for obj, ref in _records(cluster, refs)
-        if objects.annotation(obj, record.SHARES)
+        if ref.name == record.NAME + objects.labels(obj)[record.RECORD]
         and ref.name != record.NAME + instance
+        and objects.annotation(obj, record.SHARES) != "0"
     ]
     found: dict[ObjectRef, frozenset[str]] = {}
     wanted = frozenset(refs)

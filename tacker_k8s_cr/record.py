@@ -39,7 +39,8 @@ TYPE = objects.PREFIX + "record"
 """Type of the Secrets."""
 
 SHARES = "shares"
-"""Annotation on a head: how many objects of others the instance uses."""
+"""Annotation on a head: how many objects of others the instance uses. Heads
+of format 2 have none."""
 
 NAME = "tacker-k8s-cr."
 
@@ -261,9 +262,9 @@ def _data(secret: Manifest, key: str) -> bytes:
 
 def _head(ref: ObjectRef, text: str, inventory: Inventory) -> Manifest:
     head = _secret(ref, inventory.instance, "head", text.encode())
-    if inventory.shared and inventory.phase is not Phase.ENDING:
-        number = str(len(inventory.shared))
-        head["metadata"]["annotations"] = {objects.PREFIX + SHARES: number}
+    ending = inventory.phase is Phase.ENDING
+    shares = "0" if ending else str(len(inventory.shared))
+    head["metadata"]["annotations"] = {objects.PREFIX + SHARES: shares}
     return head
 
 

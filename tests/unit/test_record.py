@@ -10,6 +10,7 @@ import pytest
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import neighbours
+from tacker_k8s_cr import objects
 from tacker_k8s_cr import record
 from tacker_k8s_cr import stored as texts
 from tacker_k8s_cr.inventory import Inventory
@@ -220,6 +221,18 @@ def test_who_shares_an_object_is_known(cluster):
     assert {ours: {"two", "three"}} == found
     record.write(cluster, sharing("two", ours, phase=Phase.ENDING), entry)
     assert {ours: {"three"}} == neighbours.users(cluster, "one", [ours])
+
+
+def test_a_head_of_a_former_version_is_read_for_what_it_shares(cluster):
+    """It does not say from outside whether it shares anything (P20)."""
+    ours = ObjectRef("g", "Kind", "", "a")
+    record.write(cluster, sharing("two", ours), None)
+    name = f"{objects.PREFIX}{record.SHARES}"
+    head = record.secret_ref("two", "default")
+    without = {"metadata": {"annotations": {name: None}}}
+    cluster.patch(head, without, "m")
+
+    assert {ours: {"two"}} == neighbours.users(cluster, "one", [ours])
 
 
 def test_who_may_not_look_everywhere_looks_where_the_objects_are(cluster):
