@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tacker_k8s_cr.cluster import answers
+from tacker_k8s_cr.cluster import cases
 from tacker_k8s_cr.cluster import judging
 from tacker_k8s_cr.cluster.answers import Again
 from tacker_k8s_cr.cluster.answers import Answer
@@ -467,7 +468,7 @@ def test_each_row_of_the_table(
 ) -> None:
     """What is tried again, what is final, and by which row (P5, B5)."""
     body = {"message": message, "details": details}
-    case = judging.Case(request_, Answer(code, body), "https://a.example.org")
+    case = cases.Case(request_, Answer(code, body), "https://a.example.org")
 
     found = judging.row(case)
 

@@ -1,0 +1,123 @@
+"""What an answer means for a request, in our errors: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import re
+from typing import Any
+
+from tacker_k8s_cr.cluster.answers import APPLY
+from tacker_k8s_cr.cluster.answers import Absent
+from tacker_k8s_cr.cluster.answers import Again
+from tacker_k8s_cr.cluster.answers import Expired
+from tacker_k8s_cr.cluster.answers import NotServed
+from tacker_k8s_cr.cluster.answers import Unserved
+from tacker_k8s_cr.cluster.cases import Case
+from tacker_k8s_cr.errors import Conflict
+from tacker_k8s_cr.errors import Error
+from tacker_k8s_cr.errors import Forbidden
+from tacker_k8s_cr.errors import Unauthenticated
+
+WHILE_AWAY = 120.0
+"""Seconds for which a request is sent again to a server that is busy."""
+
+WHILE_BROKEN = 10.0
+"""Seconds for what looks like a fault, or like two writers that met."""
+
+
+def unauthenticated(case: Case) -> Error:
+    said = case.message if case.message != "Unauthorized" else ""
+    return Unauthenticated(case.server, said)
+
+
+def forbidden(case: Case) -> Error:
+    request = case.request
+    return Forbidden(
+        request.verb, request.resource, request.namespace, case.message
+    )
+
+
+def not_served(case: Case) -> Error:
+    if case.writes:
+        why = "the server does not serve its kind"
+        return NotServed(case.subject, why)
+    return Unserved(f"{case.request}: its kind is not served")
+
+
+def absent(case: Case) -> Error:
+    if case.writes:
+        return case.outdated()
+    return Absent(f"{case.request}: not there")
+
+
+def conflict(case: Case) -> Error:
+    owned = {
+        str(cause.get("field", "")).removeprefix("."): _manager(cause)
+        for cause in case.causes
+        if cause.get("reason") == "FieldManagerConflict"
+    }
+    return Conflict(case.subject, owned)
+
+
+_MANAGER = re.compile(r'conflicts? with "([^"]+)"')
+
+
+def _manager(cause: Mapping[str, Any]) -> str:
+    found = _MANAGER.search(str(cause.get("message", "")))
+    return found.group(1) if found else "another manager"
+
+
+def away(case: Case) -> Error | Again:
+    """A webhook that is not reached; an apply is for its caller to repeat."""
+    hook = _HOOK.search(case.said)
+    error = case.not_yet(
+        hook=f"{hook[1] or ''}{hook[2] or ''}" if hook else ""
+    )
+    request = case.request
+    writes = case.writes or request.verb == "delete"
+    if writes and request.content_type != APPLY:
+        after = case.answer.retry_after
+        return Again(error, after, WHILE_AWAY)
+    return error
+
+
+_HOOK = re.compile(
+    r'failed calling webhook "([^"]+)"|(conversion webhook for [^"]*?) failed'
+)
+
+
+def lacking(case: Case) -> Error:
+    """What a package may bring, and the server has not seen."""
+    for kind, pattern in _MEMBERS:
+        if found := pattern.search(case.said):
+            return case.not_yet(missing=(kind, found[1]))
+    return case.not_yet()
+
+
+_MEMBERS = (
+    (
+        "PriorityClass",
+        re.compile(r"no PriorityClass with name (\S+) was found"),
+    ),
+    ("RuntimeClass", re.compile(r'RuntimeClass "([^"]+)" not found')),
+)
+
+
+def denied(case: Case) -> Error:
+    return case.rejected(denied=True)
+
+
+def expired(case: Case) -> Error:
+    return Expired(f"{case.request}: {case.message}")
+
+
+def broken(case: Case) -> Again:
+    return case.again(WHILE_BROKEN, carried_out=True)
+
+
+def busy(case: Case) -> Again:
+    return case.again(WHILE_AWAY)
+
+
+def timed_out(case: Case) -> Again:
+    return case.again(WHILE_AWAY, carried_out=True)
