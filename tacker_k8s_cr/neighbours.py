@@ -43,6 +43,9 @@ def users(
     Secrets of all namespaces, those are asked in which the objects lie.
 
     :param instance: the owner, whose own record does not count.
+
+    Raises InstanceExists, naming the other, where a record that tells of
+    shared objects cannot be read: they may be any of these.
     """
     if not refs:
         return {}
@@ -85,10 +88,7 @@ def _records(
 
 
 def _shared(cluster: Cluster, head: ObjectRef) -> tuple[ObjectRef, ...]:
-    """What the instance of this head shares, as far as that can be read."""
+    """What the instance of this head shares."""
     instance = head.name.removeprefix(record.NAME)
-    try:
-        entry = record.read(cluster, instance, head.namespace)
-    except errors.InstanceExists:
-        return ()
+    entry = record.read(cluster, instance, head.namespace)
     return entry.inventory.shared if entry else ()
