@@ -16,6 +16,7 @@ extensions = [
     "answers",
     "cliff.sphinxext",
     "openstackdocstheme",
+    "operators",
     "oslo_config.sphinxext",
     "reno.sphinxext",
     "requirements",

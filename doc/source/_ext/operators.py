@@ -1,0 +1,45 @@
+"""The directive ``operators``: kinds that report in a way of their own.
+
+Written from the table that judges them, so that the page cannot differ.
+"""
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from tacker_k8s_cr.kinds import operators
+
+
+class Operators(SphinxDirective):
+    """One row for each row of the table, in the order of groups."""
+
+    def run(self) -> list[nodes.Node]:
+        self.env.note_dependency(operators.__file__)
+        lines = [".. list-table::", "   :header-rows: 1"]
+        lines += ["   :widths: 30 40 30", ""]
+        lines += ["   * - Kinds", "     - Current, or failed, when"]
+        lines += ["     - Source"]
+        for row in sorted(operators.ROWS, key=lambda row: row.group):
+            kinds = ", ".join(row.names) or "any kind"
+            lines += [
+                f"   * - {kinds} of ``{row.group}``",
+                f"     - {said(row)}",
+                f"     - {row.source}".replace("*", "\\*"),
+            ]
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
+def said(row: operators.Row) -> str:
+    """The rules of a row in words."""
+    if not (row.current or row.failed):
+        return "stored: nobody reports on it"
+    parts = [" and ".join(f"``{rule}``" for rule in row.current)]
+    if row.failed:
+        failed = " or ".join(f"``{rule}``" for rule in row.failed)
+        parts.append(f"failed: {failed}")
+    return "; ".join(part for part in parts if part)
+
+
+def setup(app):
+    """Sphinx calls this."""
+    app.add_directive("operators", Operators)
+    return {"parallel_read_safe": True}
