@@ -12,6 +12,7 @@ import functools
 import logging
 import queue
 import threading
+import time
 
 from tacker_k8s_cr.cluster import verbs
 from tacker_k8s_cr.cluster.answers import Absent
@@ -38,6 +39,9 @@ LOG = logging.getLogger(__name__)
 
 _ASK_AGAIN = 2.0
 """Seconds between looks for a kind that the server does not serve."""
+
+_PARTING = 0.5
+"""Seconds for the threads of all streams to end."""
 
 
 @contextlib.contextmanager
@@ -103,9 +107,10 @@ class Streams:
 
     def close(self) -> None:
         self._line.close()
+        end = time.monotonic() + _PARTING
         for thread in tuple(self._threads):
             # One that waits for an answer ends when it has it, by itself.
-            thread.join(timeout=0.5)
+            thread.join(max(0.0, end - time.monotonic()))
         self._apart.close()
 
     def _run(self, follow: Callable[[], None]) -> None:

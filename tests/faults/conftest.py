@@ -5,6 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.faults import figures
+from tests.faults.own import faults as faults
+from tests.faults.own import own_namespaces as own_namespaces
+from tests.faults.own import own_plane as own_plane
+from tests.faults.own import own_token as own_token
+from tests.faults.own import straight as straight
 from tests.functional.conftest import cluster as cluster
 from tests.functional.conftest import deadline as deadline
 from tests.functional.conftest import packed as packed

@@ -31,8 +31,23 @@ Say = Callable[[str], object]
 
 def published(cache: pathlib.Path, say: Say) -> pathlib.Path:
     """The environment with what is published; made when it is missing."""
+    requirements = str(wheel.ROOT / "requirements.txt")
+    wanted = (*PINNED, *_BUILDING)
+    return holding(cache, wanted, say, ("-r", requirements))
+
+
+def holding(
+    cache: pathlib.Path,
+    wanted: Sequence[str],
+    say: Say,
+    more: Sequence[str] = (),
+) -> pathlib.Path:
+    """An environment in the cache with these; made when it is missing.
+
+    :param more: arguments of pip, which do not tell environments apart.
+    """
     version = ".".join(str(part) for part in sys.version_info[:3])
-    key = " ".join([version, sys.base_prefix, *PINNED, *_BUILDING])
+    key = " ".join([version, sys.base_prefix, *wanted])
     name = hashlib.sha256(key.encode()).hexdigest()[:16]
     folder = cache / "environments" / name
     done = folder / "complete"
@@ -40,15 +55,14 @@ def published(cache: pathlib.Path, say: Say) -> pathlib.Path:
         return folder
     with lock.held(cache / "environments" / f"{name}.lock", say):
         if not done.exists():
-            say(f"installing {' '.join(PINNED)} into {folder}")
+            say(f"installing {wanted[0]} into {folder}")
             _run([sys.executable, "-m", "venv", "--clear", str(folder)])
-            requirements = str(wheel.ROOT / "requirements.txt")
             _run(
                 [
                     *_pip(folder),
                     "install",
                     *("--quiet", "--disable-pip-version-check"),
-                    *(*PINNED, *_BUILDING, "-r", requirements),
+                    *(*wanted, *more),
                 ]
             )
             done.touch()

@@ -1,0 +1,75 @@
+"""A control plane of the faults' own, and a proxy before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import os
+import uuid
+
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tests.functional import manifests
+from tools.faults.proxy import Faults
+from tools.plane import credentials
+from tools.plane.binaries import Store
+from tools.plane.folders import Folders
+from tools.plane.lifecycle import Plane
+
+SHIFT = 3000
+"""Of its ports, from those of the usual plane."""
+
+SECONDS = 60.0
+
+
+@pytest.fixture(scope="session")
+def own_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
+    """A control plane with kwok, whose processes a test may kill."""
+    folders = Folders(tmp_path_factory.mktemp("own") / "plane", shift=SHIFT)
+    folders.make()
+    plane = Plane(folders, Store.of(os.environ), lambda said: None)
+    plane.up(("control plane", "kwok"))
+    yield plane
+    plane.down()
+
+
+@pytest.fixture(scope="session")
+def own_token(own_plane: Plane) -> str:
+    """Of its administrator."""
+    return credentials.token(own_plane.folders, "admin-token")
+
+
+@pytest.fixture
+def straight(own_plane: Plane) -> Iterator[Cluster]:
+    """Its API server, without a proxy."""
+    cluster = k8s_cr.connect(str(own_plane.folders.kubeconfig))
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture(scope="session")
+def faults(
+    own_plane: Plane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Faults]:
+    """A proxy before its API server, which makes the faults it is told."""
+    folders = own_plane.folders
+    folder = tmp_path_factory.mktemp("faults") / "proxy"
+    server, ca = credentials.server(folders), folders.pki / "ca.crt"
+    with Faults(folder, server, ca) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def own_namespaces(straight: Cluster) -> Iterator[list[str]]:
+    """Two namespaces for two instances; they go afterwards."""
+    names = [f"f{uuid.uuid4().hex[:8]}" for _ in range(2)]
+    cluster = straight.until(k8s_cr.Deadline.after(SECONDS))
+    made = [
+        cluster.create(manifests.namespace(name), "tests") for name in names
+    ]
+    yield names
+    brief = straight.until(k8s_cr.Deadline.after(SECONDS))
+    for obj in made:
+        ref = k8s_cr.ObjectRef.of(obj)
+        brief.delete(ref, obj["metadata"]["uid"])

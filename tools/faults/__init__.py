@@ -1,0 +1,1 @@
+"""A proxy before an API server that makes faults, for tests."""
