@@ -8,15 +8,16 @@ from collections.abc import Sequence
 import contextlib
 import dataclasses
 
+from tacker_k8s_cr import against
 from tacker_k8s_cr import barriers
 from tacker_k8s_cr import check
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import order as orders
-from tacker_k8s_cr import owners
 from tacker_k8s_cr import placing
 from tacker_k8s_cr import preflight
 from tacker_k8s_cr import replicas
 from tacker_k8s_cr import rotation
+from tacker_k8s_cr import trial
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kinds.base import Registry
@@ -223,89 +224,25 @@ def _against(
     *,
     lenient: bool = False,
 ) -> Prepared:
-    """The manifests against what is there.
-
-    :param settled: objects that get the number of their manifest, whatever
-        they have.
-    :param lenient: leave out what cannot be, rather than refuse it all.
-    """
-    items = ready.items
-    refused: dict[ObjectRef, str] = {}
-    while True:
-        try:
-            theirs = owners.found(
-                cluster,
-                items,
-                before.instance,
-                before.namespace,
-                before.owned,
-                found.later,
-                options.adopt,
-            )
-        except errors.Owned as error:
-            if not lenient:
-                raise
-            told = {r: f"belongs to {o} now" for r, o in error.owners.items()}
-            refused.update(told)
-            items = tuple(item for item in items if item.ref not in told)
-        else:
-            break
-    items = tuple(item for item in items if item.ref not in theirs.shared)
-    carried = replicas.carried(
+    met = against.met(
         cluster,
-        [item for item in items if item.ref not in settled],
+        ready.items,
+        before,
         ready.registry,
-        theirs.live,
-        found.subresources,
+        ready.order,
+        found,
+        absent,
+        options,
+        settled,
+        lenient=lenient,
     )
-    theirs = dataclasses.replace(
-        theirs,
-        live=replicas.counted(
-            carried, ready.registry, theirs.live, found.subresources
-        ),
-    )
-    by_ref = {item.ref: item for item in carried}
-    items = tuple(by_ref.get(item.ref, item) for item in items)
-    not_yet: frozenset[ObjectRef] = frozenset()
-    if options.dry_run:
-        checked = check.dry_run(
-            cluster,
-            [item for item in items if item.ref not in theirs.going],
-            before.instance,
-            theirs.live,
-            later=found.not_yet,
-            absent=absent,
-            conflict=options.conflict,
-            waiting=_waiting(items, ready.order, theirs.live),
-            brought={(item.ref.kind, item.ref.name) for item in items},
-        )
-        if not lenient:
-            checked.check()
-        told = {r: _reason(r, error) for r, error in checked.refusals.items()}
-        refused.update(told)
-        items = tuple(item for item in items if item.ref not in told)
-        not_yet = checked.not_yet
     return dataclasses.replace(
-        ready, items=items, owners=theirs, not_yet=not_yet, refused=refused
+        ready,
+        items=met.items,
+        owners=met.owners,
+        not_yet=met.not_yet,
+        refused=met.refused,
     )
-
-
-def _waiting(
-    items: Sequence[Placed], order: Order, live: Collection[ObjectRef]
-) -> frozenset[ObjectRef]:
-    """Objects that come after others which are not there yet."""
-    new = {item.ref for item in items} - set(live)
-    first = min((order.wave(ref) for ref in new), default=0)
-    return frozenset(
-        item.ref
-        for item in items
-        if order.needs.get(item.ref, frozenset()) & new
-        or order.wave(item.ref) > first
-    )
-
-
-def _reason(ref: ObjectRef, error: errors.Error) -> str:
-    return error.sentence().removeprefix(f"{ref}: ")
 
 
 def again(
@@ -324,7 +261,7 @@ def again(
     What is still not possible is returned. In the end that is left to the
     apply, which tries again.
     """
-    checked = check.dry_run(
+    checked = trial.dry_run(
         cluster,
         [item for item in before.items if item.ref in not_yet],
         instance,
