@@ -54,7 +54,11 @@ def fetched(
     seconds: float,
     clock: Clock,
 ) -> Token:
-    """With the refresh token if there is one, else with the password."""
+    """With the refresh token if there is one, else with the password.
+
+    :param seconds: for both, where the one does not do.
+    """
+    begun = clock()
     client = {"client_id": user.client_id, "client_secret": user.client_secret}
     if refresh:
         form = {"grant_type": "refresh_token", "refresh_token": refresh}
@@ -68,7 +72,11 @@ def fetched(
         "username": user.username,
         "password": user.password,
     }
-    answer = _asked(kubeconfig, user, {**form, **client}, seconds)
+    left = seconds - (clock() - begun)
+    if left <= 0:
+        why = "its answers take too long"
+        raise Again(NoToken(user.url, why, kubeconfig.where), patience=20.0)
+    answer = _asked(kubeconfig, user, {**form, **client}, left)
     return _token(kubeconfig, user, answer, "", clock)
 
 

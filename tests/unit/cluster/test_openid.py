@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import concurrent.futures
 import contextlib
 import dataclasses
+import itertools
 import json
 import logging
 import socket
@@ -19,6 +20,7 @@ import pytest
 
 from tacker_k8s_cr.cluster import connect
 from tacker_k8s_cr.cluster import openid
+from tacker_k8s_cr.cluster import provider
 from tacker_k8s_cr.cluster.answers import Again
 from tacker_k8s_cr.cluster.provider import Token
 from tacker_k8s_cr.deadline import Deadline
@@ -355,6 +357,24 @@ def test_who_has_no_time_asks_nobody(
         openid.token(of(), deadline=Deadline.after(0))
 
     assert openid.token(of()).text
+
+
+def test_both_ways_to_a_token_share_the_time(
+    script: Scripted, of: Callable[..., Kubeconfig]
+) -> None:
+    """After a refusal that took long, the password is not tried (P25)."""
+    script.then(says(400, {"error": "invalid_grant"}), gives(jwt(1)))
+    kubeconfig = of()
+    user = kubeconfig.openid
+    assert user is not None
+    now = itertools.count(0.0, 6.0)
+
+    with pytest.raises(Again, match="take too long"):
+        provider.fetched(
+            kubeconfig, user, "planted-old", 5.0, lambda: next(now)
+        )
+
+    assert 1 == len(script.sent)
 
 
 def test_a_token_is_renewed_before_it_ends(
