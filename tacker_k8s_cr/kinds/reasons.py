@@ -8,7 +8,6 @@ VAIN = frozenset(
         "ConfigurationError",
         "CreateFailed",
         "Forbidden",
-        "InstanceCreateFailed",
         "InsufficientQuota",
         "InvalidConfiguration",
         "InvalidSpec",
@@ -23,6 +22,19 @@ VAIN = frozenset(
     }
 )
 """Of conditions: operators give them when they try in vain, not at work."""
+
+
+def is_vain(reason: str) -> bool:
+    """Whether a reason of infrastructure, or of what starts it, is trouble.
+
+    What providers are at work on they call by what they wait for.
+    """
+    return (
+        reason in VAIN
+        or reason.endswith(("Error", "Failed"))
+        or reason.startswith("Invalid")
+    )
+
 
 PASSING = frozenset(
     {

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from tacker_k8s_cr.kinds import base
 from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds import reasons
 from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.kinds.reading import Condition
+from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import Path
 from tacker_k8s_cr.objects import State
@@ -41,6 +43,10 @@ Cluster API 1.14 shows each of them while a cluster comes up or rolls: a
 machine that has just joined has no pods and is no member of etcd yet, and
 what needs the control plane waits for it.
 """
+
+PARTS = (contract.INFRASTRUCTURE_GROUP, contract.BOOTSTRAP_GROUP)
+OF_PARTS = ("BootstrapConfigReady", "InfrastructureReady")
+"""Groups of what providers make, and conditions that repeat its words."""
 
 WRONG = frozenset(
     {"ReconcileFailed", "ClusterClassNotReconciled", "TopologyReconcileFailed"}
@@ -107,7 +113,7 @@ def error(obj: Manifest) -> Condition | None:
     # Ready repeats the worst of the others; their own type says more.
     for name in sorted(found, key=lambda name: (name == "Ready", name)):
         condition = found[name]
-        severe = condition.severity == "Error"
+        severe = _is_severe(obj, condition)
         # A summary says whose reason it repeats: "PodMissing @ Machine/a".
         reason = condition.reason.partition(" @ ")[0]
         if condition.false and severe and reason not in PASSING:
@@ -117,6 +123,16 @@ def error(obj: Manifest) -> Condition | None:
         message = reading.text(obj, (*kept, "failureMessage"))
         return Condition("failureReason", "True", reason, message)
     return None
+
+
+def _is_severe(obj: Manifest, condition: Condition) -> bool:
+    """By the older contract's severity; the newer one only has reasons."""
+    if condition.severity:
+        return condition.severity == "Error"
+    group = GroupKind.of(obj).group
+    if group in PARTS or condition.type in OF_PARTS:
+        return reasons.is_vain(condition.reason)
+    return condition.reason in reasons.VAIN
 
 
 def waiting(obj: Manifest, reason: str) -> Verdict:
