@@ -106,8 +106,13 @@ def placed(
         documents = moving.moved(documents, namespaced, namespace)
     for document in documents:
         manifest = document.manifest
-        metadata = dict(manifest["metadata"])
-        metadata.pop("namespace", None)
+        # The server drops a mapping that is empty, and would take each
+        # further apply of it for a change.
+        metadata = {
+            key: value
+            for key, value in manifest["metadata"].items()
+            if key != "namespace" and (value or key != "annotations")
+        }
         if namespaced[GroupKind.of(manifest)]:
             named = manifest["metadata"].get("namespace") or namespace
             if namespaces == "refuse" and named != namespace:

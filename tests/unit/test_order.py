@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 import pytest
 
 from tacker_k8s_cr import barriers
+from tacker_k8s_cr import check
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import moving
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import plan
+from tacker_k8s_cr import policy
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
@@ -302,6 +304,30 @@ def test_a_template_that_goes_by_another_name_is_still_depended_on():
     assert {items[0].ref: {ObjectRef("", "Secret", "ns", "t-1234")}} == (
         order.needs
     )
+
+
+def test_kinds_are_announced_by_request_and_by_annotation():
+    """What is no kind is refused by its place (T3)."""
+    operator = manifest("Deployment", "a", group="apps")
+    said = operator["metadata"]["annotations"]
+    said[objects.PREFIX + "expects"] = "Thing.example.org,\nZone.b.c:Cluster"
+    documents = [Document(operator, "a.yaml, document 1")]
+    asked = policy.of({"expects": ["Other.example.org"]})
+
+    found = check.expected(documents, asked)
+
+    assert {
+        GroupKind("example.org", "Thing"): True,
+        GroupKind("b.c", "Zone"): False,
+        GroupKind("example.org", "Other"): True,
+    } == {kind: item.namespaced for kind, item in found.items()}
+    said[objects.PREFIX + "expects"] = "Thing/a, Other"
+    with pytest.raises(errors.PackageInvalid) as caught:
+        check.expected(documents, asked)
+    assert (
+        "a.yaml, document 1: Deployment.apps/ns/a: annotation "
+        "k8s-cr.tacker.openstack.org/expects: 'Thing/a' is no kind"
+    ) in str(caught.value)
 
 
 # -- Any package -------------------------------------------------------------

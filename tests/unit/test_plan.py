@@ -300,6 +300,16 @@ def test_every_manifest_bears_the_label_of_the_instance():
     assert "id" == objects.labels(placed.manifest)[objects.INSTANCE]
 
 
+def test_annotations_that_are_empty_are_left_out():
+    """Sent again, they would count as a change each time (E-rows)."""
+    given_ = document("Role", "r")
+    given_.manifest["metadata"]["annotations"] = {}
+
+    (placed,) = placing.placed([given_], SCOPES, "id", "home")
+
+    assert "annotations" not in placed.manifest["metadata"]
+
+
 def test_placing_leaves_the_package_as_it_was():
     """A package is a value that several instances may use."""
     given_ = document("Role", "r")
