@@ -48,7 +48,7 @@ from tacker_k8s_cr.report import Row
 
 LOG = logging.getLogger(__name__)
 
-LONG = 1.0
+LONG = 2.0
 """Seconds of a pause from which on it is worth to watch meanwhile."""
 
 Listen = Callable[[Progress], None]
