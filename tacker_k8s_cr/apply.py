@@ -81,7 +81,10 @@ def applied(
         return _one(cluster, step, manager, conflict)
 
     while left:
-        free = [step for step in left if ready(step)]
+        free: list[Apply] = []
+        held: list[Apply] = []
+        for step in left:
+            (free if ready(step) else held).append(step)
         before = len(done)
         try:
             waiting = _round(cluster, one, free, done)
@@ -89,7 +92,6 @@ def applied(
             took(done[before:])
         moved = len(done) > before
         tries = 0 if moved else tries + 1
-        held = [step for step in left if step not in free]
         left = held + [step for step, _ in waiting]
         if not left or (moved and any(map(ready, held))):
             continue

@@ -159,12 +159,14 @@ class Operation:
         def ready(step: Apply) -> bool:
             return not any(map(self._is_open, step.after))
 
-        def held() -> list[Apply]:
-            return [step for step in steps if not ready(step)]
+        dependents = [step for step in steps if step.after]
+
+        def held() -> int:
+            return sum(not ready(step) for step in dependents)
 
         def sleep(seconds: float) -> None:
-            before = len(held())
-            self._pause(seconds, lambda: len(held()) < before)
+            before = held()
+            self._pause(seconds, lambda: held() < before)
 
         try:
             apply.applied(
