@@ -61,25 +61,32 @@ def backwards(
         for other in needs.get(ref, ()):
             if other in places and other != ref:
                 holders[other].add(ref)
-    by_place: dict[Place, dict[ObjectRef, None]]
-    by_place = defaultdict(dict)
+    left: dict[Place, dict[ObjectRef, None]] = defaultdict(dict)
     for ref, at in places.items():
-        by_place[at][ref] = None
-    gone: set[ObjectRef] = set()
+        left[at][ref] = None
+    open_ = {ref: len(some) for ref, some in holders.items()}
 
     def free(refs: Iterable[ObjectRef]) -> list[ObjectRef]:
-        return [ref for ref in refs if not holders.get(ref, gone) - gone]
+        return [ref for ref in refs if not open_.get(ref)]
 
-    for key in sorted(by_place):
-        while left := [ref for ref in by_place[key] if ref not in gone]:
-            at, now = key, free(left)
+    for key in sorted(left):
+        while left[key]:
+            at, now = key, free(left[key])
             if not now:
-                held = _all_holders(left, holders) - gone
-                early = free(r for r in places if r in held)
+                held = _all_holders(left[key], holders) & _in(left)
+                early = free(ref for ref in places if ref in held)
                 at = min((places[ref] for ref in early), default=key)
-                now = [r for r in early if places[r] == at] or left
-            gone.update(now)
+                now = [r for r in early if places[r] == at] or [*left[key]]
+            for ref in now:
+                del left[at][ref]
+                for other in needs.get(ref, ()):
+                    if ref in holders.get(other, ()):
+                        open_[other] -= 1
             yield at, now
+
+
+def _in(left: Mapping[Place, Iterable[ObjectRef]]) -> set[ObjectRef]:
+    return {ref for refs in left.values() for ref in refs}
 
 
 def _all_holders(
