@@ -138,8 +138,7 @@ def place_missing(case: Case) -> bool:
 
 
 def unserved(case: Case) -> bool:
-    """There is no such path: the kind is served some time after it is
-    defined, or no more."""
+    """There is no such path: the kind is not served yet, or no more."""
     if case.answer.code != 404:
         return False
     if case.writes:
