@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import contextlib
 import dataclasses
 
-from tacker_k8s_cr import apply
 from tacker_k8s_cr import barriers
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import leave
 from tacker_k8s_cr import needs
 from tacker_k8s_cr import neighbours
 from tacker_k8s_cr import objects
@@ -298,16 +298,10 @@ def released(
 ) -> dict[ObjectRef, str]:
     """Give up what was taken over from others, and is left: by object, why.
 
-    Fields that only we have set go with our label.
+    It stays as it is. Nobody else may own its fields any more, so that to
+    take ours out would empty it.
     """
-    left = {}
-    for ref, uid in taken.items():
-        obj = op.cluster.get(ref)
-        if obj is None or objects.uid(obj) != uid:
-            continue
-        try:
-            apply.given_up(op.ledger.writing, obj, op.manager, uid)
-        except errors.Outdated:
-            continue  # gone, or somebody else's by now
-        left[ref] = "it was taken over from others, and is left to nobody"
-    return left
+    guard = op.ledger.guard
+    there = leave.left(op.ledger.writing, taken, op.manager, guard)
+    why = "it was taken over from others, and is left to nobody"
+    return dict.fromkeys(sorted(there), why)

@@ -17,12 +17,14 @@ import logging
 from tacker_k8s_cr import cluster as clusters
 from tacker_k8s_cr import dependents
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import explain
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import remove
-from tacker_k8s_cr import wait
 from tacker_k8s_cr import workload as workloads
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import Watch
+from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.kubeconfig import Kubeconfig
 from tacker_k8s_cr.objects import GroupKind
@@ -43,6 +45,9 @@ SERVICE = GroupKind("", "Service")
 POD = GroupKind("", "Pod")
 CLAIM = GroupKind("", "PersistentVolumeClaim")
 VOLUME = GroupKind("", "PersistentVolume")
+
+LOOK = 2.0
+"""Seconds at most between two looks at what is to go."""
 
 LEVELS = 4
 """How far up the owners of a Pod are followed."""
@@ -138,20 +143,50 @@ class _Work:
         progress = Progress(
             kinds.BUILT_IN, Goal.GONE, stage=f"workload cluster: {stage}"
         ).awaiting({ref: Awaited(u, 0, now) for ref, u in awaited.items()})
-        asked = remove.requested(
+        remove.requested(
             self.far,
             [Delete(ref, uid) for ref, uid in going.items()],
             guard=self.guard,
         )
-        progress = progress.vanished(asked.gone)
-        progress = progress.observed(asked.going.values(), now)
-        wait.until_settled(
-            self.far,
-            progress,
-            "",
-            self.deadline,
-            listen=self.listen,
-            guard=self.guard,
+        places = {(ref.group_kind, ref.namespace) for ref in awaited}
+        watches = [Watch(kind, place, "") for kind, place in sorted(places)]
+        with self.far.watching(watches) as watching:
+            while True:
+                progress = self._looked_at(progress)
+                self.listen(progress)
+                if progress.settled:
+                    return
+                self.guard()
+                if self.deadline.passed:
+                    raise self._late(progress, now)
+                # It only says when to look again: of the servers that
+                # providers bring not each tells of every deletion.
+                watching.take(min(LOOK, self.deadline.left))
+
+    def _looked_at(self, progress: Progress) -> Progress:
+        try:
+            views = dict(
+                raised(self.far.each(self.far.get, progress.unsettled))
+            )
+        except errors.Unavailable:
+            return progress
+        there = {
+            ref: obj
+            for ref, obj in views.items()
+            if obj and objects.uid(obj) == progress.awaited[ref].uid
+        }
+        progress = progress.observed(there.values(), self.deadline.now)
+        return progress.vanished(views.keys() - there.keys())
+
+    def _late(self, progress: Progress, begun: float) -> errors.Error:
+        now = self.deadline.now
+        items = [
+            errors.Unsettled(ref, progress.verdict(ref, now), now - begun)
+            for ref in progress.unsettled
+        ]
+        brief = self.far.until(Deadline.after(explain.PATIENCE))
+        return errors.NotGone(
+            explain.explained(brief, kinds.BUILT_IN, items), now - begun
         )
 
     def _load_balancers(self) -> Iterator[tuple[ObjectRef, str]]:

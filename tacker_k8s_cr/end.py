@@ -100,7 +100,7 @@ def ended(
             if last not in stage.refs:
                 _clear(op, stage, manifests)
                 op.carry_out(stage)
-        _leave(op, {ref: ours.owned[ref] for ref in kept}, kept)
+        kept = _leave(op, {ref: ours.owned[ref] for ref in kept}, kept)
         if last not in going:
             op.ledger.retire()
     op.ledger.forget()
@@ -188,8 +188,10 @@ def _clear(
         if not registry[ref.group_kind].alone:
             continue
         what = op.options.clear
-        said = objects.annotation(manifests.get(ref, {}), CLEAR)
-        if what := what | frozenset([said] if said else []):
+        if what is None:
+            said = objects.annotation(manifests.get(ref, {}), CLEAR)
+            what = frozenset([said] if said else ())
+        if what:
             clearing.cleared(
                 op.cluster,
                 ref,
@@ -202,13 +204,19 @@ def _clear(
 
 def _leave(
     op: Operation, kept: Mapping[ObjectRef, str], why: Mapping[ObjectRef, str]
-) -> None:
-    """Give up what is kept; a repeated end finds it given up."""
-    for ref in leave.left(
-        op.ledger.writing, kept, op.manager, op.ledger.guard
-    ):
-        LOG.info("%s: kept, and left to nobody: %s", ref, why[ref])
+) -> dict[ObjectRef, str]:
+    """Give up what is kept: what of it is there, by object why.
+
+    An end that is repeated finds it given up.
+    """
+    there = leave.left(op.ledger.writing, kept, op.manager, op.ledger.guard)
+    for ref in sorted(kept):
+        if ref in there:
+            LOG.info("%s: kept, and left to nobody: %s", ref, why[ref])
+        else:
+            LOG.warning("%s: not kept: it is not there any more", ref)
     op.ledger.disown(kept)
+    return {ref: why[ref] for ref in sorted(there)}
 
 
 def _ended_without_record(op: Operation, *, keeping: bool) -> Report:
@@ -235,7 +243,7 @@ def _ended_without_record(op: Operation, *, keeping: bool) -> Report:
             _clear(op, stage, manifests)
             steps = [s for s in stage.steps if isinstance(s, plan.Delete)]
             op.take_away(steps, stage.name)
-        _leave(op, {ref: ours[ref] for ref in kept}, kept)
+        kept = _leave(op, {ref: ours[ref] for ref in kept}, kept)
     with op.telling():
         carry.take_namespace(op, home)
         if doubtful:

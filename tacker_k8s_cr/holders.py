@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterator
+import contextlib
 import datetime
 import threading
 
+from tacker_k8s_cr import dependents
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import placing
@@ -19,8 +21,10 @@ from tacker_k8s_cr.serving import pods
 from tacker_k8s_cr.serving.lookup import Lookup
 from tacker_k8s_cr.serving.pods import Workload
 
+FOREGROUND = "foregroundDeletion"
+
 SERVERS = {
-    "foregroundDeletion": "the garbage collector removes it when all that "
+    FOREGROUND: "the garbage collector removes it when all that "
     "the object owns is gone",
     "orphan": "the garbage collector removes it when all that the object "
     "owns is without owner",
@@ -67,6 +71,8 @@ class Holders:
         for name in objects.field(obj, ("metadata", "finalizers"), ()):
             if name in SERVERS:
                 yield f"finalizer {name}: {SERVERS[name]}"
+                if name == FOREGROUND:
+                    yield from self._owned(obj)
                 continue
             managers = setters(obj, name)
             found = list(self._controllers(ref, name, managers))
@@ -74,6 +80,25 @@ class Holders:
                 yield f"finalizer {name}: {self._state(workload)}"
             if not found:
                 yield f"finalizer {name}: {_unknown(obj, managers)}"
+
+    def _owned(self, obj: Manifest) -> Iterator[str]:
+        """What an object owns that has to go before it does."""
+        namespace = ObjectRef.of(obj).namespace
+        kinds = [
+            resource.group_kind
+            for resource in self._cluster.resources()
+            if {"list", "delete"} <= resource.verbs
+            and (resource.namespaced or not namespace)
+        ]
+        listed = self._cluster.each(
+            lambda kind: tuple(self._cluster.list_metadata(kind, namespace)),
+            kinds,
+        )
+        with contextlib.closing(listed) as outcomes:
+            for _, found in outcomes:
+                for child in () if isinstance(found, errors.Error) else found:
+                    if objects.uid(obj) in dependents.owners(child):
+                        yield _left(child)
 
     def _controllers(
         self, ref: ObjectRef, finalizer: str, managers: list[str]
@@ -178,6 +203,12 @@ def setters(obj: Manifest, finalizer: str) -> list[str]:
         if objects.field(entry.get("fieldsV1"), path) is not None
         and not str(entry.get("manager")).startswith(objects.MANAGER)
     ]
+
+
+def _left(child: Manifest) -> str:
+    names = objects.field(child, ("metadata", "finalizers"), ())
+    held = f", held by {', '.join(names)}" if names else ""
+    return f"it owns {ObjectRef.of(child)}, which is still there{held}"
 
 
 def _unknown(obj: Manifest, managers: list[str]) -> str:

@@ -30,7 +30,7 @@ class Options:
     :param on_terminate: what is kept (True) or deleted (False) when an
         instance ends, whatever its manifests and its policy say.
     :param clear: what is removed in a workload cluster before its Cluster
-        is deleted: of ``clearing.ALL``.
+        is deleted, of ``clearing.ALL``; None for what its manifest says.
     :param remove_finalizers: objects that go without their finalizers.
     :param on_failed: ``end`` the wait at once when an object failed or is
         blocked, or ``settle``: first wait for the others.
@@ -46,7 +46,7 @@ class Options:
     on_terminate: Mapping[Subject, bool] = dataclasses.field(
         default_factory=dict
     )
-    clear: frozenset[str] = frozenset()
+    clear: frozenset[str] | None = None
     remove_finalizers: frozenset[ObjectRef] = frozenset()
     on_failed: str = "end"
 

@@ -89,13 +89,19 @@ def foreign(
     objs = [obj for obj, _ in listed]
     ours = dependents.belonging(cluster, objs, going)
     found = {
-        ObjectRef.of(obj): f"it would go with {root}"
+        ObjectRef.of(obj): f"it would go with {root}{_of(obj, instance)}"
         for obj, root in listed
         if objects.uid(obj) not in ours
         and not _usual(obj, instance)
         and not _going(obj)
     }
     return {**found, **unknown}
+
+
+def _of(obj: Manifest, instance: str) -> str:
+    """Whose it is, where it is another instance's."""
+    other = objects.labels(obj).get(objects.INSTANCE, instance)
+    return f"; it is the instance {other}'s" if other != instance else ""
 
 
 _NOT_LOOKED_AT = frozenset(

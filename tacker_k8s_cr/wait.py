@@ -145,8 +145,7 @@ def streams(progress: Progress, instance: str) -> tuple[Watch, ...]:
     for ref in progress.unsettled:
         key = (ref.group_kind, ref.namespace)
         names.setdefault(key, set()).add(ref.name)
-    # In a workload cluster nothing has the label.
-    selector = f"{objects.INSTANCE}={instance}" if instance else ""
+    selector = f"{objects.INSTANCE}={instance}"
     return tuple(
         Watch(kind, namespace, selector, frozenset(found))
         for (kind, namespace), found in sorted(names.items())

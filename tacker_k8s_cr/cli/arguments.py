@@ -226,13 +226,12 @@ def add_ending(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--clear",
-        choices=("load-balancers", "claims"),
+        choices=("load-balancers", "claims", "nothing"),
         action="append",
-        default=[],
         help="before a Cluster is deleted, remove in its workload cluster "
         "the Services of the type LoadBalancer, or the volume claims with "
         "the workloads that use them, and wait until they are gone; may be "
-        "given several times",
+        "given several times; what its manifest says unless given",
     )
     group.add_argument(
         "--remove-finalizers",

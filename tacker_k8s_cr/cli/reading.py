@@ -46,7 +46,7 @@ def ending(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
         grace_seconds=args.grace_seconds,
         lose_others=args.lose_others,
         on_terminate={**keeps, **deletes},
-        clear=frozenset(args.clear),
+        clear=frozenset(args.clear) - {"nothing"} if args.clear else None,
         remove_finalizers=frozenset(
             _object("--remove-finalizers", text, args.namespace, cluster)
             for text in args.remove_finalizers

@@ -117,10 +117,13 @@ class Settings:
         )
 
     @property
-    def clear(self) -> frozenset[str]:
-        """What is removed in workload clusters before they go."""
+    def clear(self) -> frozenset[str] | None:
+        """What is removed in workload clusters before they go.
+
+        None for what the manifest of each Cluster says.
+        """
         wanted = self.clear_load_balancers
-        return frozenset({clearing.LOAD_BALANCERS} if wanted else ())
+        return frozenset({clearing.LOAD_BALANCERS}) if wanted else None
 
     def oidc_ca(self) -> str:
         """What vouches for OpenID providers; empty for what usually does."""

@@ -68,5 +68,6 @@ class NotCleared(Error):
     def sentence(self) -> str:
         return (
             f"{self.ref}: it was not deleted, since what was to be removed in "
-            f"its workload cluster before is still there: {self.why}"
+            f"its workload cluster before is still there: {self.why}\n"
+            "To delete it all the same, ask for nothing to be cleared"
         )

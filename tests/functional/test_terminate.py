@@ -444,7 +444,7 @@ def test_pods_get_no_more_time_than_was_asked_for(
     ref = ObjectRef("apps", "Deployment", namespace, "web")
     with pytest.raises(errors.NotGone) as caught:
         k8s_cr.terminate(
-            cluster, unique, options=k8s_cr.Options(grace_seconds=77), **soon
+            cluster, unique, options=k8s_cr.Options(grace_seconds=77), **soon()
         )
     assert [ref] == [item.ref for item in caught.value.unsettled]
     assert {77} == {

@@ -139,7 +139,7 @@ def package(*given):
 
 def kept(found, *asked, policy=policy.DEFAULT, **said):
     """Kinds and names of what stays."""
-    wanted = {subject: True for subject in asked}
+    wanted = dict.fromkeys(asked, True)
     chosen = staying.said(found, found, policy, {**wanted, **said})
     stays = staying.staying(found, found, chosen)
     return {f"{ref.kind}/{ref.name}" for ref in stays}

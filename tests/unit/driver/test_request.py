@@ -12,8 +12,8 @@ from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import schema
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.policy import Policy
 from tacker_k8s_cr.policy import Expected
+from tacker_k8s_cr.policy import Policy
 from tacker_k8s_cr.policy import Readiness
 
 PLANTED = "planted-secret-0815"
