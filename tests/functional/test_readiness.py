@@ -93,7 +93,11 @@ def test_what_never_reports_ends_as_its_package_says(
 def test_none_of_something_is_current(
     cluster, namespace, packed, deadline, unique
 ):
-    """No replicas, no node that matches, no address of its own (T4, P2)."""
+    """No replicas, no node that matches, no address of its own (T4, P2).
+
+    Nor is a claim waited for that no pod uses, a Job that is not to run, or
+    one that is gone as soon as it is complete.
+    """
     none = manifests.deployment("none", replicas=0)
     stateful = {
         **none,
@@ -101,25 +105,29 @@ def test_none_of_something_is_current(
         "spec": {**none["spec"], "serviceName": "headless"},
     }
     daemons = manifests.deployment("daemons", None, nodeSelector={"no": "one"})
-    suspended = {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": "later"},
-        "spec": {
-            "suspend": True,
-            "template": {
-                "spec": {
-                    "restartPolicy": "Never",
-                    "containers": [{"name": "a", "image": "example.org/a:1"}],
-                }
-            },
-        },
-    }
     package = packed(
         none,
         stateful,
         {**daemons, "kind": "DaemonSet"},
-        suspended,
+        job("later", suspend=True),
+        job("brief", ttlSecondsAfterFinished=0),
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": {"name": unique},
+            "provisioner": "example.org/nobody",
+            "volumeBindingMode": "WaitForFirstConsumer",
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "unused"},
+            "spec": {
+                "storageClassName": unique,
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1Gi"}},
+            },
+        },
         service("elsewhere", type="ExternalName", externalName="example.org"),
         service("headless", clusterIP="None", selector={"app": "none"}),
     )
@@ -128,11 +136,22 @@ def test_none_of_something_is_current(
     report = k8s_cr.instantiate(cluster, unique, package, **life)
 
     assert {State.CURRENT} == {row.verdict.state for row in report.rows}
-    assert 6 == len(report.rows)
+    assert 9 == len(report.rows)
     said = {row.ref.kind: row.verdict.reason for row in report.rows}
     assert "no node matches" == said["DaemonSet"]
     assert "0 replica(s) available" == said["Deployment"]
     k8s_cr.terminate(cluster, unique, **life)
+
+
+def job(name, **spec):
+    container = {"name": "main", "image": "example.org/a:1"}
+    pod = {"restartPolicy": "Never", "containers": [container]}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name},
+        "spec": {"template": {"spec": pod}, **spec},
+    }
 
 
 def service(name, **spec):
