@@ -157,7 +157,8 @@ def record_namespace(
     """
     ref = namespace(op.namespace)
     steps = [
-        step
+        # It can wait for nothing: there is no record before it.
+        dataclasses.replace(step, after=frozenset())
         for stage in planned.stages
         for step in stage.steps
         if step.ref == ref and isinstance(step, plan.Apply)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import math
 
 from tacker_k8s_cr import conflicts
 from tacker_k8s_cr import errors
@@ -140,7 +141,7 @@ def waiting(
 ) -> frozenset[ObjectRef]:
     """Objects that come after others which are not there yet."""
     new = {item.ref for item in items} - set(live)
-    first = min((order.wave(ref) for ref in new), default=0)
+    first = min((order.wave(ref) for ref in new), default=math.inf)
     return frozenset(
         item.ref
         for item in items

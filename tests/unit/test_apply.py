@@ -226,3 +226,19 @@ def test_a_record_holds_what_is_there_before_a_long_pause(cluster, life):
     report = lcm.status(cluster, "one", **life)
     assert ["web"] == [row.ref.name for row in report.rows]
     lcm.terminate(cluster, "one", **life)
+
+
+def test_the_namespace_of_the_record_waits_for_nothing(cluster, life):
+    """Whatever its annotation says: there is no record before it."""
+    home = manifests.namespace("home")
+    home["metadata"]["annotations"] = {
+        objects.PREFIX + "depends-on": "ConfigMap/a",
+        objects.PREFIX + "wave": "1",
+    }
+    other = manifests.config_map("a", "default")
+
+    report = lcm.instantiate(
+        cluster, "one", package(home, other), namespace="home", **life
+    )
+
+    assert ["home", "a"] == [row.ref.name for row in report.rows]

@@ -16,6 +16,7 @@ from tacker_k8s_cr import moving
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import plan
 from tacker_k8s_cr import policy
+from tacker_k8s_cr import trial
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
@@ -328,6 +329,22 @@ def test_kinds_are_announced_by_request_and_by_annotation():
         "a.yaml, document 1: Deployment.apps/ns/a: annotation "
         "k8s-cr.tacker.openstack.org/expects: 'Thing/a' is no kind"
     ) in str(caught.value)
+
+
+def test_a_denial_counts_when_nothing_is_missing_that_it_may_ask_for():
+    """What depends on others, or is of a later wave, may ask for them (A5)."""
+    items = placed(
+        manifest("ConfigMap", "first"),
+        manifest("ConfigMap", "needs", needs="ConfigMap/first"),
+        manifest("ConfigMap", "late", wave=1),
+    )
+    order = barriers.of(items, REGISTRY)
+    first, needs, late = (item.ref for item in items)
+
+    assert {needs, late} == trial.waiting(items, order, ())
+    assert {late} == trial.waiting(items, order, (first,))
+    assert set() == trial.waiting(items, order, (first, needs))
+    assert set() == trial.waiting(items, order, (first, needs, late))
 
 
 # -- Any package -------------------------------------------------------------
