@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 
 import pytest
@@ -17,7 +18,13 @@ from tacker_k8s_cr.plan import Apply
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 from tests.unit.test_kill import Clock
+from tests.unit.test_kill import deaths
+from tests.unit.test_kill import owned
 from tests.unit.test_kill import package
+from tests.unit.test_kill import records
+from tests.unit.test_kill import run
+
+GROUP = "test.example.org"
 
 
 @pytest.fixture
@@ -242,3 +249,65 @@ def test_the_namespace_of_the_record_waits_for_nothing(cluster, life):
     )
 
     assert ["home", "a"] == [row.ref.name for row in report.rows]
+
+
+UP = {
+    objects.PREFIX + "readiness": "strict",
+    objects.PREFIX + "current-when": "status.phase=Up",
+}
+ORDERED = package(
+    manifests.custom(
+        GROUP, "Thing", "b", {**UP, objects.PREFIX + "depends-on": "Secret/s"}
+    ),
+    manifests.custom(
+        GROUP, "Thing", "c", {**UP, objects.PREFIX + "wave": "1"}
+    ),
+    {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": "s",
+            "annotations": {objects.PREFIX + "depends-on": f"Thing.{GROUP}/a"},
+        },
+    },
+    manifests.custom(GROUP, "Thing", "a", UP),
+    manifests.definition(GROUP, "Thing"),
+)
+
+
+def brought_up(fake, obj):
+    """A controller that has each of its objects up after a moment."""
+    if obj["kind"] == "Thing" and "status" not in obj:
+        fake.report(ObjectRef.of(obj), {"phase": "Up"})
+
+
+def test_an_order_is_taken_up_wherever_it_was_left(clock):
+    """An operation that died between two rounds loses nothing (P21, B3)."""
+
+    def fresh():
+        return FakeCluster(brought_up, clock.idle)
+
+    died = 0
+    for cluster in deaths(
+        lcm.instantiate, lambda fake: None, fresh, clock, ORDERED
+    ):
+        died += 1
+        if died % 2:
+            with contextlib.suppress(errors.InstanceExists):
+                run(lcm.instantiate, cluster, clock, ORDERED)
+            assert ["a", "b", "c", "s", f"things.{GROUP}"] == owned(cluster)
+        cluster.sent.clear()
+        with contextlib.suppress(errors.InstanceUnknown):
+            run(lcm.terminate, cluster, clock)
+
+        assert [] == owned(cluster)
+        assert [] == records(cluster)
+        gone = [
+            about.name
+            for verb, about in cluster.sent
+            if verb == "delete" and about.kind in ("Thing", "Secret")
+        ]
+        assert [n for n in "cbsa" if n in gone] == [
+            n for n in gone if not n.startswith("tacker-k8s-cr.")
+        ]
+    assert died > 20
