@@ -27,6 +27,9 @@ from tacker_k8s_cr.objects import Path
 
 STATUSES = ("True", "False", "Unknown")
 
+SHORT = 80
+"""Characters of a value that is shown where it only has to be set."""
+
 _TYPE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_./-]*[A-Za-z0-9])?")
 _KEY = re.compile(r"(?:\\.|[^\\.\s=!|,\"'{}\[\]()*?$@])+")
 _QUOTED = re.compile(r'"[^"]*"')
@@ -93,6 +96,9 @@ class Rule:
             return str(found)
         said = spelled(at(obj, self.path))
         where = dotted(self.path)
+        if not self.wanted and self.met(obj):
+            if said is None or len(said) > SHORT:
+                return f"{where} is set"
         if said is None:
             return f"{where} is not reported"
         return f"{where} is {reading.one_line(said) or 'empty'}"

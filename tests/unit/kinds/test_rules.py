@@ -97,6 +97,16 @@ def test_a_rule_that_is_not_met(rule, found):
     assert parsed.found(OBJ).startswith(found)
 
 
+def test_a_long_value_that_only_has_to_be_set_is_not_shown():
+    """Such as the CA of a webhook, or a list; a short one is."""
+    obj = {"status": {"ca": "LS0tLS1CRUdJTi" * 20, "all": [1], "url": "x:1"}}
+
+    assert ["status.ca is set", "status.all is set", "status.url is x:1"] == [
+        rule.found(obj)
+        for rule in rules.parsed("status.ca, status.all, status.url")
+    ]
+
+
 @pytest.mark.parametrize(
     "rule",
     [
