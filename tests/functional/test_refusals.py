@@ -79,7 +79,7 @@ def test_the_namespace_of_the_record_is_not_there(refused):
 
 
 def test_an_object_of_somebody_else(refused, cluster, namespace):
-    """The owner is named, and the object left as it was (T8, P20)."""
+    """The owner is named, and the object left as it was (T8, P20, B8)."""
     made = cluster.create(
         manifests.config_map("a", namespace, key="theirs"), "kubectl-create"
     )

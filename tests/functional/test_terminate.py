@@ -409,7 +409,7 @@ def test_what_would_go_with_its_owner_cannot_be_kept(
     )
     options = k8s_cr.Options(on_terminate={owned: True})
 
-    with pytest.raises(errors.NotKept, match="ConfigMap/.*/owner"):
+    with pytest.raises(errors.NotKept, match=r"ConfigMap/.*/owner"):
         k8s_cr.terminate(cluster, unique, options=options, **life)
 
     assert uid(cluster, owner)

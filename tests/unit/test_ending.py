@@ -1,0 +1,594 @@
+"""What is done so that objects go, or stay, and what is said while they do."""
+
+from __future__ import annotations
+
+import base64
+import logging
+
+import pytest
+
+from tacker_k8s_cr import clearing
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import explain
+from tacker_k8s_cr import finalizers
+from tacker_k8s_cr import grace
+from tacker_k8s_cr import holders
+from tacker_k8s_cr import kinds
+from tacker_k8s_cr import leave
+from tacker_k8s_cr import missing
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import Unsettled
+from tacker_k8s_cr.hanging import Hanging
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.progress import Awaited
+from tacker_k8s_cr.progress import Goal
+from tacker_k8s_cr.progress import Progress
+from tests.fakes import FakeCluster
+from tests.functional import manifests
+
+HELD = "example.org/hold"
+MANAGER = objects.MANAGER + "one"
+A = ObjectRef("", "ConfigMap", "default", "a")
+WORKLOAD = ObjectRef("cluster.x-k8s.io", "Cluster", "default", "site")
+
+
+@pytest.fixture
+def cluster():
+    return FakeCluster()
+
+
+def made(cluster, manifest, **metadata):
+    manifest = {
+        **manifest,
+        "metadata": {
+            "namespace": "default",
+            **manifest["metadata"],
+            **metadata,
+        },
+    }
+    obj = cluster.create(manifest, "somebody")
+    return ObjectRef.of(obj), objects.uid(obj)
+
+
+def owned_by(ref, uid, api_version="apps/v1"):
+    return [
+        {
+            "apiVersion": api_version,
+            "kind": ref.kind,
+            "name": ref.name,
+            "uid": uid,
+        }
+    ]
+
+
+def going(cluster, manifest, **metadata):
+    """An object that was asked to go and is held."""
+    ref, uid = made(cluster, manifest, finalizers=[HELD], **metadata)
+    return cluster.delete(ref, uid)
+
+
+def notes(cluster, obj):
+    item = Unsettled(
+        ObjectRef.of(obj), Verdict(State.TERMINATING, "so it is"), 1.0
+    )
+    (found,) = explain.explained(cluster, kinds.BUILT_IN, [item])
+    return found.notes
+
+
+# -- Finalizers --------------------------------------------------------------
+
+
+def test_only_the_object_that_was_asked_to_go_loses_its_finalizers(
+    cluster, caplog
+):
+    """Another of its name, and one that is not going, keep them (P16)."""
+    obj = going(cluster, manifests.config_map("a"))
+    other, _ = made(cluster, manifests.config_map("b"), finalizers=[HELD])
+    seen = {A: obj, other: cluster.get(other)}
+
+    taken = finalizers.removed(cluster, seen, {A, other}, MANAGER)
+
+    assert {A: (HELD,)} == taken
+    assert None is cluster.get(A)
+    assert [HELD] == cluster.get(other)["metadata"]["finalizers"]
+    warned = [r for r in caplog.records if r.levelno == logging.WARNING]
+    assert [f"{A}: finalizers removed"] == [
+        record.getMessage().partition(",")[0] for record in warned
+    ]
+
+    remade = {A: obj, **{}}
+    made(cluster, manifests.config_map("a"), finalizers=[HELD])
+    assert {} == finalizers.removed(cluster, remade, {A}, MANAGER)
+
+
+def test_what_the_server_itself_cleans_up_is_left_to_it(cluster):
+    """Without it the stored objects of the kind would come back."""
+    defined = manifests.definition("example.org", "Thing")
+    ref, uid = made(
+        cluster,
+        defined,
+        namespace="",
+        finalizers=[HELD, finalizers.SERVERS_OWN],
+    )
+    obj = cluster.delete(ref, uid)
+
+    finalizers.removed(cluster, {ref: obj}, {ref}, MANAGER)
+
+    left = cluster.get(ref)["metadata"]["finalizers"]
+    assert [finalizers.SERVERS_OWN] == left
+
+
+def test_an_object_is_named_by_what_the_end_deletes(cluster):
+    """One that is gone is no error; one of somebody else is (P20)."""
+    made(cluster, manifests.config_map("theirs"))
+    theirs = ObjectRef("", "ConfigMap", "", "theirs")
+
+    assert {A} == finalizers.checked(
+        cluster,
+        [A, ObjectRef("", "ConfigMap", "", "gone")],
+        {A},
+        "one",
+        "default",
+    )
+    with pytest.raises(errors.RequestInvalid, match="default/theirs"):
+        finalizers.checked(cluster, [theirs], {A}, "one", "default")
+
+
+# -- Left to nobody ----------------------------------------------------------
+
+
+def test_what_is_left_keeps_all_but_our_mark(cluster):
+    """Not even where nobody else applies its fields (F4)."""
+    ours = manifests.config_map("a", "default")
+    ours["metadata"]["labels"] = {objects.INSTANCE: "one", "own": "x"}
+    obj = cluster.apply(ours, MANAGER).obj
+
+    there = leave.left(
+        cluster,
+        {A: objects.uid(obj), ObjectRef("", "ConfigMap", "default", "b"): "u"},
+        MANAGER,
+    )
+
+    assert {A} == there
+    left = cluster.get(A)
+    assert {"own": "x"} == left["metadata"]["labels"]
+    assert {"key": "value"} == left["data"]
+
+
+def test_what_has_an_owner_that_stays_is_not_collected(cluster):
+    """Only the last of its owners takes an object along."""
+    first, one = made(cluster, manifests.config_map("first"))
+    second, two = made(cluster, manifests.config_map("second"))
+    owners = owned_by(first, one, "v1") + owned_by(second, two, "v1")
+    kept, _ = made(cluster, manifests.config_map("a"), ownerReferences=owners)
+
+    assert {} == leave.going_along(cluster, [kept], {first: one})
+    both = {first: one, second: two}
+    assert {kept: first} == leave.going_along(cluster, [kept], both)
+
+
+# -- Grace -------------------------------------------------------------------
+
+
+def test_only_pods_of_what_goes_are_hurried(cluster):
+    """And none that ends sooner by itself (F5)."""
+    web, uid = made(cluster, manifests.deployment("web"))
+    set_, set_uid = made(
+        cluster,
+        {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {"name": "web-1"},
+            "spec": {},
+        },
+        ownerReferences=owned_by(web, uid),
+    )
+
+    def pod(name, seconds, **metadata):
+        spec = {"terminationGracePeriodSeconds": seconds}
+        return made(
+            cluster,
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": name},
+                "spec": spec,
+            },
+            **metadata,
+        )
+
+    owners = owned_by(set_, set_uid)
+    slow, _ = pod("slow", 30, ownerReferences=owners)
+    pod("quick", 3, ownerReferences=owners)
+    pod("theirs", 30)
+
+    grace.shortened(cluster, {web: uid, A: "u"}, 5)
+
+    assert [slow] == [ref for verb, ref in cluster.sent if verb == "delete"]
+
+
+def test_pods_that_may_not_be_listed_have_their_own_time(cluster):
+    """The end does not fail for that."""
+    web, uid = made(cluster, manifests.deployment("web"))
+    no = errors.Forbidden("list", "pods", "default", "no")
+    for kind in (*grace.BETWEEN, grace.POD):
+        cluster.fail(no, "list", kind)
+
+    grace.shortened(cluster, {web: uid}, 0)
+
+    assert not [ref for verb, ref in cluster.sent if verb == "delete"]
+
+
+# -- Who holds it ------------------------------------------------------------
+
+
+def role(name, group, resource):
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": name, "namespace": ""},
+        "rules": [
+            {"apiGroups": [group], "resources": [resource], "verbs": ["*"]}
+        ],
+    }
+
+
+def binding(name, account):
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": name, "namespace": ""},
+        "roleRef": {"kind": "ClusterRole", "name": name},
+        "subjects": [
+            {
+                "kind": "ServiceAccount",
+                "name": account,
+                "namespace": "default",
+            }
+        ],
+    }
+
+
+@pytest.fixture
+def thing(cluster):
+    made(cluster, manifests.definition("example.org", "Thing"), namespace="")
+    return going(cluster, manifests.custom("example.org", "Thing", "x"))
+
+
+def running(cluster, name, available, **status):
+    ref, _ = made(cluster, manifests.deployment(name, serviceAccountName=name))
+    cluster.report(ref, {"availableReplicas": available, **status})
+    return ref
+
+
+def test_a_controller_is_found_by_its_rights(cluster, thing):
+    """One that may do everything to everything is not named for it (F6)."""
+    for name, group in (("works", "example.org"), ("admin", "*")):
+        made(cluster, role(name, group, "things"))
+        made(cluster, binding(name, name))
+        running(cluster, name, 1)
+
+    (note,) = notes(cluster, thing)
+
+    assert (
+        f"finalizer {HELD}: its controller Deployment.apps/default/works runs "
+        "(1 of 1)"
+    ) == note
+
+
+def test_a_controller_that_is_away_says_why(cluster, thing):
+    """Its own condition tells (P16, F6)."""
+    running(
+        cluster,
+        "hold",
+        0,
+        conditions=[
+            {
+                "type": "Available",
+                "status": "False",
+                "message": "Deployment does not have minimum availability.",
+            }
+        ],
+    )
+
+    (note,) = notes(cluster, thing)
+
+    assert "does not run: Deployment does not have minimum" in note
+
+
+def test_a_controller_that_does_not_lead_is_told(cluster, thing):
+    """Its Pods run, and nobody of them renews the Lease (F6)."""
+    running(cluster, "hold", 1)
+    for name, holder, at in (
+        ("of-hold", "hold-7f-x_1", "2026-01-01T00:00:00.000000Z"),
+        ("of-another", "other-5d-y_1", "2026-01-01T00:10:00.000000Z"),
+    ):
+        made(
+            cluster,
+            {
+                "apiVersion": "coordination.k8s.io/v1",
+                "kind": "Lease",
+                "metadata": {"name": name},
+                "spec": {
+                    "holderIdentity": holder,
+                    "leaseDurationSeconds": 15,
+                    "renewTime": at,
+                },
+            },
+        )
+
+    (note,) = notes(cluster, thing)
+
+    assert "its Lease of-hold was last renewed at 00:00:00" in note
+
+
+def test_whoever_set_a_finalizer_is_named_where_nothing_else_is_known(
+    cluster, thing
+):
+    """By the field manager, and when it last wrote (F6)."""
+    entries = [
+        {
+            "manager": "somebody",
+            "time": "2026-01-01T00:00:00Z",
+            "fieldsV1": {"f:metadata": {"f:finalizers": {f'v:"{HELD}"': {}}}},
+        },
+        {"manager": "another", "fieldsV1": {"f:spec": {}}},
+    ]
+    obj = {**thing, "metadata": {**thing["metadata"]}}
+    obj["metadata"]["managedFields"] = entries
+
+    (note,) = holders.Holders(cluster).notes(obj)
+
+    assert (
+        f"finalizer {HELD}: set by somebody, who last wrote to the object at "
+        "2026-01-01T00:00:00Z; no workload of this cluster is known to be that"
+    ) == note
+
+
+def test_finalizers_of_kubernetes_say_what_they_wait_for(cluster):
+    """And the garbage collector's which objects are left (F6)."""
+    ref, uid = made(
+        cluster,
+        manifests.config_map("a"),
+        finalizers=["foregroundDeletion", "kubernetes.io/pvc-protection"],
+    )
+    obj = cluster.delete(ref, uid)
+    made(
+        cluster,
+        manifests.config_map("b"),
+        finalizers=[HELD],
+        ownerReferences=owned_by(ref, uid, "v1"),
+    )
+
+    found = notes(cluster, obj)
+
+    assert (
+        f"it owns ConfigMap/default/b, which is still there, held by {HELD}"
+        in found
+    )
+    assert any("no Pod on a node uses the claim" in note for note in found)
+
+
+def test_what_is_paused_says_so(cluster):
+    """Its controllers do not look at it: nothing would ever happen."""
+    made(cluster, manifests.definition("example.org", "Thing"), namespace="")
+    obj = going(
+        cluster, manifests.custom("example.org", "Thing", "x", paused=True)
+    )
+
+    assert any("it is paused" in note for note in notes(cluster, obj))
+
+
+def test_a_namespace_tells_what_is_left_in_it():
+    """In the words of its own conditions (P17)."""
+    obj = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": "x"},
+        "status": {
+            "conditions": [
+                {
+                    "type": "NamespaceContentRemaining",
+                    "status": "True",
+                    "message": "things.example.org has 1 resource instances",
+                },
+                {
+                    "type": "NamespaceDeletionDiscoveryFailure",
+                    "status": "False",
+                    "message": "All resources successfully discovered",
+                },
+            ]
+        },
+    }
+
+    assert [
+        "NamespaceContentRemaining is True: things.example.org has 1 "
+        "resource instances"
+    ] == list(holders.spoken(obj))
+
+
+def test_references_to_what_is_not_there_are_named(cluster):
+    """Of either form, with a kind or by the name of the key (P16)."""
+    made(cluster, manifests.config_map("there"))
+    obj = {
+        "metadata": {"namespace": "default"},
+        "spec": {
+            "infrastructureRef": {
+                "apiGroup": "infra.example.org",
+                "kind": "Net",
+                "name": "gone",
+            },
+            "identityRef": {"name": "cloud"},
+            "configMapRef": {"name": "there"},
+            "parts": [{"credentialsSecretRef": {"name": "key"}}],
+            "tls": {"secretName": "cert"},
+            "other": {"kind": "Plan", "name": "of-no-group"},
+        },
+    }
+
+    assert {
+        ObjectRef("infra.example.org", "Net", "default", "gone"),
+        ObjectRef("", "Secret", "default", "cloud"),
+        ObjectRef("", "Secret", "default", "key"),
+        ObjectRef("", "Secret", "default", "cert"),
+    } == set(missing.missing(cluster, obj))
+
+
+def test_what_hangs_is_told_before_the_deadline(cluster, thing, caplog):
+    """After half a minute, then at twice the time (F6)."""
+    now = [0.0]
+    deadline = Deadline.after(1000, lambda: now[0])
+    ref = ObjectRef.of(thing)
+    progress = (
+        Progress(kinds.BUILT_IN, Goal.GONE)
+        .awaiting({ref: Awaited(objects.uid(thing), 0, 0)})
+        .observed([thing], 0)
+    )
+    waiting = Hanging(cluster, deadline, lambda p: None, lambda: None)
+    waiting.listen(progress)
+
+    told = []
+    for second in range(0, 100, 5):
+        now[0] = float(second)
+        caplog.clear()
+        waiting.guard()
+        if any(r.levelno == logging.WARNING for r in caplog.records):
+            told.append(second)
+
+    assert [30, 60] == told
+    assert 0 == len(caplog.records)
+
+
+# -- Workload clusters -------------------------------------------------------
+
+
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: a
+contexts: [{name: a, context: {cluster: a, user: a}}]
+clusters: [{name: a, cluster: {server: "https://far.example.org:6443"}}]
+users: [{name: a, user: {token: planted-token}}]
+"""
+
+
+def workload(cluster, *, initialized=True):
+    cluster.apply(
+        manifests.definition("cluster.x-k8s.io", "Cluster"), "somebody"
+    )
+    made(
+        cluster,
+        {
+            "apiVersion": "cluster.x-k8s.io/v1",
+            "kind": "Cluster",
+            "metadata": {"name": "site"},
+            "spec": {},
+        },
+    )
+    initialization = {"controlPlaneInitialized": initialized}
+    cluster.report(WORKLOAD, {"initialization": initialization})
+    made(
+        cluster,
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "site-kubeconfig"},
+            "data": {"value": base64.b64encode(KUBECONFIG.encode()).decode()},
+        },
+    )
+
+
+def cleared(cluster, far, *what, seconds=100.0):
+    return clearing.cleared(
+        cluster,
+        WORKLOAD,
+        frozenset(what),
+        Deadline.after(seconds),
+        connect=lambda kubeconfig: far,
+    )
+
+
+def service(name, sort):
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name},
+        "spec": {"type": sort},
+    }
+
+
+def test_claims_go_with_all_who_would_use_them_again(cluster):
+    """Only on request; Pods without claims stay (P18)."""
+    far = FakeCluster()
+    workload(cluster)
+    made(far, service("balancer", "LoadBalancer"))
+    web, _ = made(far, manifests.deployment("web"))
+    db, uid = made(
+        far,
+        {
+            "apiVersion": "apps/v1",
+            "kind": "StatefulSet",
+            "metadata": {"name": "db"},
+            "spec": {},
+        },
+    )
+    claim, _ = made(
+        far,
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "data-db-0"},
+            "spec": {},
+        },
+    )
+    volume = {"persistentVolumeClaim": {"claimName": "data-db-0"}}
+    pod, _ = made(
+        far,
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "db-0"},
+            "spec": {"volumes": [{"name": "data", **volume}]},
+        },
+        ownerReferences=owned_by(db, uid),
+    )
+
+    assert {db, pod, claim} == set(cleared(cluster, far, clearing.CLAIMS))
+
+    assert None is far.get(db)
+    assert None is far.get(claim)
+    assert far.get(web)
+    assert far.get(ObjectRef("", "Service", "default", "balancer"))
+
+
+def test_a_cluster_that_never_worked_is_not_asked(cluster):
+    """Nothing could have been made in it."""
+    workload(cluster, initialized=False)
+
+    def refuse(kubeconfig):
+        raise AssertionError("nobody is there")
+
+    assert () == clearing.cleared(
+        cluster,
+        WORKLOAD,
+        frozenset(clearing.ALL),
+        Deadline.after(100),
+        connect=refuse,
+    )
+
+
+def test_a_cluster_that_is_away_stays_and_the_way_out_is_named(cluster):
+    """The error shows nothing of the credential (P17, P18)."""
+    far = FakeCluster()
+    workload(cluster)
+    away = errors.Unreachable("https://far.example.org:6443", "no answer")
+    far.fail(away, "list")
+
+    with pytest.raises(errors.NotCleared, match="no answer") as caught:
+        cleared(cluster, far, clearing.LOAD_BALANCERS)
+
+    assert "ask for nothing to be cleared" in str(caught.value)
+    assert "planted" not in str(caught.value)
