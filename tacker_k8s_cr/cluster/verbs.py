@@ -45,6 +45,11 @@ def apply(
     dry_run: bool,
 ) -> Request:
     ref = ObjectRef.of(manifest)
+    if ref.namespace and not resource.namespaced:
+        # The server would pass over it, and the object be another than the
+        # one that was meant.
+        why = f"{ref.group_kind} has no namespaces"
+        raise Rejected(ref, 400, "BadRequest", why)
     if uid:
         metadata = {**manifest["metadata"], "uid": uid}
         manifest = {**manifest, "metadata": metadata}

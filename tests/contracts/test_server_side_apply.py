@@ -240,6 +240,21 @@ def test_a_namespaced_object_needs_its_namespace(cluster: Cluster) -> None:
         cluster.apply(manifest, MANAGER)
 
 
+def test_an_object_may_name_no_namespace_that_it_cannot_have(
+    cluster: Cluster, unique: str
+) -> None:
+    """Its kind has none: another object than the one that is meant."""
+    manifest = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": unique, "namespace": "default"},
+        "value": 1,
+    }
+
+    with pytest.raises(Rejected, match="has no namespaces"):
+        cluster.apply(manifest, MANAGER)
+
+
 def test_a_kind_nobody_serves(cluster: Cluster, place: str) -> None:
     """A kind that the server does not have is named."""
     manifest = {

@@ -294,6 +294,9 @@ class FakeCluster:
         resource = self.resource(ref.group_kind, version)
         if resource.namespaced and not ref.namespace:
             raise Rejected(ref, 400, "BadRequest", "a namespace is required")
+        if ref.namespace and not resource.namespaced and verb == "patch":
+            why = f"{ref.group_kind} has no namespaces"
+            raise Rejected(ref, 400, "BadRequest", why)
         self._send(verb, ref)
         return ref
 

@@ -359,19 +359,40 @@ def test_kinds_that_an_operator_brings_at_run_time(
     assert [] == traces(unique, namespace)
 
 
+@pytest.mark.parametrize(
+    ("size", "scope", "served", "why"),
+    [
+        ("too long", "", "Namespaced", "size"),
+        ("xl", ":Cluster", "Namespaced", "a namespace is required"),
+        ("xl", "", "Cluster", "has no namespaces"),
+    ],
+)
 def test_what_is_refused_when_its_kind_is_there_takes_all_back(
-    cluster, namespace, packed, life, unique, group, operator, traces
+    cluster,
+    namespace,
+    packed,
+    life,
+    unique,
+    group,
+    operator,
+    traces,
+    size,
+    scope,
+    served,
+    why,
 ):
     """What was made until then goes, by its UID (A5)."""
-    operator(manifests.definition(group, "Thing"))
+    definition = manifests.definition(group, "Thing")
+    definition["spec"]["scope"] = served
+    operator(definition)
     package = packed(
         manifests.deployment("operator"),
         manifests.config_map("settings"),
-        manifests.custom(group, "Thing", "one", size="too long"),
+        manifests.custom(group, "Thing", "one", size=size),
     )
-    asked = policy.of({"expects": [f"Thing.{group}"]})
+    asked = policy.of({"expects": [f"Thing.{group}{scope}"]})
 
-    with pytest.raises(errors.Rejected, match="size") as caught:
+    with pytest.raises(errors.Rejected, match=why) as caught:
         k8s_cr.instantiate(cluster, unique, package, policy=asked, **life)
 
     assert () == caught.value.written
