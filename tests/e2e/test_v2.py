@@ -14,6 +14,7 @@ import yaml
 from tests.e2e import gate
 from tests.e2e import packages
 from tests.e2e.packages import Vdu
+from tests.secrecy import left
 from tools import csar as csars
 from tools.tacker import rest
 
@@ -513,7 +514,9 @@ class Subscriber:
 def test_tacker_shows_no_secret(
     v2, vim, package, instance, namespace, host, kubectl, nothing_left
 ):
-    """Not in the instance, its operations, notifications or logs (TK-19).
+    """Not in the instance, its operations, notifications, tables or logs.
+
+    (TK-19, P23)
 
     Neither a value of a manifest nor the credential of the VIM, also where
     operations fail.
@@ -535,6 +538,11 @@ def test_tacker_shows_no_secret(
         v2.done(vnf, "terminate", rest.FORCEFUL)
     told = "".join(subscriber.heard)
     logs = "".join(host.log(name, start) for name, start in since.items())
+    rows = [
+        name
+        for name, text in left.below(host.folders.database)
+        if PLANTED in text
+    ]
 
     assert vnf in shown
     assert vnf in listed
@@ -543,6 +551,7 @@ def test_tacker_shows_no_secret(
     for text in (shown, listed, told, logs):
         assert PLANTED not in text
         assert token not in text
+    assert [] == rows
     assert "vdu_reses" not in shown
     v2.delete(vnf)
 

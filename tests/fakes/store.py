@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-import copy
 import dataclasses
 from typing import Any
 
@@ -31,7 +30,7 @@ class Stored:
     writer: Owner | None = None
 
     def shown(self) -> dict[str, Any]:
-        obj: dict[str, Any] = copy.deepcopy(dict(self.obj))
+        obj: dict[str, Any] = fields.copied(self.obj)
         obj["metadata"]["managedFields"] = [
             {
                 "manager": owner[0],

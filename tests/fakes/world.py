@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
-import copy
 import dataclasses
 import datetime
 import itertools
@@ -20,6 +19,7 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import Resource
 from tacker_k8s_cr.objects import field
 from tacker_k8s_cr.rights import Right
+from tests.fakes import fields
 from tests.fakes import kinds
 from tests.fakes.store import Stored
 from tests.fakes.store import generations
@@ -81,9 +81,9 @@ class World:
 
     def kept(self, after: Stored, before: Stored | None) -> Manifest:
         """Store it, with a new version if anything changed, and tell."""
-        obj = copy.deepcopy(dict(after.obj))
         if before and _same(before, after):
             return before.shown()
+        obj = fields.copied(after.obj)
         if "spec" in obj and obj["apiVersion"] not in ("v1", _LEASES):
             was = before.obj if before else obj
             obj["metadata"]["generation"] = generations(was, obj)

@@ -189,31 +189,33 @@ before = time.process_time()
 import tacker_k8s_cr.driver.infra
 took = time.process_time() - before
 driver = tacker_k8s_cr.driver.infra.KubernetesCr()
-print(f"{took:.3f}", "kubernetes.client.rest" in sys.modules)
+print(f"{took:.3f} {before:.3f}", "kubernetes.client.rest" in sys.modules)
 """
 
 
 def test_importing_the_driver_is_cheap(record_property):
     """It adds at most 0.3 s to Tacker, and no Kubernetes client.
 
-    Counted is the processor time of the process itself; it is measured
-    again when the machine was too busy for it.
+    Counted is the processor time of the process itself. Where others want
+    the processor, too, Tacker's own import takes longer as ours does: then
+    a third of that is the measure, and it is measured again.
     """
     for _ in range(3):
-        took, client = subprocess.run(
+        took, tackers, client = subprocess.run(
             [sys.executable, "-c", IMPORT],
             capture_output=True,
             check=True,
             text=True,
             env={**os.environ, "PYTHONWARNINGS": ""},
         ).stdout.split()
-        if float(took) <= 0.3:
+        most = max(0.3, float(tackers) / 3)
+        if float(took) <= most:
             break
 
     record_property("import seconds", took)
     sys.stdout.write(f"importing the driver: {took} s of processor time\n")
     assert "False" == client
-    assert 0.3 >= float(took)
+    assert most >= float(took)
 
 
 def test_a_driver_can_be_made_many_times(infra):
