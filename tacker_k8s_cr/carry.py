@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Mapping
 import contextlib
 import dataclasses
@@ -65,10 +66,13 @@ def planned(
 ) -> plan.Plan:
     """The plan of a package in the place of what the instance has."""
     manifests = authored(before)
+    asked = _asked_to_prune(before, policy)
+    dropped = before.owned.keys() - {item.ref for item in ready.items}
+    asked.update(dict.fromkeys(used(op, dropped), False))
     former = plan.Former(
         before.owned,
         namespace(op.namespace),
-        _asked_to_prune(before, policy),
+        asked,
         placing.defines(manifests.values()),
         needs.needs(manifests),
         barriers.recorded(manifests),
@@ -136,6 +140,15 @@ def _manifests(inventory: Inventory) -> tuple[Manifest, ...]:
     changing = inventory.phase is Phase.CHANGING and inventory.before
     former = changing.manifests if changing else ()
     return (*former, *inventory.manifests)
+
+
+def used(
+    op: Operation, refs: Collection[ObjectRef]
+) -> Mapping[ObjectRef, str]:
+    """Of what is to be deleted, what other instances share: by whom."""
+    if op.options.lose_others:
+        return {}
+    return neighbours.used(op.cluster, op.instance, refs)
 
 
 def refuse_losses(op: Operation, going: Mapping[ObjectRef, str]) -> None:

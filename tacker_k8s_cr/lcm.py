@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import explain
 from tacker_k8s_cr import kinds
@@ -9,11 +11,13 @@ from tacker_k8s_cr import prepare
 from tacker_k8s_cr.bring import change
 from tacker_k8s_cr.bring import instantiate
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.end import terminate
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.mend import heal
 from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
 from tacker_k8s_cr.operation import Operation
 from tacker_k8s_cr.options import DEFAULT
 from tacker_k8s_cr.report import Action
@@ -59,4 +63,12 @@ def status(
     ]
     for item in explain.explained(op.cluster, op.progress.registry, going):
         op.notes[item.ref] = item.notes
-    return op.report(dict.fromkeys(inventory.shared, Action.SHARED))
+    report = op.report(dict.fromkeys(inventory.shared, Action.SHARED))
+    metadata = op.cluster.each(op.cluster.get_metadata, inventory.shared)
+    gone = {ref for ref, obj in raised(metadata) if obj is None}
+    lost = Verdict(State.FAILED, "it is shared, and its owner removed it")
+    rows = (
+        dataclasses.replace(row, verdict=lost) if row.ref in gone else row
+        for row in report.rows
+    )
+    return dataclasses.replace(report, rows=tuple(rows))

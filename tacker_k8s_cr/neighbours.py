@@ -49,17 +49,17 @@ def users(
     """
     if not refs:
         return {}
-    heads = [
-        ref
+    heads = {
+        ref: objects.annotation(obj, record.SHARES) is not None
         for obj, ref in _records(cluster, refs)
         if ref.name == record.NAME + objects.labels(obj)[record.RECORD]
         and ref.name != record.NAME + instance
         and objects.annotation(obj, record.SHARES) != "0"
-    ]
+    }
     found: dict[ObjectRef, frozenset[str]] = {}
     wanted = frozenset(refs)
     for ref, shared in raised(
-        cluster.each(lambda head: _shared(cluster, head), heads)
+        cluster.each(lambda head: _shared(cluster, head, heads[head]), heads)
     ):
         used = wanted.intersection(shared)
         user = ref.name.removeprefix(record.NAME)
@@ -87,8 +87,29 @@ def _records(
         yield obj, ObjectRef.of(obj)
 
 
-def _shared(cluster: Cluster, head: ObjectRef) -> tuple[ObjectRef, ...]:
-    """What the instance of this head shares."""
+def _shared(
+    cluster: Cluster, head: ObjectRef, told: bool
+) -> tuple[ObjectRef, ...]:
+    """What the instance of this head shares.
+
+    :param told: the head says that it does share something. A former one
+        does not say, but has it all itself.
+    """
+    if not told:
+        secret = cluster.get(head)
+        return record.formerly_shared(secret) if secret else ()
     instance = head.name.removeprefix(record.NAME)
     entry = record.read(cluster, instance, head.namespace)
     return entry.inventory.shared if entry else ()
+
+
+def used(
+    cluster: Cluster, instance: str, refs: Collection[ObjectRef]
+) -> dict[ObjectRef, str]:
+    """Of these objects, those that others share: by whom, in words."""
+    return {
+        ref: "used by the instance"
+        + ("s " if len(names) > 1 else " ")
+        + ", ".join(sorted(names))
+        for ref, names in users(cluster, instance, refs).items()
+    }

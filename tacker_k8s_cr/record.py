@@ -61,6 +61,14 @@ def selector(instance: str) -> str:
     return f"{RECORD}={instance}"
 
 
+def formerly_shared(head: Manifest) -> tuple[ObjectRef, ...]:
+    """What a head of a former version says that its instance shares."""
+    try:
+        return texts.formerly_shared(_data(head, "head").decode())
+    except _BROKEN:
+        return ()
+
+
 # -- Reading and writing -----------------------------------------------------
 
 

@@ -162,6 +162,8 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
     }
     taken = {ref: uid for ref, uid in new.items() if ref in now.met}
     made = {ref: uid for ref, uid in new.items() if ref not in now.met}
+    used = carry.used(op, made)
+    made = {ref: uid for ref, uid in made.items() if ref not in used}
     preflight.deleting(op.cluster, made, wanted=op.options.check_rights)
     carry.refuse_losses(op, made)
     back = dataclasses.replace(
@@ -184,9 +186,10 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
     return op.report(
         {
             **dict.fromkeys(ready.refused, Action.KEPT),
+            **dict.fromkeys(used, Action.KEPT),
             **dict.fromkeys(taken, Action.RELEASED),
         },
-        lost,
+        {**lost, **used},
     )
 
 

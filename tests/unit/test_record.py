@@ -226,13 +226,17 @@ def test_who_shares_an_object_is_known(cluster):
 def test_a_head_of_a_former_version_is_read_for_what_it_shares(cluster):
     """It does not say from outside whether it shares anything (P20)."""
     ours = ObjectRef("g", "Kind", "", "a")
-    record.write(cluster, sharing("two", ours), None)
-    name = f"{objects.PREFIX}{record.SHARES}"
-    head = record.secret_ref("two", "default")
-    without = {"metadata": {"annotations": {name: None}}}
-    cluster.patch(head, without, "m")
+    listed = {"format": 2, "shared": [["g", "Kind", "", "a"]]}
+    for number, text in enumerate((listed, {"format": 2}, "broken")):
+        instance = f"two-{number}"
+        head = record.secret_ref(instance, "default")
+        content = json.dumps(text).encode()
+        cluster.create(record._secret(head, instance, "head", content), "m")
 
-    assert {ours: {"two"}} == neighbours.users(cluster, "one", [ours])
+    assert {ours: {"two-0"}} == neighbours.users(cluster, "one", [ours])
+    assert {ours: "used by the instance two-0"} == neighbours.used(
+        cluster, "one", [ours]
+    )
 
 
 def test_a_record_that_cannot_be_read_may_share_anything(cluster):
