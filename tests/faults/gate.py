@@ -122,13 +122,14 @@ class Gate:
         application.router.add_route("*", "/{life}/{rest:.*}", self._pass_on)
         # As the API server has it: who went away is not served further.
         self._runner = web.AppRunner(
-            application, access_log=None, handler_cancellation=True
+            application,
+            access_log=None,
+            handler_cancellation=True,
+            shutdown_timeout=1,
         )
         await self._runner.setup()
         # All connections of a crowd may come in one moment.
-        site = web.TCPSite(
-            self._runner, "127.0.0.1", 0, shutdown_timeout=1, backlog=1024
-        )
+        site = web.TCPSite(self._runner, "127.0.0.1", 0, backlog=1024)
         await site.start()
         self._port = self._runner.addresses[0][1]
 

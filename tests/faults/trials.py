@@ -15,6 +15,7 @@ import dataclasses
 import itertools
 import queue
 import time
+from typing import TypeVar
 
 from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
@@ -216,25 +217,29 @@ def requests(
     return life.counted
 
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
 def all_of(
-    deaths: Iterable[Death],
+    items: Iterable[Item],
     namespaces: Sequence[str],
-    trial: Callable[[Death, str], Verdict],
-) -> list[Verdict]:
+    trial: Callable[[Item, str], Result],
+) -> list[Result]:
     """Carry out trials, as many at a time as there are namespaces."""
     free: queue.SimpleQueue[str] = queue.SimpleQueue()
     for namespace in namespaces:
         free.put(namespace)
 
-    def one(death: Death) -> Verdict:
+    def one(item: Item) -> Result:
         namespace = free.get()
         try:
-            return trial(death, namespace)
+            return trial(item, namespace)
         finally:
             free.put(namespace)
 
     with concurrent.futures.ThreadPoolExecutor(len(namespaces)) as pool:
-        return list(pool.map(one, deaths))
+        return list(pool.map(one, items))
 
 
 def every_death(operation: str, count: int, counts: str = "") -> list[Death]:

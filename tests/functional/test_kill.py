@@ -19,6 +19,8 @@ pytestmark = pytest.mark.plane
 
 DEATHS = 20
 
+OPERATIONS = ("instantiate", "change", "terminate")
+
 
 def test_killed_at_some_requests(cluster, kubeconfig):
     """What died is finished or taken back, and nothing is left (P21, M7).
@@ -28,15 +30,15 @@ def test_killed_at_some_requests(cluster, kubeconfig):
     seed = os.environ.get("TACKER_K8S_CR_SEED") or str(random.getrandbits(32))
     draw = random.Random(seed)  # noqa: S311
     with grounds.prepared(cluster, str(kubeconfig), DEATHS) as ground:
+        counts = trials.all_of(
+            OPERATIONS,
+            ground.namespaces,
+            functools.partial(trials.requests, ground.ground),
+        )
         every = [
             death
-            for operation in ("instantiate", "change", "terminate")
-            for death in trials.every_death(
-                operation,
-                trials.requests(
-                    ground.ground, operation, ground.namespaces[0]
-                ),
-            )
+            for operation, count in zip(OPERATIONS, counts, strict=True)
+            for death in trials.every_death(operation, count)
         ]
 
         verdicts = trials.all_of(
