@@ -6,6 +6,7 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import contextlib
 import dataclasses
 from typing import TypeVar
@@ -57,7 +58,15 @@ def looked(
     One that cannot be read, or is not there, is left out.
     """
     brief = cluster.until(Deadline.after(PATIENCE))
-    outcomes = brief.each(lambda ref: _parts(brief, registry, ref), refs)
+    made = _workloads(
+        brief,
+        {
+            ref.namespace
+            for ref in refs
+            if _by_operator(ref, registry[ref.group_kind])
+        },
+    )
+    outcomes = brief.each(lambda ref: _parts(brief, registry, ref, made), refs)
     return {
         ref: parts
         for ref, parts in outcomes
@@ -66,7 +75,10 @@ def looked(
 
 
 def _parts(
-    cluster: Cluster, registry: Registry, ref: ObjectRef
+    cluster: Cluster,
+    registry: Registry,
+    ref: ObjectRef,
+    workloads: Sequence[Manifest],
 ) -> tuple[Part, ...]:
     found = [_part(registry, obj, 0) for obj in readable(there(cluster, ref))]
     level = list(found)
@@ -74,7 +86,7 @@ def _parts(
         made = {
             objects.uid(child): _part(registry, child, depth)
             for part in level
-            for child in children(cluster, registry, part.obj)
+            for child in children(cluster, registry, part.obj, workloads)
         }
         unsettled = [
             part
@@ -129,9 +141,16 @@ def events(
 
 
 def children(
-    cluster: Cluster, registry: Registry, obj: Manifest
+    cluster: Cluster,
+    registry: Registry,
+    obj: Manifest,
+    workloads: Sequence[Manifest] | None = None,
 ) -> Iterator[Manifest]:
-    """What an object is known to use, and what it made."""
+    """What an object is known to use, and what it made.
+
+    :param workloads: the metadata of all in its namespace, where somebody
+        has listed them.
+    """
     handler = registry[GroupKind.of(obj)]
     if handler.children:
         for ref in handler.children(obj):
@@ -148,29 +167,33 @@ def children(
         for child in listed:
             if objects.uid(child) in ours or _of_cluster(child, obj):
                 yield child
-    elif _by_operator(obj, handler):
-        yield from _workloads(cluster, obj)
+    elif _by_operator(ref := ObjectRef.of(obj), handler):
+        if workloads is None:
+            workloads = _workloads(cluster, {ref.namespace})
+        uid = objects.uid(obj)
+        owned = [one for one in workloads if uid in dependents.owners(one)]
+        for one in owned[:CHILDREN]:
+            yield from readable(there(cluster, ObjectRef.of(one)))
 
 
-def _by_operator(obj: Manifest, handler: Handler) -> bool:
-    """Whether nobody knows what comes of the object, which may be much.
+def _by_operator(ref: ObjectRef, handler: Handler) -> bool:
+    """Whether nobody knows what comes of an object, which may be much.
 
     What Kubernetes' own projects define is known as far as it makes any.
     """
-    ref = ObjectRef.of(obj)
     known = "." not in ref.group or ref.group.endswith("k8s.io")
     return bool(ref.namespace) and not known and not handler.children
 
 
-def _workloads(cluster: Cluster, obj: Manifest) -> Iterator[Manifest]:
-    """Workloads in the object's namespace that it owns."""
-    uid = objects.uid(obj)
-    namespace = ObjectRef.of(obj).namespace
-    for kind in WORKLOADS:
-        listed = readable(_metadata(cluster, kind, namespace))
-        owned = [child for child in listed if uid in dependents.owners(child)]
-        for child in owned[:CHILDREN]:
-            yield from readable(there(cluster, ObjectRef.of(child)))
+def _workloads(cluster: Cluster, namespaces: Iterable[str]) -> list[Manifest]:
+    """The metadata of the workloads in these namespaces."""
+    places = [(kind, place) for place in namespaces for kind in WORKLOADS]
+    listed = cluster.each(
+        lambda place: list(readable(_metadata(cluster, *place))), places
+    )
+    return [
+        obj for _, objs in listed if isinstance(objs, list) for obj in objs
+    ]
 
 
 def _metadata(

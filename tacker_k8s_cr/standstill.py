@@ -25,11 +25,14 @@ from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.objects import Verdict
 from tacker_k8s_cr.views import Seen
 
-ROUND = 10
+ROUND = 5
 """Objects below which we look at once; the others have their turn later."""
 
 PAUSE = 30.0
-"""Seconds at most between two looks below an object."""
+"""Seconds at most until the first look below an object."""
+
+QUIET = 4
+"""How many pauses at most lie between looks that find nothing wrong."""
 
 POD = GroupKind("", "Pod")
 
@@ -78,6 +81,8 @@ class Below:
     :param told: how often each event had been told by then.
     :param error: what is wrong, by its type and reason; empty for nothing.
     :param reason: the same as a sentence.
+    :param factor: how many times as long as others the error may stand.
+    :param quiet: how many looks on end have found nothing wrong.
     """
 
     looked: float
@@ -86,6 +91,8 @@ class Below:
     told: Mapping[Telling, int] = dataclasses.field(default_factory=dict)
     error: str = ""
     reason: str = ""
+    factor: float = 1.0
+    quiet: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +120,10 @@ class Standing:
     @property
     def limit(self) -> float:
         """Until when it may stand still, and all that is below it."""
-        return self._still + self._dwell
+        factor = 1.0
+        if self.below and not self.seen.verdict.error:
+            factor = self.below.factor
+        return self._still + self._dwell * factor
 
     def stuck(self, now: float) -> Verdict | None:
         """Blocked, when an error has stood for long while nothing moved."""
@@ -132,8 +142,10 @@ class Standing:
         """
         if self.seen.verdict.error and not self.below:
             return self.seen.still
-        since = self.below.looked if self.below else self.seen.still
-        return since + min(PAUSE, self._dwell / 10)
+        pause = min(PAUSE, self._dwell / 10)
+        if self.below is None:
+            return self.seen.still + pause
+        return self.below.looked + pause * min(QUIET, 1 + self.below.quiet)
 
     @property
     def _still(self) -> float:
@@ -159,7 +171,14 @@ def after(last: Below | None, parts: Sequence[Part], now: float) -> Below:
     else:
         found = Below(now, now, signs, told)
     error, reason = _shown(parts) or _repeated(parts, found.told) or ("", "")
-    return dataclasses.replace(found, error=error, reason=reason)
+    _, _, said = error.partition("event/")
+    return dataclasses.replace(
+        found,
+        error=error,
+        reason=reason,
+        factor=reasons.SLOW.get(said, 1.0),
+        quiet=0 if error else (last.quiet if last else 0) + 1,
+    )
 
 
 def times(event: Manifest) -> int:
@@ -208,9 +227,17 @@ def _repeated(
             _, kind, reason = key
             if kind != "Warning" or reason in reasons.PASSING:
                 continue
+            if _aided(part, reason):
+                continue
             if now[key] > before.get(key, now[key]):
                 about = f"{part.ref}: " if part.depth else ""
                 message = reading.one_line(reading.text(event, ("message",)))
                 said = f"event {reason} ({now[key]} times): {message}"
                 return f"event/{reason}", about + said
     return None
+
+
+def _aided(part: Part, reason: str) -> bool:
+    """Whether somebody said that what is missing is on its way."""
+    said = {reading.text(event, ("reason",)) for event in part.events}
+    return bool(said & reasons.AIDED.get(reason, frozenset()))

@@ -63,3 +63,15 @@ PASSING = frozenset(
     }
 )
 """Of warning events: told again and again although all may be well."""
+
+AIDED = {"FailedScheduling": frozenset({"Nominated", "TriggeredScaleUp"})}
+"""Warnings that are no error beside an event of one of these reasons.
+
+The cluster autoscaler and Karpenter say by them that a node is on its way.
+"""
+
+SLOW = {"FailedAttachVolume": 3.0, "FailedMount": 3.0}
+"""Warnings that may stand for so many times as long as others.
+
+The volume of a node that died is taken from it by force after six minutes.
+"""

@@ -170,7 +170,7 @@ class Kubelet:
     """Plays the kubelet of Pods that no node takes.
 
     The image of one is not there. Of the other it only tells again and again
-    that it cannot mount a volume.
+    that it cannot set up its network.
     """
 
     def __init__(self, cluster, namespace):
@@ -197,7 +197,7 @@ class Kubelet:
                 if pod["metadata"]["labels"]["app"] == "image":
                     self._pull(pod)
                 else:
-                    self._mount(pod, told)
+                    self._network(pod, told)
 
     def _pull(self, pod):
         waiting = {"reason": "ImagePullBackOff", "message": "no such image"}
@@ -216,7 +216,7 @@ class Kubelet:
             subresource="status",
         )
 
-    def _mount(self, pod, told):
+    def _network(self, pod, told):
         metadata = pod["metadata"]
         about = {
             "apiVersion": "v1",
@@ -230,13 +230,13 @@ class Kubelet:
                 "apiVersion": "v1",
                 "kind": "Event",
                 "metadata": {
-                    "name": f"{metadata['name']}.mount",
+                    "name": f"{metadata['name']}.network",
                     "namespace": self._namespace,
                 },
                 "involvedObject": about,
                 "type": "Warning",
-                "reason": "FailedMount",
-                "message": "no such volume",
+                "reason": "FailedCreatePodSandBox",
+                "message": "no such network",
                 "count": told,
             },
             "tests",
@@ -256,7 +256,7 @@ def test_errors_below_an_object_end_the_operation(
     group = f"{unique}.example.org"
     package = packed(
         manifests.deployment("image", **nowhere),
-        manifests.deployment("mount", **nowhere),
+        manifests.deployment("network", **nowhere),
         manifests.definition(group, "Thing"),
         manifests.custom(group, "Thing", "failed", bad, size="bad"),
         manifests.config_map("a"),
@@ -278,12 +278,12 @@ def test_errors_below_an_object_end_the_operation(
     found = {item.ref.name: item.verdict for item in caught.value.unsettled}
     assert {
         "image": State.BLOCKED,
-        "mount": State.BLOCKED,
+        "network": State.BLOCKED,
         "failed": State.FAILED,
     } == {name: verdict.state for name, verdict in found.items()}
     assert "ImagePullBackOff: no such image" in found["image"].reason
-    assert "event FailedMount" in found["mount"].reason
-    assert "no such volume" in found["mount"].reason
+    assert "event FailedCreatePodSandBox" in found["network"].reason
+    assert "no such network" in found["network"].reason
     k8s_cr.terminate(cluster, unique, namespace=namespace, deadline=deadline)
 
 

@@ -8,6 +8,7 @@ from tacker_k8s_cr import below
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import objects
+from tacker_k8s_cr import standstill
 from tacker_k8s_cr import wait
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.objects import GroupKind
@@ -170,9 +171,9 @@ def test_a_deployment_is_blocked_by_an_image_that_is_not_there(world):
 def test_a_deployment_is_blocked_by_a_warning_that_repeats(world):
     """No status says why its Pod does not start (P11)."""
     web = world.web({"phase": "Pending"})
-    world.warned(POD, "FailedMount", 1)
+    world.warned(POD, "FailedSync", 1)
     world.plays = [
-        (moment, lambda n=moment: world.warned(POD, "FailedMount", n))
+        (moment, lambda n=moment: world.warned(POD, "FailedSync", n))
         for moment in range(10, 600, 10)
     ]
 
@@ -180,7 +181,7 @@ def test_a_deployment_is_blocked_by_a_warning_that_repeats(world):
         world.wait(web)
 
     (item,) = caught.value.unsettled
-    assert "Pod/default/web-1-1: event FailedMount" in item.verdict.reason
+    assert "Pod/default/web-1-1: event FailedSync" in item.verdict.reason
     assert 80 > world.now
 
 
@@ -232,19 +233,34 @@ def test_an_undisturbed_wait_asks_for_nothing(world):
 
 
 def test_looks_below_are_few(world):
-    """One in half a minute for an object, with a handful of requests."""
+    """The first after half a minute, then ever fewer, of a few requests."""
     web = world.web({"phase": "Pending"})
 
     with pytest.raises(errors.NotReady):
         world.wait(web, dwell=300.0)
 
-    events = [
-        what
-        for verb, what in world.cluster.sent
-        if verb == "list" and what == below.EVENT
+    looks, explanations = 6, 1
+    assert 6 * (looks + explanations) >= len(world.cluster.sent)
+
+
+def test_many_that_stand_still_cost_little(world):
+    """What operators made is listed once for all of a round.
+
+    Twenty kinds of silence: as many looks as there are objects, and a list of
+    each kind of workload for some of them at once.
+    """
+    world.cluster.create(manifests.definition(GROUP, "Database"), "somebody")
+    databases = [
+        world.ours(manifests.custom(GROUP, "Database", f"db{number}"))
+        for number in range(20)
     ]
-    looks = 600 / 30
-    assert looks - 3 <= len(events) / 3 <= looks + 2
+
+    with pytest.raises(errors.NotReady):
+        world.wait(*databases, seconds=75.0, dwell=300.0)
+
+    explained = 20 * (2 + len(below.WORKLOADS))
+    looks = 20 * 2 + 20 / standstill.ROUND * len(below.WORKLOADS)
+    assert looks >= len(world.cluster.sent) - explained
 
 
 def test_what_may_not_be_read_does_not_end_the_wait(world):

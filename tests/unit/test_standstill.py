@@ -220,13 +220,36 @@ def told(progress, now, *events, about="child"):
 @pytest.mark.parametrize("about", ["top", "child"])
 def test_a_warning_that_is_told_again_blocks(waits, about):
     """Of the object or below it, same type and reason (P11)."""
-    after = told(waits, 1.0, event("FailedMount", 3), about=about)
-    after = told(after, 6.0, event("FailedMount", 4), about=about)
+    after = told(waits, 1.0, event("FailedSync", 3), about=about)
+    after = told(after, 6.0, event("FailedSync", 4), about=about)
     verdict = after.verdict(REF, 11.0)
 
     assert State.BLOCKED is verdict.state
-    assert "event/FailedMount" == verdict.error
-    assert "event FailedMount (4 times): FailedMount it was" in verdict.reason
+    assert "event/FailedSync" == verdict.error
+    assert "event FailedSync (4 times): FailedSync it was" in verdict.reason
+
+
+@pytest.mark.parametrize("reason", ["FailedAttachVolume", "FailedMount"])
+def test_a_volume_of_a_node_that_died_has_longer(waits, reason):
+    """It is taken by force after six minutes, where five are usual (P12)."""
+    after = told(told(waits, 1.0, event(reason)), 11.0, event(reason, 2))
+
+    assert State.IN_PROGRESS is after.verdict(REF, 30.9).state
+    assert 19.9 == pytest.approx(after.next_change(11.1))
+    assert State.BLOCKED is after.verdict(REF, 31.0).state
+
+
+@pytest.mark.parametrize("aid", ["TriggeredScaleUp", "Nominated"])
+def test_a_pod_whose_node_is_on_its_way_is_waited_for(waits, aid):
+    """An autoscaler said so; that may take a quarter of an hour (P12)."""
+    coming = event(aid, 1, "Normal")
+    after = told(waits, 1.0, event("FailedScheduling", 1), coming)
+    after = told(after, 11.0, event("FailedScheduling", 3), coming)
+
+    assert State.IN_PROGRESS is after.verdict(REF, 1000.0).state
+    after = told(waits, 1.0, event("FailedScheduling", 1))
+    after = told(after, 11.0, event("FailedScheduling", 3))
+    assert State.BLOCKED is after.verdict(REF, 11.0).state
 
 
 def test_a_warning_from_before_counts_for_nothing(waits):
@@ -299,12 +322,19 @@ def test_an_error_is_worth_a_look_at_once(waits):
     assert (REF,) == after.due(0.5)
 
 
-def test_one_look_after_the_other(waits):
-    """A tenth of the dwell time lies between two, half a minute at most."""
-    after = sounded(waits, 1.0)
+def test_looks_that_find_nothing_become_rarer(waits):
+    """From a tenth of the dwell time up to four; an error is looked at."""
+    after = waits
+    moments = []
+    for tenth in range(200):
+        now = tenth / 10
+        if after.due(now):
+            moments.append(now)
+            after = sounded(after, now)
 
-    assert () == after.due(1.9)
-    assert (REF,) == after.due(2.0)
+    assert [1.0, 3.0, 6.0, 10.0, 14.0, 18.0] == moments
+    wrong = sounded(after, 20.0, below(error="Ready/Quota"))
+    assert (REF,) == wrong.due(21.0)
 
 
 def test_a_long_dwell_time_is_no_reason_to_look_seldom():
@@ -327,7 +357,7 @@ def test_a_few_objects_at_once():
     )
     progress = progress.observed([thing(ref.name) for ref in refs], 0.0)
     looked = []
-    for now in (5.0, 5.1, 5.2):
+    for now in (5.0, 5.1, 5.2, 5.3, 5.4):
         due = progress.due(now)
         assert standstill.ROUND >= len(due)
         looked += due
