@@ -82,12 +82,12 @@ tacker-down: $(ENVIRONMENT)  ## stop that Tacker
 # Tests that need a cluster use the one that KUBECONFIG names, else the local
 # plane; they start it when it does not run, and then stop it at the end.
 
-# The functional tests mostly wait, so they begin first, and more processes
-# than cores are at work; a file's tests stay together, in their order.
+# Tests on a cluster mostly wait, so they begin first; those of the unit room
+# fill what they leave. The tests of a file stay together, in their order.
 .PHONY: test
 test: $(ENVIRONMENT)  ## unit, contracts and functional, with a plane
 	@$(RUN) pytest tests/functional tests/contracts tests/unit \
-	    --numprocesses 3 --dist loadfile --no-loadscope-reorder $(ARGS)
+	    --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 .PHONY: unit
 unit: $(ENVIRONMENT)  ## the tests that need nothing
