@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection
-from collections.abc import Iterator
 from collections.abc import Mapping
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import record
+from tacker_k8s_cr import stored
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.objects import Manifest
@@ -43,39 +44,35 @@ def users(
     Secrets of all namespaces, those are asked in which the objects lie.
 
     :param instance: the owner, whose own record does not count.
-
-    Raises InstanceExists, naming the other, where a record that tells of
-    shared objects cannot be read: they may be any of these.
     """
     if not refs:
         return {}
-    heads = {
-        ref: objects.annotation(obj, record.SHARES) is not None
-        for obj, ref in _records(cluster, refs)
-        if ref.name == record.NAME + objects.labels(obj)[record.RECORD]
-        and ref.name != record.NAME + instance
-        and objects.annotation(obj, record.SHARES) != "0"
-    }
-    found: dict[ObjectRef, frozenset[str]] = {}
-    wanted = frozenset(refs)
-    for ref, shared in raised(
-        cluster.each(lambda head: _shared(cluster, head, heads[head]), heads)
-    ):
-        used = wanted.intersection(shared)
-        user = ref.name.removeprefix(record.NAME)
-        for each in used:
-            found[each] = found.get(each, frozenset()) | {user}
-    return found
+    found: dict[ObjectRef, set[str]] = defaultdict(set)
+    by_digest = {stored.digest(ref): ref for ref in refs}
+    former = {}
+    for obj in _records(cluster, refs):
+        ref = ObjectRef.of(obj)
+        other = objects.labels(obj)[record.RECORD]
+        if other == instance or ref.name != record.NAME + other:
+            continue  # our own, or a piece
+        told = objects.annotation(obj, record.SHARES)
+        if told is None:
+            former[ref] = other
+        for each in by_digest.keys() & (told or "").split():
+            found[by_digest[each]].add(other)
+    for ref, secret in raised(cluster.each(cluster.get, former)):
+        for shared in record.formerly_shared(secret) if secret else ():
+            if shared in refs:
+                found[shared].add(former[ref])
+    return {ref: frozenset(names) for ref, names in found.items()}
 
 
-def _records(
-    cluster: Cluster, refs: Collection[ObjectRef]
-) -> Iterator[tuple[Manifest, ObjectRef]]:
+def _records(cluster: Cluster, refs: Collection[ObjectRef]) -> list[Manifest]:
     """Metadata of what lies in records, of any instance."""
     try:
-        listed = list(cluster.list_metadata(record.SECRET, "", record.RECORD))
+        return list(cluster.list_metadata(record.SECRET, "", record.RECORD))
     except errors.Forbidden:
-        listed = []
+        listed: list[Manifest] = []
         for place in {ref.namespace for ref in refs if ref.namespace}:
             try:
                 listed += cluster.list_metadata(
@@ -83,24 +80,7 @@ def _records(
                 )
             except errors.Forbidden:
                 continue
-    for obj in listed:
-        yield obj, ObjectRef.of(obj)
-
-
-def _shared(
-    cluster: Cluster, head: ObjectRef, told: bool
-) -> tuple[ObjectRef, ...]:
-    """What the instance of this head shares.
-
-    :param told: the head says that it does share something. A former one
-        does not say, but has it all itself.
-    """
-    if not told:
-        secret = cluster.get(head)
-        return record.formerly_shared(secret) if secret else ()
-    instance = head.name.removeprefix(record.NAME)
-    entry = record.read(cluster, instance, head.namespace)
-    return entry.inventory.shared if entry else ()
+    return listed
 
 
 def used(

@@ -39,8 +39,8 @@ TYPE = objects.PREFIX + "record"
 """Type of the Secrets."""
 
 SHARES = "shares"
-"""Annotation on a head: how many objects of others the instance uses. Heads
-of format 2 have none."""
+"""Annotation on a head: digests of the objects of others that the instance
+uses. Heads of format 2 have none."""
 
 NAME = "tacker-k8s-cr."
 
@@ -270,9 +270,9 @@ def _data(secret: Manifest, key: str) -> bytes:
 
 def _head(ref: ObjectRef, text: str, inventory: Inventory) -> Manifest:
     head = _secret(ref, inventory.instance, "head", text.encode())
-    ending = inventory.phase is Phase.ENDING
-    shares = "0" if ending else str(len(inventory.shared))
-    head["metadata"]["annotations"] = {objects.PREFIX + SHARES: shares}
+    shared = () if inventory.phase is Phase.ENDING else inventory.shared
+    told = " ".join(map(texts.digest, shared))
+    head["metadata"]["annotations"] = {objects.PREFIX + SHARES: told}
     return head
 
 

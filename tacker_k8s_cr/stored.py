@@ -149,6 +149,11 @@ def pieces_of(head: str) -> tuple[str, ...]:
     return tuple(name for names in parts.values() for name in names)
 
 
+def digest(ref: ObjectRef) -> str:
+    """A short name of an object: some thousand fit into an annotation."""
+    return hashlib.sha256(str(ref).encode()).hexdigest()[:10]
+
+
 def formerly_shared(head: str) -> tuple[ObjectRef, ...]:
     """What is shared, of a head of format 2 or lower."""
     return tuple(ObjectRef(*item) for item in _fields(head)["shared"])
