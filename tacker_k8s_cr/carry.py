@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import contextlib
 import dataclasses
 
+from tacker_k8s_cr import authored
 from tacker_k8s_cr import barriers
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import leave
@@ -21,11 +22,8 @@ from tacker_k8s_cr import preflight
 from tacker_k8s_cr import prepare
 from tacker_k8s_cr import remove
 from tacker_k8s_cr.inventory import Inventory
-from tacker_k8s_cr.inventory import Phase
-from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.operation import Operation
-from tacker_k8s_cr.order import Order
 from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.policy import Policy
@@ -65,8 +63,8 @@ def planned(
     op: Operation, ready: Prepared, before: Inventory, policy: Policy
 ) -> plan.Plan:
     """The plan of a package in the place of what the instance has."""
-    manifests = authored(before)
-    asked = _asked_to_prune(before, policy)
+    manifests = authored.manifests(before)
+    asked = authored.asked_to_prune(before, policy)
     dropped = before.owned.keys() - {item.ref for item in ready.items}
     asked.update(dict.fromkeys(used(op, dropped), False))
     former = plan.Former(
@@ -94,52 +92,6 @@ def planned(
     preflight.deleting(op.cluster, gone, wanted=op.options.check_rights)
     refuse_losses(op, gone)
     return found
-
-
-def _asked_to_prune(
-    inventory: Inventory, policy: Policy
-) -> dict[ObjectRef, bool]:
-    """What is said on pruning objects, by live object.
-
-    What the manifests so far say on themselves goes before the policy.
-    """
-    said = {
-        ref: may
-        for ref in inventory.owned
-        if (may := policy.may_prune(ref)) is not None
-    }
-    for manifest in _manifests(inventory):
-        ref = ObjectRef.of(manifest)
-        live = _live(inventory, manifest)
-        own = objects.annotation(manifest, "prune")
-        may = policy.may_prune(ref) if own is None else own == "true"
-        if may is not None:
-            said[live] = may
-    return said
-
-
-def order(inventory: Inventory) -> Order:
-    """In which order the objects of an instance came, as they say."""
-    return barriers.recorded(authored(inventory))
-
-
-def authored(inventory: Inventory) -> dict[ObjectRef, Manifest]:
-    """The manifests of an instance, by live object."""
-    return {_live(inventory, m): m for m in _manifests(inventory)}
-
-
-def _live(inventory: Inventory, manifest: Manifest) -> ObjectRef:
-    """The object of a manifest, by the name that it has in the cluster."""
-    ref = ObjectRef.of(manifest)
-    name = inventory.live_names.get(ref, ref.name)
-    return dataclasses.replace(ref, name=name)
-
-
-def _manifests(inventory: Inventory) -> tuple[Manifest, ...]:
-    """Those of the instance, and of the running change those before it."""
-    changing = inventory.phase is Phase.CHANGING and inventory.before
-    former = changing.manifests if changing else ()
-    return (*former, *inventory.manifests)
 
 
 def used(
@@ -241,7 +193,7 @@ def take_back(op: Operation) -> None:
             if op.actions.get(ref, Action.CREATED) is Action.CREATED
         }
         stages = plan.terminate(
-            made, op.progress.registry, last, order(op.inventory)
+            made, op.progress.registry, last, authored.order(op.inventory)
         ).stages
         for stage in stages:
             if last not in stage.refs:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import logging
 
+from tacker_k8s_cr import authored
 from tacker_k8s_cr import carry
 from tacker_k8s_cr import clearing
 from tacker_k8s_cr import errors
@@ -94,7 +94,7 @@ def ended(
             left = carry.released(op, met)
             op.ledger.write(ours.entering(op.name, "", ()))
         stages = plan.terminate(
-            going, registry, last, carry.order(inventory)
+            going, registry, last, authored.order(inventory)
         ).stages
         for stage in stages:
             if last not in stage.refs:
@@ -120,8 +120,8 @@ def _manifests(
     What a change kept may be in no manifest any more: it is asked for.
     """
     before = inventory.before
-    known = carry.authored(before) if before else {}
-    known.update(carry.authored(inventory))
+    known = authored.manifests(before) if before else {}
+    known.update(authored.manifests(inventory))
     lost = [ref for ref in inventory.owned if ref not in known]
     live = raised(op.cluster.each(op.cluster.get, lost))
     known.update((ref, obj) for ref, obj in live if obj)
@@ -143,17 +143,9 @@ def _kept(
         asked = op.options.on_terminate
         said = staying.said(owned, manifests, policy, asked)
     if not op.options.lose_others:
-        used = neighbours.users(op.cluster, op.instance, owned)
-        said.update(
-            (ref, (True, f"used by {_instances(names)}"))
-            for ref, names in used.items()
-        )
+        used = neighbours.used(op.cluster, op.instance, owned)
+        said.update((ref, (True, why)) for ref, why in used.items())
     return staying.staying(owned, manifests, said)
-
-
-def _instances(names: Collection[str]) -> str:
-    of = "the instance" if len(names) == 1 else "the instances"
-    return f"{of} {', '.join(sorted(names))}"
 
 
 def _check(

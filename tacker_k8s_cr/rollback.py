@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 
+from tacker_k8s_cr import authored
 from tacker_k8s_cr import carry
 from tacker_k8s_cr import end
 from tacker_k8s_cr import errors
@@ -177,7 +178,7 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
     )
     with op.locked():
         op.ledger.write(back.entering(op.name, "", ()))
-        _restore(op, ready, made, carry.order(now))
+        _restore(op, ready, made, authored.order(now))
         lost = {**ready.refused, **carry.released(op, taken)}
         op.ledger.disown(taken)
         if ready.refused and not told:
