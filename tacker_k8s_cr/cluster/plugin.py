@@ -13,6 +13,7 @@ import subprocess
 import sys
 from typing import Any
 
+from tacker_k8s_cr.cluster import masking
 from tacker_k8s_cr.kubeconfig import Kubeconfig
 
 SECONDS = 60.0
@@ -65,7 +66,10 @@ def status(kubeconfig: Kubeconfig, seconds: float) -> Mapping[str, Any]:
     except (OSError, ValueError) as error:
         raise PluginFailed(_first_line(str(error))) from None
     if done.returncode:
-        said = _first_line(done.stderr or "")
+        given = {key: plugin.get(key) for key in ("args", "env")}
+        told = json.dumps(given).encode()
+        # It may repeat what it was called with.
+        said = masking.masked(_first_line(done.stderr or ""), "", told)
         ended = f"it ended with {done.returncode}"
         raise PluginFailed(f"{ended}: {said}" if said else ended)
     return _read(done.stdout, version)

@@ -241,7 +241,9 @@ def test_a_change_that_is_refused_quotes_neither_version(
 
 
 PLUGIN = """#!{python}
+import os
 import sys
+print("not taken:", os.environ["CLIENT_SECRET"], file=sys.stderr)
 print('{{"token": "planted-out"}}' if {out} else "")
 sys.exit({code})
 """

@@ -63,26 +63,32 @@ def failure(environ, given):
     return mgmt_v2.failure(text, environ)
 
 
-def run(environ, given, script=SCRIPT):
+@pytest.fixture
+def run(shows):
     """Exit status, output and error of the script."""
-    text = given if isinstance(given, bytes) else pickle.dumps(given)
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        input=text,
-        capture_output=True,
-        env=environ,
-    )
-    return done.returncode, done.stdout, done.stderr
+
+    def started(environ, given, script=SCRIPT):
+        text = given if isinstance(given, bytes) else pickle.dumps(given)
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            input=text,
+            capture_output=True,
+            env=environ,
+        )
+        shows.look("the script", (done.stdout + done.stderr).decode())
+        return done.returncode, done.stdout, done.stderr
+
+    return started
 
 
-def test_good_settings_pass_without_a_word(configured):
+def test_good_settings_pass_without_a_word(configured, run):
     """Tacker reads what is printed: an empty output changes nothing."""
     environ = configured("webhook_url = https://hooks.invalid")
 
     assert (0, b"", b"") == run(environ, call())
 
 
-def test_a_copy_in_a_package_does_the_same(configured, tmp_path):
+def test_a_copy_in_a_package_does_the_same(configured, tmp_path, run):
     """It lies anywhere, and finds the installed driver."""
     copy = tmp_path / "Definitions" / "Scripts" / "kubeconfig_webhook.py"
     copy.parent.mkdir(parents=True)
@@ -116,7 +122,7 @@ def test_wrong_settings_are_one_sentence(configured, lines, params, said):
     assert PLANTED not in error
 
 
-def test_a_failure_is_an_exit_status_and_a_sentence(configured):
+def test_a_failure_is_an_exit_status_and_a_sentence(configured, run):
     """On standard error; nothing is printed, and there is no traceback."""
     code, out, error = run(configured(), call())
 
@@ -174,7 +180,7 @@ def test_a_cluster_out_of_reach_is_one_sentence(configured):
     assert PLANTED not in error
 
 
-def test_a_termination_goes_on_and_the_log_says_why(configured, tmp_path):
+def test_a_termination_goes_on_and_the_log_says_why(configured, tmp_path, run):
     """A cluster that is away stops nobody from ending the instance."""
     log = tmp_path / "conductor.log"
     environ = configured(
