@@ -96,9 +96,9 @@ class Rule:
             return str(found)
         said = spelled(at(obj, self.path))
         where = dotted(self.path)
-        if not self.wanted and self.met(obj):
-            if said is None or len(said) > SHORT:
-                return f"{where} is set"
+        long = said is None or len(said) > SHORT
+        if long and not self.wanted and self.met(obj):
+            return f"{where} is set"
         if said is None:
             return f"{where} is not reported"
         return f"{where} is {reading.one_line(said) or 'empty'}"
