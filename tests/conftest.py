@@ -23,12 +23,15 @@ from tools.plane.target import Target
 pytest_plugins = ["tests.secrecy.plugin"]
 
 # How fast values are made says nothing about us: the first run in a clone
-# writes hypothesis' own tables, and a machine may be busy.
-hypothesis.settings.register_profile(
-    "house",
-    deadline=None,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow],
-)
+# writes hypothesis' own tables, and a machine may be busy. What one run does
+# not find the next may: --hypothesis-profile=long looks for longer.
+for profile, examples in (("house", 50), ("long", 2000)):
+    hypothesis.settings.register_profile(
+        profile,
+        deadline=None,
+        max_examples=examples,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
 hypothesis.settings.load_profile("house")
 
 _STARTED = pytest.StashKey[bool]()
