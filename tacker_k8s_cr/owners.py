@@ -16,6 +16,7 @@ from tacker_k8s_cr import ownership
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
@@ -170,9 +171,11 @@ def left_by_crash(
     manager's apply made is taken for ours. An object of somebody else that
     our apply met just before the crash is not.
     """
-    doubtful = [
-        ref for ref in inventory.journal.pending if ref not in inventory.owned
-    ]
+    pending = set(inventory.journal.pending)
+    if inventory.phase is Phase.INSTANTIATING:
+        # It comes before there is a record that could announce it.
+        pending.add(ObjectRef("", "Namespace", "", inventory.namespace))
+    doubtful = sorted(pending - inventory.owned.keys())
     return {
         ref: objects.uid(obj)
         for ref, obj in raised(cluster.each(cluster.get_metadata, doubtful))

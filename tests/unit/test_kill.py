@@ -289,6 +289,58 @@ def test_what_was_to_be_adopted_is_given_up_wherever_it_died(fresh, clock):
     assert died > 15
 
 
+HOME = ObjectRef("", "Namespace", "", "home")
+
+
+@pytest.mark.parametrize("finish", [True, False])
+def test_a_namespace_of_the_record_comes_and_goes_wherever_it_died(
+    fresh, clock, finish
+):
+    """It holds the record and the lock, and goes with the instance (P21)."""
+    given = package(manifests.namespace("home"), manifests.config_map("a"))
+
+    def life(operation, cluster, *args):
+        run(operation, cluster, clock, *args, namespace="home")
+
+    died = 0
+    for cluster in deaths(
+        lcm.instantiate, nothing, fresh, clock, given, namespace="home"
+    ):
+        died += 1
+        if finish:
+            with contextlib.suppress(errors.InstanceExists):
+                life(lcm.instantiate, cluster, given)
+            assert ["a", "home"] == owned(cluster)
+        with contextlib.suppress(errors.InstanceUnknown):
+            life(lcm.terminate, cluster)
+        assert [] == owned(cluster)
+        assert [] == records(cluster)
+        assert cluster.get(HOME) is None
+    assert died > 15
+
+
+def test_the_end_of_such_a_namespace_is_taken_up_wherever_it_died(
+    fresh, clock
+):
+    """The record goes with it, and may be gone when the next begins (P21)."""
+    given = package(manifests.namespace("home"), manifests.config_map("a"))
+
+    def prepare(cluster):
+        run(lcm.instantiate, cluster, clock, given, namespace="home")
+
+    died = 0
+    for cluster in deaths(
+        lcm.terminate, prepare, fresh, clock, namespace="home"
+    ):
+        died += 1
+        with contextlib.suppress(errors.InstanceUnknown):
+            run(lcm.terminate, cluster, clock, namespace="home")
+        assert [] == owned(cluster)
+        assert [] == records(cluster)
+        assert cluster.get(HOME) is None
+    assert died > 10
+
+
 def test_a_lock_whose_holder_died_is_taken_after_its_term(fresh, clock):
     """And not before: the holder might only be slow."""
     cluster = fresh()
