@@ -70,8 +70,13 @@ AIDED = {"FailedScheduling": frozenset({"Nominated", "TriggeredScaleUp"})}
 The cluster autoscaler and Karpenter say by them that a node is on its way.
 """
 
-SLOW = {"FailedAttachVolume": 3.0, "FailedMount": 3.0}
+SLOW = {
+    "FailedAttachVolume": 3.0,
+    "FailedMount": 3.0,
+    "SyncLoadBalancerFailed": 3.0,
+}
 """Warnings that may stand for so many times as long as others.
 
-The volume of a node that died is taken from it by force after six minutes.
+The volume of a node that died is taken from it by force after six minutes,
+and a load balancer may be machines that start.
 """

@@ -229,9 +229,9 @@ def test_a_warning_that_is_told_again_blocks(waits, about):
     assert "event FailedSync (4 times): FailedSync it was" in verdict.reason
 
 
-@pytest.mark.parametrize("reason", ["FailedAttachVolume", "FailedMount"])
-def test_a_volume_of_a_node_that_died_has_longer(waits, reason):
-    """It is taken by force after six minutes, where five are usual (P12)."""
+@pytest.mark.parametrize("reason", sorted(reasons.SLOW))
+def test_what_takes_long_has_longer(waits, reason):
+    """As a volume that a dead node keeps for six minutes (P12)."""
     after = told(told(waits, 1.0, event(reason)), 11.0, event(reason, 2))
 
     assert State.IN_PROGRESS is after.verdict(REF, 30.9).state
