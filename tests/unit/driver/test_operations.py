@@ -28,6 +28,30 @@ def test_the_request_wins_over_the_configuration(options):
     ) == operations.options(asked, settings, 7)
 
 
+def test_a_request_says_how_an_instance_ends(options):
+    """What it leaves open is the option's or the manifest's (F4, P18)."""
+    said = {
+        "on_terminate": {"keep": ["Secret"], "delete": ["Secret/edge/a"]},
+        "clear": [],
+        "remove_finalizers": ["ConfigMap/edge/a"],
+    }
+    asked = request.read({"tacker_k8s_cr": said}, "terminate")
+
+    found = operations.options(asked, conf.settings())
+
+    one = ObjectRef("", "Secret", "edge", "a")
+    assert {one.group_kind: True, one: False} == found.on_terminate
+    assert frozenset() == found.clear
+    assert {ObjectRef("", "ConfigMap", "edge", "a")} == found.remove_finalizers
+    assert None is operations.options(request.Asked(), conf.settings()).clear
+    options(clear_load_balancers=True, on_terminate_keep=["Secret"])
+    settings = conf.settings()
+    assert {"load-balancers"} == operations.options(
+        request.Asked(), settings
+    ).clear
+    assert {one.group_kind: True} == settings.policy().on_terminate
+
+
 def test_an_instance_does_not_show_the_access_to_its_cluster():
     """It is printed in a traceback, or by who looks for a mistake."""
     target = operations.Target("i", "edge", {"bearer_token": "planted-0815"})
