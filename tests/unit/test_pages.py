@@ -64,11 +64,12 @@ def test_the_page_of_parameters_has_them_all() -> None:
         assert f"``{key}``" in page, key
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(6))
 def test_examples_of_parameters_are_read(number: int) -> None:
     """Each block is a request, or the value of one parameter of it."""
     value = list(blocks("reference/parameters"))[number]
-    key = {1: "readiness", 2: "prune", 3: "expects"}.get(number)
+    keys = ("", "readiness", "prune", "expects", "on_terminate", "")
+    key = keys[number]
     if key:
         params = {schema.OURS: {key: value}}
     else:
