@@ -48,7 +48,8 @@ def apply(
     if ref.namespace and not resource.namespaced:
         # The server would pass over it, and the object be another than the
         # one that was meant.
-        why = f"{ref.group_kind} has no namespaces"
+        kind = ref.group_kind
+        why = f"{kind} has no namespaces; expected, it is {kind}:Cluster"
         raise Rejected(ref, 400, "BadRequest", why)
     if uid:
         metadata = {**manifest["metadata"], "uid": uid}

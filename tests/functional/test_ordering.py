@@ -364,7 +364,7 @@ def test_kinds_that_an_operator_brings_at_run_time(
     [
         ("too long", "", "Namespaced", "size"),
         ("xl", ":Cluster", "Namespaced", "a namespace is required"),
-        ("xl", "", "Cluster", "has no namespaces"),
+        ("xl", "", "Cluster", "has no namespaces; expected, it is .*:Clus"),
     ],
 )
 def test_what_is_refused_when_its_kind_is_there_takes_all_back(
