@@ -21,7 +21,9 @@ from tacker_k8s_cr import plan
 from tacker_k8s_cr import preflight
 from tacker_k8s_cr import prepare
 from tacker_k8s_cr import remove
+from tacker_k8s_cr import staying
 from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.operation import Operation
 from tacker_k8s_cr.package import numbers
@@ -66,7 +68,7 @@ def planned(
     manifests = authored.manifests(before)
     asked = authored.asked_to_prune(before, policy)
     dropped = before.owned.keys() - {item.ref for item in ready.items}
-    asked.update(dict.fromkeys(used(op, dropped), False))
+    asked.update(dict.fromkeys(used(op, dropped, manifests), False))
     former = plan.Former(
         before.owned,
         namespace(op.namespace),
@@ -95,12 +97,21 @@ def planned(
 
 
 def used(
-    op: Operation, refs: Collection[ObjectRef]
+    op: Operation,
+    refs: Collection[ObjectRef],
+    manifests: Mapping[ObjectRef, Manifest],
 ) -> Mapping[ObjectRef, str]:
-    """Of what is to be deleted, what other instances share: by whom."""
+    """Of what is to be deleted, what other instances share: by whom.
+
+    With what serves it, as long as that is to be deleted, too.
+    """
     if op.options.lose_others:
         return {}
-    return neighbours.used(op.cluster, op.instance, refs)
+    shared = neighbours.used(op.cluster, op.instance, refs)
+    stay = {ref: (True, why) for ref, why in shared.items()}
+    found = staying.staying(refs, manifests, stay)
+    op.notes.update({ref: (why,) for ref, why in found.items()})
+    return found
 
 
 def refuse_losses(op: Operation, going: Mapping[ObjectRef, str]) -> None:

@@ -392,6 +392,7 @@ class Operation:
                 ref,
                 action,
                 Verdict(State.CURRENT, (why or {}).get(ref, action.value)),
+                notes=self.notes.get(ref, ()),
             )
             for ref, action in (others or {}).items()
             if ref not in self.actions

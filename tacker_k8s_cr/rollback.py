@@ -163,7 +163,7 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
     }
     taken = {ref: uid for ref, uid in new.items() if ref in now.met}
     made = {ref: uid for ref, uid in new.items() if ref not in now.met}
-    used = carry.used(op, made)
+    used = carry.used(op, made, authored.manifests(now))
     made = {ref: uid for ref, uid in made.items() if ref not in used}
     preflight.deleting(op.cluster, made, wanted=op.options.check_rights)
     carry.refuse_losses(op, made)

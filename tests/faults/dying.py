@@ -48,6 +48,7 @@ class Task:
 
     :param more: keywords of the operation.
     :param server: in the place of that of the kubeconfig.
+    :param seconds: that it has for all.
     """
 
     operation: str
@@ -56,6 +57,7 @@ class Task:
     package: Package | None = None
     more: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     server: str = ""
+    seconds: float = SECONDS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +119,7 @@ def _carry_out(
             task.instance,
             *given,
             namespace=task.namespace,
-            deadline=Deadline.after(SECONDS),
+            deadline=Deadline.after(task.seconds),
             **task.more,
         )
     except errors.Error as error:

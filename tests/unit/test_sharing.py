@@ -14,6 +14,7 @@ from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.report import Action
 from tests.fakes import FakeCluster
 from tests.functional import manifests
+from tests.unit.test_operations import play_deployments
 
 COMMON = ObjectRef("", "ConfigMap", "default", "common")
 
@@ -25,16 +26,12 @@ def package(*names):
 
 @pytest.fixture
 def cluster():
-    return FakeCluster()
+    return FakeCluster(controller=play_deployments)
 
 
 @pytest.fixture
 def life():
     return {"deadline": Deadline.never()}
-
-
-def actions(report):
-    return {row.ref.name: row.action for row in report.rows}
 
 
 def test_a_change_keeps_what_others_share(cluster, life):
@@ -44,11 +41,56 @@ def test_a_change_keeps_what_others_share(cluster, life):
 
     report = lcm.change(cluster, "one", package("a"), **life)
 
-    assert Action.KEPT == actions(report)["common"]
+    row = next(row for row in report.rows if row.ref == COMMON)
+    assert (Action.KEPT, ("used by the instance two",)) == (
+        row.action,
+        row.notes,
+    )
     assert cluster.get(COMMON) is not None
     lcm.terminate(cluster, "two", **life)
     lcm.terminate(cluster, "one", **life)
     assert cluster.get(COMMON) is None
+
+
+def test_with_what_others_share_stays_what_serves_it(cluster, life):
+    """A definition is of no use to them without its operator (P20)."""
+    group = "test.example.org"
+    served = manifests.definition(group, "Thing")
+    operator = manifests.deployment("operator", serviceAccountName="a")
+    account = manifests.config_map("account")
+    account.update(kind="ServiceAccount", metadata={"name": "a"})
+    del account["data"]
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "things"},
+        "rules": [
+            {"apiGroups": [group], "resources": ["things"], "verbs": ["*"]}
+        ],
+    }
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "things"},
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": "things",
+        },
+        "subjects": [
+            {"kind": "ServiceAccount", "name": "a", "namespace": "default"}
+        ],
+    }
+    whole = (served, operator, account, role, binding)
+    first = Package("test", tuple(Document(m, "a.yaml") for m in whole))
+    second = Package("test", (Document(served, "a.yaml"),))
+    lcm.instantiate(cluster, "one", first, **life)
+    lcm.instantiate(cluster, "two", second, **life)
+
+    report = lcm.change(cluster, "one", package("a"), **life)
+
+    kept = {r.ref.kind for r in report.rows if r.action is Action.KEPT}
+    assert {m["kind"] for m in whole} == kept
 
 
 def test_a_rollback_keeps_what_others_share(cluster, life):
