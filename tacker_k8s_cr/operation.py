@@ -210,6 +210,7 @@ class Operation:
             guard=self.ledger.check,
             enough=lambda progress: enough(),
             seconds=seconds,
+            since=self.begun,
         )
 
     def _take_in(self, written: Collection[apply.Written], name: str) -> None:
@@ -293,6 +294,7 @@ class Operation:
             self.deadline,
             listen=waiting.listen,
             guard=waiting.guard,
+            since=self.begun,
         )
         for step in steps:
             self.actions[step.ref] = Action.DELETED
@@ -329,6 +331,7 @@ class Operation:
             self.deadline,
             listen=self.listen,
             guard=self.ledger.check,
+            since=self.begun,
         )
 
     def served(self, manifests: Iterable[Manifest]) -> None:

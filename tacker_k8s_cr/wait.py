@@ -43,11 +43,13 @@ def until_settled(
     guard: Callable[[], None] = lambda: None,
     enough: Callable[[Progress], bool] = lambda progress: progress.settled,
     seconds: float = math.inf,
+    since: float | None = None,
 ) -> Progress:
     """Watch until every object has reached the goal.
 
     :param enough: what is enough instead.
     :param seconds: after which it is enough in any case, without an error.
+    :param since: when that began of which this is a part, for errors.
 
     Raises Failed when one cannot (or, for a patient progress, when none of
     the open ones can), NotReady or NotGone when time is up; all of them name
@@ -57,13 +59,14 @@ def until_settled(
     if progress.settled or enough(progress):
         return progress
     begun = deadline.now
+    start = begun if since is None else since
     sight = Sight(progress)
     with cluster.watching(streams(progress, instance)) as watching:
         look = begun + LOOK
         while not deadline.passed:
             guard()
             over = sight.progress.over(deadline.now)
-            _check(cluster, sight.progress, over, begun, deadline.now)
+            _check(cluster, sight.progress, over, start, deadline.now)
             if deadline.now >= begun + seconds:
                 return sight.progress
             limit = deadline.sooner(begun + seconds - deadline.now)
@@ -91,8 +94,8 @@ def until_settled(
         if sight.progress.settled:
             return sight.progress
     bad = sight.progress.hopeless(deadline.now)
-    _check(cluster, sight.progress, bad, begun, deadline.now)
-    raise _late(cluster, sight.progress, begun, deadline.now)
+    _check(cluster, sight.progress, bad, start, deadline.now)
+    raise _late(cluster, sight.progress, start, deadline.now)
 
 
 def until_served(

@@ -230,6 +230,8 @@ def test_a_record_holds_what_is_there_before_a_long_pause(cluster, life):
         )
 
     assert "late" not in str(caught.value)
+    # Of the operation, not of the last of its pauses.
+    assert 30 <= caught.value.seconds < 31
     report = lcm.status(cluster, "one", **life)
     assert ["web"] == [row.ref.name for row in report.rows]
     lcm.terminate(cluster, "one", **life)
