@@ -154,7 +154,7 @@ def admission(name: str, namespaces: list[str], hook: Hook) -> dict[str, Any]:
 
 
 def converted(definition: dict[str, Any], hook: Hook) -> dict[str, Any]:
-    """A definition that stores its objects at another version, by the hook."""
+    """A definition that stores its objects at an older version, by the hook."""
     spec = definition["spec"]
     (version,) = spec["versions"]
     return {
@@ -163,7 +163,7 @@ def converted(definition: dict[str, Any], hook: Hook) -> dict[str, Any]:
             **spec,
             "versions": [
                 {**version, "storage": False},
-                {**version, "name": "v2", "storage": True},
+                {**version, "name": "v1alpha1", "storage": True},
             ],
             "conversion": {
                 "strategy": "Webhook",

@@ -103,11 +103,13 @@ def begun(namespace: str, size: str, alter: Alter = _as_it_is) -> Life:
     """
     name = f"f{uuid.uuid4().hex[:8]}"
     told = stories.story(name)
+    # Each change of its size is waited for.
+    sizes = {"1": size, "2": "small" if size == "slow" else "other"}
     old, new = (
         manifests.custom(
-            "demo.example.org", "Widget", "w", {"version": version}, size=size
+            "demo.example.org", "Widget", "w", {"version": version}, size=each
         )
-        for version in ("1", "2")
+        for version, each in sizes.items()
     )
     return Life(
         name,

@@ -82,25 +82,24 @@ class Jumping:
             env=self._environ,
         )
         try:
-            self._wait(life, operation)
+            self._wait(life, operation, process)
             self._moved.write_text(jump)
             said, _ = process.communicate(timeout=SECONDS)
         finally:
             process.kill()
         return said if process.returncode else ""
 
-    def _wait(self, life, operation):
-        """Until the Widget is asked for, or asked to go."""
+    def _wait(self, life, operation, process):
+        """Until the Widget is asked for, or asked to go; or it ended."""
         limit = Deadline.after(SECONDS)
         watch = Watch(lives.WIDGETS, life.namespace, "")
         with self._straight.until(limit).watching([watch]) as watching:
-            while not limit.passed:
-                for found in watching.take(limit.left):
+            while not limit.passed and process.poll() is None:
+                for found in watching.take(1.0):
                     listed = isinstance(found, Listed)
                     objs = found.objs if listed else (found.obj,)
                     if any(_reached(obj, operation) for obj in objs):
                         return
-        raise AssertionError(f"{operation} has not come to its Widget")
 
 
 def _reached(obj, operation):
