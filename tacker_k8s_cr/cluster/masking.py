@@ -22,11 +22,17 @@ PIECE = 16
 """So many characters of a secret in a row are not shown either: what is
 quoted may be cut, or broken into lines."""
 
+SHORT = 6
+"""A value with fewer characters is taken out only where it stands alone: it
+may be a part of any word."""
+
 _NAME = re.compile(
     r"pass(word|wd|phrase|code)$|secret$|token$|credentials?$|kubeconfig$"
     r"|(api|access|auth|private|secret|signing|encryption)[-_.]?key$"
     r"|(user|custom|bootstrap)[-_.]?data$|authorization$|cookie$"
-    r"|(dsn|connection[-_.]?string)$",
+    r"|(dsn|connection[-_.]?string)$"
+    # Of a file that Cluster API writes on a machine.
+    r"|^content$",
     re.IGNORECASE,
 )
 """Names of fields, variables and parameters whose values are secret."""
@@ -42,8 +48,11 @@ _DIFF = re.compile(r"\n@@ .*(?:\n(?:[-+@ ].*)?)*")
 
 _QUOTED_OR_BRACE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
 
-_ARGUMENT = re.compile(r"-*([\w.-]+)[=:]\s*(\S+)")
-"""An argument such as ``--password=...``."""
+_SETTING = re.compile(r"[-\s\"']*([\w.-]+)[\"']?\s*[=:]\s*[\"']?([^\s\"']+)")
+"""An argument such as ``--password=...``, or a line of a file."""
+
+_FLAG = re.compile(r"--?([\w.-]+)")
+"""One such as ``--password``, with the value in the next argument."""
 
 
 def masked(message: str, kind: str, body: bytes | None) -> str:
@@ -56,7 +65,11 @@ def masked(message: str, kind: str, body: bytes | None) -> str:
     found |= {json.dumps(value)[1:-1] for value in found}
     found |= {json.dumps(value, ensure_ascii=False)[1:-1] for value in found}
     for value in sorted(found, key=len, reverse=True):
-        message = message.replace(value, "***")
+        if len(value) >= SHORT:
+            message = message.replace(value, "***")
+        else:
+            alone = rf"(?<![\w*]){re.escape(value)}(?![\w*])"
+            message = re.sub(alone, "***", message)
     return _without_pieces(message, [v for v in found if len(v) > PIECE])
 
 
@@ -105,7 +118,12 @@ def _named(whole: Mapping[str, Any]) -> Iterator[str]:
     while waiting:
         name, value = waiting.pop()
         if isinstance(value, list):
-            waiting += [(name, item) for item in value]
+            # What follows a flag is named by it.
+            flags = [_FLAG.fullmatch(str(item)) for item in value]
+            waiting += [
+                (flag[1] if flag else name, item)
+                for flag, item in zip([None, *flags], value, strict=False)
+            ]
         elif isinstance(value, Mapping):
             # Variables of a container, headers, parameters of a template.
             own = str(value.get("name", ""))
@@ -113,13 +131,16 @@ def _named(whole: Mapping[str, Any]) -> Iterator[str]:
                 (own if key == "value" else str(key), item)
                 for key, item in value.items()
             ]
-        elif isinstance(value, str) and _NAME.search(name):
-            yield value
+        elif isinstance(value, bool | None):
+            continue
+        elif _NAME.search(name):
+            yield str(value)
         elif isinstance(value, str):
             yield from _USER.findall(value)
-            said = _ARGUMENT.fullmatch(value)
-            if said and _NAME.search(said[1]):
-                yield said[2]
+            for line in value.splitlines():
+                said = _SETTING.match(line)
+                if said and _NAME.search(said[1]):
+                    yield said[2]
 
 
 def _last_applied(text: Any) -> Iterator[str]:

@@ -32,8 +32,13 @@ def pod(**container: Any) -> dict[str, Any]:
         pod(env=[{"name": "DB_PASSWORD", "value": PLANTED}]),
         pod(env=[{"name": "password", "value": PLANTED}]),
         pod(args=["--upstream-token=" + PLANTED]),
+        pod(args=["run", "--password", PLANTED]),
+        {"kind": "KubeadmConfig", "spec": {"files": [{"content": PLANTED}]}},
         pod(args=["https://user:" + PLANTED + "@proxy.example.org"]),
         {"kind": "Site", "spec": {"kubeconfig": PLANTED}},
+        {"kind": "ConfigMap", "data": {"a": f"x=1\n db.password={PLANTED}\n"}},
+        {"kind": "ConfigMap", "data": {"a": f"db:\n  token: '{PLANTED}'"}},
+        {"kind": "ConfigMap", "data": {"a": f'  "password": "{PLANTED}",'}},
         {"kind": "Site", "spec": {"apiKey": PLANTED, "deep": [[1]]}},
         {"kind": "Site", "spec": {"users": [{"passwd": PLANTED}]}},
         {"kind": "Site", "spec": {"adminPassword": [PLANTED]}},
@@ -104,6 +109,16 @@ def test_a_value_that_is_cut_is_masked_too():
 def test_a_whole_object_is_not_quoted(said, shown):
     """It would show the former values, too, which nobody knows here (P23)."""
     assert shown == masked(said, {"kind": "Pod"})
+
+
+def test_a_short_value_is_masked_where_it_stands_alone():
+    """It may be a part of any word, which then could not be read."""
+    said = 'the webhook "policy.example.org" denied "e", 7 and 271828'
+    switch = {"kind": "Secret", "stringData": {"on": "e", "x": "web"}}
+    number = {"kind": "Site", "spec": {"password": 271828, "token": True}}
+
+    assert said.replace('"e"', '"***"') == masked(said, switch)
+    assert said.replace("271828", "***") == masked(said, number)
 
 
 def test_what_was_last_applied_is_a_manifest():
