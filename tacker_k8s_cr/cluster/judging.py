@@ -89,7 +89,7 @@ ROWS: tuple[Row, ...] = (
         "An admission webhook does not answer, or is not trusted yet",
         Outcome.NOT_YET,
         "Its Deployment, its Service or its certificate is on its way. "
-        "Other writes than an apply are sent again for 120 seconds.",
+        "Other requests than an apply are sent again for 120 seconds.",
         cases.says("failed calling webhook "),
         meanings.away,
     ),

@@ -68,17 +68,18 @@ def _manager(cause: Mapping[str, Any]) -> str:
 
 
 def away(case: Case) -> Error | Again:
-    """A webhook that is not reached; an apply is for its caller to repeat."""
+    """A webhook that is not reached.
+
+    An apply is for its caller to repeat, and a watch for its stream.
+    """
     hook = _HOOK.search(case.said)
     error = case.not_yet(
         hook=f"{hook[1] or ''}{hook[2] or ''}" if hook else ""
     )
     request = case.request
-    writes = case.writes or request.verb == "delete"
-    if writes and request.content_type != APPLY:
-        after = case.answer.retry_after
-        return Again(error, after, WHILE_AWAY)
-    return error
+    if request.content_type == APPLY or request.verb == "watch":
+        return error
+    return Again(error, case.answer.retry_after, WHILE_AWAY)
 
 
 _HOOK = re.compile(

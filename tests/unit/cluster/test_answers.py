@@ -97,6 +97,19 @@ def test_a_write_goes_again_until_a_webhook_is_there(
     assert not means.carried_out
 
 
+@pytest.mark.parametrize("request_", [GET, LIST])
+def test_a_read_goes_again_until_its_objects_can_be_converted(
+    request_: Request,
+) -> None:
+    """An operation must read what it changes (P5)."""
+    words = "conversion webhook for example.org/v1, Kind=A failed: refused"
+
+    means = judged(500, words, request=request_)
+
+    assert isinstance(means, Again)
+    assert isinstance(means.why, NotYet)
+
+
 @pytest.mark.parametrize("code", [400, 403, 422, 500])
 def test_a_denial_is_final(code: int) -> None:
     """A webhook that says no is not asked again; its words are kept."""
