@@ -154,7 +154,7 @@ def admission(name: str, namespaces: list[str], hook: Hook) -> dict[str, Any]:
 
 
 def converted(definition: dict[str, Any], hook: Hook) -> dict[str, Any]:
-    """A definition that stores its objects at an older version, by the hook."""
+    """A definition that stores its objects at an older version."""
     spec = definition["spec"]
     (version,) = spec["versions"]
     return {

@@ -18,6 +18,7 @@ import uuid
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.deadline import Clock
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
@@ -44,10 +45,12 @@ class Disturbed:
     """The way on which the fault is, and who hears how far it came.
 
     :param listen: called with the operation and each progress.
+    :param clock: by which its deadline is.
     """
 
     cluster: Cluster
     listen: Listen = lambda operation, progress: None
+    clock: Clock = time.monotonic
 
 
 Disturb = Callable[[str], contextlib.AbstractContextManager[Disturbed]]
@@ -75,6 +78,7 @@ class Life:
         cluster: Cluster,
         seconds: float,
         listen: Listen = lambda operation, progress: None,
+        clock: Clock = time.monotonic,
     ) -> None:
         given = self.wanted(operation)
         package = [dying.package(tuple(given))] if given else []
@@ -83,7 +87,7 @@ class Life:
             self.name,
             *package,
             namespace=self.namespace,
-            deadline=Deadline.after(seconds),
+            deadline=Deadline.after(seconds, clock),
             listen=lambda progress: listen(operation, progress),
         )
 
@@ -219,7 +223,7 @@ def compare(
 
 def _ended(life: Life, operation: str, way: Disturbed) -> errors.Error | None:
     try:
-        life.run(operation, way.cluster, SECONDS, way.listen)
+        life.run(operation, way.cluster, SECONDS, way.listen, way.clock)
     except errors.Error as error:
         return error
     return None

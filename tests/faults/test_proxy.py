@@ -212,20 +212,24 @@ def test_a_server_that_answers_nothing_is_not_waited_for(
 
 # -- Packages -----------------------------------------------------------------
 
-SPOILED = range(100_000, 102_000)
-REAL = 300
-"""Of these, such as a real server is asked about."""
+FOLDERS = range(100_000, 101_700)
+CSARS = range(200_000, 200_300)
+REAL = 200
+"""Of the folders, such as a real server is asked about."""
 
 
 def test_spoiled_packages_are_refused_in_words(tmp_path):
     """Two thousand of them: no traceback, no write (P5)."""
     sources = malformed.sources(tmp_path)
 
-    refused = malformed.tried(
-        sources, SPOILED, tmp_path, test_malformed.outcome
-    )
-
-    assert len(SPOILED) / 2 < refused
+    for of, numbers in (
+        (malformed.folders(sources), FOLDERS),
+        (malformed.csars(sources), CSARS),
+    ):
+        refused = malformed.tried(
+            of, numbers, tmp_path, test_malformed.outcome
+        )
+        assert len(numbers) / 2 < refused
 
 
 def test_a_real_server_is_asked_about_spoiled_packages(
@@ -270,7 +274,7 @@ def test_a_real_server_is_asked_about_spoiled_packages(
         return str(said)
 
     try:
-        malformed.tried(sources, SPOILED[:REAL], tmp_path, outcome)
+        malformed.tried(sources, FOLDERS[:REAL], tmp_path, outcome)
     finally:
         faults.make()
 
