@@ -30,7 +30,7 @@ from tacker_k8s_cr.operation import Listen
 from tacker_k8s_cr.operation import Operation
 from tacker_k8s_cr.options import DEFAULT
 from tacker_k8s_cr.options import Options
-from tacker_k8s_cr.policy import Policy
+from tacker_k8s_cr.policy import Subject
 from tacker_k8s_cr.report import Action
 from tacker_k8s_cr.report import Report
 
@@ -82,9 +82,23 @@ def ended(
     met = {r: u for r, u in inventory.owned.items() if r in inventory.met}
     ours = inventory.without(met)
     manifests = _manifests(op, inventory)
-    kept = _kept(
-        op, ours.owned, manifests, inventory.policy if keeping else None
-    )
+    said: dict[ObjectRef, tuple[bool, str]] = {}
+    if keeping:
+        said = staying.said(
+            ours.owned,
+            manifests,
+            inventory.policy,
+            op.options.on_terminate,
+            again=op.inventory.phase is Phase.ENDING,
+        )
+        # A repeated end keeps the same, whatever its request leaves out.
+        settled: dict[Subject, bool] = {
+            ref: stays for ref, (stays, _) in said.items()
+        }
+        policy = dataclasses.replace(inventory.policy, on_terminate=settled)
+        inventory = dataclasses.replace(inventory, policy=policy)
+        ours = dataclasses.replace(ours, policy=policy)
+    kept = _kept(op, ours.owned, manifests, said)
     going = ours.without(kept).owned
     _check(op, kept, going)
     left: dict[ObjectRef, str] = {}
@@ -132,20 +146,14 @@ def _kept(
     op: Operation,
     owned: Mapping[ObjectRef, str],
     manifests: Mapping[ObjectRef, Manifest],
-    policy: Policy | None,
+    said: Mapping[ObjectRef, tuple[bool, str]],
 ) -> dict[ObjectRef, str]:
-    """What is not to be deleted, by object why.
-
-    :param policy: None where only that others use an object keeps it.
-    """
-    said = {}
-    if policy:
-        asked = op.options.on_terminate
-        said = staying.said(owned, manifests, policy, asked)
+    """What is not to be deleted, by object why: it is said, or used."""
+    used = {}
     if not op.options.lose_others:
         used = neighbours.used(op.cluster, op.instance, owned)
-        said.update((ref, (True, why)) for ref, why in used.items())
-    return staying.staying(owned, manifests, said)
+    stays = {ref: (True, why) for ref, why in used.items()}
+    return staying.staying(owned, manifests, {**said, **stays})
 
 
 def _check(
@@ -225,9 +233,11 @@ def _ended_without_record(op: Operation, *, keeping: bool) -> Report:
             raise errors.InstanceUnknown(op.instance, op.namespace)
         live = dict(raised(op.cluster.each(op.cluster.get, ours)))
         manifests = {ref: obj for ref, obj in live.items() if obj}
-        kept = _kept(
-            op, ours, manifests, policies.DEFAULT if keeping else None
-        )
+        said = {}
+        if keeping:
+            asked = op.options.on_terminate
+            said = staying.said(ours, manifests, policies.DEFAULT, asked)
+        kept = _kept(op, ours, manifests, said)
         going = {ref: uid for ref, uid in ours.items() if ref not in kept}
         _check(op, kept, going)
         home = {ref: going.pop(ref) for ref in (last,) if ref in going}

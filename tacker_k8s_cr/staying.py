@@ -24,6 +24,8 @@ def said(
     manifests: Mapping[ObjectRef, Manifest],
     policy: Policy,
     asked: Mapping[Subject, bool],
+    *,
+    again: bool = False,
 ) -> dict[ObjectRef, tuple[bool, str]]:
     """What is said on objects: whether each is kept, and by whom.
 
@@ -31,6 +33,8 @@ def said(
     that over the policy.
 
     :param asked: by that request, by object or kind.
+    :param again: an end that is repeated: the policy holds what was settled
+        before, which only the request wins over.
     """
     found = {}
     for ref in owned:
@@ -39,6 +43,9 @@ def said(
                 found[ref] = asked[subject], "the request says so"
                 break
         else:
+            if again and ref in policy.on_terminate:
+                found[ref] = policy.on_terminate[ref], "it was said before"
+                continue
             own = objects.annotation(manifests.get(ref, {}), ANNOTATION)
             may = policy.may_keep(ref)
             if own is not None:

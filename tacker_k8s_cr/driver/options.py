@@ -164,7 +164,8 @@ OPERATIONS = (
         default=[],
         help="Kinds, such as PersistentVolumeClaim, whose objects a "
         "termination leaves to nobody, with all that they need, unless a "
-        "manifest or a request says otherwise.",
+        "manifest or a request says otherwise. An instance keeps what it says "
+        "when it is instantiated.",
     ),
     cfg.BoolOpt(
         "clear_load_balancers",

@@ -145,7 +145,7 @@ def policy(asked: Asked, default: Policy) -> Policy:
         asked.prune or default.prune,
         {**default.delivery, **delivery},
         asked.expects or default.expects,
-        on_terminate=asked.on_terminate or default.on_terminate,
+        on_terminate={**default.on_terminate, **asked.on_terminate},
     )
 
 

@@ -14,6 +14,7 @@ from tacker_k8s_cr import finalizers
 from tacker_k8s_cr import grace
 from tacker_k8s_cr import holders
 from tacker_k8s_cr import kinds
+from tacker_k8s_cr import lcm
 from tacker_k8s_cr import leave
 from tacker_k8s_cr import missing
 from tacker_k8s_cr import objects
@@ -23,9 +24,13 @@ from tacker_k8s_cr.hanging import Hanging
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.options import Options
+from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.progress import Awaited
 from tacker_k8s_cr.progress import Goal
 from tacker_k8s_cr.progress import Progress
+from tacker_k8s_cr.report import Action
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 
@@ -592,3 +597,40 @@ def test_a_cluster_that_is_away_stays_and_the_way_out_is_named(cluster):
 
     assert "ask for nothing to be cleared" in str(caught.value)
     assert "planted" not in str(caught.value)
+
+
+# -- Ends that are repeated --------------------------------------------------
+
+
+def test_what_was_to_be_kept_is_kept_by_the_next_try(cluster):
+    """Though its request does not say so again (F4)."""
+    given = Package(
+        "test",
+        tuple(
+            Document(manifest, "a.yaml")
+            for manifest in (
+                manifests.config_map("a"),
+                {
+                    **manifests.config_map("b"),
+                    "metadata": {"name": "b", "finalizers": [HELD]},
+                },
+            )
+        ),
+    )
+    now = [0.0]
+    cluster.world.idle = lambda seconds: now.__setitem__(0, now[0] + 5)
+
+    def life():
+        return {"deadline": Deadline.after(60, lambda: now[0])}
+
+    lcm.instantiate(cluster, "one", given, **life())
+    options = Options(on_terminate={A: True})
+    with pytest.raises(errors.NotGone):
+        lcm.terminate(cluster, "one", options=options, **life())
+    other = ObjectRef("", "ConfigMap", "default", "b")
+    cluster.patch(other, {"metadata": {"finalizers": None}}, "somebody")
+
+    report = lcm.terminate(cluster, "one", **life())
+
+    assert cluster.get(A)
+    assert [A] == [r.ref for r in report.rows if r.action is Action.KEPT]

@@ -347,3 +347,21 @@ def test_manifests_of_any_shape_serve_nobody():
     )
 
     assert {} == serving.servers(found)
+
+
+def test_an_end_that_is_repeated_keeps_the_same():
+    """Only what its own request says wins over what was settled (F4)."""
+    found = package(
+        at("a", manifests.config_map("one"), on_terminate="delete"),
+        at("a", manifests.config_map("two")),
+    )
+    one, two = sorted(found)
+    before = policy.Policy(on_terminate={one: True, two: True})
+
+    def stays(asked):
+        said = staying.said(found, found, before, asked, again=True)
+        return {ref.name for ref, (kept, _) in said.items() if kept}
+
+    assert {"one", "two"} == stays({})
+    assert {"one"} == stays({two: False})
+    assert set() == stays({GroupKind("", "ConfigMap"): False})
