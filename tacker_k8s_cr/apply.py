@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import itertools
@@ -29,11 +30,23 @@ LOG = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class Written:
-    """An object as our apply left it, and what the apply did."""
+    """An object as our apply left it, and what the apply did.
+
+    :param left: fields that were left to other managers: by path, to whom.
+    """
 
     ref: ObjectRef
     obj: Manifest
     action: Action
+    left: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def note(self) -> str:
+        """What was left to whom, in words; empty where nothing was."""
+        return "; ".join(
+            f"field {path} is left to {manager}"
+            for path, manager in sorted(self.left.items())
+        )
 
 
 class Halted(Exception):
@@ -171,6 +184,7 @@ def _one(cluster: Cluster, step: Apply, manager: str, usual: str) -> Written:
         _refuse_while_going(step, cluster.get_metadata(step.ref))
     # What is meant to be new is never forced upon what is there.
     way = conflicts.way(step.manifest, usual) if step.uid else conflicts.FAIL
+    left: dict[str, str] = {}
     try:
         result = conflicts.sent(
             lambda manifest, force: cluster.apply(
@@ -179,6 +193,7 @@ def _one(cluster: Cluster, step: Apply, manager: str, usual: str) -> Written:
             step.manifest,
             way,
             ".".join(step.count),
+            left.update,
         )
     except errors.KindUnknown as error:
         # All kinds of a package were known, or brought by it, when it was
@@ -200,7 +215,10 @@ def _one(cluster: Cluster, step: Apply, manager: str, usual: str) -> Written:
     version = objects.field(result.obj, ("metadata", "resourceVersion"))
     same = version == step.version
     action = Action.UNCHANGED if same else Action.CONFIGURED
-    return Written(step.ref, result.obj, action)
+    written = Written(step.ref, result.obj, action, left)
+    if left:
+        LOG.info("%s: %s", step.ref, written.note)
+    return written
 
 
 def _refuse_while_going(step: Apply, obj: Manifest | None) -> None:

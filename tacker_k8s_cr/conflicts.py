@@ -29,6 +29,7 @@ def sent(
     manifest: Manifest,
     way: str,
     count: str = "",
+    left: Callable[[Mapping[str, str]], None] = lambda fields: None,
 ) -> Sent:
     """Send a manifest; with ``leave`` without what turns out to be others'.
 
@@ -36,6 +37,7 @@ def sent(
     :param count: a number that is sent as it was last seen. If it is not
         ours any more, an autoscaler has moved it, and it is left out
         whatever else is asked for.
+    :param left: told which fields are left out, and to whom they are left.
 
     Raises Conflict where that does not help.
     """
@@ -47,10 +49,12 @@ def sent(
                 moved, count = {count} & error.fields.keys(), ""
                 if moved or way == TAKE:
                     manifest = without(manifest, moved)
+                    left({path: error.fields[path] for path in moved})
                     continue
             less = without(manifest, error.fields)
             if way != LEAVE or less == manifest:
                 raise
+            left(error.fields)
             manifest = less
 
 

@@ -225,6 +225,8 @@ class Operation:
         views = []
         for item in written:
             self.actions[item.ref] = item.action
+            if item.left:
+                self.notes[item.ref] = (item.note,)
             former = item.action is Action.UNCHANGED
             awaited[item.ref] = dataclasses.replace(
                 _awaited(item.obj, now), former=former

@@ -595,7 +595,12 @@ def test_fields_of_others_are_left_taken_or_refused(
         )
 
     leave = k8s_cr.Options(conflict="leave")
-    k8s_cr.change(cluster, unique, package(3), options=leave, **life)
+    report = k8s_cr.change(cluster, unique, package(3), options=leave, **life)
+    notes = {row.ref.name: row.notes for row in report.rows}
+    assert {
+        "web": (f"field {path} is left to editor",),
+        "a": ("field data.a.b is left to editor",),
+    } == notes
     assert ("example.org/b:1", 3, "theirs") == now()
     # An annotation wins, either way round.
     k8s_cr.change(
