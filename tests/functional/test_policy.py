@@ -83,7 +83,15 @@ def test_readiness_is_judged_alike_in_all_operations(
         readiness=[{"of": f"Thing.{group}", "failed_when": "spec.replicas=3"}]
     )
     with pytest.raises(errors.Failed, match="one"):
-        k8s_cr.change(cluster, unique, package("xl"), policy=other, **life)
+        # Nothing is written, so what fails may be from before for a while.
+        k8s_cr.change(
+            cluster,
+            unique,
+            package("xl"),
+            policy=other,
+            options=k8s_cr.Options(dwell=1.0),
+            **life,
+        )
     # It goes with the change that failed.
     k8s_cr.roll_back(cluster, unique, **life)
     assert asked == record.read(cluster, unique, namespace).inventory.policy
