@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import hashlib
 import pathlib
 import posixpath
+import re
 import tempfile
 import threading
 from typing import Any
@@ -213,4 +214,6 @@ def _moved(
 
 
 def _tidy(fault: str, folder: str) -> str:
-    return " ".join(fault.replace(f"{folder}/", "").split())
+    """Without our folder, and without what only Python calls a type."""
+    named = re.sub(r"<class '([\w.]+)'>", r"\1", fault)
+    return " ".join(named.replace(f"{folder}/", "").split())
