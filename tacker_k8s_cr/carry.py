@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import contextlib
 import dataclasses
 
+from tacker_k8s_cr import apply
 from tacker_k8s_cr import authored
 from tacker_k8s_cr import barriers
 from tacker_k8s_cr import errors
@@ -275,10 +276,26 @@ def released(
 ) -> dict[ObjectRef, str]:
     """Give up what was taken over from others, and is left: by object, why.
 
-    It stays as it is. Nobody else may own its fields any more, so that to
-    take ours out would empty it.
+    Fields that only we have set go with our label. Where nobody else has
+    set any, that would empty the object, and it stays as it is.
     """
-    guard = op.ledger.guard
-    there = leave.left(op.ledger.writing, taken, op.manager, guard)
+    there = set()
+    alone = {}
+    for ref, uid in taken.items():
+        obj = op.cluster.get(ref)
+        if obj is None or objects.uid(obj) != uid:
+            continue
+        if not ownership.set_by_others(obj, op.manager):
+            alone[ref] = uid
+            continue
+        try:
+            apply.given_up(op.ledger.writing, obj, op.manager, uid)
+        except errors.Rejected:
+            alone[ref] = uid  # it cannot be without what we have set
+        except errors.Outdated:
+            continue  # gone, or somebody else's by now
+        else:
+            there.add(ref)
+    there |= leave.left(op.ledger.writing, alone, op.manager)
     why = "it was taken over from others, and is left to nobody"
     return dict.fromkeys(sorted(there), why)

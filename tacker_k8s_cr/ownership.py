@@ -82,6 +82,16 @@ def _only_tended(entry: Manifest) -> bool:
     return set(owned) <= {"f:metadata", "f:status"}
 
 
+def set_by_others(obj: Manifest, manager: str) -> bool:
+    """Whether others than the manager have set more than metadata of it."""
+    return any(
+        entry.get("manager") != manager
+        and not entry.get("subresource")
+        and not _only_tended(entry)
+        for entry in objects.field(obj, ("metadata", "managedFields"), ())
+    )
+
+
 def owns(obj: Manifest, manager: str, path: Path) -> bool:
     """Whether the manager's Apply entry has the field at the path."""
     wanted = tuple(f"f:{key}" for key in path)
