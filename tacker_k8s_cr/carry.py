@@ -276,8 +276,7 @@ def released(
 ) -> dict[ObjectRef, str]:
     """Give up what was taken over from others, and is left: by object, why.
 
-    Fields that only we have set go with our label. Where nobody else has
-    set any, that would empty the object, and it stays as it is.
+    Fields that only we set go, unless nobody else has set any: it stays.
     """
     there = set()
     alone = {}
