@@ -17,7 +17,7 @@ from tools import csar
 READER = pathlib.Path(__file__).with_name("as_tacker.py")
 NAMES = [
     f"{sample.name}_{variant}" if variant else sample.name
-    for sample in sorted(p.parent for p in csar.SAMPLES.glob("*/csar.yaml"))
+    for sample in csar.whole_samples()
     for variant in ("", *csar.recipe(sample).variants)
 ]
 

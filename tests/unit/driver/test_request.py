@@ -252,7 +252,8 @@ def test_tackers_own_keys_do_no_harm_elsewhere(operation):
         ),
         (
             {"tacker_k8s_cr": {"conflict": PLANTED}},
-            f"{OURS}.conflict: wanted one of fail, take, leave, found another text",
+            f"{OURS}.conflict: wanted one of fail, take, leave, found "
+            "another text",
         ),
         (
             {"tacker_k8s_cr": {"webhook": {"probe": ["try"]}}},
