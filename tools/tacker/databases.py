@@ -34,7 +34,7 @@ def initialize(folders: Folders) -> None:
             "--skip-test-db",
             "--innodb-log-file-size=16M",
         ],
-        services.environ(folders),
+        services.database_environ(folders),
     )
 
 

@@ -79,10 +79,15 @@ def _mariadb(folders: Folders, state: State) -> Service:
     return Service(
         "mariadb",
         tuple(command),
-        environ(folders),
+        database_environ(folders),
         lambda: accepts(port),
         30.0,
     )
+
+
+def database_environ(folders: Folders) -> dict[str, str]:
+    """A server that starts removes the temporary tables of all others."""
+    return environ(folders, TMPDIR=str(folders.database))
 
 
 def as_user() -> list[str]:

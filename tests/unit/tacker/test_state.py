@@ -10,6 +10,7 @@ import pytest
 from tools.tacker import TackerError
 from tools.tacker import configuration
 from tools.tacker import folders
+from tools.tacker import services
 from tools.tacker import state
 from tools.tacker import wheel
 from tools.tacker.folders import Folders
@@ -88,6 +89,16 @@ def test_named_services_are_used_as_they_are(made):
 
     assert "mysql://x/y" == found["database"]["connection"]
     assert "rabbit://z/" == found["DEFAULT"]["transport_url"]
+
+
+def test_a_private_database_has_its_own_temporary_folder(made):
+    """One that starts removes the temporary tables that it finds there."""
+    where, chosen = made()
+
+    environ = services.table(where, chosen)["mariadb"].environ
+
+    assert str(where.database) == environ["TMPDIR"]
+    assert environ == services.database_environ(where)
 
 
 def test_settings_come_last(made):
