@@ -112,7 +112,12 @@ def applied(
         seconds = min(LONGEST, FIRST * 2.0 ** min(tries, 10))
         if seconds >= deadline.left and (waiting or deadline.passed):
             raise Halted(done, _late(waiting, held))
-        sleep(seconds if waiting else deadline.left)
+        try:
+            sleep(seconds if waiting else deadline.left)
+        except (errors.NotReady, errors.Failed) as error:
+            late = _late(waiting, held)
+            error.unwritten = {one.ref: one.why for one in (late, *late.also)}
+            raise
     return tuple(done)
 
 

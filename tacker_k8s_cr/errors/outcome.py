@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
@@ -30,14 +31,28 @@ class Unsettled:
 
 @dataclasses.dataclass(eq=False)
 class _WithUnsettled(Error):
+    """Objects that were waited for in vain.
+
+    :param unwritten: objects that waited for these or for something else,
+        with the reason.
+    """
+
     start = "{}"
 
     unsettled: Sequence[Unsettled]
     seconds: float
+    unwritten: Mapping[ObjectRef, str] = dataclasses.field(
+        default_factory=dict
+    )
 
     def sentence(self) -> str:
-        head = self.start.format(len(self.unsettled), self.seconds)
-        return "\n".join([head, *(f"  {item}" for item in self.unsettled)])
+        lines = [self.start.format(len(self.unsettled), self.seconds)]
+        lines += [f"  {item}" for item in self.unsettled]
+        lines += [
+            f"  {ref}: not written: {why}"
+            for ref, why in self.unwritten.items()
+        ]
+        return "\n".join(lines)
 
 
 class NotReady(_WithUnsettled):
