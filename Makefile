@@ -87,7 +87,7 @@ tacker-down: $(ENVIRONMENT)  ## stop that Tacker
 .PHONY: test
 test: $(ENVIRONMENT)  ## unit, contracts and functional, with a plane
 	@$(RUN) pytest tests/functional tests/contracts tests/unit \
-	    --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	    --numprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 .PHONY: unit
 unit: $(ENVIRONMENT)  ## the tests that need nothing
