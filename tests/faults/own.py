@@ -22,6 +22,9 @@ SHIFT = 3000
 
 SECONDS = 60.0
 
+ALONE = pytest.mark.xdist_group("own plane")
+"""For tests of which one worker has to have all: there is one such plane."""
+
 
 @pytest.fixture(scope="session")
 def own_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:

@@ -20,9 +20,10 @@ from tacker_k8s_cr import lcm
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tests import malformed
 from tests.faults import lives
+from tests.faults import own
 from tests.unit import test_malformed
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, own.ALONE]
 
 WRITES = ["PATCH", "POST", "PUT", "DELETE"]
 WATCHES = "watch=true"
