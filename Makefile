@@ -103,7 +103,7 @@ functional: $(ENVIRONMENT)  ## what needs a real API server
 
 .PHONY: faults
 faults: $(ENVIRONMENT)  ## kills and faults at every request, with a table
-	@$(RUN) pytest tests/faults --numprocesses 3 --dist loadgroup $(ARGS)
+	@$(RUN) pytest tests/faults --numprocesses 3 --dist worksteal $(ARGS)
 
 .PHONY: e2e
 e2e: $(ENVIRONMENT)  ## through the REST API of a real Tacker

@@ -17,19 +17,21 @@ from tools.plane.binaries import Store
 from tools.plane.folders import Folders
 from tools.plane.lifecycle import Plane
 
-SHIFT = 3000
-"""Of its ports, from those of the usual plane."""
+SHIFT, APART = 3000, 200
+"""Of its ports, from those of the usual plane, and of another worker's."""
 
 SECONDS = 60.0
-
-ALONE = pytest.mark.xdist_group("own plane")
-"""For tests of which one worker has to have all: there is one such plane."""
 
 
 @pytest.fixture(scope="session")
 def own_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
-    """A control plane with kwok, whose processes a test may kill."""
-    folders = Folders(tmp_path_factory.mktemp("own") / "plane", shift=SHIFT)
+    """A control plane with kwok, whose processes a test may kill.
+
+    Each of several workers has one, as far as it needs one.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
+    shift = SHIFT + APART * int(worker.removeprefix("gw"))
+    folders = Folders(tmp_path_factory.mktemp("own") / "plane", shift=shift)
     folders.make()
     plane = Plane(folders, Store.of(os.environ), lambda said: None)
     plane.up(("control plane", "kwok"))

@@ -20,10 +20,9 @@ from tacker_k8s_cr import lcm
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tests import malformed
 from tests.faults import lives
-from tests.faults import own
 from tests.unit import test_malformed
 
-pytestmark = [pytest.mark.plane, own.ALONE]
+pytestmark = pytest.mark.plane
 
 WRITES = ["PATCH", "POST", "PUT", "DELETE"]
 WATCHES = "watch=true"

@@ -9,9 +9,8 @@ import time
 import pytest
 
 from tests.faults import lives
-from tests.faults import own
 
-pytestmark = [pytest.mark.plane, own.ALONE]
+pytestmark = pytest.mark.plane
 
 JUMP = 40.0
 """Seconds: more than the lock lasts, less than the operation may."""

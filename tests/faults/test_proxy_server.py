@@ -16,9 +16,8 @@ from tacker_k8s_cr.kubeconfig import Kubeconfig
 from tacker_k8s_cr.progress import Goal
 from tests.faults import hooks
 from tests.faults import lives
-from tests.faults import own
 
-pytestmark = [pytest.mark.plane, own.ALONE]
+pytestmark = pytest.mark.plane
 
 AWAY = 20.0
 MOST = 40
