@@ -106,13 +106,23 @@ def used(
 
     With what serves it, as long as that is to be deleted, too.
     """
-    if op.options.lose_others:
-        return {}
-    shared = neighbours.used(op.cluster, op.instance, refs)
-    stay = {ref: (True, why) for ref, why in shared.items()}
-    found = staying.staying(refs, manifests, stay)
+    found = stays(op, refs, manifests, {})
     op.notes.update({ref: (why,) for ref, why in found.items()})
     return found
+
+
+def stays(
+    op: Operation,
+    refs: Collection[ObjectRef],
+    manifests: Mapping[ObjectRef, Manifest],
+    said: Mapping[ObjectRef, tuple[bool, str]],
+) -> dict[ObjectRef, str]:
+    """What is not to be deleted, by object why: it is said, or used."""
+    shared = {}
+    if not op.options.lose_others:
+        shared = neighbours.used(op.cluster, op.instance, refs)
+    stay = {ref: (True, why) for ref, why in shared.items()}
+    return staying.staying(refs, manifests, {**said, **stay})
 
 
 def refuse_losses(op: Operation, going: Mapping[ObjectRef, str]) -> None:

@@ -13,7 +13,6 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr import finalizers
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import leave
-from tacker_k8s_cr import neighbours
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import plan
 from tacker_k8s_cr import policy as policies
@@ -98,7 +97,7 @@ def ended(
         policy = dataclasses.replace(inventory.policy, on_terminate=settled)
         inventory = dataclasses.replace(inventory, policy=policy)
         ours = dataclasses.replace(ours, policy=policy)
-    kept = _kept(op, ours.owned, manifests, said)
+    kept = carry.stays(op, ours.owned, manifests, said)
     going = ours.without(kept).owned
     _check(op, kept, going)
     left: dict[ObjectRef, str] = {}
@@ -140,20 +139,6 @@ def _manifests(
     live = raised(op.cluster.each(op.cluster.get, lost))
     known.update((ref, obj) for ref, obj in live if obj)
     return known
-
-
-def _kept(
-    op: Operation,
-    owned: Mapping[ObjectRef, str],
-    manifests: Mapping[ObjectRef, Manifest],
-    said: Mapping[ObjectRef, tuple[bool, str]],
-) -> dict[ObjectRef, str]:
-    """What is not to be deleted, by object why: it is said, or used."""
-    used = {}
-    if not op.options.lose_others:
-        used = neighbours.used(op.cluster, op.instance, owned)
-    stays = {ref: (True, why) for ref, why in used.items()}
-    return staying.staying(owned, manifests, {**said, **stays})
 
 
 def _check(
@@ -237,7 +222,7 @@ def _ended_without_record(op: Operation, *, keeping: bool) -> Report:
         if keeping:
             asked = op.options.on_terminate
             said = staying.said(ours, manifests, policies.DEFAULT, asked)
-        kept = _kept(op, ours, manifests, said)
+        kept = carry.stays(op, ours, manifests, said)
         going = {ref: uid for ref, uid in ours.items() if ref not in kept}
         _check(op, kept, going)
         home = {ref: going.pop(ref) for ref in (last,) if ref in going}

@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import logging
 import time
+from typing import Any
 
 from tacker_k8s_cr import apply
 from tacker_k8s_cr import check
@@ -201,17 +202,7 @@ class Operation:
             return
         if seconds > apply.LONGEST and self.ledger.entry:
             self.ledger.write(self.inventory)
-        wait.until_settled(
-            self.cluster,
-            self.progress,
-            self.instance,
-            self.deadline,
-            listen=self.listen,
-            guard=self.ledger.check,
-            enough=lambda progress: enough(),
-            seconds=seconds,
-            since=self.begun,
-        )
+        self._wait(enough=lambda progress: enough(), seconds=seconds)
 
     def _take_in(self, written: Collection[apply.Written], name: str) -> None:
         if not written:
@@ -326,6 +317,10 @@ class Operation:
         """
         if not self.progress.settled:
             self.ledger.write(self.inventory.entering(self.name, "wait", ()))
+        self._wait()
+
+    def _wait(self, **until: Any) -> None:
+        """Wait for what was applied; ``until`` may end that earlier."""
         wait.until_settled(
             self.cluster,
             self.progress,
@@ -334,6 +329,7 @@ class Operation:
             listen=self.listen,
             guard=self.ledger.check,
             since=self.begun,
+            **until,
         )
 
     def served(self, manifests: Iterable[Manifest]) -> None:

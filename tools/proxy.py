@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 import contextlib
-import datetime
 import hmac
 
 # Not by the attribute of http: eventlet, which Tacker imports, replaces it.
@@ -24,8 +23,6 @@ import tempfile
 import threading
 from types import TracebackType
 import urllib.parse
-
-from cryptography.hazmat.primitives import serialization
 
 from tacker_k8s_cr import kubeconfig as kubeconfigs
 from tools.plane import certificates
@@ -110,18 +107,9 @@ class Proxy:
         return Handler
 
     def _certified(self, folder: pathlib.Path) -> str:
-        now = datetime.datetime.now(datetime.timezone.utc)
-        ca = certificates.authority("proxy", now)
-        request = certificates.Request("proxy", ("127.0.0.1",))
-        own = certificates.issued(ca, request, now)
-        pem = serialization.Encoding.PEM
-        key = own.key.private_bytes(
-            pem,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
+        own = certificates.local("proxy")
         path = folder / "proxy.pem"
-        write_private(path, own.certificate.public_bytes(pem) + key)
+        write_private(path, own.certificate + own.key)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(path)
         self._server.socket = context.wrap_socket(
@@ -130,7 +118,7 @@ class Proxy:
             # Else a client that says nothing would hold up all others.
             do_handshake_on_connect=False,
         )
-        return ca.certificate.public_bytes(pem).decode()
+        return own.ca.decode()
 
 
 class _Handler(BaseHTTPRequestHandler):

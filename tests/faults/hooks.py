@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import datetime
 from http.server import BaseHTTPRequestHandler
 from http.server import ThreadingHTTPServer
 import json
@@ -17,8 +16,6 @@ import ssl
 import threading
 from typing import Any
 
-from cryptography.hazmat.primitives import serialization
-
 from tools.plane import certificates
 from tools.plane.folders import write_private
 
@@ -27,21 +24,12 @@ class Hook:
     """Where it is, and a certificate of its own."""
 
     def __init__(self, folder: pathlib.Path):
-        now = datetime.datetime.now(datetime.timezone.utc)
-        ca = certificates.authority("hook", now)
-        request = certificates.Request("hook", ("127.0.0.1",))
-        own = certificates.issued(ca, request, now)
-        pem = serialization.Encoding.PEM
-        key = own.key.private_bytes(
-            pem,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
+        own = certificates.local("hook")
         path = folder / "hook.pem"
-        write_private(path, own.certificate.public_bytes(pem) + key)
+        write_private(path, own.certificate + own.key)
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(path)
-        self._ca = ca.certificate.public_bytes(pem)
+        self._ca = own.ca
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port = free.getsockname()[1]

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
-import os
 import pathlib
-import subprocess
 
 from tools.plane import binaries
 from tools.plane import golang
 from tools.plane import interrupts
 from tools.plane import lock
-from tools.plane import modules
-from tools.plane.errors import PlaneError
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "client"
 
@@ -44,21 +40,7 @@ def _sources() -> list[pathlib.Path]:
 
 
 def _build(path: pathlib.Path, say: Callable[[str], object]) -> None:
-    go = golang.find(modules.go_line((SOURCE / "go.mod").read_text()), say)
-    say(
-        f"building the Go client with {go}, about a minute when nothing is "
-        "cached"
+    say("building the Go client, about a minute when nothing is cached")
+    golang.build(
+        SOURCE, path, say, stamp=_BINARY.stamp, package=_BINARY.package
     )
-    draft = path.with_name(f".{path.name}")
-    command = [str(go), "build", "-ldflags", _BINARY.stamp]
-    command += ["-o", str(draft), _BINARY.package]
-    done = subprocess.run(
-        command,
-        cwd=SOURCE,
-        env={**os.environ, **binaries.ENVIRON},
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        raise PlaneError(f"the Go client: {done.stderr.strip()}")
-    draft.replace(path)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import dataclasses
-import datetime
 import hashlib
 import json
 import os
@@ -20,13 +19,10 @@ import time
 from types import TracebackType
 import urllib.request
 
-from cryptography.hazmat.primitives import serialization
-
 from tools.plane import binaries
 from tools.plane import certificates
 from tools.plane import golang
 from tools.plane import lock
-from tools.plane import modules
 from tools.plane.errors import PlaneError
 from tools.plane.folders import write_private
 
@@ -45,18 +41,7 @@ def built(say: Callable[[str], object] = print) -> pathlib.Path:
     if os.access(program, os.X_OK):
         return program
     with lock.held(folder / "lock", say):
-        go = golang.find(modules.go_line((SOURCE / "go.mod").read_text()), say)
-        draft = program.with_suffix(".draft")
-        done = subprocess.run(
-            [str(go), "build", "-ldflags", "-s -w", "-o", str(draft), "."],
-            cwd=SOURCE,
-            env={**os.environ, **binaries.ENVIRON},
-            capture_output=True,
-            text=True,
-        )
-        if done.returncode:
-            raise PlaneError(f"{SOURCE}: go build failed:\n{done.stderr}")
-        draft.replace(program)
+        golang.build(SOURCE, program, say)
     return program
 
 
@@ -162,20 +147,10 @@ class Provider:
             time.sleep(0.05)
 
     def _certify(self) -> None:
-        now = datetime.datetime.now(datetime.timezone.utc)
-        ca = certificates.authority("provider", now)
-        request = certificates.Request("provider", ("127.0.0.1",))
-        own = certificates.issued(ca, request, now)
-        pem = serialization.Encoding.PEM
-        key = own.key.private_bytes(
-            pem,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        self.ca_file.write_bytes(ca.certificate.public_bytes(pem))
-        crt = own.certificate.public_bytes(pem)
-        (self._folder / "provider.crt").write_bytes(crt)
-        write_private(self._folder / "provider.key", key)
+        own = certificates.local("provider")
+        self.ca_file.write_bytes(own.ca)
+        (self._folder / "provider.crt").write_bytes(own.certificate)
+        write_private(self._folder / "provider.key", own.key)
 
 
 def _free() -> int:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import os
 import pathlib
-import subprocess
 
 from tools.management.composing import PROVIDERS
 from tools.plane import binaries
@@ -14,7 +12,6 @@ from tools.plane import golang
 from tools.plane import images
 from tools.plane import modules
 from tools.plane import node
-from tools.plane.errors import PlaneError
 from tools.plane.lifecycle import Plane
 
 Say = Callable[[str], object]
@@ -41,20 +38,8 @@ def add(plane: Plane, say: Say) -> None:
 
 
 def operator(plane: Plane, say: Say) -> pathlib.Path:
-    """The package's certificate manager, built anew if it was changed.
-
-    Go looks whether it was; when nothing is to do, that takes a second.
-    """
-    go = golang.find(modules.go_line((OPERATOR / "go.mod").read_text()), say)
+    """The package's certificate manager, built anew if it was changed."""
     out = plane.store.folder / "certs"
     say("certs: about 30 s when nothing is cached")
-    done = subprocess.run(
-        [str(go), "build", "-ldflags", "-s -w", "-o", str(out), "."],
-        cwd=OPERATOR,
-        env={**os.environ, **binaries.ENVIRON},
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        raise PlaneError(f"certs cannot be built: {done.stderr.strip()}")
+    golang.build(OPERATOR, out, say)
     return out

@@ -44,6 +44,26 @@ class Request:
     group: str = ""
 
 
+@dataclasses.dataclass(frozen=True)
+class Local:
+    """What a server on 127.0.0.1 needs, each in PEM.
+
+    :param ca: of the authority that vouches for it.
+    """
+
+    ca: bytes
+    certificate: bytes
+    key: bytes
+
+
+def local(name: str) -> Local:
+    """For one server of a test, by an authority of its own."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    ca = authority(name, now)
+    own = issued(ca, Request(name, ("127.0.0.1",)), now)
+    return Local(_public(ca), _public(own), _private(own.key))
+
+
 def authority(name: str, now: datetime.datetime) -> Pair:
     """A certificate that signs others."""
     key = ec.generate_private_key(ec.SECP256R1())
@@ -122,9 +142,12 @@ def make(
 def _write(folder: pathlib.Path, name: str, pair: Pair) -> None:
     path = folder / name
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    pem = pair.certificate.public_bytes(serialization.Encoding.PEM)
-    write_private(path.with_suffix(".crt"), pem)
+    write_private(path.with_suffix(".crt"), _public(pair))
     write_private(path.with_suffix(".key"), _private(pair.key))
+
+
+def _public(pair: Pair) -> bytes:
+    return pair.certificate.public_bytes(serialization.Encoding.PEM)
 
 
 def _private(key: _Key) -> bytes:

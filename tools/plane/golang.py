@@ -6,10 +6,12 @@ from collections.abc import Callable
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 
+from tools.plane import binaries
 from tools.plane import modules
 from tools.plane.errors import PlaneError
 
@@ -44,6 +46,39 @@ def find(
     if version is None or version < needed:
         raise PlaneError(_no_go(needed, f"the wheel {WHEEL} is no newer"))
     return wheel
+
+
+def build(
+    source: pathlib.Path,
+    out: pathlib.Path,
+    say: Callable[[str], object],
+    *,
+    stamp: str = "-s -w",
+    package: str = ".",
+) -> None:
+    """Build a program of a module of our own.
+
+    It has its name only when it is whole. Go's own cache makes the next
+    build a matter of seconds.
+
+    :param stamp: flags for the linker.
+    """
+    go = find(modules.go_line((source / "go.mod").read_text()), say)
+    draft = out.with_name(f".{out.name}")
+    command = [str(go), "build", "-ldflags", stamp, "-o", str(draft), package]
+    done = subprocess.run(
+        command,
+        cwd=source,
+        env={**os.environ, **binaries.ENVIRON},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        raise PlaneError(
+            f"{out.name}: {shlex.join(command)} in {source} failed:\n"
+            f"{done.stderr.strip()}"
+        )
+    draft.replace(out)
 
 
 def _version(path: str) -> modules.Version | None:
