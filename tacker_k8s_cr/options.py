@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 
-from tacker_k8s_cr import conflicts
 from tacker_k8s_cr import errors
+from tacker_k8s_cr.applying import conflicts
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.policy import Subject
 

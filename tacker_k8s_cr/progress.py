@@ -10,16 +10,16 @@ import dataclasses
 import enum
 
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import standstill
 from tacker_k8s_cr import views
+from tacker_k8s_cr.causes import standstill
+from tacker_k8s_cr.causes.standstill import Below
+from tacker_k8s_cr.causes.standstill import Part
+from tacker_k8s_cr.causes.standstill import Standing
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.objects import Verdict
-from tacker_k8s_cr.standstill import Below
-from tacker_k8s_cr.standstill import Part
-from tacker_k8s_cr.standstill import Standing
 from tacker_k8s_cr.views import UNSEEN
 from tacker_k8s_cr.views import Seen
 

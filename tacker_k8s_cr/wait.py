@@ -13,11 +13,11 @@ import time
 
 import tenacity
 
-from tacker_k8s_cr import below
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import explain
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import sight as sights
+from tacker_k8s_cr.causes import below
+from tacker_k8s_cr.causes import explain
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import Watch
 from tacker_k8s_cr.deadline import Deadline

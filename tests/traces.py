@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tacker_k8s_cr import leases
-from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.recording import leases
+from tacker_k8s_cr.recording import record
 
 
 def of(cluster: Cluster, instance: str) -> list[str]:

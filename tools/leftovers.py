@@ -12,14 +12,14 @@ import dataclasses
 import time
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import leases
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import Resource
+from tacker_k8s_cr.recording import leases
+from tacker_k8s_cr.recording import record
 
 EVENTS = (GroupKind("", "Event"), GroupKind("events.k8s.io", "Event"))
 

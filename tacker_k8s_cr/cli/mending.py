@@ -111,9 +111,9 @@ def _uids(args: argparse.Namespace, cluster: Cluster) -> set[str]:
 
     One that a heal has replaced already may be named too.
     """
-    from tacker_k8s_cr import healing
     from tacker_k8s_cr import kinds
-    from tacker_k8s_cr import members
+    from tacker_k8s_cr.healing import candidates
+    from tacker_k8s_cr.healing import members
 
     inventory = reading.inventory(cluster, args.name, args.namespace)
     crews = members.of_instance(cluster, kinds.BUILT_IN, inventory)
@@ -121,7 +121,7 @@ def _uids(args: argparse.Namespace, cluster: Cluster) -> set[str]:
         goer.ref: goer.uid
         for goer in (inventory.healing.goers if inventory.healing else ())
     }
-    for uid, place in healing.places(crews).items():
+    for uid, place in candidates.places(crews).items():
         uids[place.goer.ref] = uid
     return {
         uids[

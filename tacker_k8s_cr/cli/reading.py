@@ -112,7 +112,7 @@ def _read(path: pathlib.Path) -> Any:
 def inventory(cluster: Cluster, instance: str, namespace: str) -> Inventory:
     """What the record of an instance says. Raises InstanceUnknown."""
     from tacker_k8s_cr import inventory as inventories
-    from tacker_k8s_cr import record
+    from tacker_k8s_cr.recording import record
 
     name = inventories.checked_name(instance)
     entry = record.read(cluster, name, namespace)

@@ -12,7 +12,6 @@ import time
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import record
 from tacker_k8s_cr import webhook
 from tacker_k8s_cr.cluster.probe import probe as ask
 from tacker_k8s_cr.cluster.protocol import Cluster
@@ -33,6 +32,7 @@ from tacker_k8s_cr.deliver.scoped import Far
 from tacker_k8s_cr.kubeconfig import Kubeconfig
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.webhook import Receiver
 
 LOG = logging.getLogger(__name__)

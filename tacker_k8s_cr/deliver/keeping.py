@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import dataclasses
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import lock
-from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.deliver import receipt as receipts
 from tacker_k8s_cr.deliver.receipt import Receipt
+from tacker_k8s_cr.recording import lock
+from tacker_k8s_cr.recording import record
 
 
 @dataclasses.dataclass(frozen=True)

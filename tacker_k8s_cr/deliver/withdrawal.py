@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.deliver import ending
@@ -19,6 +18,7 @@ from tacker_k8s_cr.deliver.keeping import Book
 from tacker_k8s_cr.deliver.scoped import FAR
 from tacker_k8s_cr.deliver.scoped import Far
 from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.recording import record
 
 LOG = logging.getLogger(__name__)
 

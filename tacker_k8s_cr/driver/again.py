@@ -13,12 +13,12 @@ from typing import Any
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
-from tacker_k8s_cr import record
-from tacker_k8s_cr import replicas
+from tacker_k8s_cr.applying import replicas
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Report
 
 LOG = logging.getLogger(__name__)

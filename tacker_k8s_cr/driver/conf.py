@@ -16,7 +16,6 @@ import re
 
 from oslo_config import cfg
 
-from tacker_k8s_cr import clearing
 from tacker_k8s_cr.driver.options import GROUP
 from tacker_k8s_cr.driver.options import OPTIONS
 from tacker_k8s_cr.errors import RequestInvalid
@@ -25,6 +24,7 @@ from tacker_k8s_cr.policy import Policy
 from tacker_k8s_cr.policy import Readiness
 from tacker_k8s_cr.policy import Subject
 from tacker_k8s_cr.policy import subject
+from tacker_k8s_cr.terminating import clearing
 
 CONFIG = "TACKER_K8S_CR_CONFIG"
 """Variable with the paths of the conductor's configuration files."""

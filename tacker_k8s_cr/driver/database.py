@@ -8,12 +8,12 @@ import importlib
 from typing import Any
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import preflight
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.driver import conf
 from tacker_k8s_cr.driver import surroundings
 from tacker_k8s_cr.driver import vim
 from tacker_k8s_cr.driver.findings import Unfinished
+from tacker_k8s_cr.lcm import preflight
 
 SECONDS = 20.0
 """For one VIM."""

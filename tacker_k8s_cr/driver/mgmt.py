@@ -16,7 +16,6 @@ from oslo_config import cfg
 
 from tacker_k8s_cr import deliver
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.driver import conf
@@ -24,6 +23,7 @@ from tacker_k8s_cr.driver import faults
 from tacker_k8s_cr.driver import vim
 from tacker_k8s_cr.driver.conf import Settings
 from tacker_k8s_cr.driver.operations import Target
+from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.webhook import Receiver
 
 LOG = logging.getLogger(__name__)

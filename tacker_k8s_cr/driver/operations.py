@@ -18,12 +18,9 @@ from typing import Any
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
-from tacker_k8s_cr import leases
-from tacker_k8s_cr import members as found_members
 from tacker_k8s_cr import package as packages
 from tacker_k8s_cr import plugins
-from tacker_k8s_cr import record
-from tacker_k8s_cr import replicas
+from tacker_k8s_cr.applying import replicas
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.driver import again as at_rest
@@ -33,10 +30,13 @@ from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import vim
 from tacker_k8s_cr.driver.conf import Settings
 from tacker_k8s_cr.driver.request import Asked
+from tacker_k8s_cr.healing import members as found_members
+from tacker_k8s_cr.healing.members import Member
 from tacker_k8s_cr.inventory import Inventory
-from tacker_k8s_cr.members import Member
 from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.recording import leases
+from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Report
 
 LOG = logging.getLogger(__name__)

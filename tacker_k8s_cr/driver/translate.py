@@ -13,8 +13,8 @@ from tacker.objects import fields
 
 from tacker_k8s_cr.driver.operations import Target
 from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.healing.members import Member
 from tacker_k8s_cr.inventory import Healing
-from tacker_k8s_cr.members import Member
 from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package.model import Package
 

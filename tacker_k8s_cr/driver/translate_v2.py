@@ -21,10 +21,10 @@ from tacker_k8s_cr.driver import vim
 from tacker_k8s_cr.driver.operations import Target
 from tacker_k8s_cr.driver.request import Asked
 from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.healing.members import Member
 from tacker_k8s_cr.inventory import Healing
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
-from tacker_k8s_cr.members import Member
 
 OURS = "tacker_k8s_cr"
 """Our key in the metadata of an instance; without it, it is not ours."""

@@ -7,12 +7,12 @@ from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 
-from tacker_k8s_cr import needs
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import placing
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.planning import needs
+from tacker_k8s_cr.planning import placing
 from tacker_k8s_cr.serving import grants
 from tacker_k8s_cr.serving import pods
 from tacker_k8s_cr.serving.lookup import Lookup

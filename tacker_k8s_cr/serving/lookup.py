@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import placing
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.planning import placing
 
 
 class Lookup:

@@ -10,8 +10,8 @@ import pathlib
 import time
 from typing import Any
 
-from tacker_k8s_cr import leases
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.recording import leases
 from tests.e2e import packages
 from tests.e2e.packages import Csar
 from tools.plane.kubectl import Kubectl

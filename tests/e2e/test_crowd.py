@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tacker_k8s_cr import leases
+from tacker_k8s_cr.recording import leases
 from tests.e2e import gate
 from tests.e2e.gate import CROWD
 from tools.tacker import rest

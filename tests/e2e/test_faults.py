@@ -15,7 +15,7 @@ import uuid
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import lock
+from tacker_k8s_cr.recording import lock
 from tests.e2e import gate
 from tests.e2e.gate import Gated
 from tools.plane import forward

@@ -13,13 +13,13 @@ from typing import Any
 
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import record
-from tacker_k8s_cr import stored
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.recording import stored
 from tests.functional import manifests
 
 Manifests = tuple[Mapping[str, Any], ...]

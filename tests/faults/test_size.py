@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from tacker_k8s_cr import record
-from tacker_k8s_cr import stored
+from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.recording import stored
 from tests.faults import dying
 from tests.faults import figures
 from tests.functional import manifests

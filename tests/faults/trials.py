@@ -17,12 +17,12 @@ import queue
 import time
 from typing import TypeVar
 
-from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.recording import record
 from tests.faults import dying
 from tests.faults import figures
 from tests.faults import story

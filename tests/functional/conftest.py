@@ -13,10 +13,10 @@ import uuid
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import leases
-from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.recording import leases
+from tacker_k8s_cr.recording import record
 
 SECONDS = 240.0
 """For all operations of a test. No measure of how long they take: where other

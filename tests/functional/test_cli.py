@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from tacker_k8s_cr import leases
 from tacker_k8s_cr import objects
+from tacker_k8s_cr.recording import leases
 from tests.functional import manifests
 from tests.secrecy.watch import Watch
 

@@ -8,8 +8,8 @@ import pytest
 
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import lock
 from tacker_k8s_cr import objects
+from tacker_k8s_cr.recording import lock
 from tests.functional import manifests
 
 pytestmark = pytest.mark.plane

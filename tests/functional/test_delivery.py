@@ -19,12 +19,12 @@ from tacker_k8s_cr import deliver
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kubeconfig as kubeconfigs
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import record
 from tacker_k8s_cr import webhook
 from tacker_k8s_cr.cluster import probe
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.recording import record
 from tools.receiver import Answer
 from tools.receiver import Receiver
 

@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from tacker_k8s_cr.placing import NAMESPACE
+from tacker_k8s_cr.planning.placing import NAMESPACE
 from tools.demo.__main__ import Stage
 from tools.demo.__main__ import played
 from tools.demo.custom_resource import CustomResource

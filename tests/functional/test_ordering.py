@@ -495,7 +495,7 @@ def test_a_webhook_that_does_not_answer_is_waited_for_by_name(
     assert name == found.hook
     seen = Seen(cluster, before)
 
-    with caplog.at_level(logging.INFO, "tacker_k8s_cr.apply"):
+    with caplog.at_level(logging.INFO, "tacker_k8s_cr.applying.apply"):
         report = k8s_cr.instantiate(
             seen,
             unique,
@@ -507,7 +507,7 @@ def test_a_webhook_that_does_not_answer_is_waited_for_by_name(
     (line,) = [
         record.getMessage()
         for record in caplog.records
-        if record.name == "tacker_k8s_cr.apply"
+        if record.name == "tacker_k8s_cr.applying.apply"
     ]
     assert "trying again: ConfigMap" in line
     assert f'failed calling webhook "{name}"' in line

@@ -9,14 +9,14 @@ import pytest
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr import members
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import policy
-from tacker_k8s_cr import record
+from tacker_k8s_cr.healing import members
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Aspect
 from tacker_k8s_cr.package.model import Vdu
 from tacker_k8s_cr.package.model import Vnfd
+from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Action
 from tests.functional import manifests
 

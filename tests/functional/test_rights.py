@@ -11,12 +11,12 @@ import yaml
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kubeconfig as kubeconfigs
-from tacker_k8s_cr import members
-from tacker_k8s_cr import preflight
-from tacker_k8s_cr import record
+from tacker_k8s_cr.healing import members
 from tacker_k8s_cr.kinds import BUILT_IN
+from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.placing import Placed
+from tacker_k8s_cr.planning.placing import Placed
+from tacker_k8s_cr.recording import record
 from tests.e2e import packages
 from tests.functional import manifests
 

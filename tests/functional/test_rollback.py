@@ -8,9 +8,9 @@ import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import policy
-from tacker_k8s_cr import record
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Action
 from tests.functional import manifests
 from tests.functional.test_cluster_api import CAPI

@@ -9,10 +9,10 @@ import json
 import pathlib
 
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import record
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.recording import record
 from tests.secrecy import marks
 
 SECRET = GroupKind("", "Secret")

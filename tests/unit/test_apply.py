@@ -7,14 +7,14 @@ import logging
 
 import pytest
 
-from tacker_k8s_cr import apply
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
 from tacker_k8s_cr import objects
+from tacker_k8s_cr.applying import apply
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.plan import Apply
+from tacker_k8s_cr.planning.plan import Apply
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 from tests.unit.test_kill import Clock
@@ -174,7 +174,7 @@ def test_each_thing_that_is_waited_for_is_told_once(cluster, clock, caplog):
             cluster.fail(away, "patch", ref(name))
     run = Run(cluster, clock, step("a"), step("b"), step("c"))
 
-    with caplog.at_level(logging.INFO, "tacker_k8s_cr.apply"):
+    with caplog.at_level(logging.INFO, "tacker_k8s_cr.applying.apply"):
         run()
 
     assert [
@@ -183,7 +183,7 @@ def test_each_thing_that_is_waited_for_is_told_once(cluster, clock, caplog):
     ] == [
         record.getMessage()
         for record in caplog.records
-        if record.name == "tacker_k8s_cr.apply"
+        if record.name == "tacker_k8s_cr.applying.apply"
     ]
 
 

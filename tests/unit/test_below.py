@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tacker_k8s_cr import below
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import standstill
 from tacker_k8s_cr import wait
+from tacker_k8s_cr.causes import below
+from tacker_k8s_cr.causes import standstill
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef

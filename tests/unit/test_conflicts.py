@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
-from tacker_k8s_cr import conflicts
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
+from tacker_k8s_cr.applying import conflicts
 from tacker_k8s_cr.objects import ObjectRef
 from tests.fakes import fields
 

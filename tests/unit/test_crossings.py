@@ -7,7 +7,6 @@ import pytest
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import record
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.options import Options
@@ -16,6 +15,7 @@ from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.package.model import Vdu
 from tacker_k8s_cr.package.model import Vnfd
+from tacker_k8s_cr.recording import record
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 from tests.unit.test_kill import Clock

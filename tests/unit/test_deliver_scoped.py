@@ -17,7 +17,6 @@ import pytest
 
 from tacker_k8s_cr import deliver
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import record
 from tacker_k8s_cr import webhook
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.deliver.account import ACCESS
@@ -25,6 +24,7 @@ from tacker_k8s_cr.deliver.scoped import Far
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kubeconfig import Kubeconfig
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.recording import record
 from tests.fakes import FakeCluster
 
 ID = "3f0d2a5e-5d2c-4c9e-8a7e-0f1e2d3c4b5a"

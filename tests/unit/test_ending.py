@@ -7,20 +7,15 @@ import logging
 
 import pytest
 
-from tacker_k8s_cr import clearing
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import explain
-from tacker_k8s_cr import finalizers
-from tacker_k8s_cr import grace
-from tacker_k8s_cr import holders
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import lcm
-from tacker_k8s_cr import leave
-from tacker_k8s_cr import missing
 from tacker_k8s_cr import objects
+from tacker_k8s_cr.causes import explain
+from tacker_k8s_cr.causes import holders
+from tacker_k8s_cr.causes import missing
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Unsettled
-from tacker_k8s_cr.hanging import Hanging
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.objects import Verdict
@@ -31,6 +26,11 @@ from tacker_k8s_cr.progress import Awaited
 from tacker_k8s_cr.progress import Goal
 from tacker_k8s_cr.progress import Progress
 from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.terminating import clearing
+from tacker_k8s_cr.terminating import finalizers
+from tacker_k8s_cr.terminating import grace
+from tacker_k8s_cr.terminating import leave
+from tacker_k8s_cr.terminating.hanging import Hanging
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import explain
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import objects
+from tacker_k8s_cr.causes import explain
 from tacker_k8s_cr.errors import Unsettled
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef

@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import healing
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import lcm
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import record
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.healing import candidates
+from tacker_k8s_cr.healing.members import Crew
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
-from tacker_k8s_cr.members import Crew
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.options import Options
+from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Action
 from tests.fakes import FakeCluster
 from tests.fakes.workloads import FAILING
@@ -407,11 +407,11 @@ KEEPER = {
 
 
 def crew(*machines):
-    return healing.places({OWNER: (Crew(KEEPER, machines),)})
+    return candidates.places({OWNER: (Crew(KEEPER, machines),)})
 
 
 def choose(found, asked=None, **known):
-    return healing.chosen(
+    return candidates.chosen(
         Inventory("one", "default", Phase.INSTANTIATED, **known),
         found,
         kinds.BUILT_IN,
@@ -459,7 +459,7 @@ def test_machines_of_a_control_plane_go_one_by_one():
 
     assert [["m0"], ["m1"], ["m2"], ["w1", "w2"]] == [
         [place.goer.ref.name for place in places]
-        for places in healing.rounds(choice.healing, found)
+        for places in candidates.rounds(choice.healing, found)
     ]
 
 
@@ -485,7 +485,7 @@ def test_a_bare_member_that_no_package_holds_is_not_healed():
     """One that a former package brought, and that was kept."""
     alone = {**BARE, "metadata": {"name": "alone", "namespace": "default"}}
     obj = {**alone, "metadata": {**alone["metadata"], "uid": "u"}}
-    found = healing.places({ALONE: (Crew(obj, (obj,)),)})
+    found = candidates.places({ALONE: (Crew(obj, (obj,)),)})
 
     with pytest.raises(errors.NotHealable, match="does not hold it"):
         choose(found, {"u"})
@@ -504,7 +504,7 @@ def test_pods_of_a_job_stay_when_all_is_healed():
             "ownerReferences": [{"uid": "j", "controller": True}],
         },
     }
-    found = healing.places({job: (Crew(worker, (worker,)),)})
+    found = candidates.places({job: (Crew(worker, (worker,)),)})
 
     assert () == choose(found).healing.goers
     assert choose(found, {"p"}).healing.goers

@@ -12,7 +12,6 @@ import pytest
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import inventory
 from tacker_k8s_cr import policy
-from tacker_k8s_cr import stored as texts
 from tacker_k8s_cr.inventory import Goer
 from tacker_k8s_cr.inventory import Healing
 from tacker_k8s_cr.inventory import Inventory
@@ -24,6 +23,7 @@ from tacker_k8s_cr.package.model import Aspect
 from tacker_k8s_cr.package.model import Vdu
 from tacker_k8s_cr.package.model import Vnfd
 from tacker_k8s_cr.policy import Policy
+from tacker_k8s_cr.recording import stored as texts
 
 text = st.text(min_size=1, max_size=8)
 refs = st.builds(ObjectRef, st.text(max_size=5), text, st.text("n"), text)

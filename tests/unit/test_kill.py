@@ -14,16 +14,16 @@ import pytest
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
-from tacker_k8s_cr import leases
-from tacker_k8s_cr import lock
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import record
-from tacker_k8s_cr import stored
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.recording import leases
+from tacker_k8s_cr.recording import lock
+from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.recording import stored
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 

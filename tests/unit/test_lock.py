@@ -8,12 +8,12 @@ import threading
 import pytest
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import leases
-from tacker_k8s_cr import lock
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import record
 from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.ledger import Ledger
+from tacker_k8s_cr.recording import leases
+from tacker_k8s_cr.recording import lock
+from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.recording.ledger import Ledger
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 

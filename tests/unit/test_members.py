@@ -9,9 +9,9 @@ import pytest
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr import members
+from tacker_k8s_cr.healing import members
+from tacker_k8s_cr.healing.members import Member
 from tacker_k8s_cr.inventory import Inventory
-from tacker_k8s_cr.members import Member
 from tacker_k8s_cr.objects import ObjectRef
 from tests.fakes import FakeCluster
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import placing
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.planning import placing
 from tests.functional import manifests
 
 RBAC = "rbac.authorization.k8s.io"

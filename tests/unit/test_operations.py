@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import pytest
 
-from tacker_k8s_cr import apply
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import record
+from tacker_k8s_cr.applying import apply
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.options import Options
-from tacker_k8s_cr.plan import Apply
+from tacker_k8s_cr.planning.plan import Apply
+from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Action
 from tests.fakes import FakeCluster
 from tests.functional import manifests

@@ -8,20 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
-from tacker_k8s_cr import barriers
-from tacker_k8s_cr import check
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr import moving
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import plan
 from tacker_k8s_cr import policy
-from tacker_k8s_cr import trial
+from tacker_k8s_cr.applying import check
+from tacker_k8s_cr.applying import trial
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Document
-from tacker_k8s_cr.placing import Placed
+from tacker_k8s_cr.planning import barriers
+from tacker_k8s_cr.planning import moving
+from tacker_k8s_cr.planning import plan
+from tacker_k8s_cr.planning.placing import Placed
 
 REGISTRY = kinds.BUILT_IN
 GROUP = "test.example.org"

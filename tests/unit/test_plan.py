@@ -10,10 +10,7 @@ import pytest
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr import needs
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import placing
-from tacker_k8s_cr import plan
 from tacker_k8s_cr.kinds import base
 from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.base import Rank
@@ -21,6 +18,9 @@ from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.planning import needs
+from tacker_k8s_cr.planning import placing
+from tacker_k8s_cr.planning import plan
 
 # A kind for each rank, so that an order can be read off its name.
 KINDS = {

@@ -9,13 +9,13 @@ import json
 import pytest
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import neighbours
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import record
-from tacker_k8s_cr import stored as texts
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.recording import neighbours
+from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.recording import stored as texts
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 

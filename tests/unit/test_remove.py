@@ -6,10 +6,10 @@ import pytest
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import record
-from tacker_k8s_cr import remove
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.terminating import remove
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 

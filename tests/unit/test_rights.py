@@ -10,12 +10,12 @@ import pytest
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
-from tacker_k8s_cr import preflight
 from tacker_k8s_cr import rights
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import Resource
-from tacker_k8s_cr.placing import Placed
+from tacker_k8s_cr.planning.placing import Placed
 from tacker_k8s_cr.rights import Right
 from tacker_k8s_cr.rights import Rule
 from tests.fakes import FakeCluster

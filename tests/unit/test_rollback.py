@@ -9,11 +9,11 @@ import pytest
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import record
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.options import Options
+from tacker_k8s_cr.recording import record
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 from tests.unit.test_kill import GROUP

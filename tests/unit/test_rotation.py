@@ -7,10 +7,10 @@ import dataclasses
 import pytest
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import rotation
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.placing import Placed
+from tacker_k8s_cr.planning import rotation
+from tacker_k8s_cr.planning.placing import Placed
 
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
 

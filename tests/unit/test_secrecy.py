@@ -11,8 +11,8 @@ import hypothesis
 from hypothesis import strategies as st
 import pytest
 
-from tacker_k8s_cr import leases
-from tacker_k8s_cr import record
+from tacker_k8s_cr.recording import leases
+from tacker_k8s_cr.recording import record
 from tests.fakes.cluster import FakeCluster
 from tests.secrecy import left
 from tests.secrecy import marks

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
-from tacker_k8s_cr import standstill
+from tacker_k8s_cr.causes import standstill
+from tacker_k8s_cr.causes.standstill import Part
 from tacker_k8s_cr.kinds import reasons
 from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.base import Registry
@@ -16,7 +17,6 @@ from tacker_k8s_cr.objects import Verdict
 from tacker_k8s_cr.progress import Awaited
 from tacker_k8s_cr.progress import Goal
 from tacker_k8s_cr.progress import Progress
-from tacker_k8s_cr.standstill import Part
 
 REF = ObjectRef("test.example.org", "Thing", "ns", "top")
 

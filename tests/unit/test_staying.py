@@ -5,9 +5,9 @@ from __future__ import annotations
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import policy
 from tacker_k8s_cr import serving
-from tacker_k8s_cr import staying
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.terminating import staying
 from tests.functional import manifests
 
 GROUP = "test.example.org"

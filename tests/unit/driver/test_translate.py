@@ -7,9 +7,9 @@ from tacker import objects
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import translate
+from tacker_k8s_cr.healing.members import Member
 from tacker_k8s_cr.inventory import Goer
 from tacker_k8s_cr.inventory import Healing
-from tacker_k8s_cr.members import Member
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package import Package
 from tacker_k8s_cr.package.model import Aspect

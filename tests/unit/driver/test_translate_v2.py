@@ -12,11 +12,11 @@ from tacker_k8s_cr.driver import synchronizing_v2
 from tacker_k8s_cr.driver import translate_v2
 from tacker_k8s_cr.driver.operations import Seen
 from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.healing.members import Member
 from tacker_k8s_cr.inventory import Goer
 from tacker_k8s_cr.inventory import Healing
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
-from tacker_k8s_cr.members import Member
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Aspect
 from tacker_k8s_cr.package.model import Vdu

@@ -1,0 +1,1 @@
+"""Objects written, and all that is looked at before."""

@@ -1,0 +1,261 @@
+"""Carry out the applies of one stage."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import itertools
+import logging
+import time
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr import ownership
+from tacker_k8s_cr.applying import conflicts
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import Error
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.planning.plan import Apply
+from tacker_k8s_cr.report import Action
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Written:
+    """An object as our apply left it, and what the apply did.
+
+    :param left: fields that were left to other managers: by path, to whom.
+    """
+
+    ref: ObjectRef
+    obj: Manifest
+    action: Action
+    left: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def note(self) -> str:
+        """What was left to whom, in words; empty where nothing was."""
+        return "; ".join(
+            f"field {path} is left to {manager}"
+            for path, manager in sorted(self.left.items())
+        )
+
+
+class Halted(Exception):
+    """A stage that stopped half way, with all that it had written."""
+
+    def __init__(self, written: Sequence[Written], cause: Error):
+        self.written = tuple(written)
+        self.cause = cause
+        super().__init__(str(cause))
+
+
+def applied(
+    cluster: Cluster,
+    steps: Sequence[Apply],
+    manager: str,
+    deadline: Deadline,
+    *,
+    conflict: str = conflicts.FAIL,
+    guard: Callable[[], None] = lambda: None,
+    ready: Callable[[Apply], bool] = lambda step: True,
+    took: Callable[[Sequence[Written]], None] = lambda written: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> tuple[Written, ...]:
+    """Apply all of the steps; those of a rank go out together.
+
+    What is not possible yet, since another object of the package has to
+    come first, is tried again until the deadline, and holds up nothing
+    else. Raises Halted at the first refusal.
+
+    :param conflict: what becomes of fields that others own, where the
+        object does not say.
+    :param guard: raises when no more requests may be sent.
+    :param ready: whether what a step depends on is there by now.
+    :param took: told what each round has written.
+    :param sleep: lets so many seconds pass, or less, if a step that was
+        held gets ready. Raises an error that ends it all.
+    """
+    done: list[Written] = []
+    left = list(steps)
+    known: set[str] = set()
+    tries = 0
+
+    def one(step: Apply) -> Written:
+        guard()
+        return _one(cluster, step, manager, conflict)
+
+    while left:
+        free: list[Apply] = []
+        held: list[Apply] = []
+        for step in left:
+            (free if ready(step) else held).append(step)
+        before = len(done)
+        try:
+            waiting = _round(cluster, one, free, done)
+        finally:
+            took(done[before:])
+        moved = len(done) > before
+        tries = 0 if moved else tries + 1
+        left = held + [step for step, _ in waiting]
+        if not left or (moved and any(map(ready, held))):
+            continue
+        known |= _told(waiting, known)
+        seconds = min(LONGEST, FIRST * 2.0 ** min(tries, 10))
+        if seconds >= deadline.left and (waiting or deadline.passed):
+            raise Halted(done, _late(waiting, held))
+        try:
+            sleep(seconds if waiting else deadline.left)
+        except (errors.NotReady, errors.Failed) as error:
+            late = _late(waiting, held)
+            error.unwritten = {one.ref: one.why for one in (late, *late.also)}
+            raise
+    return tuple(done)
+
+
+FIRST, LONGEST = 0.25, 5.0
+"""Seconds between two tries: longer each time, unless something moved."""
+
+
+def _told(
+    waiting: Iterable[tuple[Apply, errors.NotYet]], known: Collection[str]
+) -> set[str]:
+    """One line of the log for each thing that is waited for."""
+    found: dict[str, list[errors.NotYet]] = defaultdict(list)
+    for _, error in waiting:
+        found[error.hook or error.why].append(error)
+    for what, some in found.items():
+        if what not in known:
+            more = f", and {len(some) - 1} more" if len(some) > 1 else ""
+            LOG.info("trying again: %s%s", some[0].sentence(), more)
+    return set(found)
+
+
+def _late(
+    waiting: Sequence[tuple[Apply, errors.NotYet]], held: Sequence[Apply]
+) -> errors.NotYet:
+    """What was not possible in time, with what depends on the rest."""
+    found = [error for _, error in waiting] + [
+        errors.NotYet(
+            step.ref,
+            f"it depends on {', '.join(map(str, sorted(step.after)))}",
+        )
+        for step in held
+    ]
+    first, *also = found
+    first.also = tuple(also)
+    return first
+
+
+def _round(
+    cluster: Cluster,
+    one: Callable[[Apply], Written],
+    steps: Sequence[Apply],
+    done: list[Written],
+) -> list[tuple[Apply, errors.NotYet]]:
+    """Try every step once, rank by rank; what came of it goes to ``done``."""
+    waiting: list[tuple[Apply, errors.NotYet]] = []
+    refused: list[Error] = []
+
+    def unless_refused(step: Apply) -> Written:
+        if refused:
+            raise errors.NotYet(step.ref, "not sent, as another was refused")
+        return one(step)
+
+    by_rank = sorted(steps, key=lambda step: step.rank)
+    for _, same_rank in itertools.groupby(by_rank, lambda step: step.rank):
+        for step, outcome in cluster.each(unless_refused, tuple(same_rank)):
+            if isinstance(outcome, errors.NotYet):
+                waiting.append((step, outcome))
+            elif isinstance(outcome, Error):
+                refused.append(outcome)
+            else:
+                done.append(outcome)
+        if refused:
+            raise Halted(done, refused[0])
+    return waiting
+
+
+def _one(cluster: Cluster, step: Apply, manager: str, usual: str) -> Written:
+    if step.going:
+        _refuse_while_going(step, cluster.get_metadata(step.ref))
+    # What is meant to be new is never forced upon what is there.
+    way = conflicts.way(step.manifest, usual) if step.uid else conflicts.FAIL
+    left: dict[str, str] = {}
+    try:
+        result = conflicts.sent(
+            lambda manifest, force: cluster.apply(
+                manifest, manager, uid=step.uid, force=force
+            ),
+            step.manifest,
+            way,
+            ".".join(step.count),
+            left.update,
+        )
+    except errors.KindUnknown as error:
+        # All kinds of a package were known, or brought by it, when it was
+        # looked at: one that is not served for a moment comes back.
+        raise errors.NotYet(step.ref, error.sentence()) from error
+    except errors.Conflict as error:
+        theirs = None if step.uid else cluster.get_metadata(step.ref)
+        if theirs is None:
+            raise
+        _refuse_while_going(step, theirs)
+        raise errors.Owned({step.ref: ownership.owner(theirs)}) from error
+    if result.created:
+        return Written(step.ref, result.obj, Action.CREATED)
+    if not step.uid:
+        _refuse_if_twin(step, result.obj, manager)
+        theirs = given_up(cluster, step.manifest, manager)
+        _refuse_while_going(step, theirs)
+        raise errors.Owned({step.ref: ownership.owner(theirs)})
+    version = objects.field(result.obj, ("metadata", "resourceVersion"))
+    same = version == step.version
+    action = Action.UNCHANGED if same else Action.CONFIGURED
+    written = Written(step.ref, result.obj, action, left)
+    if left:
+        LOG.info("%s: %s", step.ref, written.note)
+    return written
+
+
+def _refuse_while_going(step: Apply, obj: Manifest | None) -> None:
+    """An object that is asked to go makes room for ours in a while."""
+    if objects.field(obj, ("metadata", "deletionTimestamp")):
+        raise errors.NotYet(step.ref, "an object of that name is still going")
+
+
+def _refuse_if_twin(step: Apply, obj: Manifest, manager: str) -> None:
+    """Another run of the same operation made it: it is not to be undone."""
+    if ownership.made_by(obj, manager):
+        instance = manager.removeprefix(objects.MANAGER)
+        raise errors.Busy(instance, f"whoever has just made {step.ref}")
+
+
+def given_up(
+    cluster: Cluster, manifest: Manifest, manager: str, uid: str = ""
+) -> Manifest:
+    """Take back an apply that met an object of somebody else; the object.
+
+    Applying the bare object under our manager removes the fields that only
+    we have set; where nothing was forced, all others were theirs before and
+    are still (the server's rule for fields left out of an apply).
+    """
+    metadata = manifest["metadata"]
+    bare = {
+        "apiVersion": manifest["apiVersion"],
+        "kind": manifest["kind"],
+        "metadata": {
+            key: metadata[key]
+            for key in ("name", "namespace")
+            if key in metadata
+        },
+    }
+    return cluster.apply(bare, manager, uid=uid).obj

@@ -1,0 +1,260 @@
+"""Look at the whole of a package before the first write."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+import re
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr import policy
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import raised
+from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr.kinds import custom
+from tacker_k8s_cr.kinds import storage
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.planning import barriers
+from tacker_k8s_cr.planning import placing
+from tacker_k8s_cr.planning.placing import Placed
+from tacker_k8s_cr.recording import record
+
+OLDEST = (1, 25)
+"""Kubernetes that we support; server-side field validation came with it."""
+
+
+def version(cluster: Cluster) -> None:
+    """Refuse a server that is too old."""
+    found = cluster.version()
+    numbers = re.match(r"v?(\d+)\.(\d+)", found)
+    if numbers and tuple(int(n) for n in numbers.groups()) < OLDEST:
+        raise errors.RequestInvalid(
+            f"the API server {cluster.server} is Kubernetes {found}; "
+            f"v{OLDEST[0]}.{OLDEST[1]} or newer is needed"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Kinds:
+    """How the kinds of a package are served, or will be.
+
+    :param namespaced: by kind, whether its objects lie in a namespace.
+    :param subresources: by kind, such as ``status`` and ``scale``.
+    :param later: kinds that the package itself brings and that are not
+        served at all, so that there can be no objects of them.
+    :param newer: kinds that are served, at another version than the package
+        brings and uses; there may well be objects of them.
+    :param expected: those of both that the package itself does not bring.
+    """
+
+    namespaced: Mapping[GroupKind, bool]
+    subresources: Mapping[GroupKind, frozenset[str]]
+    later: frozenset[GroupKind]
+    newer: frozenset[GroupKind]
+    expected: frozenset[GroupKind] = frozenset()
+
+    @property
+    def not_yet(self) -> frozenset[GroupKind]:
+        """Kinds that cannot be sent as the package has them."""
+        return self.later | self.newer
+
+
+def kinds(
+    cluster: Cluster,
+    documents: Sequence[Document],
+    expected: Mapping[GroupKind, policy.Expected] | None = None,
+) -> Kinds:
+    """Find every kind of a package. Raises KindUnknown for all that lack.
+
+    :param expected: kinds that something of the package brings later.
+    """
+    brought = placing.brought(document.manifest for document in documents)
+    expected = expected or {}
+    wheres: dict[tuple[GroupKind, str], list[str]] = defaultdict(list)
+    for document in documents:
+        _, version = objects.split_api_version(document.manifest["apiVersion"])
+        key = GroupKind.of(document.manifest), version
+        wheres[key].append(document.where)
+    namespaced = {}
+    subresources = {}
+    later: set[GroupKind] = set()
+    newer: set[GroupKind] = set()
+    unknown = []
+    # One request for a group at a time; kinds of one group share its answer.
+    for (kind, version), where in sorted(wheres.items()):
+        try:
+            resource = cluster.resource(kind, version)
+        except errors.KindUnknown as error:
+            if kind in brought and version in brought[kind].versions:
+                namespaced[kind] = brought[kind].namespaced
+                subresources[kind] = brought[kind].subresources
+                (newer if error.served else later).add(kind)
+            elif kind in expected:
+                namespaced[kind] = expected[kind].namespaced
+                # Whether it has a status shows when it is there.
+                subresources[kind] = frozenset(["status"])
+                (newer if error.served else later).add(kind)
+            else:
+                unknown.append(
+                    errors.KindUnknown(kind, version, error.served, where)
+                )
+            continue
+        namespaced[kind] = resource.namespaced
+        subresources[kind] = resource.subresources
+    if unknown:
+        first, *also = unknown
+        first.also = tuple(also)
+        raise first
+    return Kinds(
+        namespaced,
+        subresources,
+        frozenset(later),
+        frozenset(newer),
+        frozenset((later | newer) - brought.keys()),
+    )
+
+
+def expected(
+    documents: Sequence[Document], said: policy.Policy
+) -> dict[GroupKind, policy.Expected]:
+    """Kinds that appear later, as a request or an annotation says."""
+    found = {item.kind: item for item in said.expects}
+    problems = []
+    for document in documents:
+        text = objects.annotation(document.manifest, "expects") or ""
+        for part in barriers.listed(text):
+            try:
+                item = policy.expected(part)
+            except errors.RequestInvalid as error:
+                subject = ObjectRef.of(document.manifest)
+                what = f"{subject}: annotation {objects.PREFIX}expects: "
+                problems.append(Problem(document.where, f"{what}{error}"))
+            else:
+                found.setdefault(item.kind, item)
+    if problems:
+        raise errors.PackageInvalid(problems)
+    return found
+
+
+def judged(
+    registry: Registry, subresources: Mapping[GroupKind, frozenset[str]]
+) -> Registry:
+    """The registry, with kinds that have no status and nobody describes."""
+    return registry.extended(
+        {
+            kind: custom.STORED
+            for kind, found in subresources.items()
+            if "status" not in found and registry.known(kind) is None
+        }
+    )
+
+
+def reserved(items: Sequence[Placed], instance: str, home: str) -> None:
+    """Refuse objects of a package that would be part of the record."""
+    name = record.NAME + instance
+    problems = [
+        Problem(item.where, f"{item.ref} is part of the instance's record")
+        for item in items
+        if item.ref.kind in ("Secret", "Lease")
+        and item.ref.namespace == home
+        and (item.ref.name == name or item.ref.name.startswith(f"{name}."))
+    ]
+    if problems:
+        raise errors.PackageInvalid(problems)
+
+
+def followable(documents: Sequence[Document]) -> None:
+    """Refuse annotations of ours that cannot be followed, all at once."""
+    problems = []
+    for document in documents:
+        manifest = document.manifest
+        try:
+            custom.of_annotations(manifest)
+        except errors.PackageInvalid as error:
+            problems += [
+                Problem(document.where, str(problem))
+                for problem in error.problems
+            ]
+        for name, pattern, wanted in _ANNOTATIONS:
+            said = objects.annotation(manifest, name)
+            if said is not None and not re.fullmatch(pattern, said):
+                problems.append(
+                    Problem(
+                        document.where,
+                        f"{ObjectRef.of(manifest)}: annotation "
+                        f"{objects.PREFIX}{name}: {said!r} is not {wanted}",
+                    )
+                )
+    if problems:
+        raise errors.PackageInvalid(problems)
+
+
+_ANNOTATIONS = (
+    ("prune", "true|false", "true or false"),
+    ("on-terminate", "keep|delete", "keep or delete"),
+    ("clear", "load-balancers", "load-balancers"),
+    ("blocked-after", r"\d+(\.\d+)?", "a number of seconds"),
+    ("wave", r"[+-]?\d{1,6}", "a whole number"),
+    ("conflict", "fail|take|leave", "fail, take or leave"),
+)
+
+
+def claims(cluster: Cluster, documents: Sequence[Document]) -> Registered:
+    """What the cluster's storage classes say about claims of the package.
+
+    A claim of a class that binds late is current while it is pending, and
+    nothing on the claim itself tells. Empty without claims.
+    """
+    manifests = [document.manifest for document in documents]
+    if not any(GroupKind.of(m) == storage.CLAIM for m in manifests):
+        return {}
+    classes = [m for m in manifests if GroupKind.of(m) == STORAGE_CLASS]
+    # Who may not look leaves the claim's own word.
+    with contextlib.suppress(errors.Forbidden):
+        classes.extend(cluster.list_objects(STORAGE_CLASS))
+        return storage.binding(classes)
+    return {}
+
+
+STORAGE_CLASS = GroupKind("storage.k8s.io", "StorageClass")
+
+Registered = Mapping[GroupKind, Handler]
+
+
+def namespaces(cluster: Cluster, items: Sequence[Placed]) -> frozenset[str]:
+    """The namespaces of a package that are not there yet.
+
+    Raises NamespaceAbsent for those that the package does not bring.
+    """
+    wheres: dict[str, list[str]] = defaultdict(list)
+    for item in items:
+        if item.ref.namespace:
+            wheres[item.ref.namespace].append(item.where)
+    brought = {
+        i.ref.name for i in items if i.ref.group_kind == placing.NAMESPACE
+    }
+    absent = frozenset(
+        name
+        for name, found in raised(
+            cluster.each(
+                lambda name: cluster.get_metadata(
+                    ObjectRef("", "Namespace", "", name)
+                ),
+                sorted(wheres),
+            )
+        )
+        if found is None
+    )
+    if absent - brought:
+        raise errors.NamespaceAbsent(
+            {name: wheres[name] for name in absent - brought}
+        )
+    return absent

@@ -1,0 +1,150 @@
+"""Let the server check objects without writing them: a dry run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import math
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.applying import conflicts
+from tacker_k8s_cr.cluster.protocol import Applied
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.errors import Error
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.planning.order import Order
+from tacker_k8s_cr.planning.placing import Placed
+from tacker_k8s_cr.planning.plan import Live
+
+
+@dataclasses.dataclass(frozen=True)
+class Checked:
+    """What the server said of objects that it was to check.
+
+    :param not_yet: objects for which that is not possible yet, since their
+        kind or namespace, or what a webhook asks for, comes with the
+        package.
+    """
+
+    not_yet: frozenset[ObjectRef]
+    refusals: Mapping[ObjectRef, errors.ClusterError]
+
+    def check(self) -> None:
+        """Raise Refused, or the one refusal, if there is any."""
+        found = tuple(self.refusals.values())
+        if len(found) == 1:
+            raise found[0]
+        if found:
+            raise errors.Refused(_worst_first(found))
+
+
+def dry_run(
+    cluster: Cluster,
+    items: Sequence[Placed],
+    instance: str,
+    live: Mapping[ObjectRef, Live],
+    *,
+    later: Collection[GroupKind],
+    absent: Collection[str],
+    conflict: str = conflicts.FAIL,
+    waiting: Collection[ObjectRef] = (),
+    brought: Collection[tuple[str, str]] = (),
+) -> Checked:
+    """Let the server check every object; nothing is written.
+
+    :param conflict: what becomes of fields that others own.
+    :param waiting: objects that depend on what is not there yet. That
+        admission denies them now says nothing.
+    :param brought: kinds and names of all objects of the package.
+    """
+    early = [
+        item
+        for item in items
+        if item.ref.group_kind not in later
+        and item.ref.namespace not in absent
+    ]
+    not_yet = {item.ref for item in items} - {item.ref for item in early}
+    refusals: dict[ObjectRef, errors.ClusterError] = {}
+
+    def tried(item: Placed) -> Applied:
+        uid = live[item.ref].uid if item.ref in live else ""
+        way = conflicts.way(item.manifest, conflict)
+        return conflicts.sent(
+            lambda manifest, force: cluster.apply(
+                manifest,
+                objects.MANAGER + instance,
+                uid=uid,
+                force=force,
+                dry_run=True,
+            ),
+            item.manifest,
+            way if uid else conflicts.FAIL,
+            ".".join(live[item.ref].count) if uid else "",
+        )
+
+    for item, outcome in cluster.each(tried, early):
+        if isinstance(outcome, Error):
+            outcome = _final(item.ref, outcome, item.ref in waiting, brought)
+        if isinstance(outcome, errors.NotYet):
+            not_yet.add(item.ref)
+        elif isinstance(outcome, errors.ClusterError):
+            refusals[item.ref] = outcome
+        elif isinstance(outcome, Error):
+            raise outcome
+    return Checked(frozenset(not_yet), refusals)
+
+
+def _final(
+    ref: ObjectRef,
+    error: Error,
+    waits: bool,
+    brought: Collection[tuple[str, str]],
+) -> Error:
+    """What a dry run found, in the light of what is still to come.
+
+    :param waits: the object depends on what is not there yet.
+    :param brought: kinds and names of the package's objects.
+    """
+    if isinstance(error, errors.KindUnknown):
+        # Every kind is known by now, or announced.
+        return errors.NotYet(ref, error.sentence())
+    if isinstance(error, errors.Rejected) and error.denied and waits:
+        return errors.NotYet(ref, error.message)
+    if isinstance(error, errors.NotYet):
+        kind, _ = error.missing
+        if kind and error.missing not in brought:
+            return errors.Rejected(ref, 403, "Forbidden", error.why)
+    return error
+
+
+def _worst_first(
+    refusals: Iterable[errors.ClusterError],
+) -> list[errors.ClusterError]:
+    """What concerns the whole server first, once; then object by object."""
+    general: dict[str, errors.ClusterError] = {}
+    single = []
+    for error in refusals:
+        if isinstance(error, errors.Unreachable | errors.Unauthenticated):
+            general[str(error)] = error
+        else:
+            single.append(error)
+    return [*general.values(), *sorted(single, key=str)]
+
+
+def waiting(
+    items: Sequence[Placed], order: Order, live: Collection[ObjectRef]
+) -> frozenset[ObjectRef]:
+    """Objects that come after others which are not there yet."""
+    new = {item.ref for item in items} - set(live)
+    first = min((order.wave(ref) for ref in new), default=math.inf)
+    return frozenset(
+        item.ref
+        for item in items
+        if order.needs.get(item.ref, frozenset()) & new
+        or order.wave(item.ref) > first
+    )

@@ -1,0 +1,224 @@
+"""What an object made or uses, and the events that are about it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+from typing import TypeVar
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.causes import dependents
+from tacker_k8s_cr.causes.standstill import Part
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.kinds.capi import contract
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+
+Found = TypeVar("Found")
+
+EVENT = GroupKind("", "Event")
+
+CLUSTER = GroupKind(contract.GROUP, "Cluster")
+
+WORKLOADS = (
+    GroupKind("apps", "Deployment"),
+    GroupKind("apps", "StatefulSet"),
+    GroupKind("apps", "DaemonSet"),
+    GroupKind("batch", "Job"),
+    GroupKind("", "Pod"),
+)
+"""What operators make for their own kinds."""
+
+CHILDREN = 5
+"""Objects that one object made or uses, of which more is looked at."""
+
+DEPTH = 3
+"""How far below an object we look: MachineDeployment, Machine, its parts."""
+
+PATIENCE = 5.0
+"""Seconds for a round of looks: a wait must not stand still for it."""
+
+
+def looked(
+    cluster: Cluster, registry: Registry, refs: Collection[ObjectRef]
+) -> Mapping[ObjectRef, tuple[Part, ...]]:
+    """Each of these objects, and what is below it and not current.
+
+    One that cannot be read, or is not there, is left out.
+    """
+    brief = cluster.until(Deadline.after(PATIENCE))
+    made = _workloads(
+        brief,
+        {
+            ref.namespace
+            for ref in refs
+            if _by_operator(ref, registry[ref.group_kind])
+        },
+    )
+    outcomes = brief.each(lambda ref: _parts(brief, registry, ref, made), refs)
+    return {
+        ref: parts
+        for ref, parts in outcomes
+        if not isinstance(parts, errors.Error) and parts
+    }
+
+
+def _parts(
+    cluster: Cluster,
+    registry: Registry,
+    ref: ObjectRef,
+    workloads: Sequence[Manifest],
+) -> tuple[Part, ...]:
+    found = [_part(registry, obj, 0) for obj in readable(there(cluster, ref))]
+    level = list(found)
+    for depth in range(1, DEPTH + 1):
+        made = {
+            objects.uid(child): _part(registry, child, depth)
+            for part in level
+            for child in children(cluster, registry, part.obj, workloads)
+        }
+        unsettled = [
+            part
+            for part in made.values()
+            if part.verdict.state is not State.CURRENT
+        ]
+        found += unsettled
+        level = unsettled[:CHILDREN]
+    if any(part.error for part in found):
+        return tuple(found)
+    # Nobody says what is wrong. Events may.
+    return tuple(
+        dataclasses.replace(
+            part, events=tuple(readable(events(cluster, part.obj)))
+        )
+        if number <= CHILDREN * DEPTH
+        else part
+        for number, part in enumerate(found)
+    )
+
+
+def _part(registry: Registry, obj: Manifest, depth: int) -> Part:
+    verdict = registry[GroupKind.of(obj)].assess(obj)
+    return Part(obj, verdict, depth)
+
+
+def readable(found: Iterable[Found]) -> Iterator[Found]:
+    """As far as it can be read: what cannot explains nothing.
+
+    Each part is read for itself, so that none hides another.
+    """
+    with contextlib.suppress(errors.ClusterError, errors.KindUnknown):
+        yield from found
+
+
+def there(cluster: Cluster, ref: ObjectRef) -> Iterator[Manifest]:
+    obj = cluster.get(ref)
+    if obj is not None:
+        yield obj
+
+
+def events(
+    cluster: Cluster, obj: Manifest, kind: str = ""
+) -> Iterator[Manifest]:
+    """The events that are about an object, of one type or of all."""
+    selected = f"involvedObject.uid={objects.uid(obj)}"
+    yield from cluster.list_objects(
+        EVENT,
+        ObjectRef.of(obj).namespace or "default",
+        fields=f"{selected},type={kind}" if kind else selected,
+    )
+
+
+def children(
+    cluster: Cluster,
+    registry: Registry,
+    obj: Manifest,
+    workloads: Sequence[Manifest] | None = None,
+) -> Iterator[Manifest]:
+    """What an object is known to use, and what it made.
+
+    :param workloads: the metadata of all in its namespace, where somebody
+        has listed them.
+    """
+    handler = registry[GroupKind.of(obj)]
+    if handler.children:
+        for ref in handler.children(obj):
+            yield from readable(there(cluster, ref))
+    if handler.made:
+        listed: list[Manifest] = []
+        namespace = ObjectRef.of(obj).namespace
+        for kind, selector in handler.made(obj):
+            listed.extend(
+                readable(_selected(cluster, kind, namespace, selector))
+            )
+        # Others may bear such labels, too.
+        ours = dependents.closed(listed, [objects.uid(obj)])
+        for child in listed:
+            if objects.uid(child) in ours or _of_cluster(child, obj):
+                yield child
+    elif _by_operator(ref := ObjectRef.of(obj), handler):
+        if workloads is None:
+            workloads = _workloads(cluster, {ref.namespace})
+        uid = objects.uid(obj)
+        owned = [one for one in workloads if uid in dependents.owners(one)]
+        for one in owned[:CHILDREN]:
+            yield from readable(there(cluster, ObjectRef.of(one)))
+
+
+def _by_operator(ref: ObjectRef, handler: Handler) -> bool:
+    """Whether nobody knows what comes of an object, which may be much.
+
+    What Kubernetes' own projects define is known as far as it makes any.
+    """
+    known = "." not in ref.group or ref.group.endswith("k8s.io")
+    return bool(ref.namespace) and not known and not handler.children
+
+
+def _workloads(cluster: Cluster, namespaces: Iterable[str]) -> list[Manifest]:
+    """The metadata of the workloads in these namespaces."""
+    places = [(kind, place) for place in namespaces for kind in WORKLOADS]
+    listed = cluster.each(
+        lambda place: list(readable(_metadata(cluster, *place))), places
+    )
+    return [
+        obj for _, objs in listed if isinstance(objs, list) for obj in objs
+    ]
+
+
+def _metadata(
+    cluster: Cluster, kind: GroupKind, namespace: str
+) -> Iterator[Manifest]:
+    yield from cluster.list_metadata(kind, namespace)
+
+
+def _selected(
+    cluster: Cluster, kind: GroupKind, namespace: str, selector: str
+) -> Iterator[Manifest]:
+    yield from cluster.list_objects(kind, namespace, selector)
+
+
+def _of_cluster(child: Manifest, obj: Manifest) -> bool:
+    """Whether both are of one Cluster, which a child shows by a label.
+
+    Its owner reference comes later.
+    """
+    ref = ObjectRef.of(obj)
+    name = objects.labels(obj).get(contract.CLUSTER_NAME)
+    if ref.group_kind == CLUSTER:
+        name = ref.name
+    return (
+        name is not None
+        and GroupKind.of(child).group == contract.GROUP
+        and objects.labels(child).get(contract.CLUSTER_NAME) == name
+    )

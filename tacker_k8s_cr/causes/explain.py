@@ -1,0 +1,125 @@
+"""Why an object does not settle, in the words of those who work on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+import dataclasses
+
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.causes import below
+from tacker_k8s_cr.causes import holders
+from tacker_k8s_cr.causes import missing
+from tacker_k8s_cr.causes import standstill
+from tacker_k8s_cr.causes.holders import Holders
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import Unsettled
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+
+EVENTS = 3
+"""Warning events that are shown of one object."""
+
+EXPLAINED = 20
+"""Objects that are explained at most; each costs a few requests."""
+
+PATIENCE = 10.0
+"""Seconds for all of it: an explanation must not hold up the answer."""
+
+
+def explained(
+    cluster: Cluster, registry: Registry, unsettled: Sequence[Unsettled]
+) -> tuple[Unsettled, ...]:
+    """The same objects, the first of them with notes that explain them."""
+    brief = cluster.until(Deadline.after(PATIENCE))
+    first = unsettled[:EXPLAINED]
+    held = Holders(brief)
+    notes = dict(
+        brief.each(lambda item: _notes(brief, registry, held, item.ref), first)
+    )
+    return tuple(
+        dataclasses.replace(item, notes=found)
+        if isinstance(found := notes.get(item), tuple)
+        else item
+        for item in unsettled
+    )
+
+
+def _notes(
+    cluster: Cluster, registry: Registry, held: Holders, ref: ObjectRef
+) -> tuple[str, ...]:
+    notes: list[str] = []
+    for obj in below.readable(below.there(cluster, ref)):
+        notes.extend(below.readable(_going(cluster, held, obj)))
+        notes.extend(below.readable(_events(cluster, obj)))
+        notes.extend(_below(cluster, registry, held, obj, below.DEPTH))
+    return tuple(dict.fromkeys(notes))
+
+
+def _going(cluster: Cluster, held: Holders, obj: Manifest) -> Iterator[str]:
+    """What keeps an object that is asked to go."""
+    if not objects.field(obj, ("metadata", "deletionTimestamp")):
+        return
+    for said in holders.spoken(obj):
+        yield _line(said)
+    for ref in missing.missing(cluster, obj):
+        yield f"it refers to {ref}, which is not there"
+    for note in held.notes(obj):
+        yield _line(note)
+
+
+def _events(cluster: Cluster, obj: Manifest) -> Iterator[str]:
+    """The object's last warning events, the newest first."""
+    events = below.events(cluster, obj, "Warning")
+    for event in sorted(events, key=_when, reverse=True)[:EVENTS]:
+        times = standstill.times(event)
+        often = f" ({times} times)" if times > 1 else ""
+        yield (
+            f"event {event.get('reason')}{often}: "
+            f"{_line(str(event.get('message', '')))}"
+        )
+
+
+def _when(event: Manifest) -> str:
+    return str(
+        objects.field(event, ("series", "lastObservedTime"))
+        or event.get("lastTimestamp")
+        or event.get("eventTime")
+        or ""
+    )
+
+
+def _below(
+    cluster: Cluster,
+    registry: Registry,
+    held: Holders,
+    obj: Manifest,
+    depth: int,
+) -> Iterator[str]:
+    """Words of what the object made or uses, where that is not current."""
+    if not depth:
+        return
+    bad = []
+    for child in below.children(cluster, registry, obj):
+        verdict = registry[ObjectRef.of(child).group_kind].assess(child)
+        if verdict.state is not State.CURRENT:
+            bad.append((child, verdict))
+    for child, verdict in bad[: below.CHILDREN]:
+        ref = ObjectRef.of(child)
+        yield f"{ref}: {verdict.state.value}: {_line(verdict.reason)}"
+        for note in below.readable(_going(cluster, held, child)):
+            yield f"{ref}: {note}"
+        for note in below.readable(_events(cluster, child)):
+            yield f"{ref}: {note}"
+        yield from _below(cluster, registry, held, child, depth - 1)
+    if len(bad) > below.CHILDREN:
+        yield f"and {len(bad) - below.CHILDREN} more below {ObjectRef.of(obj)}"
+
+
+def _line(text: str) -> str:
+    """One line of at most 300 characters: conditions speak in bullet lists."""
+    joined = " ".join(text.split())
+    return joined if len(joined) <= 300 else joined[:297] + "..."

@@ -1,0 +1,1 @@
+"""The members of an instance, and others in their places."""

@@ -1,0 +1,19 @@
+"""The operations of a VNF instance's life: each is a plan, carried out."""
+
+from tacker_k8s_cr.lcm.bring import change
+from tacker_k8s_cr.lcm.bring import instantiate
+from tacker_k8s_cr.lcm.end import terminate
+from tacker_k8s_cr.lcm.mend import heal
+from tacker_k8s_cr.lcm.resize import scale
+from tacker_k8s_cr.lcm.rollback import roll_back
+from tacker_k8s_cr.lcm.standing import status
+
+__all__ = [
+    "change",
+    "heal",
+    "instantiate",
+    "roll_back",
+    "scale",
+    "status",
+    "terminate",
+]

@@ -1,0 +1,119 @@
+"""Hold the manifests of a package against what is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.applying import check
+from tacker_k8s_cr.applying import owners
+from tacker_k8s_cr.applying import replicas
+from tacker_k8s_cr.applying import trial
+from tacker_k8s_cr.applying.owners import Owners
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.options import Options
+from tacker_k8s_cr.planning.order import Order
+from tacker_k8s_cr.planning.placing import Placed
+
+
+@dataclasses.dataclass(frozen=True)
+class Met:
+    """What a package has met.
+
+    :param items: what is to be applied, with the numbers that it keeps.
+    :param not_yet: objects that the server could not check yet.
+    :param refused: what was left out, where that was asked for: why.
+    """
+
+    items: tuple[Placed, ...]
+    owners: Owners
+    not_yet: frozenset[ObjectRef]
+    refused: Mapping[ObjectRef, str]
+
+
+def met(
+    cluster: Cluster,
+    items: Sequence[Placed],
+    before: Inventory,
+    registry: Registry,
+    order: Order,
+    found: check.Kinds,
+    absent: frozenset[str],
+    options: Options,
+    settled: Collection[ObjectRef] = (),
+    *,
+    lenient: bool = False,
+) -> Met:
+    """The manifests against what is there.
+
+    :param settled: objects that get the number of their manifest, whatever
+        they have.
+    :param lenient: leave out what cannot be, rather than refuse it all.
+    """
+    items = tuple(items)
+    refused: dict[ObjectRef, str] = {}
+    while True:
+        try:
+            theirs = owners.found(
+                cluster,
+                items,
+                before.instance,
+                before.namespace,
+                before.owned,
+                found.later,
+                options.adopt,
+            )
+        except errors.Owned as error:
+            if not lenient:
+                raise
+            told = {r: f"belongs to {o} now" for r, o in error.owners.items()}
+            refused.update(told)
+            items = tuple(item for item in items if item.ref not in told)
+        else:
+            break
+    items = tuple(item for item in items if item.ref not in theirs.shared)
+    carried = replicas.carried(
+        cluster,
+        [item for item in items if item.ref not in settled],
+        registry,
+        theirs.live,
+        found.subresources,
+    )
+    theirs = dataclasses.replace(
+        theirs,
+        live=replicas.counted(
+            carried, registry, theirs.live, found.subresources
+        ),
+    )
+    by_ref = {item.ref: item for item in carried}
+    items = tuple(by_ref.get(item.ref, item) for item in items)
+    not_yet: frozenset[ObjectRef] = frozenset()
+    if options.dry_run:
+        checked = trial.dry_run(
+            cluster,
+            [item for item in items if item.ref not in theirs.going],
+            before.instance,
+            theirs.live,
+            later=found.not_yet,
+            absent=absent,
+            conflict=options.conflict,
+            waiting=trial.waiting(items, order, theirs.live),
+            brought={(item.ref.kind, item.ref.name) for item in items},
+        )
+        if not lenient:
+            checked.check()
+        told = {r: _reason(r, error) for r, error in checked.refusals.items()}
+        refused.update(told)
+        items = tuple(item for item in items if item.ref not in told)
+        not_yet = checked.not_yet
+    return Met(items, theirs, not_yet, refused)
+
+
+def _reason(ref: ObjectRef, error: errors.Error) -> str:
+    return error.sentence().removeprefix(f"{ref}: ")

@@ -1,0 +1,242 @@
+"""Remove an instance with all that it made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import logging
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import kinds
+from tacker_k8s_cr import objects
+from tacker_k8s_cr import policy as policies
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import raised
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.inventory import Phase
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm.operation import Listen
+from tacker_k8s_cr.lcm.operation import Operation
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.options import DEFAULT
+from tacker_k8s_cr.options import Options
+from tacker_k8s_cr.planning import authored
+from tacker_k8s_cr.planning import plan
+from tacker_k8s_cr.policy import Subject
+from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.report import Report
+from tacker_k8s_cr.terminating import clearing
+from tacker_k8s_cr.terminating import finalizers
+from tacker_k8s_cr.terminating import leave
+from tacker_k8s_cr.terminating import staying
+
+LOG = logging.getLogger(__name__)
+
+CLEAR = "clear"
+"""Annotation of a Cluster: what is removed in its cluster before it goes."""
+
+
+def terminate(
+    cluster: Cluster,
+    instance: str,
+    *,
+    namespace: str = "default",
+    deadline: Deadline,
+    registry: Registry = kinds.BUILT_IN,
+    options: Options = DEFAULT,
+    listen: Listen | None = None,
+) -> Report:
+    """Remove all that the instance made, and its record.
+
+    What it took over from others by name is given up, and stays, as does
+    what is to be kept with all that this needs, and what other instances
+    use.
+
+    Refuses, before anything is deleted, if objects of others would go with
+    a definition or a namespace of the instance.
+    """
+    op = Operation(
+        "terminate", cluster, instance, namespace, deadline, options, listen
+    )
+    op.ledger.read()
+    return ended(op, registry)
+
+
+def ended(
+    op: Operation, registry: Registry, *, keeping: bool = True
+) -> Report:
+    """Remove the instance whose record the operation has read.
+
+    :param keeping: leave what is said to outlive the instance. Whoever
+        takes an instantiation back wants all of it back.
+    """
+    op.knowing(registry)
+    if op.ledger.entry is None:
+        return _ended_without_record(op, keeping=keeping)
+    last = carry.namespace(op.namespace)
+    inventory = dataclasses.replace(carry.taken_up(op), phase=Phase.ENDING)
+    met = {r: u for r, u in inventory.owned.items() if r in inventory.met}
+    ours = inventory.without(met)
+    manifests = _manifests(op, inventory)
+    said: dict[ObjectRef, tuple[bool, str]] = {}
+    if keeping:
+        said = staying.said(
+            ours.owned,
+            manifests,
+            inventory.policy,
+            op.options.on_terminate,
+            again=op.inventory.phase is Phase.ENDING,
+        )
+        # A repeated end keeps the same, whatever its request leaves out.
+        settled: dict[Subject, bool] = {
+            ref: stays for ref, (stays, _) in said.items()
+        }
+        policy = dataclasses.replace(inventory.policy, on_terminate=settled)
+        inventory = dataclasses.replace(inventory, policy=policy)
+        ours = dataclasses.replace(ours, policy=policy)
+    kept = carry.stays(op, ours.owned, manifests, said)
+    going = ours.without(kept).owned
+    _check(op, kept, going)
+    left: dict[ObjectRef, str] = {}
+    with op.locked():
+        op.ledger.write(inventory.entering(op.name, "", ()))
+        if met:
+            left = carry.released(op, met)
+            op.ledger.write(ours.entering(op.name, "", ()))
+        stages = plan.terminate(
+            going, registry, last, authored.order(inventory)
+        ).stages
+        for stage in stages:
+            if last not in stage.refs:
+                _clear(op, stage, manifests)
+                op.carry_out(stage)
+        kept = _leave(op, {ref: ours.owned[ref] for ref in kept}, kept)
+        if last not in going:
+            op.ledger.retire()
+    op.ledger.forget()
+    if last in going:
+        with op.telling():
+            carry.take_namespace(op, {last: going[last]})
+    done = dict.fromkeys(left, Action.RELEASED)
+    done.update(dict.fromkeys(kept, Action.KEPT))
+    return op.report(done, {**left, **kept})
+
+
+def _manifests(
+    op: Operation, inventory: Inventory
+) -> dict[ObjectRef, Manifest]:
+    """By object, what its author said of it.
+
+    What a change kept may be in no manifest any more: it is asked for.
+    """
+    before = inventory.before
+    known = authored.manifests(before) if before else {}
+    known.update(authored.manifests(inventory))
+    lost = [ref for ref in inventory.owned if ref not in known]
+    live = raised(op.cluster.each(op.cluster.get, lost))
+    known.update((ref, obj) for ref, obj in live if obj)
+    return known
+
+
+def _check(
+    op: Operation,
+    kept: Mapping[ObjectRef, str],
+    going: Mapping[ObjectRef, str],
+) -> None:
+    """Refuse what cannot be as asked for, before anything is deleted."""
+    op.options = dataclasses.replace(
+        op.options,
+        remove_finalizers=finalizers.checked(
+            op.cluster,
+            op.options.remove_finalizers,
+            going,
+            op.instance,
+            op.namespace,
+        ),
+    )
+    if along := leave.going_along(op.cluster, kept, going):
+        raise errors.NotKept(along)
+    carry.refuse_losses(op, going)
+
+
+def _clear(
+    op: Operation,
+    stage: plan.Stage,
+    manifests: Mapping[ObjectRef, Manifest],
+) -> None:
+    """Remove in workload clusters what their Clusters would leave behind."""
+    registry = op.progress.registry
+    for ref in stage.refs:
+        if not registry[ref.group_kind].alone:
+            continue
+        what = op.options.clear
+        if what is None:
+            said = objects.annotation(manifests.get(ref, {}), CLEAR)
+            what = frozenset([said] if said else ())
+        if what:
+            clearing.cleared(
+                op.cluster,
+                ref,
+                what,
+                op.deadline,
+                listen=op.listen,
+                guard=op.ledger.check,
+            )
+
+
+def _leave(
+    op: Operation, kept: Mapping[ObjectRef, str], why: Mapping[ObjectRef, str]
+) -> dict[ObjectRef, str]:
+    """Give up what is kept: what of it is there, by object why.
+
+    An end that is repeated finds it given up.
+    """
+    there = leave.left(op.ledger.writing, kept, op.manager, op.ledger.guard)
+    for ref in sorted(kept):
+        if ref in there:
+            LOG.info("%s: kept, and left to nobody: %s", ref, why[ref])
+        else:
+            LOG.warning("%s: not kept: it is not there any more", ref)
+    op.ledger.disown(kept)
+    return {ref: why[ref] for ref in sorted(there)}
+
+
+def _ended_without_record(op: Operation, *, keeping: bool) -> Report:
+    """Remove what bears our mark, where a record was lost or never made.
+
+    A run may have died before there was one, or somebody removed it. What
+    the mark does not prove to be ours is left, and named.
+    """
+    last = carry.namespace(op.namespace)
+    kept: dict[ObjectRef, str] = {}
+    with op.ledger.unrecorded(op.deadline), op.telling():
+        ours, doubtful = carry.marked(op)
+        if not ours and not doubtful:
+            raise errors.InstanceUnknown(op.instance, op.namespace)
+        live = dict(raised(op.cluster.each(op.cluster.get, ours)))
+        manifests = {ref: obj for ref, obj in live.items() if obj}
+        said = {}
+        if keeping:
+            asked = op.options.on_terminate
+            said = staying.said(ours, manifests, policies.DEFAULT, asked)
+        kept = carry.stays(op, ours, manifests, said)
+        going = {ref: uid for ref, uid in ours.items() if ref not in kept}
+        _check(op, kept, going)
+        home = {ref: going.pop(ref) for ref in (last,) if ref in going}
+        for stage in plan.terminate(going, op.progress.registry).stages:
+            _clear(op, stage, manifests)
+            steps = [s for s in stage.steps if isinstance(s, plan.Delete)]
+            op.take_away(steps, stage.name)
+        kept = _leave(op, {ref: ours[ref] for ref in kept}, kept)
+    with op.telling():
+        carry.take_namespace(op, home)
+        if doubtful:
+            named = ", ".join(map(str, sorted(doubtful)))
+            raise errors.InstanceExists(
+                op.instance,
+                f"has no record, and may have made what is left: {named}",
+            )
+    return op.report(dict.fromkeys(kept, Action.KEPT), kept)

@@ -1,0 +1,295 @@
+"""Look at a package as a whole, in the order in which errors help most."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.applying import check
+from tacker_k8s_cr.applying import replicas
+from tacker_k8s_cr.applying import trial
+from tacker_k8s_cr.applying.owners import Owners
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.lcm import against
+from tacker_k8s_cr.lcm import preflight
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.options import Options
+from tacker_k8s_cr.package import numbers
+from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.planning import barriers
+from tacker_k8s_cr.planning import order as orders
+from tacker_k8s_cr.planning import placing
+from tacker_k8s_cr.planning import rotation
+from tacker_k8s_cr.planning.order import Order
+from tacker_k8s_cr.planning.placing import Placed
+from tacker_k8s_cr.planning.plan import Stage
+from tacker_k8s_cr.policy import DEFAULT
+from tacker_k8s_cr.policy import Policy
+
+
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """A package that may be written, and all that was found out about it.
+
+    :param items: what is to be applied, as it will be.
+    :param authored: the manifests as the package names them, placed.
+    :param not_yet: objects that the server could not check yet.
+    :param registry: with kinds that have no status sub-resource, and what
+        the request says on when objects are current.
+    :param refused: what was left out, where that was asked for: why.
+    :param order: in which the objects come.
+    :param expected: kinds that are not served yet, and nobody describes.
+    """
+
+    items: tuple[Placed, ...]
+    authored: tuple[Manifest, ...]
+    owners: Owners
+    not_yet: frozenset[ObjectRef]
+    registry: Registry
+    vdus: Mapping[str, ObjectRef]
+    scale_levels: Mapping[str, int]
+    live_names: Mapping[ObjectRef, str]
+    refused: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
+    order: Order = orders.NONE
+    expected: frozenset[GroupKind] = frozenset()
+
+
+def prepared(
+    cluster: Cluster,
+    package: Package,
+    before: Inventory,
+    registry: Registry,
+    options: Options,
+    *,
+    policy: Policy = DEFAULT,
+    level: str = "",
+    fixed: bool = False,
+    scale_levels: Mapping[str, int] | None = None,
+    vdu_mapping: Mapping[str, str] | None = None,
+) -> Prepared:
+    """Check all of a package; nothing is written.
+
+    :param before: the inventory so far, or an empty one.
+    :param fixed: the levels settle the numbers of VDUs, whatever objects
+        that exist have; else those of the objects stay.
+    :param level: instantiation level of the VNFD, in the place of which
+        ``scale_levels`` may name the level of each aspect.
+    :param vdu_mapping: by VDU id, the object that bears its number.
+    """
+    found, registry = _kinds(cluster, package.documents, registry, policy)
+    items = placing.placed(
+        package.documents,
+        found.namespaced,
+        before.instance,
+        before.namespace,
+        policy.namespaces,
+    )
+    check.reserved(items, before.instance, before.namespace)
+    levels: Mapping[str, int] = dict(scale_levels or {})
+    vdus: Mapping[str, ObjectRef] = {}
+    if package.vnfd:
+        if levels:
+            asked = numbers.replicas(package.vnfd, levels)
+        else:
+            levels, asked = numbers.at_level(package.vnfd, level)
+        vdus = replicas.vdus(
+            package, items, registry, found.subresources, vdu_mapping
+        )
+        wanted = {ref: asked[vdu] for vdu, ref in vdus.items()}
+        items = replicas.numbered(items, registry, wanted)
+    rotated = rotation.rotated(items, before)
+    ready = Prepared(
+        rotated.items,
+        tuple(item.manifest for item in items),
+        Owners({}, frozenset()),
+        frozenset(),
+        registry,
+        vdus,
+        levels,
+        rotated.live_names,
+        order=barriers.of(items, registry, rotated.live_names),
+        expected=found.expected,
+    )
+    settled = frozenset(vdus.values()) if fixed else frozenset()
+    with preflight.checked(
+        cluster,
+        ready.items,
+        before.namespace,
+        vdus=tuple(vdus.values()),
+        wanted=options.check_rights,
+    ) as rights:
+        absent = check.namespaces(cluster, items)
+        ready = _against(
+            cluster, ready, before, found, absent, options, settled
+        )
+        rights.shared = ready.owners.shared
+    return ready
+
+
+def recorded(
+    cluster: Cluster,
+    wanted: Inventory,
+    now: Inventory,
+    registry: Registry,
+    options: Options,
+    *,
+    lenient: bool = False,
+) -> Prepared:
+    """Check what an instance applied, now or before; nothing is written.
+
+    Objects that are there keep their numbers. Others get those that the
+    instance last asked for. A Job that has done its work and went is not
+    made again: it would do it again.
+
+    :param lenient: leave out what cannot be, rather than refuse it all.
+    """
+    where = f"the record of {now.instance}"
+    documents = tuple(Document(m, where) for m in wanted.manifests)
+    found, registry = _kinds(cluster, documents, registry, wanted.policy)
+    items = tuple(
+        Placed(ObjectRef.of(manifest), manifest, where)
+        for manifest in wanted.manifests
+    )
+    items = replicas.numbered(items, registry, replicas.recorded(wanted))
+    ready = Prepared(
+        rotation.named(items, wanted.live_names),
+        wanted.manifests,
+        Owners({}, frozenset()),
+        frozenset(),
+        registry,
+        wanted.vdus,
+        wanted.scale_levels,
+        wanted.live_names,
+        order=barriers.of(items, registry, wanted.live_names),
+        expected=found.expected,
+    )
+    with preflight.checked(
+        cluster,
+        ready.items,
+        now.namespace,
+        vdus=tuple(wanted.vdus.values()),
+        wanted=options.check_rights,
+    ) as rights:
+        absent = check.namespaces(cluster, items)
+        ready = _against(
+            cluster, ready, now, found, absent, options, lenient=lenient
+        )
+        rights.shared = ready.owners.shared
+    done = {
+        item.ref
+        for item in ready.items
+        if registry[item.ref.group_kind].fleeting
+        and item.ref in wanted.owned
+        and item.ref not in ready.owners.live
+    }
+    return dataclasses.replace(
+        ready, items=tuple(i for i in ready.items if i.ref not in done)
+    )
+
+
+def _kinds(
+    cluster: Cluster,
+    documents: Sequence[Document],
+    registry: Registry,
+    policy: Policy,
+) -> tuple[check.Kinds, Registry]:
+    """How the kinds of a package are served, and how they are judged."""
+    check.version(cluster)
+    expected = check.expected(documents, policy)
+    found = check.kinds(cluster, documents, expected)
+    check.followable(documents)
+    known = check.judged(registry, found.subresources).extended(
+        check.claims(cluster, documents)
+    )
+    return found, policy.judging(known)
+
+
+def _against(
+    cluster: Cluster,
+    ready: Prepared,
+    before: Inventory,
+    found: check.Kinds,
+    absent: frozenset[str],
+    options: Options,
+    settled: Collection[ObjectRef] = (),
+    *,
+    lenient: bool = False,
+) -> Prepared:
+    met = against.met(
+        cluster,
+        ready.items,
+        before,
+        ready.registry,
+        ready.order,
+        found,
+        absent,
+        options,
+        settled,
+        lenient=lenient,
+    )
+    return dataclasses.replace(
+        ready,
+        items=met.items,
+        owners=met.owners,
+        not_yet=met.not_yet,
+        refused=met.refused,
+    )
+
+
+def again(
+    cluster: Cluster,
+    before: Prepared,
+    not_yet: frozenset[ObjectRef],
+    stage: Stage,
+    instance: str,
+    conflict: str,
+) -> frozenset[ObjectRef]:
+    """Repeat the dry run of what could not be checked before.
+
+    :param stage: the next one. What is of a later one, or depends on other
+        objects, may still be denied for what is not there.
+
+    What is still not possible is returned. In the end that is left to the
+    apply, which tries again.
+    """
+    checked = trial.dry_run(
+        cluster,
+        [item for item in before.items if item.ref in not_yet],
+        instance,
+        before.owners.live,
+        later=(),
+        absent=(),
+        conflict=conflict,
+        waiting={
+            ref
+            for ref in not_yet
+            if ref in before.order.needs or ref not in stage.refs
+        },
+        brought={(item.ref.kind, item.ref.name) for item in before.items},
+    )
+    checked.check()
+    return checked.not_yet
+
+
+def known(
+    cluster: Cluster, registry: Registry, inventory: Inventory
+) -> Registry:
+    """The registry as an instance needs it.
+
+    It has those of its kinds that have no status, and judges as the request
+    said.
+    """
+    found = {}
+    for kind in {ref.group_kind for ref in inventory.owned}:
+        with contextlib.suppress(errors.KindUnknown):
+            found[kind] = cluster.resource(kind).subresources
+    return inventory.policy.judging(check.judged(registry, found))

@@ -1,0 +1,164 @@
+"""Where a manifest goes, and which kinds a package brings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Path
+from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.planning import moving
+
+
+@dataclasses.dataclass(frozen=True)
+class Placed:
+    """A manifest that says in which namespace it goes, and where it stands."""
+
+    ref: ObjectRef
+    manifest: Manifest
+    where: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Brought:
+    """A kind that a CustomResourceDefinition of the package brings."""
+
+    versions: tuple[str, ...]
+    namespaced: bool
+    subresources: frozenset[str]
+
+
+def brought(manifests: Iterable[Manifest]) -> dict[GroupKind, Brought]:
+    """Kinds that the manifests themselves bring."""
+    return {
+        kind: found
+        for manifest in manifests
+        if GroupKind.of(manifest) == DEFINITION
+        for kind, found in (_defined(manifest),)
+    }
+
+
+def _defined(definition: Manifest) -> tuple[GroupKind, Brought]:
+    """What a definition brings.
+
+    One of the wrong shape brings nothing that could be used; the server
+    says what is wrong with it.
+    """
+    listed = objects.field(definition, ("spec", "versions"), ())
+    versions = [
+        version
+        for version in (listed if isinstance(listed, list | tuple) else ())
+        if isinstance(version, Mapping) and version.get("served")
+    ]
+    subresources: set[str] = set()
+    for version in versions:
+        found = version.get("subresources")
+        subresources |= set(found if isinstance(found, Mapping) else ())
+    return GroupKind(
+        str(objects.field(definition, ("spec", "group"), "")),
+        str(objects.field(definition, ("spec", "names", "kind"), "")),
+    ), Brought(
+        tuple(str(version.get("name", "")) for version in versions),
+        objects.field(definition, ("spec", "scope")) == "Namespaced",
+        frozenset(subresources),
+    )
+
+
+def defines(manifests: Iterable[Manifest]) -> dict[ObjectRef, GroupKind]:
+    """By definition among the manifests, the kind that it defines."""
+    return {
+        ObjectRef.of(manifest): _defined(manifest)[0]
+        for manifest in manifests
+        if GroupKind.of(manifest) == DEFINITION
+    }
+
+
+DEFINITION = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
+NAMESPACE = GroupKind("", "Namespace")
+
+
+def placed(
+    documents: Sequence[Document],
+    namespaced: Mapping[GroupKind, bool],
+    instance: str,
+    namespace: str,
+    namespaces: str = "fill",
+) -> tuple[Placed, ...]:
+    """Every manifest with its namespace and the label of the instance.
+
+    :param namespaces: what becomes of a manifest that names another, as
+        ``policy.Policy`` has it.
+
+    Raises PackageInvalid when two documents turn out to be one object, or a
+    manifest names a namespace that it may not.
+    """
+    items: dict[ObjectRef, Placed] = {}
+    problems = []
+    if namespaces == "override":
+        documents = moving.moved(documents, namespaced, namespace)
+    for document in documents:
+        manifest = document.manifest
+        # The server drops a mapping that is empty, and would take each
+        # further apply of it for a change.
+        metadata = {
+            key: value
+            for key, value in manifest["metadata"].items()
+            if key != "namespace" and (value or key != "annotations")
+        }
+        if namespaced[GroupKind.of(manifest)]:
+            named = manifest["metadata"].get("namespace") or namespace
+            if namespaces == "refuse" and named != namespace:
+                problems.append(
+                    Problem(
+                        document.where,
+                        f"{ObjectRef.of(manifest)} names the namespace "
+                        f"{named}; all of this package has to go to "
+                        f"{namespace}",
+                    )
+                )
+            metadata["namespace"] = named
+        metadata["labels"] = {
+            **(metadata.get("labels") or {}),
+            objects.INSTANCE: instance,
+        }
+        manifest = {**manifest, "metadata": metadata}
+        item = Placed(ObjectRef.of(manifest), manifest, document.where)
+        if twin := items.get(item.ref):
+            problems.append(
+                Problem(item.where, f"{item.ref} is already in {twin.where}")
+            )
+        items[item.ref] = item
+    if problems:
+        raise errors.PackageInvalid(problems)
+    return tuple(items.values())
+
+
+def with_replicas(item: Placed, path: Path, number: int | None) -> Placed:
+    """Asking for so many replicas, or with None not saying how many."""
+    return dataclasses.replace(
+        item, manifest=set_field(item.manifest, path, number)
+    )
+
+
+def set_field(obj: Manifest, path: Path, value: int | None) -> Manifest:
+    """The object with the value at the path; with None without the field."""
+    key, *rest = path
+    changed = dict(obj)
+    if rest:
+        below = obj.get(key)
+        if not isinstance(below, Mapping):
+            below = {}
+        changed[key] = set_field(below, tuple(rest), value)
+    elif value is None:
+        changed.pop(key, None)
+    else:
+        changed[key] = value
+    return changed

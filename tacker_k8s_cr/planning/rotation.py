@@ -1,0 +1,97 @@
+"""New names for Cluster API templates that changed.
+
+A template is immutable or, edited in place, rolls nothing. One whose
+manifest differs from the last applied one gets a name made from its content,
+and what refers to it is made to refer to that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.kinds.capi import references
+from tacker_k8s_cr.kinds.capi import rotation
+from tacker_k8s_cr.kinds.capi import templates
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.planning.placing import Placed
+
+
+@dataclasses.dataclass(frozen=True)
+class Rotated:
+    """The manifests with live names, and those names by authored object."""
+
+    items: tuple[Placed, ...]
+    live_names: dict[ObjectRef, str]
+
+
+def rotated(items: Sequence[Placed], before: Inventory) -> Rotated:
+    """Rename the templates that differ from what the instance last applied.
+
+    Raises PackageInvalid for a changed template to which nothing in the
+    package refers: the change would never reach a machine.
+    """
+    last = {ObjectRef.of(manifest): manifest for manifest in before.manifests}
+    names: dict[ObjectRef, str] = {}
+    changed = []
+    for item in items:
+        if not templates.is_template(item.ref.group_kind):
+            continue
+        former = last.get(item.ref)
+        if former is None:
+            continue
+        if _spec(former) != _spec(item.manifest):
+            names[item.ref] = rotation.live_name(item.manifest)
+            changed.append(item)
+        elif item.ref in before.live_names:
+            names[item.ref] = before.live_names[item.ref]
+    used = {
+        (item.ref.namespace, kind, name)
+        for item in items
+        for _, kind, name in references.template_refs(item.manifest)
+    }
+    unused = [
+        Problem(
+            item.where,
+            f"{item.ref} changed, but no object of the package refers to it",
+        )
+        for item in changed
+        if (item.ref.namespace, item.ref.group_kind, item.ref.name) not in used
+    ]
+    if unused:
+        raise errors.PackageInvalid(unused)
+    return Rotated(tuple(_renamed(item, names) for item in items), names)
+
+
+def named(
+    items: Sequence[Placed], live_names: Mapping[ObjectRef, str]
+) -> tuple[Placed, ...]:
+    """The manifests with the names that their objects had before."""
+    return tuple(_renamed(item, live_names) for item in items)
+
+
+def _renamed(item: Placed, names: Mapping[ObjectRef, str]) -> Placed:
+    here: dict[tuple[GroupKind, str], str] = {
+        (ref.group_kind, ref.name): name
+        for ref, name in names.items()
+        if ref.namespace == item.ref.namespace
+    }
+    if not here:
+        return item
+    manifest: Manifest = references.with_renamed(item.manifest, here)
+    if name := names.get(item.ref):
+        manifest = {
+            **manifest,
+            "metadata": {**manifest["metadata"], "name": name},
+        }
+    return Placed(ObjectRef.of(manifest), manifest, item.where)
+
+
+def _spec(manifest: Manifest) -> object:
+    return manifest.get("spec")

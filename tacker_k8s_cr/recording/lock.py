@@ -1,0 +1,270 @@
+"""One operation on an instance at a time: a Lease that its holder renews."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import contextvars
+import dataclasses
+import logging
+import threading
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.recording import leases
+
+LOG = logging.getLogger(__name__)
+
+RENEWAL = 5.0
+"""Seconds between renewals."""
+
+RETRY = 1.0
+"""Seconds between renewals after one that the server did not answer."""
+
+ATTEMPT = 10.0
+"""Seconds for one renewal."""
+
+MARGIN = 5.0
+"""Seconds of a lock that must be left for a request to start."""
+
+LAST = 3.0
+"""Seconds for giving the lock back, past the deadline too."""
+
+PATIENCE = 5.0
+"""Seconds that a request waits for the renewal of a lock that is too old."""
+
+
+class Lock:
+    """A Lease that we hold, renewed by a thread of its own.
+
+    How old a lock is we judge by our own clock, since we last saw it
+    change: clocks of two machines need not agree. A lock that is past its
+    term is not lost yet: a Lease that is still ours when it is renewed was
+    taken by nobody in between.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        instance: str,
+        lease: Manifest,
+        deadline: Deadline,
+    ):
+        self.instance = instance
+        self._manager = objects.MANAGER + instance
+        self._cluster = cluster.until(Deadline.never(deadline.clock))
+        self._lease = lease
+        self._us = leases.holder(lease)
+        self._deadline = deadline
+        self._clock = deadline.clock
+        self._renewed = self._clock()
+        self._why = ""
+        self._refusal: errors.Unauthenticated | None = None
+        self._erased = False
+        self._ended = False
+        # The thread waits for its turn, and who is about to write for it.
+        self._turn = threading.Event()
+        self._tried = threading.Condition()
+        self._thread = threading.Thread(
+            # With the context of who locks, which a log line needs.
+            target=contextvars.copy_context().run,
+            args=(self._keep,),
+            name="tacker-k8s-cr lock",
+            daemon=True,
+        )
+
+    @property
+    def limit(self) -> Deadline:
+        """The operation's deadline, as long as the lock is ours.
+
+        A cluster until it asks ``guard`` before each attempt of a request,
+        so that none is repeated without the lock.
+        """
+        return Limit(self, self._deadline)
+
+    def check(self) -> None:
+        """Raise LockLost if somebody took the lock.
+
+        It may be past its term: enough for who only waits, unless the
+        credential is refused by then. That will not mend by waiting.
+        """
+        if self._why:
+            raise errors.LockLost(self.instance, self._why)
+        refusal = self._refusal
+        if refusal and self._clock() > self._renewed + leases.TERM:
+            # Not the same error: who catches it adds to it.
+            raise dataclasses.replace(refusal)
+
+    def guard(self) -> None:
+        """Raise LockLost unless enough of the lock is left for a request.
+
+        Of a lock that nobody could renew, the next renewal is waited for,
+        for a moment: the server may just be back.
+        """
+        if not self._enough:
+            self._hurry(self._deadline.sooner(PATIENCE).left)
+        self.check()
+        if not self._enough:
+            age = self._clock() - self._renewed
+            raise errors.LockLost(
+                self.instance, f"not renewed for {age:.0f} s"
+            )
+
+    def confirm(self) -> None:
+        """Raise LockLost if somebody took the lock, as far as can be told.
+
+        For an error that may be no more than what somebody else did.
+        """
+        if not self._enough:
+            self._hurry(LAST)
+        if self._why:
+            raise errors.LockLost(self.instance, self._why)
+
+    def _hurry(self, seconds: float) -> None:
+        """Have it renewed now, and wait for what comes of that."""
+        self._refusal = None
+        self._turn.set()
+        with self._tried:
+            self._tried.wait_for(
+                lambda: self._enough or self._why or self._refusal, seconds
+            )
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def retire(self) -> None:
+        """Let the Lease go with the lock: the instance is no more."""
+        self._erased = True
+
+    def release(self) -> None:
+        """Give the lock back."""
+        self._ended = True
+        self._turn.set()
+        # A renewal that gets no answer goes on without us: it finds a Lease
+        # that is not ours any more, and ends.
+        self._thread.join(max(LAST, min(ATTEMPT, self._deadline.left)))
+        if self._why:
+            return
+        limit = max(LAST, min(leases.TERM, self._deadline.left))
+        brief = self._cluster.until(Deadline.after(limit, self._clock))
+        with contextlib.suppress(errors.Error):
+            try:
+                self._give_back(brief, self._lease)
+            except errors.Outdated:
+                # Perhaps by a renewal of ours whose answer was lost.
+                lease = brief.get(ObjectRef.of(self._lease))
+                if lease and leases.holder(lease) == self._us:
+                    self._give_back(brief, lease)
+
+    def _give_back(self, cluster: Cluster, lease: Manifest) -> None:
+        if self._erased:
+            cluster.delete(ObjectRef.of(lease), objects.uid(lease))
+        else:
+            cluster.replace(leases.held(lease, ""), self._manager)
+
+    @property
+    def _enough(self) -> bool:
+        left = self._renewed + leases.TERM - self._clock()
+        return not self._why and left >= MARGIN
+
+    def _keep(self) -> None:
+        """Renew it, until it is given back or taken."""
+        pause = RENEWAL
+        while not self._why:
+            self._turn.wait(pause)
+            self._turn.clear()
+            if self._ended:
+                return
+            try:
+                pause = RENEWAL if self._renew() else 0.0
+                self._refusal = None
+            except errors.Error as error:
+                LOG.warning("%s: not renewed: %s", self.instance, error)
+                pause = RETRY
+                if isinstance(error, errors.Unauthenticated):
+                    self._refusal = error
+            with self._tried:
+                self._tried.notify_all()
+
+    def _renew(self) -> bool:
+        """Whether it is done; if not, there is something new to try."""
+        begun = self._clock()
+        brief = self._cluster.until(Deadline.after(ATTEMPT, self._clock))
+        try:
+            self._lease = brief.replace(
+                leases.held(self._lease, self._us), self._manager
+            )
+        except errors.Outdated:
+            return self._seen(brief, begun)
+        self._renewed = begun
+        return True
+
+    def _seen(self, cluster: Cluster, begun: float) -> bool:
+        """Find out what became of the Lease since we last saw it."""
+        ref = ObjectRef.of(self._lease)
+        lease = cluster.get(ref)
+        if lease is not None:
+            holder = leases.holder(lease)
+            if holder == self._us:
+                self._lease = lease
+            else:
+                self._why = f"it went to {holder or 'somebody else'}"
+            return False
+        if begun > self._renewed + leases.TERM:
+            # Who took it may have ended the instance, and the Lease.
+            self._why = "its Lease is gone"
+            return False
+        if self._ended:
+            return False
+        new = leases.made(ref, self.instance, self._us)
+        try:
+            self._lease = cluster.create(new, self._manager)
+        except errors.Outdated:
+            return False
+        except (errors.NotYet, errors.Rejected, errors.Forbidden) as error:
+            self._why = f"its Lease is gone: {error}"
+            return False
+        self._renewed = begun
+        return True
+
+
+class Limit(Deadline):
+    """A deadline that raises LockLost where the lock is no more."""
+
+    _lock: Lock
+
+    def __init__(self, lock: Lock, deadline: Deadline):
+        super().__init__(deadline.at, deadline.clock)
+        object.__setattr__(self, "_lock", lock)  # it is frozen
+
+    @property
+    def left(self) -> float:
+        self._lock.guard()
+        return super().left
+
+    @property
+    def passed(self) -> bool:
+        self._lock.guard()
+        return super().passed
+
+
+@contextlib.contextmanager
+def locked(
+    cluster: Cluster, instance: str, namespace: str, deadline: Deadline
+) -> Iterator[Lock]:
+    """Hold the instance's lock for as long as the context lasts.
+
+    Raises Busy when somebody renews it. A lock whose holder died is ours
+    after its term; that takes up to 15 seconds.
+    """
+    lease = leases.taken(cluster, instance, namespace, deadline)
+    lock = Lock(cluster, instance, lease, deadline)
+    lock.start()
+    try:
+        yield lock
+    finally:
+        lock.release()

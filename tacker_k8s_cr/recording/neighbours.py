@@ -1,0 +1,95 @@
+"""Other instances: whether they live, and what of ours they use."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from collections.abc import Mapping
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import raised
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.recording import stored
+
+
+def alive(cluster: Cluster, instance: str, elsewhere_than: str = "") -> bool:
+    """Whether there is a record of an instance, in any namespace.
+
+    Where we may not list Secrets it counts as alive: an object is never
+    taken from an owner on a guess.
+
+    :param elsewhere_than: a namespace that does not count.
+    """
+    try:
+        found = cluster.list_metadata(
+            record.SECRET, "", record.selector(instance)
+        )
+        return any(
+            ObjectRef.of(obj).namespace != elsewhere_than for obj in found
+        )
+    except errors.Forbidden:
+        return True
+
+
+def users(
+    cluster: Cluster, instance: str, refs: Collection[ObjectRef]
+) -> Mapping[ObjectRef, frozenset[str]]:
+    """By object of these: the other instances that share it.
+
+    An instance that ends uses nothing any more. Where we may not list the
+    Secrets of all namespaces, those are asked in which the objects lie.
+
+    :param instance: the owner, whose own record does not count.
+    """
+    if not refs:
+        return {}
+    found: dict[ObjectRef, set[str]] = defaultdict(set)
+    by_digest = {stored.digest(ref): ref for ref in refs}
+    former = {}
+    for obj in _records(cluster, refs):
+        ref = ObjectRef.of(obj)
+        other = objects.labels(obj)[record.RECORD]
+        if other == instance or ref.name != record.NAME + other:
+            continue  # our own, or a piece
+        told = objects.annotation(obj, record.SHARES)
+        if told is None:
+            former[ref] = other
+        for each in by_digest.keys() & (told or "").split():
+            found[by_digest[each]].add(other)
+    for ref, secret in raised(cluster.each(cluster.get, former)):
+        for shared in record.formerly_shared(secret) if secret else ():
+            if shared in refs:
+                found[shared].add(former[ref])
+    return {ref: frozenset(names) for ref, names in found.items()}
+
+
+def _records(cluster: Cluster, refs: Collection[ObjectRef]) -> list[Manifest]:
+    """Metadata of what lies in records, of any instance."""
+    try:
+        return list(cluster.list_metadata(record.SECRET, "", record.RECORD))
+    except errors.Forbidden:
+        listed: list[Manifest] = []
+        for place in {ref.namespace for ref in refs if ref.namespace}:
+            try:
+                listed += cluster.list_metadata(
+                    record.SECRET, place, record.RECORD
+                )
+            except errors.Forbidden:
+                continue
+    return listed
+
+
+def used(
+    cluster: Cluster, instance: str, refs: Collection[ObjectRef]
+) -> dict[ObjectRef, str]:
+    """Of these objects, those that others share: by whom, in words."""
+    return {
+        ref: "used by the instance"
+        + ("s " if len(names) > 1 else " ")
+        + ", ".join(sorted(names))
+        for ref, names in users(cluster, instance, refs).items()
+    }

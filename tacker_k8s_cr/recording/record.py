@@ -1,0 +1,299 @@
+"""The inventory in the cluster: pieces, and the head that points at them.
+
+The head is the Secret ``tacker-k8s-cr.<instance>``. A piece is a Secret of
+that name and its content's hash; it never changes. One write of the head
+with the resourceVersion we read moves an instance from one state to the
+next, so that no reader ever sees half of a state.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+from typing import Any
+import zlib
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import Result
+from tacker_k8s_cr.cluster.protocol import raised
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import Error
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.inventory import Phase
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.recording import stored as texts
+
+RECORD = objects.PREFIX + "record"
+"""Label on the Secrets and the Lease; not that of the instance's objects."""
+
+TYPE = objects.PREFIX + "record"
+"""Type of the Secrets."""
+
+SHARES = "shares"
+"""Annotation on a head: digests of the objects of others that the instance
+uses. Heads of format 2 have none."""
+
+NAME = "tacker-k8s-cr."
+
+SECRET = GroupKind("", "Secret")
+
+UNDO = 10.0
+"""Seconds for removing a record that could not be completed."""
+
+READS = 5
+"""How often a head may move away while its pieces are read."""
+
+
+def secret_ref(instance: str, namespace: str) -> ObjectRef:
+    return ObjectRef("", "Secret", namespace, NAME + instance)
+
+
+def selector(instance: str) -> str:
+    return f"{RECORD}={instance}"
+
+
+def formerly_shared(head: Manifest) -> tuple[ObjectRef, ...]:
+    """What a head of a former version says that its instance shares."""
+    try:
+        return texts.formerly_shared(_data(head, "head").decode())
+    except _BROKEN:
+        return ()
+
+
+# -- Reading and writing -----------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """An inventory, and the version of the head it was in when read.
+
+    :param stored: what lies in the cluster; the inventory may be ahead.
+    """
+
+    inventory: Inventory
+    head: Manifest
+    stored: Inventory
+
+
+def read(cluster: Cluster, instance: str, namespace: str) -> Entry | None:
+    """The instance's inventory; None when there is no record of it."""
+    ref = secret_ref(instance, namespace)
+    for _ in range(READS):
+        head = cluster.get(ref)
+        if head is None:
+            return None
+        with _readable(instance):
+            text = _data(head, "head").decode()
+            names = texts.pieces_of(text)
+        secrets = _all(
+            cluster, lambda name: cluster.get(_piece_ref(ref, name)), names
+        )
+        there = {n: s for n, s in secrets.items() if s}
+        if len(there) == len(secrets):
+            with _readable(instance):
+                pieces = {n: _data(s, "piece") for n, s in there.items()}
+                found = texts.load(texts.Stored(text, pieces))
+            return Entry(found, head, found)
+    raise errors.InstanceExists(
+        instance, f"has a record that is incomplete: see {ref}"
+    )
+
+
+@contextlib.contextmanager
+def _readable(instance: str) -> Iterator[None]:
+    """Say of what is stored, if it cannot be understood, whose it is."""
+    try:
+        yield
+    except texts.FormatUnknown as error:
+        why = str(error)
+    except _BROKEN as error:
+        # Without its words: they may quote what is stored.
+        why = f"it is damaged ({type(error).__name__})"
+    else:
+        return
+    raise errors.InstanceExists(
+        instance, f"has a record that cannot be read: {why}"
+    )
+
+
+_BROKEN = (
+    AttributeError,
+    IndexError,
+    KeyError,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
+
+
+def write(
+    cluster: Cluster, inventory: Inventory, entry: Entry | None
+) -> Entry:
+    """Store the inventory in the place of the entry; None for a new one.
+
+    Raises Outdated when somebody else wrote the record since it was read.
+    A new record that cannot be completed is removed again.
+    """
+    if entry is not None:
+        return _moved(cluster, inventory, entry)
+    # A head first, if an empty one: pieces without a head would be found
+    # by nobody, should we die before it is there.
+    empty = Inventory(inventory.instance, inventory.namespace)
+    ref = secret_ref(inventory.instance, inventory.namespace)
+    head = _head(ref, texts.store(empty).head, empty)
+    manager = objects.MANAGER + inventory.instance
+    entry = Entry(empty, cluster.create(head, manager), empty)
+    try:
+        return _moved(cluster, inventory, entry)
+    except errors.Outdated:
+        raise  # It is somebody else's by now.
+    except errors.ClusterError:
+        brief = cluster.until(Deadline.after(UNDO))
+        with contextlib.suppress(Error):
+            for name in texts.store(inventory).pieces:
+                remove(brief, _piece_ref(ref, name))
+            brief.delete(ref, objects.uid(entry.head))
+        raise
+
+
+def _moved(
+    cluster: Cluster, inventory: Inventory, entry: Entry, last: bool = False
+) -> Entry:
+    """The next state; what the head does not name any more goes.
+
+    :param last: nothing comes after it, so that every piece has to go.
+    """
+    manager = objects.MANAGER + inventory.instance
+    ref = ObjectRef.of(entry.head)
+    former = _data(entry.head, "head").decode()
+    stored = texts.store(inventory, entry.stored, former)
+    before = set(texts.pieces_of(former))
+    named = set(texts.pieces_of(stored.head))
+
+    def add(name: str) -> None:
+        piece = _secret(
+            _piece_ref(ref, name),
+            inventory.instance,
+            "piece",
+            stored.pieces[name],
+        )
+        with contextlib.suppress(errors.Outdated):  # it has that content
+            cluster.create(piece, manager)
+
+    _all(cluster, add, stored.pieces.keys() - before)
+    head = _head(ref, stored.head, inventory)
+    kept = {k: entry.head["metadata"][k] for k in ("uid", "resourceVersion")}
+    written = cluster.replace(
+        {**head, "metadata": {**head["metadata"], **kept}}, manager
+    )
+    if last or before - named:
+        _drop(cluster, ref, inventory.instance, named, before)
+    return Entry(inventory, written, inventory)
+
+
+def _drop(
+    cluster: Cluster,
+    head: ObjectRef,
+    instance: str,
+    named: Collection[str],
+    before: Collection[str],
+) -> None:
+    """Remove the pieces that the head does not name.
+
+    With them go those of a writer who died before it could move the head to
+    them, or could remove those before. Who may not list Secrets leaves
+    these until it may.
+
+    :param before: pieces that the head named until now.
+    """
+    staying = {_piece_ref(head, name) for name in named}
+    try:
+        listed = {
+            ObjectRef.of(obj): objects.uid(obj)
+            for obj in cluster.list_metadata(
+                SECRET, head.namespace, selector(instance)
+            )
+        }
+    except errors.Forbidden:
+        gone = set(before).difference(named)
+        _all(
+            cluster, lambda name: remove(cluster, _piece_ref(head, name)), gone
+        )
+        return
+    doomed = listed.keys() - staying - {head}
+    for _ in raised(
+        cluster.each(lambda ref: cluster.delete(ref, listed[ref]), doomed)
+    ):
+        pass
+
+
+def erase(cluster: Cluster, entry: Entry) -> None:
+    """Remove the record; the head goes last, so that none is headless.
+
+    It is emptied first: whoever comes after a crash can still read it.
+    """
+    inventory = Inventory(
+        entry.inventory.instance, entry.inventory.namespace, Phase.ENDING
+    )
+    entry = _moved(cluster, inventory, entry, last=True)
+    cluster.delete(ObjectRef.of(entry.head), objects.uid(entry.head))
+
+
+def _all(
+    cluster: Cluster, do: Callable[[str], Result], names: Iterable[str]
+) -> dict[str, Result]:
+    """Do it for all of the pieces, in parallel."""
+    found = {}
+    for name, outcome in cluster.each(do, sorted(set(names))):
+        if isinstance(outcome, Error):
+            raise outcome
+        found[name] = outcome
+    return found
+
+
+def _piece_ref(head: ObjectRef, name: str) -> ObjectRef:
+    return dataclasses.replace(head, name=f"{head.name}.{name}")
+
+
+def _data(secret: Manifest, key: str) -> bytes:
+    return base64.b64decode(objects.field(secret, ("data", key), ""))
+
+
+def _head(ref: ObjectRef, text: str, inventory: Inventory) -> Manifest:
+    head = _secret(ref, inventory.instance, "head", text.encode())
+    shared = () if inventory.phase is Phase.ENDING else inventory.shared
+    told = " ".join(map(texts.digest, shared))
+    head["metadata"]["annotations"] = {objects.PREFIX + SHARES: told}
+    return head
+
+
+def _secret(
+    ref: ObjectRef, instance: str, key: str, content: bytes
+) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": ref.name,
+            "namespace": ref.namespace,
+            "labels": {RECORD: instance},
+        },
+        "type": TYPE,
+        "data": {key: base64.b64encode(content).decode()},
+    }
+
+
+def remove(cluster: Cluster, ref: ObjectRef) -> None:
+    """Remove an object of the record, whatever its UID."""
+    metadata = cluster.get_metadata(ref)
+    if metadata:
+        cluster.delete(ref, objects.uid(metadata))

@@ -1,0 +1,1 @@
+"""Objects deleted, left, and waited for until they are gone."""

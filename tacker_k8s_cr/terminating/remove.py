@@ -1,0 +1,200 @@
+"""Carry out the deletes of one stage, and find what must not go with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.causes import dependents
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import raised
+from tacker_k8s_cr.errors import Error
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.planning import placing
+from tacker_k8s_cr.planning.plan import Delete
+from tacker_k8s_cr.recording import record
+
+
+@dataclasses.dataclass(frozen=True)
+class Requested:
+    """What came of asking for deletion.
+
+    :param gone: objects that are not there any more.
+    :param going: objects that go on to exist until their finalizers are
+        removed, as the server answered.
+    """
+
+    gone: tuple[ObjectRef, ...]
+    going: Mapping[ObjectRef, Manifest]
+
+
+def requested(
+    cluster: Cluster,
+    steps: Sequence[Delete],
+    *,
+    grace_seconds: int | None = None,
+    guard: Callable[[], None] = lambda: None,
+) -> Requested:
+    """Ask for the deletion of every object, by its UID.
+
+    Raises the first error when all have been asked.
+    """
+
+    def one(step: Delete) -> Manifest | None:
+        guard()
+        return cluster.delete(
+            step.ref,
+            step.uid,
+            grace_seconds=grace_seconds,
+            propagation=step.propagation,
+        )
+
+    gone = []
+    going = {}
+    failed: list[Error] = []
+    for step, outcome in cluster.each(one, steps):
+        if isinstance(outcome, Error):
+            failed.append(outcome)
+        elif outcome is None:
+            gone.append(step.ref)
+        else:
+            going[step.ref] = outcome
+    if failed:
+        raise failed[0]
+    return Requested(tuple(gone), going)
+
+
+def foreign(
+    cluster: Cluster, going: Mapping[ObjectRef, str], instance: str = ""
+) -> dict[ObjectRef, str]:
+    """Objects that would go with these and are not ours: by object, why.
+
+    They are the objects of a kind that a going CustomResourceDefinition
+    defines, and all that lies in a going namespace. What belongs to an
+    object that goes itself counts as ours, as does what Kubernetes puts
+    into every namespace, and the record of the instance. A kind that we may
+    not list counts as one object with the name ``*``.
+
+    :param going: what is about to be deleted, with UIDs.
+    :param instance: whose record may go; empty for that of any.
+    """
+    listed, unknown = _listed(cluster, _places(cluster, going))
+    objs = [obj for obj, _ in listed]
+    ours = dependents.belonging(cluster, objs, going)
+    found = {
+        ObjectRef.of(obj): f"it would go with {root}{_of(obj, instance)}"
+        for obj, root in listed
+        if objects.uid(obj) not in ours
+        and not _usual(obj, instance)
+        and not _going(obj)
+    }
+    return {**found, **unknown}
+
+
+def _of(obj: Manifest, instance: str) -> str:
+    """Whose it is, where it is another instance's."""
+    other = objects.labels(obj).get(objects.INSTANCE, instance)
+    return f"; it is the instance {other}'s" if other != instance else ""
+
+
+_NOT_LOOKED_AT = frozenset(
+    {
+        GroupKind("", "Event"),
+        GroupKind("events.k8s.io", "Event"),
+        GroupKind("coordination.k8s.io", "Lease"),
+        # Kubernetes makes and removes them for Services.
+        GroupKind("", "Endpoints"),
+        GroupKind("discovery.k8s.io", "EndpointSlice"),
+        # The metrics server answers for pods and nodes; nothing is stored.
+        GroupKind("metrics.k8s.io", "PodMetrics"),
+    }
+)
+
+_Place = tuple[GroupKind, str]
+"""A kind, and the namespace to look for it in; empty for all of them."""
+
+
+def _places(
+    cluster: Cluster, going: Mapping[ObjectRef, str]
+) -> dict[_Place, ObjectRef]:
+    """Where to look, and for each the object that would take it all along."""
+    roots = [
+        ref
+        for ref in going
+        if ref.group_kind in (placing.DEFINITION, placing.NAMESPACE)
+    ]
+    found = {}
+    namespaces = []
+    for ref, obj in raised(cluster.each(cluster.get, roots)):
+        if obj is None or objects.uid(obj) != going[ref] or _going(obj):
+            continue  # nothing more will go with it than does already
+        if ref.group_kind == placing.NAMESPACE:
+            namespaces.append(ref)
+        else:
+            spec = obj["spec"]
+            kind = GroupKind(spec["group"], spec["names"]["kind"])
+            found[(kind, "")] = ref
+    if not namespaces:
+        return found
+    kinds = [
+        resource.group_kind
+        for resource in cluster.resources()
+        if resource.namespaced
+        and {"list", "delete"} <= resource.verbs
+        and resource.group_kind not in _NOT_LOOKED_AT
+        and (resource.group_kind, "") not in found
+    ]
+    inside = {(kind, ref.name): ref for ref in namespaces for kind in kinds}
+    return {**found, **inside}
+
+
+def _listed(
+    cluster: Cluster, places: Mapping[_Place, ObjectRef]
+) -> tuple[list[tuple[Manifest, ObjectRef]], dict[ObjectRef, str]]:
+    """What lies there, with what takes it along; and what is not known."""
+
+    def look(place: _Place) -> tuple[Manifest, ...]:
+        return tuple(cluster.list_metadata(*place))
+
+    found: list[tuple[Manifest, ObjectRef]] = []
+    unknown = {}
+    with contextlib.closing(cluster.each(look, places)) as outcomes:
+        for place, outcome in outcomes:
+            if isinstance(outcome, errors.Forbidden):
+                kind, namespace = place
+                ref = ObjectRef(kind.group, kind.kind, namespace, "*")
+                unknown[ref] = (
+                    f"it would go with {places[place]}, but may not be "
+                    f"listed: {outcome.message}"
+                )
+            elif isinstance(outcome, errors.KindUnknown):
+                continue  # served no more, or not at all
+            elif isinstance(outcome, Error):
+                raise outcome
+            else:
+                found.extend((obj, places[place]) for obj in outcome)
+    return found, unknown
+
+
+def _usual(obj: Manifest, instance: str) -> bool:
+    """Whether Kubernetes, or the instance, puts this into a namespace."""
+    of = objects.labels(obj).get(record.RECORD)
+    if of is not None:
+        return not instance or of == instance
+    ref = ObjectRef.of(obj)
+    return (ref.kind, ref.name) in (
+        ("ServiceAccount", "default"),
+        ("ConfigMap", "kube-root-ca.crt"),
+    )
+
+
+def _going(obj: Manifest) -> bool:
+    """Whether somebody asked for its deletion already."""
+    return bool(objects.field(obj, ("metadata", "deletionTimestamp")))
