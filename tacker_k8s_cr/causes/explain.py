@@ -11,6 +11,7 @@ from tacker_k8s_cr.causes import below
 from tacker_k8s_cr.causes import holders
 from tacker_k8s_cr.causes import missing
 from tacker_k8s_cr.causes import standstill
+from tacker_k8s_cr.causes import nodes
 from tacker_k8s_cr.causes.holders import Holders
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
@@ -73,6 +74,8 @@ def _going(cluster: Cluster, held: Holders, obj: Manifest) -> Iterator[str]:
 
 def _events(cluster: Cluster, obj: Manifest) -> Iterator[str]:
     """The object's last warning events, the newest first."""
+    for note in nodes.notes(cluster, obj):
+        yield _line(note)
     events = below.events(cluster, obj, "Warning")
     for event in sorted(events, key=_when, reverse=True)[:EVENTS]:
         times = standstill.times(event)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 
 import pytest
 
@@ -454,5 +455,84 @@ def test_pods_get_no_more_time_than_was_asked_for(
     k8s_cr.terminate(
         cluster, unique, options=k8s_cr.Options(grace_seconds=0), **life
     )
+
+    assert [] == pods()
+
+
+@pytest.fixture
+def dead(cluster, unique):
+    """A node whose kubelet is away: nobody there runs a Pod, or ends one."""
+    ref = ObjectRef("", "Node", "", unique)
+    taint = {"key": "example.org/dead", "effect": "NoSchedule"}
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": unique},
+        "spec": {"taints": [taint]},
+    }
+    cluster.create(node, "tests")
+    ready = {
+        "type": "Ready",
+        "status": "Unknown",
+        "reason": "NodeStatusUnknown",
+        "message": "Kubelet stopped posting node status.",
+    }
+    status = {"status": {"conditions": [ready]}}
+    cluster.patch(ref, status, "tests", subresource="status")
+    yield ref
+    cluster.delete(ref, uid(cluster, ref))
+
+
+def test_a_pod_on_a_dead_node_is_named_with_its_node(
+    cluster, namespace, packed, life, soon, unique, dead
+):
+    """The end does not outlast its deadline, and repeated, by force, it is.
+
+    A workload waits for its Pods, and these for a kubelet (P16, P17, F5, F6).
+    """
+    web = with_said(
+        manifests.deployment("web", nodeName=dead.name), readiness="created"
+    )
+    single = with_said(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "single"},
+            "spec": web["spec"]["template"]["spec"],
+        },
+        readiness="created",
+    )
+    k8s_cr.instantiate(cluster, unique, packed(web, single), **life)
+    kind = objects.GroupKind("", "Pod")
+
+    def pods():
+        return list(cluster.list_objects(kind, namespace))
+
+    while len(pods()) < 2:
+        pass
+    begun = time.monotonic()
+
+    with pytest.raises(errors.NotGone) as caught:
+        k8s_cr.terminate(cluster, unique, **soon(3))
+
+    assert time.monotonic() < begun + 8
+    found = {
+        item.ref.name: "\n".join(item.notes) for item in caught.value.unsettled
+    }
+    assert {"web", "single"} == set(found)
+    said = (
+        f"it has to end on {dead}, which is not Ready: "
+        "Kubelet stopped posting node status."
+    )
+    assert said in found["single"]
+    (made,) = (
+        pod["metadata"]["name"]
+        for pod in pods()
+        if pod["metadata"]["name"] != "single"
+    )
+    assert f"Pod/{namespace}/{made}: {said}" in found["web"]
+
+    by_force = k8s_cr.Options(grace_seconds=0)
+    k8s_cr.terminate(cluster, unique, options=by_force, **life)
 
     assert [] == pods()

@@ -191,3 +191,53 @@ def test_an_object_that_cannot_be_read_is_told_without_notes(cluster, web):
     cluster.fail(errors.Forbidden("get", "deployments", "default", "no"))
 
     assert () == notes(cluster, WEB)
+
+
+def node(**ready):
+    conditions = [{"type": "Ready", **ready}] if ready else []
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "far"},
+        "status": {"conditions": conditions},
+    }
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        (None, "which is not there"),
+        (node(), "which is not Ready: nobody reports on it"),
+        (node(status="Unknown", message="No word."), "not Ready: No word."),
+        (node(status="True"), "which is Ready"),
+    ],
+)
+def test_a_pod_that_goes_is_told_with_its_node(cluster, there, said):
+    """Nobody but its kubelet can end it (P16)."""
+    if there:
+        cluster.create(there, "somebody")
+    manifest = pod("web-1")
+    manifest["spec"]["nodeName"] = "far"
+    obj = made(cluster, manifest, finalizers=["example.org/hold"])
+    ref = ObjectRef.of(obj)
+    cluster.delete(ref, objects.uid(obj))
+
+    found = notes(cluster, ref)
+
+    assert about(found, "it has to end on Node/far, ")
+    assert about(found, said)
+
+
+def test_a_node_that_may_not_be_read_is_named_all_the_same(cluster):
+    """Few users may read nodes (P16)."""
+    manifest = pod("web-1")
+    manifest["spec"]["nodeName"] = "far"
+    obj = made(cluster, manifest, finalizers=["example.org/hold"])
+    ref = ObjectRef.of(obj)
+    cluster.delete(ref, objects.uid(obj))
+    refused = errors.Forbidden("get", "nodes", "", "no")
+    cluster.fail(refused, "get", ObjectRef("", "Node", "", "far"))
+
+    found = notes(cluster, ref)
+
+    assert about(found, "it has to end on Node/far, which cannot be read")
