@@ -11,6 +11,7 @@ import base64
 import binascii
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import json
 import re
 from typing import Any
@@ -60,17 +61,27 @@ def masked(message: str, kind: str, body: bytes | None) -> str:
     if body is None or not message:
         return message
     message = _without_dumps(_DIFF.sub("", message))
-    found = set(filter(None, secrets(kind, json.loads(body))))
+    return without(message, known(kind, json.loads(body)))
+
+
+def known(kind: str, *views: Any) -> tuple[str, ...]:
+    """The secrets in views of an object, the longest first."""
+    found = {value for view in views for value in secrets(kind, view) if value}
     # As they are, and as they stand between quotation marks.
     found |= {json.dumps(value)[1:-1] for value in found}
     found |= {json.dumps(value, ensure_ascii=False)[1:-1] for value in found}
-    for value in sorted(found, key=len, reverse=True):
+    return tuple(sorted(found, key=len, reverse=True))
+
+
+def without(text: str, found: Sequence[str]) -> str:
+    """A text without these secrets, and without longer pieces of them."""
+    for value in found:
         if len(value) >= SHORT:
-            message = message.replace(value, "***")
+            text = text.replace(value, "***")
         else:
             alone = rf"(?<![\w*]){re.escape(value)}(?![\w*])"
-            message = re.sub(alone, "***", message)
-    return _without_pieces(message, [v for v in found if len(v) > PIECE])
+            text = re.sub(alone, "***", text)
+    return _without_pieces(text, [v for v in found if len(v) > PIECE])
 
 
 def _without_dumps(message: str) -> str:
