@@ -16,6 +16,7 @@ from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
+from tacker_k8s_cr.lcm import takeback
 from tacker_k8s_cr.lcm.operation import Listen
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.prepare import Prepared
@@ -34,6 +35,7 @@ def instantiate(
     package: Package,
     *,
     namespace: str = "default",
+    record_namespace: str = "",
     deadline: Deadline,
     registry: Registry = kinds.BUILT_IN,
     level: str = "",
@@ -48,7 +50,10 @@ def instantiate(
     An instance whose instantiation ended early is taken up where it
     stopped. If an object is refused half way, what was made is removed.
 
-    :param namespace: where objects go that name none, and the record.
+    :param namespace: where objects go that name none.
+    :param record_namespace: where the record lies, if not there. Every
+        later call for the instance has to name it, and may leave the
+        namespace out.
     :param level: instantiation level of the VNFD; empty for its default.
     :param scale_levels: level of each scaling aspect, in the level's place.
     :param vdu_mapping: by VDU id, the object that bears its number, where
@@ -58,11 +63,18 @@ def instantiate(
     Raises any error of ``errors``; its ``written`` says what was left.
     """
     op = Operation(
-        "instantiate", cluster, instance, namespace, deadline, options, listen
+        "instantiate",
+        cluster,
+        instance,
+        namespace,
+        deadline,
+        options,
+        listen,
+        record_namespace,
     )
-    with preflight.reading(op.cluster, namespace, wanted=options.check_rights):
+    with preflight.reading(op.cluster, op.home, wanted=options.check_rights):
         op.ledger.read()
-    before = Inventory(instance, namespace)
+    before = Inventory(instance, op.namespace, record=op.elsewhere)
     if op.ledger.entry:
         before = carry.taken_up(op)
         if before.phase is not Phase.INSTANTIATING:
@@ -99,15 +111,15 @@ def instantiate(
                     raise
                 refused = error
                 op.ledger.note(error, deadline)
-                carry.take_back(op)
+                takeback.take_back(op)
     except errors.Error as error:
         if op.ledger.entry is None:
-            carry.take_back_namespace(op, made)
+            takeback.take_back_namespace(op, made)
             op.tell(error)
         raise
     if refused:
         if op.ledger.entry is None:
-            carry.take_back_namespace(op, made)
+            takeback.take_back_namespace(op, made)
         op.tell(refused)
         raise refused
     return op.report(dict.fromkeys(ready.owners.shared, Action.SHARED))
@@ -118,7 +130,8 @@ def change(
     instance: str,
     package: Package,
     *,
-    namespace: str = "default",
+    namespace: str = "",
+    record_namespace: str = "",
     deadline: Deadline,
     registry: Registry = kinds.BUILT_IN,
     vdu_mapping: Mapping[str, str] | None = None,
@@ -136,7 +149,14 @@ def change(
     :param policy: in the place of that of the instance; None to keep it.
     """
     op = Operation(
-        "change", cluster, instance, namespace, deadline, options, listen
+        "change",
+        cluster,
+        instance,
+        namespace,
+        deadline,
+        options,
+        listen,
+        record_namespace,
     )
     op.ledger.read(
         Phase.INSTANTIATED, Phase.CHANGING, Phase.SCALING, Phase.HEALING

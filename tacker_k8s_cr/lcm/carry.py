@@ -1,16 +1,12 @@
-"""Plan a package against what an instance has, carry it out, take it back."""
+"""Plan a package against what an instance has, and carry it out."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Mapping
-import contextlib
 import dataclasses
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr import ownership
-from tacker_k8s_cr.applying import apply
 from tacker_k8s_cr.applying import owners
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.lcm import preflight
@@ -26,10 +22,9 @@ from tacker_k8s_cr.planning import barriers
 from tacker_k8s_cr.planning import needs
 from tacker_k8s_cr.planning import placing
 from tacker_k8s_cr.planning import plan
+from tacker_k8s_cr.planning import pruning
 from tacker_k8s_cr.policy import Policy
 from tacker_k8s_cr.recording import neighbours
-from tacker_k8s_cr.report import Action
-from tacker_k8s_cr.terminating import leave
 from tacker_k8s_cr.terminating import remove
 from tacker_k8s_cr.terminating import staying
 
@@ -67,16 +62,15 @@ def planned(
 ) -> plan.Plan:
     """The plan of a package in the place of what the instance has."""
     manifests = authored.manifests(before)
-    asked = authored.asked_to_prune(before, policy)
     dropped = before.owned.keys() - {item.ref for item in ready.items}
-    asked.update(dict.fromkeys(used(op, dropped, manifests), False))
-    former = plan.Former(
+    former = pruning.Former(
         before.owned,
-        namespace(op.namespace),
-        asked,
+        namespace(op.home),
+        authored.asked_to_prune(before, policy),
         placing.defines(manifests.values()),
         needs.needs(manifests),
         barriers.recorded(manifests),
+        used(op, dropped, manifests),
     )
     found = plan.change(
         ready.items,
@@ -120,7 +114,7 @@ def stays(
     """What is not to be deleted, by object why: it is said, or used."""
     shared = {}
     if not op.options.lose_others:
-        shared = neighbours.used(op.cluster, op.instance, refs)
+        shared = neighbours.used(op.cluster, op.instance, refs, op.home)
     stay = {ref: (True, why) for ref, why in shared.items()}
     return staying.staying(refs, manifests, {**said, **stay})
 
@@ -142,7 +136,7 @@ def record_namespace(
     It is a stage of its own, before there can be a record. Its label and
     manager are what a later run knows it by.
     """
-    ref = namespace(op.namespace)
+    ref = namespace(op.home)
     steps = [
         # It can wait for nothing: there is no record before it.
         dataclasses.replace(step, after=frozenset())
@@ -155,7 +149,7 @@ def record_namespace(
         return {ref: op.progress.awaited[ref].uid}
     if op.cluster.get_metadata(ref) is None:
         raise errors.NamespaceAbsent(
-            {op.namespace: [f"the record of {op.instance}"]}
+            {op.home: [f"the record of {op.instance}"]}
         )
     return {}
 
@@ -196,115 +190,3 @@ def served(op: Operation, stage: plan.Stage) -> None:
 def taken_up(op: Operation) -> Inventory:
     """The inventory, with what a crash left between a write and it."""
     return op.inventory.owning(owners.left_by_crash(op.cluster, op.inventory))
-
-
-def take_back(op: Operation) -> None:
-    """Remove what this operation made; the lock is held.
-
-    The record goes too, if nothing is left that it has to tell of.
-    """
-    if op.ledger.entry is None:
-        op.ledger.retire()
-        return
-    last = namespace(op.namespace)
-    with contextlib.suppress(errors.Error):
-        # Every write was a creation: the instance had nothing before.
-        made = {
-            ref: uid
-            for ref, uid in taken_up(op).owned.items()
-            if op.actions.get(ref, Action.CREATED) is Action.CREATED
-        }
-        stages = plan.terminate(
-            made, op.progress.registry, last, authored.order(op.inventory)
-        ).stages
-        for stage in stages:
-            if last not in stage.refs:
-                op.carry_out(stage)
-        left = [ref for ref in op.remaining() if ref != last]
-        if left:
-            return
-        if last not in made:
-            op.ledger.retire()
-        op.ledger.forget()
-        op.uncertain = False
-
-
-def take_back_namespace(op: Operation, made: Mapping[ObjectRef, str]) -> None:
-    """Remove the record's namespace, if this operation made it."""
-    created = {
-        ref: uid
-        for ref, uid in made.items()
-        if op.actions.get(ref) is Action.CREATED
-    }
-    with contextlib.suppress(errors.Error):
-        take_namespace(op, created)
-        op.uncertain = False
-
-
-def marked(
-    op: Operation,
-) -> tuple[dict[ObjectRef, str], frozenset[ObjectRef]]:
-    """What bears the mark of an instance without a record.
-
-    Returns what is proved to be made by it, with UIDs, and the rest. Both
-    are empty where another namespace has a record of that name, or where
-    that cannot be told.
-    """
-    if neighbours.alive(op.cluster, op.instance):
-        return {}, frozenset()
-    selector = f"{objects.INSTANCE}={op.instance}"
-    manager = objects.MANAGER + op.instance
-    ours = {}
-    doubtful = set()
-    kinds = [
-        resource.group_kind
-        for resource in op.cluster.resources()
-        if {"list", "delete"} <= resource.verbs
-    ]
-    for _, listed in op.cluster.each(
-        lambda kind: tuple(op.cluster.list_metadata(kind, "", selector)),
-        kinds,
-    ):
-        # What may not be listed may not be deleted by us either.
-        for obj in () if isinstance(listed, errors.Error) else listed:
-            if ownership.ours(obj, op.instance):
-                ours[ObjectRef.of(obj)] = objects.uid(obj)
-            elif ownership.applied_by(obj, manager):
-                doubtful.add(ObjectRef.of(obj))
-    return ours, frozenset(doubtful)
-
-
-def take_namespace(op: Operation, owned: Mapping[ObjectRef, str]) -> None:
-    """Remove the record's namespace; the record and the Lease go with it."""
-    steps = [plan.Delete(ref, uid) for ref, uid in owned.items()]
-    if steps:
-        op.take_away(steps, "namespace of the record")
-
-
-def released(
-    op: Operation, taken: Mapping[ObjectRef, str]
-) -> dict[ObjectRef, str]:
-    """Give up what was taken over from others, and is left: by object, why.
-
-    Fields that only we set go, unless nobody else has set any: it stays.
-    """
-    there = set()
-    alone = {}
-    for ref, uid in taken.items():
-        obj = op.cluster.get(ref)
-        if obj is None or objects.uid(obj) != uid:
-            continue
-        if not ownership.set_by_others(obj, op.manager):
-            alone[ref] = uid
-            continue
-        try:
-            apply.given_up(op.ledger.writing, obj, op.manager, uid)
-        except errors.Rejected:
-            alone[ref] = uid  # it cannot be without what we have set
-        except errors.Outdated:
-            continue  # gone, or somebody else's by now
-        else:
-            there.add(ref)
-    there |= leave.left(op.ledger.writing, alone, op.manager)
-    why = "it was taken over from others, and is left to nobody"
-    return dict.fromkeys(sorted(there), why)

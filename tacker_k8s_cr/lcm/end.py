@@ -17,6 +17,7 @@ from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm import takeback
 from tacker_k8s_cr.lcm.operation import Listen
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.objects import Manifest
@@ -43,7 +44,8 @@ def terminate(
     cluster: Cluster,
     instance: str,
     *,
-    namespace: str = "default",
+    namespace: str = "",
+    record_namespace: str = "",
     deadline: Deadline,
     registry: Registry = kinds.BUILT_IN,
     options: Options = DEFAULT,
@@ -59,7 +61,14 @@ def terminate(
     a definition or a namespace of the instance.
     """
     op = Operation(
-        "terminate", cluster, instance, namespace, deadline, options, listen
+        "terminate",
+        cluster,
+        instance,
+        namespace,
+        deadline,
+        options,
+        listen,
+        record_namespace,
     )
     op.ledger.read()
     return ended(op, registry)
@@ -76,7 +85,7 @@ def ended(
     op.knowing(registry)
     if op.ledger.entry is None:
         return _ended_without_record(op, keeping=keeping)
-    last = carry.namespace(op.namespace)
+    last = carry.namespace(op.home)
     inventory = dataclasses.replace(carry.taken_up(op), phase=Phase.ENDING)
     met = {r: u for r, u in inventory.owned.items() if r in inventory.met}
     ours = inventory.without(met)
@@ -104,7 +113,7 @@ def ended(
     with op.locked():
         op.ledger.write(inventory.entering(op.name, "", ()))
         if met:
-            left = carry.released(op, met)
+            left = takeback.released(op, met)
             op.ledger.write(ours.entering(op.name, "", ()))
         stages = plan.terminate(
             going, registry, last, authored.order(inventory)
@@ -119,7 +128,7 @@ def ended(
     op.ledger.forget()
     if last in going:
         with op.telling():
-            carry.take_namespace(op, {last: going[last]})
+            takeback.take_namespace(op, {last: going[last]})
     done = dict.fromkeys(left, Action.RELEASED)
     done.update(dict.fromkeys(kept, Action.KEPT))
     return op.report(done, {**left, **kept})
@@ -210,12 +219,12 @@ def _ended_without_record(op: Operation, *, keeping: bool) -> Report:
     A run may have died before there was one, or somebody removed it. What
     the mark does not prove to be ours is left, and named.
     """
-    last = carry.namespace(op.namespace)
+    last = carry.namespace(op.home)
     kept: dict[ObjectRef, str] = {}
     with op.ledger.unrecorded(op.deadline), op.telling():
-        ours, doubtful = carry.marked(op)
+        ours, doubtful = takeback.marked(op)
         if not ours and not doubtful:
-            raise errors.InstanceUnknown(op.instance, op.namespace)
+            raise errors.InstanceUnknown(op.instance, op.home)
         live = dict(raised(op.cluster.each(op.cluster.get, ours)))
         manifests = {ref: obj for ref, obj in live.items() if obj}
         said = {}
@@ -232,7 +241,7 @@ def _ended_without_record(op: Operation, *, keeping: bool) -> Report:
             op.take_away(steps, stage.name)
         kept = _leave(op, {ref: ours[ref] for ref in kept}, kept)
     with op.telling():
-        carry.take_namespace(op, home)
+        takeback.take_namespace(op, home)
         if doubtful:
             named = ", ".join(map(str, sorted(doubtful)))
             raise errors.InstanceExists(

@@ -19,6 +19,7 @@ from tacker_k8s_cr.lcm import end
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm import resize
+from tacker_k8s_cr.lcm import takeback
 from tacker_k8s_cr.lcm.operation import Listen
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.prepare import Prepared
@@ -37,7 +38,8 @@ def roll_back(
     cluster: Cluster,
     instance: str,
     *,
-    namespace: str = "default",
+    namespace: str = "",
+    record_namespace: str = "",
     deadline: Deadline,
     registry: Registry = kinds.BUILT_IN,
     options: Options = DEFAULT,
@@ -63,7 +65,14 @@ def roll_back(
     has been. To repeat it then tries again, and comes to rest in any case.
     """
     op = Operation(
-        "rollback", cluster, instance, namespace, deadline, options, listen
+        "rollback",
+        cluster,
+        instance,
+        namespace,
+        deadline,
+        options,
+        listen,
+        record_namespace,
     )
     op.ledger.read()
     entry = op.ledger.entry
@@ -179,7 +188,7 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
     with op.locked():
         op.ledger.write(back.entering(op.name, "", ()))
         _restore(op, ready, made, authored.order(now))
-        lost = {**ready.refused, **carry.released(op, taken)}
+        lost = {**ready.refused, **takeback.released(op, taken)}
         op.ledger.disown(taken)
         if ready.refused and not told:
             raise errors.NotRestored(lost)

@@ -10,14 +10,14 @@ import dataclasses
 
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.kinds.base import Registry
-from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import Path
 from tacker_k8s_cr.planning import order as orders
-from tacker_k8s_cr.planning import placing
+from tacker_k8s_cr.planning import pruning
 from tacker_k8s_cr.planning.order import Order
 from tacker_k8s_cr.planning.placing import Placed
+from tacker_k8s_cr.planning.pruning import Former
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,12 +85,12 @@ class Stage:
 class Plan:
     """Stages, in order, and what the change leaves alone on purpose.
 
-    :param kept: objects that the new package no longer names and that are
-        only pruned when that is asked for by name.
+    :param kept: objects that the new package no longer names and that stay
+        all the same: why.
     """
 
     stages: tuple[Stage, ...]
-    kept: tuple[ObjectRef, ...] = ()
+    kept: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
 
     def without(self, refs: Collection[ObjectRef]) -> Plan:
         """The plan without the steps on these objects."""
@@ -170,29 +170,8 @@ def _name(key: tuple[bool, int, bool], waves: bool) -> str:
     return f"wave {wave}" if objects else f"{DEFINITIONS} of wave {wave}"
 
 
-@dataclasses.dataclass(frozen=True)
-class Former:
-    """What an instance has, and what its manifests say on their going.
-
-    :param owned: the UIDs of all that it owns.
-    :param home: the namespace of its record, which is never pruned.
-    :param asked: what manifests say on whether they may be pruned, against
-        what is usual for their kind.
-    :param defines: by definition, the kind that it defines.
-    :param needs: by object, those that it cannot do without.
-    :param order: in which it came, as its manifests say.
-    """
-
-    owned: Mapping[ObjectRef, str]
-    home: ObjectRef | None = None
-    asked: Mapping[ObjectRef, bool] = dataclasses.field(default_factory=dict)
-    defines: Mapping[ObjectRef, GroupKind] = dataclasses.field(
-        default_factory=dict
-    )
-    needs: Mapping[ObjectRef, frozenset[ObjectRef]] = dataclasses.field(
-        default_factory=dict
-    )
-    order: Order = orders.NONE
+RECREATED = "objects to be made again"
+"""Name of the stages that delete what the next one makes again."""
 
 
 def change(
@@ -202,56 +181,29 @@ def change(
     live: Mapping[ObjectRef, Live],
     going: Collection[ObjectRef] = (),
     order: Order = orders.NONE,
+    recreated: Collection[ObjectRef] = (),
 ) -> Plan:
     """Bring in the new manifests; then take away what they no longer name.
 
-    A namespace, or a definition, in which anything stays is kept whatever
-    the manifests say: it would take that along. What an object that is kept
-    cannot do without is kept with it, unless its own manifest says else.
-
     :param live: objects that are ours and there already.
     :param going: objects that have to go before ours can come.
+    :param recreated: objects of ours that have to go, too. Each goes right
+        before the stage that makes it again.
     """
     named = {item.ref for item in items}
-    dropped = {r: u for r, u in before.owned.items() if r not in named}
-    kept = {
-        ref
-        for ref in dropped
-        if ref == before.home
-        or not before.asked.get(ref, not registry[ref.group_kind].kept)
-    }
-    look = list(kept)
-    while look:
-        needed = before.needs.get(look.pop(), frozenset())
-        for ref in (needed & dropped.keys()) - kept:
-            if not before.asked.get(ref):
-                kept.add(ref)
-                look.append(ref)
-    for ref in sorted(
-        dropped, key=lambda r: r.group_kind == placing.NAMESPACE
-    ):
-        if _holds(ref, named | kept, before.defines):
-            kept.add(ref)
-    gone = {r: u for r, u in dropped.items() if r not in kept}
-    applied = instantiate(items, registry, live, going, order)
+    gone, kept = pruning.settled(named, registry, before)
+    there = {ref: it for ref, it in live.items() if ref not in recreated}
+    applied: list[Stage] = []
+    for stage in instantiate(items, registry, there, going, order).stages:
+        away = {r: live[r].uid for r in stage.refs if r in recreated}
+        applied += [
+            dataclasses.replace(one, name=RECREATED)
+            for one in terminate(away, registry, order=before.order).stages
+        ]
+        barrier = stage.barrier or bool(gone)
+        applied.append(dataclasses.replace(stage, barrier=barrier))
     removed = terminate(gone, registry, order=before.order)
-    settled = tuple(
-        dataclasses.replace(stage, barrier=stage.barrier or bool(gone))
-        for stage in applied.stages
-    )
-    return Plan(settled + removed.stages, tuple(sorted(kept)))
-
-
-def _holds(
-    ref: ObjectRef,
-    staying: Collection[ObjectRef],
-    defines: Mapping[ObjectRef, GroupKind],
-) -> bool:
-    """Whether anything that stays would go with a namespace or definition."""
-    if ref.group_kind == placing.NAMESPACE:
-        return any(other.namespace == ref.name for other in staying)
-    kind = defines.get(ref)
-    return any(other.group_kind == kind for other in staying)
+    return Plan((*applied, *removed.stages), kept)
 
 
 _GOING: tuple[tuple[str, frozenset[Rank]], ...] = (

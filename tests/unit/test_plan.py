@@ -21,6 +21,7 @@ from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.planning import needs
 from tacker_k8s_cr.planning import placing
 from tacker_k8s_cr.planning import plan
+from tacker_k8s_cr.planning import pruning
 
 # A kind for each rank, so that an order can be read off its name.
 KINDS = {
@@ -61,7 +62,7 @@ def uids(found: set[ObjectRef]) -> dict[ObjectRef, str]:
 
 
 def change(new: set[ObjectRef], old: set[ObjectRef]) -> plan.Plan:
-    return plan.change(items(new), REGISTRY, plan.Former(uids(old)), {})
+    return plan.change(items(new), REGISTRY, pruning.Former(uids(old)), {})
 
 
 def steps(planned: plan.Plan) -> list[plan.Step]:
@@ -176,7 +177,7 @@ def test_a_manifest_may_ask_to_be_pruned_or_kept(found):
     """The annotation wins over what is usual for the kind."""
     asked = {ref: not REGISTRY[ref.group_kind].kept for ref in found}
     against = {ref: not said for ref, said in asked.items()}
-    former = plan.Former(uids(found), asked=against)
+    former = pruning.Former(uids(found), asked=against)
     planned = plan.change([], REGISTRY, former, {})
     deleted = {s.ref for s in steps(planned) if isinstance(s, plan.Delete)}
 
@@ -198,7 +199,7 @@ def pruned(new, old, former):
 def test_a_namespace_that_holds_anything_is_kept(new, old):
     """It would take along what the new package names, and what is kept."""
     owned = uids(old | {NAMESPACE})
-    former = plan.Former(owned, asked={NAMESPACE: True})
+    former = pruning.Former(owned, asked={NAMESPACE: True})
     staying = new | {ref for ref in old if REGISTRY[ref.group_kind].kept}
 
     assert bool(staying) != (NAMESPACE in pruned(new, old, former))
@@ -206,7 +207,7 @@ def test_a_namespace_that_holds_anything_is_kept(new, old):
 
 def test_the_namespace_of_the_record_is_never_pruned():
     """Whatever its manifest says: the record would go in mid-operation."""
-    former = plan.Former(
+    former = pruning.Former(
         {NAMESPACE: "uid"}, home=NAMESPACE, asked={NAMESPACE: True}
     )
 
@@ -220,7 +221,7 @@ def test_a_definition_whose_objects_stay_is_kept():
         placing.DEFINITION.group, placing.DEFINITION.kind, "", "things"
     )
     thing = ObjectRef(kind.group, kind.kind, "ns", "a")
-    former = plan.Former(
+    former = pruning.Former(
         uids({definition, thing}),
         asked={definition: True},
         defines={definition: kind},
@@ -433,7 +434,7 @@ def test_what_a_kept_cluster_needs_is_kept_with_it():
     found = plan.change(
         (),
         kinds.BUILT_IN,
-        plan.Former(owned, asked=asked, needs=needs.needs(manifests)),
+        pruning.Former(owned, asked=asked, needs=needs.needs(manifests)),
         {},
     )
 
