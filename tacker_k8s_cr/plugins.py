@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
+import importlib.metadata
 from typing import Any
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
+from tacker_k8s_cr.kinds import guarded
 from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import GroupKind
@@ -39,9 +41,11 @@ def extended(built_in: Registry, found: Iterable[tuple[str, Any]]) -> Registry:
                 raise errors.PluginInvalid(
                     name, f"{by[group_kind]} describes {group_kind} as well"
                 )
+            if why := "; ".join(guarded.faults(handler)):
+                raise errors.PluginInvalid(name, f"{group_kind}: {why}")
             by[group_kind] = name
-            handlers[group_kind] = dataclasses.replace(
-                handler, name=handler.name or name
+            handlers[group_kind] = guarded.guarded(
+                dataclasses.replace(handler, name=name)
             )
     return built_in.extended(handlers) if handlers else built_in
 
@@ -50,17 +54,24 @@ def _found() -> list[tuple[str, Any]]:
     # Imported here: whoever only describes a kind does not need it.
     import stevedore
 
-    def failed(manager: Any, entry_point: Any, error: Exception) -> None:
+    # Only for the list: some of what a module may raise when it is loaded
+    # stevedore passes on without saying whose it is.
+    manager = stevedore.NamedExtensionManager(NAMESPACE, ())
+    found = sorted(
+        manager.list_entry_points(), key=lambda e: (e.name, e.value)
+    )
+    return [(entry_point.name, _loaded(entry_point)) for entry_point in found]
+
+
+def _loaded(entry_point: importlib.metadata.EntryPoint) -> Any:
+    try:
+        return entry_point.load()
+    except (Exception, SystemExit) as error:
         raise errors.PluginInvalid(
             entry_point.name,
             f"{entry_point.value} cannot be loaded: "
             f"{type(error).__name__}: {error}",
         ) from error
-
-    manager = stevedore.ExtensionManager(
-        NAMESPACE, on_load_failure_callback=failed
-    )
-    return sorted((item.name, item.plugin) for item in manager)
 
 
 def _handlers(name: str, plugin: Any) -> Mapping[GroupKind, Handler]:
@@ -68,7 +79,7 @@ def _handlers(name: str, plugin: Any) -> Mapping[GroupKind, Handler]:
     if callable(plugin):
         try:
             given = plugin()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise errors.PluginInvalid(
                 name, f"it raised {type(error).__name__}: {error}"
             ) from error

@@ -204,17 +204,23 @@ _ANNOTATIONS = (
     ("blocked-after", r"\d+(\.\d+)?", "a number of seconds"),
     ("wave", r"[+-]?\d{1,6}", "a whole number"),
     ("conflict", "fail|take|leave", "fail, take or leave"),
+    ("heal-machines", "delete|remediate", "delete or remediate"),
 )
 
 
-def claims(cluster: Cluster, documents: Sequence[Document]) -> Registered:
+def claims(
+    cluster: Cluster, documents: Sequence[Document], registry: Registry
+) -> Registered:
     """What the cluster's storage classes say about claims of the package.
 
     A claim of a class that binds late is current while it is pending, and
-    nothing on the claim itself tells. Empty without claims.
+    nothing on the claim itself tells. Empty without claims, and where a
+    third party judges them.
     """
     manifests = [document.manifest for document in documents]
-    if not any(GroupKind.of(m) == storage.CLAIM for m in manifests):
+    if registry[storage.CLAIM].name or not any(
+        GroupKind.of(m) == storage.CLAIM for m in manifests
+    ):
         return {}
     classes = [m for m in manifests if GroupKind.of(m) == STORAGE_CLASS]
     # Who may not look leaves the claim's own word.

@@ -55,7 +55,8 @@ def looked(
 ) -> Mapping[ObjectRef, tuple[Part, ...]]:
     """Each of these objects, and what is below it and not current.
 
-    One that cannot be read, or is not there, is left out.
+    One that cannot be read, or is not there, is left out. Raises
+    HandlerFailed: without a third party's handler nobody knows.
     """
     brief = cluster.until(Deadline.after(PATIENCE))
     made = _workloads(
@@ -66,10 +67,15 @@ def looked(
             if _by_operator(ref, registry[ref.group_kind])
         },
     )
-    outcomes = brief.each(lambda ref: _parts(brief, registry, ref, made), refs)
+    outcomes = dict(
+        brief.each(lambda ref: _parts(brief, registry, ref, made), refs)
+    )
+    for error in outcomes.values():
+        if isinstance(error, errors.HandlerFailed):
+            raise error
     return {
         ref: parts
-        for ref, parts in outcomes
+        for ref, parts in outcomes.items()
         if not isinstance(parts, errors.Error) and parts
     }
 

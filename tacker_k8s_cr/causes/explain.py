@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
 
+from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.causes import below
 from tacker_k8s_cr.causes import holders
 from tacker_k8s_cr.causes import missing
-from tacker_k8s_cr.causes import standstill
 from tacker_k8s_cr.causes import nodes
+from tacker_k8s_cr.causes import standstill
 from tacker_k8s_cr.causes.holders import Holders
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
@@ -56,7 +57,10 @@ def _notes(
     for obj in below.readable(below.there(cluster, ref)):
         notes.extend(below.readable(_going(cluster, held, obj)))
         notes.extend(below.readable(_events(cluster, obj)))
-        notes.extend(_below(cluster, registry, held, obj, below.DEPTH))
+        try:
+            notes.extend(_below(cluster, registry, held, obj, below.DEPTH))
+        except errors.HandlerFailed as error:
+            notes.append(str(error))
     return tuple(dict.fromkeys(notes))
 
 
@@ -68,14 +72,14 @@ def _going(cluster: Cluster, held: Holders, obj: Manifest) -> Iterator[str]:
         yield _line(said)
     for ref in missing.missing(cluster, obj):
         yield f"it refers to {ref}, which is not there"
+    for note in nodes.notes(cluster, obj):
+        yield _line(note)
     for note in held.notes(obj):
         yield _line(note)
 
 
 def _events(cluster: Cluster, obj: Manifest) -> Iterator[str]:
     """The object's last warning events, the newest first."""
-    for note in nodes.notes(cluster, obj):
-        yield _line(note)
     events = below.events(cluster, obj, "Warning")
     for event in sorted(events, key=_when, reverse=True)[:EVENTS]:
         times = standstill.times(event)

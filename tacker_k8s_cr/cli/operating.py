@@ -26,6 +26,7 @@ from tacker_k8s_cr.report import Row
 
 if TYPE_CHECKING:
     from tacker_k8s_cr.cluster.protocol import Cluster
+    from tacker_k8s_cr.kinds.base import Registry
 
 LOG = logging.getLogger(__name__)
 
@@ -52,6 +53,9 @@ class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
     timeout = arguments.TIMEOUT
 
     need_sort_by_cliff = True
+
+    registry: Registry
+    """What is known of kinds, with what others have installed."""
 
     def get_epilog(self) -> str:
         """None. cliff's would look through all installed distributions."""
@@ -120,6 +124,10 @@ class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
     def _report(
         self, args: argparse.Namespace, deadline: Deadline, listen: Silent
     ) -> Report:
+        # Imported here: all commands are imported for the list of them.
+        from tacker_k8s_cr import plugins
+
+        self.registry = plugins.registry()
         cluster: Cluster = self.app.connect(
             args.kubeconfig, args.context, verify=not args.insecure
         )

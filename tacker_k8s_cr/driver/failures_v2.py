@@ -39,6 +39,7 @@ _KINDS: tuple[tuple[tuple[type[errors.Error], ...], int, str], ...] = (
     ((errors.KubeconfigInvalid,), 400, "Kubeconfig invalid"),
     ((errors.NotDelivered,), 422, "Not delivered"),
     ((errors.PluginInvalid,), 500, "Plug-in invalid"),
+    ((errors.HandlerFailed,), 500, "Plug-in failed"),
 )
 """Status and title of each kind of error; the first that fits counts."""
 

@@ -23,6 +23,7 @@ from tacker_k8s_cr.errors.asked import WouldBeLost
 from tacker_k8s_cr.errors.credentials import KubeconfigInvalid
 from tacker_k8s_cr.errors.credentials import NotDelivered
 from tacker_k8s_cr.errors.instances import Busy
+from tacker_k8s_cr.errors.instances import HandlerFailed
 from tacker_k8s_cr.errors.instances import InstanceExists
 from tacker_k8s_cr.errors.instances import InstanceUnknown
 from tacker_k8s_cr.errors.instances import LockLost
@@ -54,6 +55,7 @@ __all__ = [
     "Error",
     "Failed",
     "Forbidden",
+    "HandlerFailed",
     "InstanceExists",
     "InstanceUnknown",
     "KindUnknown",

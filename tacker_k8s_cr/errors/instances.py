@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from tacker_k8s_cr.errors.root import Error
+from tacker_k8s_cr.objects import ObjectRef
 
 
 @dataclasses.dataclass(eq=False)
@@ -69,3 +70,17 @@ class PluginInvalid(Error):
 
     def sentence(self) -> str:
         return f"handlers of the entry point {self.name}: {self.why}"
+
+
+@dataclasses.dataclass(eq=False)
+class HandlerFailed(Error):
+    """A third party's handler that raised, or gave what is no answer."""
+
+    name: str
+    ref: ObjectRef
+    why: str
+
+    def sentence(self) -> str:
+        return (
+            f"handlers of the entry point {self.name}: {self.ref}: {self.why}"
+        )

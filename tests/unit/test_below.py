@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from tacker_k8s_cr import errors
@@ -11,6 +13,7 @@ from tacker_k8s_cr import wait
 from tacker_k8s_cr.causes import below
 from tacker_k8s_cr.causes import standstill
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.kinds import guarded
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
@@ -132,12 +135,12 @@ class World:
             }
         )
 
-    def wait(self, *objs, seconds=600.0, dwell=60.0):
+    def wait(self, *objs, seconds=600.0, dwell=60.0, registry=kinds.BUILT_IN):
         awaited = {
             ObjectRef.of(obj): Awaited(objects.uid(obj), 1, 0.0)
             for obj in objs
         }
-        progress = Progress(kinds.BUILT_IN, dwell=dwell).awaiting(awaited)
+        progress = Progress(registry, dwell=dwell).awaiting(awaited)
         self.cluster.sent.clear()
         return wait.until_settled(
             self.cluster,
@@ -166,6 +169,28 @@ def test_a_deployment_is_blocked_by_an_image_that_is_not_there(world):
         "ImagePullBackOff: no such image (unchanged for 60 s)"
     ) == item.verdict.reason
     assert 60 + 60 / 10 + wait.LOOK >= world.now
+
+
+@pytest.mark.parametrize("function", ["assess", "children", "made"])
+def test_a_handler_that_fails_below_ends_the_wait(world, function):
+    """What stands still is not left unexplained until time is up (TK-2)."""
+
+    def stumbles(obj):
+        raise LookupError
+
+    web = world.web(NO_IMAGE)
+    kind = GroupKind("apps", "ReplicaSet")
+    handler = dataclasses.replace(
+        kinds.BUILT_IN[kind], name="mine", **{function: stumbles}
+    )
+    registry = kinds.BUILT_IN.extended({kind: guarded.guarded(handler)})
+
+    with pytest.raises(
+        errors.HandlerFailed, match=f"web-1: {function} raised LookupError"
+    ):
+        world.wait(web, registry=registry)
+
+    assert world.now < 60
 
 
 def test_a_deployment_is_blocked_by_a_warning_that_repeats(world):

@@ -9,6 +9,8 @@ from tacker_k8s_cr import kinds
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.causes import explain
 from tacker_k8s_cr.errors import Unsettled
+from tacker_k8s_cr.kinds import guarded
+from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
@@ -101,6 +103,27 @@ def test_all_that_an_object_made_speaks(cluster, web):
     assert about(found, "event Own")
     assert about(found, "ReplicaSet.apps/default/web-1: event FailedCreate")
     assert about(found, "Pod/default/web-1-1: in progress")
+
+
+def test_a_handler_that_fails_below_is_told_with_the_rest(cluster, web):
+    """It explains nothing, and hides neither the error nor the events."""
+
+    def stumbles(obj):
+        raise LookupError
+
+    kind = GroupKind("apps", "ReplicaSet")
+    registry = kinds.BUILT_IN.extended(
+        {kind: guarded.guarded(Handler(stumbles, name="mine"))}
+    )
+    item = Unsettled(WEB, Verdict(State.IN_PROGRESS, "so it is"), 1.0)
+
+    (found,) = explain.explained(cluster, registry, [item])
+
+    assert about(found.notes, "event Own")
+    assert about(
+        found.notes,
+        "point mine: ReplicaSet.apps/default/web-1: assess raised LookupError",
+    )
 
 
 def test_events_that_may_not_be_read_hide_nothing_else(cluster, web):

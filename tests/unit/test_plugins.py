@@ -25,8 +25,8 @@ def test_a_mapping_joins_the_registry():
         kinds.BUILT_IN, [("mine", {**MINE, deployment: Handler(base.stored)})]
     )
 
-    assert Handler(base.stored, name="mine") == found[WIDGET]
-    assert "mine" == found[deployment].name
+    assert "mine" == found[WIDGET].name == found[deployment].name
+    assert base.current("stored") == found[deployment].assess({})
 
 
 def test_a_function_may_give_the_mapping():
@@ -52,6 +52,10 @@ def fails():
         ({"Widget": Handler(base.stored)}, "it gives no mapping"),
         ({WIDGET: base.stored}, "it gives no mapping"),
         (fails, "it raised OSError: no such device"),
+        (
+            {WIDGET: Handler(base.stored, replicas="spec.size")},
+            "Widget.example.org: replicas is 'spec.size', and a tuple",
+        ),
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_named(plugin, said):
@@ -67,6 +71,40 @@ def test_two_plugins_for_one_kind_are_refused():
     """Which of them counts is not left to the order of installation."""
     with pytest.raises(errors.PluginInvalid, match="a describes Widget"):
         plugins.extended(kinds.BUILT_IN, [("a", MINE), ("b", MINE)])
+
+
+def test_two_plugins_may_have_one_name():
+    """Each is of another distribution; both count."""
+    other = GroupKind("example.org", "Gadget")
+
+    found = plugins.extended(
+        kinds.BUILT_IN,
+        [("mine", MINE), ("mine", {other: Handler(base.stored)})],
+    )
+
+    assert "mine" == found[WIDGET].name == found[other].name
+
+
+def test_a_handler_that_raises_is_told_as_its_plugins():
+    """The plug-in, the kind and the object are named (TK-2)."""
+
+    def stumbles(obj):
+        return base.current(obj["status"]["phase"])
+
+    found = plugins.extended(
+        kinds.BUILT_IN, [("mine", {WIDGET: Handler(stumbles)})]
+    )
+    obj = {
+        "apiVersion": "example.org/v1",
+        "kind": "Widget",
+        "metadata": {"name": "a", "namespace": "ns"},
+    }
+
+    with pytest.raises(
+        errors.HandlerFailed,
+        match=r"point mine: Widget\.example\.org/ns/a: assess raised KeyError",
+    ):
+        found[WIDGET].assess(obj)
 
 
 @pytest.fixture
@@ -116,6 +154,28 @@ def test_an_installed_plugin_that_does_not_load_is_an_error(installed, fresh):
 
     assert "handlers of the entry point widgets" in found
     assert "third_party_widgets:MISSING cannot be loaded" in found
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("import surely_not_installed", "ModuleNotFoundError: No module"),
+        ("assert not 'a chance'", "AssertionError"),
+        ("raise SystemExit('no licence')", "SystemExit: no licence"),
+    ],
+)
+def test_a_plugin_that_raises_while_it_is_loaded_is_an_error(
+    installed, fresh, line, said
+):
+    """Whatever it raises: nothing goes on without it (TK-2)."""
+    installed("third_party_widgets:HANDLERS", line)
+
+    found = fresh("plugins.registry()")
+
+    assert (
+        "handlers of the entry point widgets: third_party_widgets:HANDLERS "
+        f"cannot be loaded: {said}"
+    ) in found
 
 
 @pytest.fixture
