@@ -97,6 +97,7 @@ class Inventory:
     """All that is known of an instance. It lies in the cluster, as record.
 
     :param namespace: where objects go whose manifest names none.
+    :param record: the namespace of the record, if it is another.
     :param owned: the UID of every object that the instance owns.
     :param shared: objects that the instance uses and others own.
     :param manifests: last applied in full, as the package names them.
@@ -140,6 +141,12 @@ class Inventory:
     before: Inventory | None = None
     receipts: tuple[Mapping[str, Any], ...] = ()
     journal: Journal = Journal()
+    record: str = ""
+
+    @property
+    def home(self) -> str:
+        """The namespace of the record."""
+        return self.record or self.namespace
 
     def past(self, digest: str) -> Inventory:
         """What a change that is about to begin may have to go back to.

@@ -46,6 +46,7 @@ class Report:
     """The outcome of an operation on an instance.
 
     :param seconds: from the call to the return.
+    :param record_namespace: where the record lies, or lay.
     :param requests: sent to the API server for it.
     """
 
@@ -56,6 +57,7 @@ class Report:
     seconds: float = 0.0
     requests: int = 0
     phase: str = ""
+    record_namespace: str = ""
 
     def count(self, action: Action) -> int:
         return sum(row.action is action for row in self.rows)
@@ -65,6 +67,7 @@ class Report:
         return {
             "instance": self.instance,
             "namespace": self.namespace,
+            "record_namespace": self.record_namespace or self.namespace,
             "operation": self.operation,
             "phase": self.phase,
             "seconds": round(self.seconds, 3),

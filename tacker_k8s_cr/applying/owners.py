@@ -174,7 +174,7 @@ def left_by_crash(
     pending = set(inventory.journal.pending)
     if inventory.phase is Phase.INSTANTIATING:
         # It comes before there is a record that could announce it.
-        pending.add(ObjectRef("", "Namespace", "", inventory.namespace))
+        pending.add(ObjectRef("", "Namespace", "", inventory.home))
     doubtful = sorted(pending - inventory.owned.keys())
     return {
         ref: objects.uid(obj)

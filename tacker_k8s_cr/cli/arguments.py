@@ -70,9 +70,16 @@ def add_cluster(parser: argparse.ArgumentParser, timeout: str) -> None:
         "-n",
         "--namespace",
         metavar="NAMESPACE",
-        default="default",
-        help="where objects go that name none, and where the record of the "
-        "instance lies; %(default)s unless given",
+        default="",
+        help="that of the instance: where objects go that name none, and "
+        "where its record lies; default unless given",
+    )
+    group.add_argument(
+        "--record-namespace",
+        metavar="NAMESPACE",
+        default="",
+        help="where the record of the instance lies, if not in its own "
+        "namespace; given when it is instantiated, and from then on",
     )
     group.add_argument(
         "--insecure",

@@ -58,8 +58,10 @@ class Instantiate(Operating):
             cluster,
             args.name,
             k8s_cr.load(*args.paths),
-            namespace=args.namespace,
+            namespace=args.namespace or reading.DEFAULT,
+            record_namespace=args.record_namespace,
             deadline=deadline,
+            registry=self.registry,
             level=args.level,
             vdu_mapping=dict(args.vdu or ()),
             policy=reading.policy(args) or k8s_cr.Policy(),
@@ -96,7 +98,9 @@ class Change(Operating):
             args.name,
             k8s_cr.load(*args.paths),
             namespace=args.namespace,
+            record_namespace=args.record_namespace,
             deadline=deadline,
+            registry=self.registry,
             vdu_mapping=dict(args.vdu or ()),
             policy=reading.policy(args),
             options=reading.options(args, cluster.until(deadline)),
@@ -158,7 +162,9 @@ class Scale(Operating):
             steps=args.steps or 0,
             level=args.to_level,
             namespace=args.namespace,
+            record_namespace=args.record_namespace,
             deadline=deadline,
+            registry=self.registry,
             options=k8s_cr.Options(
                 dwell=args.blocked_after, on_failed=args.on_failed
             ),
@@ -185,10 +191,11 @@ class Scale(Operating):
                 "scale: it takes KIND/OBJECT and --replicas, or --aspect and "
                 "--steps or --to-level"
             )
+        inventory = reading.inventory(args, cluster)
         ref = choosing.chosen(
             args.object,
-            reading.inventory(cluster, args.name, args.namespace).owned,
-            args.namespace,
+            inventory.owned,
+            inventory.namespace,
             lambda kind: cluster.resource(kind).plural,
         )
         return {ref: args.replicas}
@@ -226,7 +233,12 @@ class Status(Operating):
         listen: Silent,
     ) -> Report:
         return k8s_cr.status(
-            cluster, args.name, namespace=args.namespace, deadline=deadline
+            cluster,
+            args.name,
+            namespace=args.namespace,
+            record_namespace=args.record_namespace,
+            deadline=deadline,
+            registry=self.registry,
         )
 
     def show(self, args: argparse.Namespace, report: Report) -> None:
@@ -262,7 +274,9 @@ class Terminate(Operating):
             cluster,
             args.name,
             namespace=args.namespace,
+            record_namespace=args.record_namespace,
             deadline=deadline,
+            registry=self.registry,
             options=reading.ending(args, cluster.until(deadline)),
             listen=listen,
         )

@@ -17,6 +17,7 @@ from tacker_k8s_cr.report import Report
 
 if TYPE_CHECKING:
     from tacker_k8s_cr.cluster.protocol import Cluster
+    from tacker_k8s_cr.kinds.base import Registry
 
 
 class Heal(Operating):
@@ -61,9 +62,13 @@ class Heal(Operating):
         return k8s_cr.heal(
             cluster,
             args.name,
-            None if args.all else _uids(args, cluster.until(deadline)),
+            None
+            if args.all
+            else _uids(args, cluster.until(deadline), self.registry),
             namespace=args.namespace,
+            record_namespace=args.record_namespace,
             deadline=deadline,
+            registry=self.registry,
             options=k8s_cr.Options(
                 dwell=args.blocked_after,
                 on_failed=args.on_failed,
@@ -96,7 +101,9 @@ class Rollback(Operating):
             cluster,
             args.name,
             namespace=args.namespace,
+            record_namespace=args.record_namespace,
             deadline=deadline,
+            registry=self.registry,
             options=k8s_cr.Options(
                 dwell=args.blocked_after,
                 on_failed=args.on_failed,
@@ -106,17 +113,18 @@ class Rollback(Operating):
         )
 
 
-def _uids(args: argparse.Namespace, cluster: Cluster) -> set[str]:
+def _uids(
+    args: argparse.Namespace, cluster: Cluster, registry: Registry
+) -> set[str]:
     """The UIDs of the members that are named.
 
     One that a heal has replaced already may be named too.
     """
-    from tacker_k8s_cr import kinds
     from tacker_k8s_cr.healing import candidates
     from tacker_k8s_cr.healing import members
 
-    inventory = reading.inventory(cluster, args.name, args.namespace)
-    crews = members.of_instance(cluster, kinds.BUILT_IN, inventory)
+    inventory = reading.inventory(args, cluster)
+    crews = members.of_instance(cluster, registry, inventory)
     uids = {
         goer.ref: goer.uid
         for goer in (inventory.healing.goers if inventory.healing else ())
@@ -128,7 +136,7 @@ def _uids(args: argparse.Namespace, cluster: Cluster) -> set[str]:
             choosing.chosen(
                 text,
                 uids,
-                args.namespace,
+                inventory.namespace,
                 lambda kind: cluster.resource(kind).plural,
             )
         ]

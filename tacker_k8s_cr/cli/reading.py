@@ -14,6 +14,10 @@ from tacker_k8s_cr.objects import ObjectRef
 if TYPE_CHECKING:
     from tacker_k8s_cr.cluster.protocol import Cluster
     from tacker_k8s_cr.inventory import Inventory
+    from tacker_k8s_cr.recording.record import Entry
+
+DEFAULT = "default"
+"""The namespace of an instance, unless another is said."""
 
 
 def options(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
@@ -25,8 +29,7 @@ def options(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
         dwell=args.blocked_after,
         on_failed=args.on_failed,
         adopt=frozenset(
-            _object("--adopt", text, args.namespace, cluster)
-            for text in args.adopt
+            _object("--adopt", text, args, cluster) for text in args.adopt
         ),
         lose_others=getattr(args, "lose_others", False),
     )
@@ -48,14 +51,14 @@ def ending(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
         on_terminate={**keeps, **deletes},
         clear=frozenset(args.clear) - {"nothing"} if args.clear else None,
         remove_finalizers=frozenset(
-            _object("--remove-finalizers", text, args.namespace, cluster)
+            _object("--remove-finalizers", text, args, cluster)
             for text in args.remove_finalizers
         ),
     )
 
 
 def _object(
-    option: str, text: str, namespace: str, cluster: Cluster
+    option: str, text: str, args: argparse.Namespace, cluster: Cluster
 ) -> ObjectRef:
     """An object as messages have it; its namespace may be left out."""
     from tacker_k8s_cr import policy
@@ -65,7 +68,7 @@ def _object(
         raise errors.RequestInvalid(f"{option}: {text} names no object")
     if found.namespace or not cluster.resource(found.group_kind).namespaced:
         return found
-    return dataclasses.replace(found, namespace=namespace)
+    return dataclasses.replace(found, namespace=_namespace(args, cluster))
 
 
 def policy(args: argparse.Namespace) -> k8s_cr.Policy | None:
@@ -109,13 +112,30 @@ def _read(path: pathlib.Path) -> Any:
     return found[0].value
 
 
-def inventory(cluster: Cluster, instance: str, namespace: str) -> Inventory:
+def inventory(args: argparse.Namespace, cluster: Cluster) -> Inventory:
     """What the record of an instance says. Raises InstanceUnknown."""
+    entry = _entry(args, cluster)
+    if entry is None:
+        raise errors.InstanceUnknown(args.name, _home(args))
+    return entry.inventory
+
+
+def _namespace(args: argparse.Namespace, cluster: Cluster) -> str:
+    """That of the instance: as it is said, or else as the record has it."""
+    if args.namespace or not args.record_namespace:
+        return str(args.namespace) or DEFAULT
+    entry = _entry(args, cluster)
+    return entry.inventory.namespace if entry else DEFAULT
+
+
+def _entry(args: argparse.Namespace, cluster: Cluster) -> Entry | None:
     from tacker_k8s_cr import inventory as inventories
     from tacker_k8s_cr.recording import record
 
-    name = inventories.checked_name(instance)
-    entry = record.read(cluster, name, namespace)
-    if entry is None:
-        raise errors.InstanceUnknown(instance, namespace)
-    return entry.inventory
+    name = inventories.checked_name(args.name)
+    return record.read(cluster, name, _home(args))
+
+
+def _home(args: argparse.Namespace) -> str:
+    """The namespace of the record."""
+    return str(args.record_namespace or args.namespace) or DEFAULT

@@ -66,7 +66,7 @@ def _numbers(
     **wanted: Any,
 ) -> None:
     brief = cluster.until(wanted["deadline"])
-    entry = record.read(brief, instance, wanted["namespace"])
+    entry = record.read(brief, instance, wanted["record_namespace"])
     if entry is None or package.vnfd is None:
         return
     inventory = entry.inventory

@@ -81,6 +81,7 @@ class Settings:
     oidc_scope: str
     oidc_ca_file: str
     namespaces: str
+    record_namespace: str
     readiness_created: tuple[str, ...]
     prune_may: tuple[str, ...]
     prune_keep: tuple[str, ...]

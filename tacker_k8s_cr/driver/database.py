@@ -102,9 +102,11 @@ def _trouble(id_: str) -> str:
             f"manager: {type(error).__name__}"
         )
     try:
-        with vim.opened(access, conf.settings()) as cluster:
+        settings = conf.settings()
+        with vim.opened(access, settings) as cluster:
             brief = cluster.until(Deadline.after(SECONDS))
-            lacking = preflight.of_record(brief, "default")
+            home = settings.record_namespace or "default"
+            lacking = preflight.of_record(brief, home)
     except errors.Error as error:
         return str(error)
     if lacking:

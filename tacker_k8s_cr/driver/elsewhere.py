@@ -37,7 +37,7 @@ def refuse(context: Any, vnf_instance: Any, target: Target) -> None:
     if _left(former):
         _refuse_namespace(former, target)
         return
-    where = f"namespace {former.namespace} of VIM {vim}"
+    where = f"namespace {former.home} of VIM {vim}"
     try:
         left = _left_on_vim(context, vim, former, where)
     except errors.Error as error:
@@ -50,8 +50,8 @@ def refuse(context: Any, vnf_instance: Any, target: Target) -> None:
     if left:
         raise errors.InstanceExists(
             target.instance,
-            f"has objects in {where}; wanted: the same VIM and namespace "
-            f"again; found: namespace {target.namespace} of VIM "
+            f"has its record in {where}; wanted: the same VIM and namespace "
+            f"again; found: namespace {target.home} of VIM "
             f"{target.access.get('vim_id')}",
         )
 
@@ -71,11 +71,11 @@ def readable(target: Target) -> bool:
 
 
 def _refuse_namespace(former: Target, target: Target) -> None:
-    if former.namespace != target.namespace and _left(former):
+    if former.home != target.home and _left(former):
         raise errors.InstanceExists(
             target.instance,
-            f"has objects in namespace {former.namespace}; wanted: the same "
-            f"namespace again; found: {target.namespace}",
+            f"has its record in namespace {former.home}; wanted: the same "
+            f"namespace again; found: {target.home}",
         )
 
 
@@ -118,5 +118,5 @@ def _warn(error: errors.Forbidden, target: Target) -> None:
         "%s; nothing of the instance counts as left in namespace %s, since "
         "its record would have been read first",
         error,
-        target.namespace,
+        target.home,
     )

@@ -13,9 +13,11 @@ from typing import Any
 import urllib.parse
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import conf
 from tacker_k8s_cr.driver import occurrences_v2
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver.operations import Target
+from tacker_k8s_cr.inventory import Inventory
 
 LOG = logging.getLogger(__name__)
 
@@ -28,10 +30,12 @@ _SECRETS = ("bearer_token", "password")
 
 def refuse(target: Target) -> None:
     """Raise InstanceExists if an earlier try may have left a record."""
-    seen = {(_server(target.access), target.namespace)}
+    usual = conf.settings().record_namespace
+    seen = {(_server(target.access), target.home, target.namespace)}
     for former in occurrences_v2.given_up(target.instance):
         access = former.access or target.access
-        place = (_server(access), former.namespace)
+        home = former.home or usual or former.namespace
+        place = (_server(access), home, former.namespace)
         if place in seen:
             continue
         seen.add(place)
@@ -41,7 +45,7 @@ def refuse(target: Target) -> None:
         else:
             access = occurrences_v2.current(access)
         other = dataclasses.replace(
-            target, namespace=former.namespace, access=access
+            target, home=home, namespace=former.namespace, access=access
         )
         if access is target.access:
             _refuse_namespace(target, other)
@@ -50,16 +54,21 @@ def refuse(target: Target) -> None:
 
 
 def _refuse_namespace(target: Target, other: Target) -> None:
-    if _left(other):
+    found = _left(other)
+    if found and (found.home, found.namespace) != (
+        target.home,
+        target.namespace,
+    ):
         raise errors.InstanceExists(
             target.instance,
-            f"has objects in namespace {other.namespace}; wanted: the same "
-            f"namespace again; found: {target.namespace}",
+            f"of the namespace {found.namespace} has its record in namespace "
+            f"{found.home}; wanted: the same again; found: namespace "
+            f"{target.namespace}, record in {target.home}",
         )
 
 
 def _refuse_vim(target: Target, other: Target) -> None:
-    where = f"namespace {other.namespace} of {_name(other.access)}"
+    where = f"namespace {other.home} of {_name(other.access)}"
     try:
         left = _left_on_vim(other, where)
     except errors.Error as error:
@@ -73,8 +82,8 @@ def _refuse_vim(target: Target, other: Target) -> None:
     if left:
         raise errors.InstanceExists(
             target.instance,
-            f"has objects in {where}; wanted: the same VIM and namespace "
-            f"again; found: namespace {target.namespace} of "
+            f"has its record in {where}; wanted: the same VIM and namespace "
+            f"again; found: namespace {target.home} of "
             f"{_name(target.access)}",
         )
 
@@ -83,15 +92,17 @@ def _left_on_vim(other: Target, where: str) -> bool:
     if not any(other.access.get(key) for key in _SECRETS):
         raise errors.RequestInvalid("Tacker has its credential no longer")
     try:
-        return _left(other)
+        return _left(other) is not None
     except (errors.RequestInvalid, errors.KubeconfigInvalid) as error:
         LOG.warning("%s; nothing can have been written to %s", error, where)
         return False
 
 
-def _left(other: Target) -> bool:
+def _left(other: Target) -> Inventory | None:
     try:
-        return operations.inventory(other, SECONDS) is not None
+        return operations.inventory(
+            operations.located(other, SECONDS), SECONDS
+        )
     except errors.Forbidden as error:
         LOG.warning(
             "%s; nothing of the instance %s counts as left there, since its "
@@ -99,7 +110,7 @@ def _left(other: Target) -> bool:
             error,
             other.instance,
         )
-        return False
+        return None
 
 
 def _server(access: Mapping[str, Any]) -> str:

@@ -71,12 +71,13 @@ class KubernetesCr(scaling.Scaling):
             found = _package(vnf_package_path, instantiate_vnf_req, asked)
             target = Target(
                 vnf_instance.id,
-                asked.namespace,
+                translate.home(vnf_instance, operations.home(asked)),
                 translate.access(vim_connection_info),
+                namespace=asked.namespace,
             )
             elsewhere.refuse(context, vnf_instance, target)
             vim_id = vim_connection_info.vim_id
-            if translate.note(vnf_instance, asked.namespace, vim_id):
+            if translate.note(vnf_instance, target, vim_id):
                 vnf_instance.save()
             known = objects.VnfResourceList.get_by_vnf_instance_id(
                 context, vnf_instance.id
@@ -108,7 +109,8 @@ class KubernetesCr(scaling.Scaling):
             levels = translate.first_levels(
                 found, vnfd_dict, instantiate_vnf_req
             )
-            where = translate.reference(vnf_instance.id, asked.namespace)
+            home = translate.home(vnf_instance, operations.home(asked))
+            where = translate.reference(vnf_instance.id, home)
             target = dataclasses.replace(
                 translate.target(where, translate.access(vim_connection_info)),
                 occurrence=occurrence,
@@ -203,9 +205,7 @@ class KubernetesCr(scaling.Scaling):
         # Tacker has forgotten all of it by now, and stores what it finds
         # here when the heal fails.
         info = vnf_instance.instantiated_vnf_info
-        info.instance_id = translate.reference(
-            target.instance, target.namespace
-        )
+        info.instance_id = translate.reference(target.instance, target.home)
         info.scale_status = translate.scale_status(levels)
         params = occurrences.parameters(context, target.occurrence)
         try:

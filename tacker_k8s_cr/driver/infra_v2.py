@@ -38,7 +38,10 @@ class KubernetesCrV2:
         with failures_v2.translated("instantiate", inst.id, about):
             asked = translate.asked(req, "instantiate")
             target = translate.target(
-                inst, grant_req, namespace=asked.namespace
+                inst,
+                grant_req,
+                home=operations.home(asked),
+                namespace=asked.namespace,
             )
             elsewhere_v2.refuse(target)
             operations.instantiate(
@@ -49,7 +52,7 @@ class KubernetesCrV2:
                 again=True,
             )
             _, found = operations.members(target)
-            translate.note_instantiated(inst, req, asked, found)
+            translate.note_instantiated(inst, req, asked, target, found)
 
     def instantiate_rollback(
         self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
@@ -65,8 +68,13 @@ class KubernetesCrV2:
                     "nothing is removed"
                 )
                 return
-            target = translate.target(
-                inst, grant_req, namespace=asked.namespace
+            target = operations.located(
+                translate.target(
+                    inst,
+                    grant_req,
+                    home=operations.home(asked),
+                    namespace=asked.namespace,
+                )
             )
             try:
                 operations.inventory(target)
@@ -80,7 +88,7 @@ class KubernetesCrV2:
             if operations.terminate(target, asked) is None:
                 LOG.warning(
                     "no record in the namespace %s; nothing is removed",
-                    asked.namespace,
+                    target.home,
                 )
 
     @upstream.shared

@@ -91,7 +91,7 @@ def deliver_all(
             cluster,
             target.instance,
             delivery({**known, **said}, settings),
-            namespace=target.namespace,
+            namespace=target.home,
             deadline=deadline,
         )
 
@@ -105,7 +105,7 @@ def withdraw_all(target: Target, settings: Settings) -> None:
             cluster,
             target.instance,
             _if_any(target, known, settings),
-            namespace=target.namespace,
+            namespace=target.home,
             deadline=deadline,
         )
 
@@ -128,7 +128,7 @@ def kept(cluster: Cluster, target: Target) -> Mapping[str, Any]:
 
     Later requests do not say it again.
     """
-    entry = record.read(cluster, target.instance, target.namespace)
+    entry = record.read(cluster, target.instance, target.home)
     return entry.inventory.policy.delivery if entry else {}
 
 

@@ -23,6 +23,7 @@ from tacker_k8s_cr.driver import conf
 from tacker_k8s_cr.driver import faults
 from tacker_k8s_cr.driver import logs
 from tacker_k8s_cr.driver import mgmt
+from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import vim
 from tacker_k8s_cr.driver.conf import Settings
@@ -91,7 +92,7 @@ def carry_out(call: Mapping[str, Any], settings: Settings) -> None:
     elif hook == mgmt.RESTORED and _record(inst):
         # The request was that of the change, which is taken back.
         mgmt.deliver_all(_target(inst), {}, settings)
-    elif hook in mgmt.WITHDRAWS and (target := _going(call, inst)):
+    elif hook in mgmt.WITHDRAWS and (target := _going(call, inst, settings)):
         mgmt.withdraw_all(target, settings)
 
 
@@ -108,7 +109,9 @@ def _record(inst: Mapping[str, Any]) -> str:
     return str(ours.get("record") or "")
 
 
-def _going(call: Mapping[str, Any], inst: Mapping[str, Any]) -> Target | None:
+def _going(
+    call: Mapping[str, Any], inst: Mapping[str, Any], settings: Settings
+) -> Target | None:
     """The instance that is to go; None for one of another driver.
 
     Tacker knows nothing yet of one whose instantiation is rolled back. Its
@@ -125,16 +128,16 @@ def _going(call: Mapping[str, Any], inst: Mapping[str, Any]) -> Target | None:
         return None  # nothing was made for it
     if asked.use_helm:
         return None
-    return _target(inst, f"{asked.namespace}/{inst['id']}")
+    return _target(inst, f"{operations.home(asked, settings)}/{inst['id']}")
 
 
 def _target(inst: Mapping[str, Any], record: str = "") -> Target:
-    namespace, _, instance = (record or _record(inst)).partition("/")
+    home, _, instance = (record or _record(inst)).partition("/")
     # Tacker itself takes the first.
     first = next(iter((inst.get("vimConnectionInfo") or {}).values()), None)
     if first is None:
         raise errors.RequestInvalid("the VNF instance has no VIM")
-    return Target(instance, namespace, vim.access(first))
+    return Target(instance, home, vim.access(first))
 
 
 # -- What comes in -----------------------------------------------------------

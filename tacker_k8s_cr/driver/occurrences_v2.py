@@ -22,11 +22,13 @@ from tacker_k8s_cr.driver import vim
 class Try:
     """An instantiation that failed and was not rolled back.
 
+    :param home: the namespace that it named for its record, if any.
     :param access: the VIM that it went to, with v1's keys; empty where only
         a grant named it, which Tacker deletes.
     """
 
     namespace: str
+    home: str
     access: Mapping[str, Any] = dataclasses.field(repr=False)
 
 
@@ -42,7 +44,7 @@ def given_up(instance: str) -> tuple[Try, ...]:
         operationState=fields.LcmOperationStateType.FAILED,
     )
     return tuple(
-        Try(_namespace(item.operationParams), _access(item.operationParams))
+        Try(*_places(item.operationParams), _access(item.operationParams))
         for item in found
     )
 
@@ -63,9 +65,12 @@ def current(access: Mapping[str, Any]) -> Mapping[str, Any]:
     return access
 
 
-def _namespace(req: Any) -> str:
+def _places(req: Any) -> tuple[str, str]:
+    """The namespace of the instance, and what is said on its record's."""
     said = req.get("additionalParams", None) or {}
-    return str(said.get("namespace") or "default")
+    ours = said.get("tacker_k8s_cr")
+    home = ours.get("record_namespace") if isinstance(ours, dict) else ""
+    return str(said.get("namespace") or "default"), str(home or "")
 
 
 def _access(req: Any) -> Mapping[str, Any]:

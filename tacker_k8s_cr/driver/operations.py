@@ -36,6 +36,7 @@ from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.recording import leases
+from tacker_k8s_cr.recording import neighbours
 from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Report
 
@@ -49,16 +50,24 @@ READ_SECONDS = 60.0
 class Target:
     """An instance, and the cluster that it is on.
 
-    :param namespace: where its record lies.
+    :param home: the namespace of its record.
     :param access: the access information of its VIM, with v1's keys.
     :param occurrence: Tacker's id of the operation: for the log, and to
         know one that is tried again from another of the same sort.
+    :param namespace: its own; empty where only its record says.
     """
 
     instance: str
-    namespace: str
+    home: str
     access: Mapping[str, Any] = dataclasses.field(repr=False)
     occurrence: str = ""
+    namespace: str = ""
+
+
+def home(asked: Asked, settings: Settings | None = None) -> str:
+    """Where the record of a new instance is to lie."""
+    usual = (settings or conf.settings()).record_namespace
+    return asked.record_namespace or usual or asked.namespace
 
 
 def loaded(path: str, asked: Asked, flavour: str = "") -> Package:
@@ -100,6 +109,7 @@ def instantiate(
     wanted = _wanted(target, asked, settings, settings.instantiate_timeout)
     wanted["policy"] = request.policy(asked, settings.policy())
     wanted["vdu_mapping"] = asked.vdu_mapping
+    wanted["namespace"] = asked.namespace
     with _opened(target, settings) as cluster:
         try:
             report = lcm.instantiate(
@@ -248,7 +258,7 @@ def seen(target: Target, seconds: float = READ_SECONDS) -> Seen:
     with _opened(target, conf.settings()) as cluster:
         brief = cluster.until(Deadline.after(seconds))
         inventory = _inventory(brief, target)
-        lease = brief.get(leases.ref(target.instance, target.namespace))
+        lease = brief.get(leases.ref(target.instance, target.home))
         return Seen(
             inventory,
             found_members.by_vdu(brief, registry, inventory),
@@ -263,8 +273,26 @@ def inventory(
     """What the record says; None where there is none."""
     with _opened(target, conf.settings()) as cluster:
         brief = cluster.until(Deadline.after(seconds))
-        entry = record.read(brief, target.instance, target.namespace)
+        entry = record.read(brief, target.instance, target.home)
     return entry.inventory if entry else None
+
+
+def located(target: Target, seconds: float = READ_SECONDS) -> Target:
+    """The target with the home where a record of it is found.
+
+    For what Tacker has not noted: the configuration may have had another
+    namespace for records when the instance was begun. As it is where none
+    is found, or we may not look.
+    """
+    with _opened(target, conf.settings()) as cluster:
+        brief = cluster.until(Deadline.after(seconds))
+        for place in filter(None, (target.home, target.namespace)):
+            ref = record.secret_ref(target.instance, place)
+            with contextlib.suppress(errors.Forbidden):
+                if brief.get_metadata(ref):
+                    return dataclasses.replace(target, home=place)
+        homes = neighbours.homes(brief, target.instance)
+    return dataclasses.replace(target, home=homes[0]) if homes else target
 
 
 def options(
@@ -296,6 +324,7 @@ def _wanted(
     """What all operations of ``lcm`` take."""
     return {
         "namespace": target.namespace,
+        "record_namespace": target.home,
         "deadline": Deadline.after(asked.timeout or seconds),
         "registry": plugins.registry(),
         "options": options(asked, settings, grace_seconds),
@@ -312,9 +341,9 @@ def _opened(target: Target, settings: Settings) -> Iterator[Cluster]:
 
 
 def _inventory(cluster: Cluster, target: Target) -> Inventory:
-    entry = record.read(cluster, target.instance, target.namespace)
+    entry = record.read(cluster, target.instance, target.home)
     if entry is None:
-        raise errors.InstanceUnknown(target.instance, target.namespace)
+        raise errors.InstanceUnknown(target.instance, target.home)
     return entry.inventory
 
 

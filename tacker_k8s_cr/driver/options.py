@@ -11,6 +11,8 @@ GROUP = cfg.OptGroup(
 
 YEAR = 365 * 24 * 3600
 
+NAMESPACE = "^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$"
+
 OPERATIONS = (
     cfg.BoolOpt(
         "v2",
@@ -138,6 +140,15 @@ OPERATIONS = (
         ],
         help="What the namespace of a request is for the manifests of its "
         "package.",
+    ),
+    cfg.StrOpt(
+        "record_namespace",
+        default="",
+        regex=NAMESPACE,
+        help="Namespace of the records of new VNF instances, unless a request "
+        "says otherwise; each in its own namespace where this is not set. It "
+        "has to be there on every VIM. An instance that has its record stays "
+        "with it; do not change this while one is being instantiated.",
     ),
     cfg.ListOpt(
         "readiness_created",

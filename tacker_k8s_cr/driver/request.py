@@ -37,6 +37,7 @@ class Asked:
 
     :param files: the manifests, by their names in the package.
     :param namespaces: what ``namespace`` is for manifests.
+    :param record_namespace: where the record lies, if not in ``namespace``.
     :param prune: what a change of package may delete (True) or keeps.
     :param expects: kinds that appear while the package comes up.
     :param on_terminate: what outlives the instance (True) or does not.
@@ -51,6 +52,7 @@ class Asked:
     files: tuple[str, ...] = ()
     namespace: str = "default"
     namespaces: str = ""
+    record_namespace: str = ""
     readiness: tuple[Readiness, ...] = ()
     prune: Mapping[Subject, bool] = dataclasses.field(default_factory=dict)
     expects: tuple[Expected, ...] = ()
@@ -107,6 +109,7 @@ def read(
         files=tuple(params.get(FILES, ())),
         namespace=params.get("namespace") or home or "default",
         namespaces=ours.get("namespaces", ""),
+        record_namespace=ours.get("record_namespace", ""),
         readiness=tuple(_readiness(ours)),
         prune=dict(_chosen(ours, "prune", "may", "keep")),
         expects=tuple(map(expected, ours.get("expects", ()))),

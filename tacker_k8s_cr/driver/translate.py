@@ -36,9 +36,9 @@ _MEMBERS = uuid.UUID("6f2c3f0e-9d0a-5f6c-8b58-0c1f4f2d7f43")
 # -- Where an instance is ----------------------------------------------------
 
 
-def reference(instance: str, namespace: str) -> str:
+def reference(instance: str, home: str) -> str:
     """What Tacker keeps as ``instance_id``: where the record lies."""
-    return f"{namespace}/{instance}"
+    return f"{home}/{instance}"
 
 
 def ours(instance_id: str) -> bool:
@@ -49,7 +49,7 @@ def ours(instance_id: str) -> bool:
 def place(
     instance_id: str | None, vnf_instance: Any = None
 ) -> tuple[str, str]:
-    """The instance and its namespace.
+    """The instance and the namespace of its record.
 
     When an instantiation ended early Tacker has no ``instance_id``, but
     what was noted on the VNF instance before.
@@ -58,7 +58,7 @@ def place(
     that there is nothing would leave its objects behind.
     """
     if not instance_id and vnf_instance is not None:
-        return vnf_instance.id, _noted_namespace(vnf_instance)
+        return vnf_instance.id, _noted_home(vnf_instance)
     found = _REFERENCE.fullmatch(instance_id or "")
     if found is None:
         raise RequestInvalid(
@@ -101,8 +101,18 @@ def noted_vim(vnf_instance: Any) -> str:
     return str((vnf_instance.vnf_metadata or {}).get(NOTE_OF_VIM) or "")
 
 
-def _noted_namespace(vnf_instance: Any) -> str:
-    """Where the instance was to go. A user may have written what is noted.
+def home(vnf_instance: Any, asked: str) -> str:
+    """Where the record lies amid a heal, or is to lie.
+
+    :param asked: as the request, or the configuration, has it now.
+    """
+    if healing(vnf_instance) and noted(vnf_instance):
+        return _noted_home(vnf_instance)
+    return asked
+
+
+def _noted_home(vnf_instance: Any) -> str:
+    """Where the record was to lie. A user may have written what is noted.
 
     Raises RequestInvalid where it names another instance.
     """
@@ -118,7 +128,7 @@ def _noted_namespace(vnf_instance: Any) -> str:
     return found[1]
 
 
-def note(vnf_instance: Any, namespace: str, vim_id: str) -> bool:
+def note(vnf_instance: Any, target: Target, vim_id: str) -> bool:
     """Whose the instance is, and where Tacker's own code looks for it.
 
     It tells our instances from those of another driver as long as Tacker
@@ -128,9 +138,9 @@ def note(vnf_instance: Any, namespace: str, vim_id: str) -> bool:
     before = vnf_instance.vnf_metadata or {}
     vnf_instance.vnf_metadata = {
         **before,
-        "namespace": namespace,
-        "tenant": namespace,
-        NOTE: reference(vnf_instance.id, namespace),
+        "namespace": target.namespace,
+        "tenant": target.namespace,
+        NOTE: reference(vnf_instance.id, target.home),
         NOTE_OF_VIM: vim_id,
     }
     return bool(before != vnf_instance.vnf_metadata)

@@ -47,22 +47,27 @@ def target(
     inst: Any,
     grant_req: Any = None,
     *,
+    home: str = "",
     namespace: str = "",
     vim_info: Any = None,
 ) -> Target:
     """An instance on its VIM.
 
     :param grant_req: of the operation, whose id it names.
-    :param namespace: of its record; as the instance's metadata say where it
-        is empty.
+    :param home: the namespace of its record; where it is empty, this and
+        its own are what the instance's metadata say.
+    :param namespace: its own.
     """
-    if not namespace:
-        record = _metadata(inst)[OURS]["record"]
-        namespace = str(record).partition("/")[0]
+    if not home:
+        metadata = _metadata(inst)
+        home = str(metadata[OURS]["record"]).partition("/")[0]
+        namespace = str(metadata.get("namespace") or "")
     found = vim_info or vnf_instance_utils.select_vim_info(
         inst.vimConnectionInfo
     )
-    return Target(inst.id, namespace, vim.access(found), occurrence(grant_req))
+    return Target(
+        inst.id, home, vim.access(found), occurrence(grant_req), namespace
+    )
 
 
 def occurrence(grant_req: Any) -> str:
@@ -197,7 +202,7 @@ def scale_begun(found: Inventory | None, aspect: str, before: int) -> bool:
 
 
 def note_instantiated(
-    inst: Any, req: Any, said: Asked, found: Members
+    inst: Any, req: Any, said: Asked, target: Target, found: Members
 ) -> None:
     """What Tacker keeps of an instantiated VNF: references only.
 
@@ -208,7 +213,7 @@ def note_instantiated(
         flavourId=req.flavourId,
         vnfState="STARTED",
         metadata={
-            OURS: {"record": f"{said.namespace}/{inst.id}"},
+            OURS: {"record": f"{target.home}/{inst.id}"},
             "namespace": said.namespace,
             "tenant": said.namespace,
             request.FILES: list(said.files),

@@ -64,7 +64,7 @@ def met(
                 cluster,
                 items,
                 before.instance,
-                before.namespace,
+                before.home,
                 before.owned,
                 found.later,
                 options.adopt,

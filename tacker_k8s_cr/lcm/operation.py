@@ -52,6 +52,8 @@ LOG = logging.getLogger(__name__)
 LONG = 2.0
 """Seconds of a pause from which on it is worth to watch meanwhile."""
 
+DEFAULT_NAMESPACE = "default"
+
 Listen = Callable[[Progress], None]
 
 
@@ -70,17 +72,20 @@ class Operation:
         deadline: Deadline,
         options: Options,
         listen: Listen | None,
+        record_namespace: str = "",
     ):
         self.name = name
         self.cluster = cluster.until(deadline)
         self.instance = inventories.checked_name(instance)
-        self.namespace = namespace
+        self.home = record_namespace or namespace or DEFAULT_NAMESPACE
         self.deadline = deadline
         self.options = options
         self.manager = objects.MANAGER + instance
         self.begun = deadline.now
         self.requests = cluster.requests
-        self.ledger = Ledger(self.cluster, self.instance, namespace)
+        if not record_namespace:
+            namespace = self.home
+        self.ledger = Ledger(self.cluster, self.instance, self.home, namespace)
         self.uncertain = False
         self.actions: dict[ObjectRef, Action] = {}
         self.settled: dict[ObjectRef, float] = {}
@@ -104,6 +109,16 @@ class Operation:
     @property
     def inventory(self) -> Inventory:
         return self.ledger.inventory
+
+    @property
+    def elsewhere(self) -> str:
+        """The namespace of the record, if it is not the instance's."""
+        return "" if self.home == self.namespace else self.home
+
+    @property
+    def namespace(self) -> str:
+        """That of the instance, as its record says once it is read."""
+        return self.ledger.namespace or DEFAULT_NAMESPACE
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -406,6 +421,7 @@ class Operation:
             now - self.begun,
             self.cluster.requests - self.requests,
             known.phase.value if known else "",
+            self.home,
         )
 
 

@@ -93,7 +93,7 @@ def prepared(
         before.namespace,
         policy.namespaces,
     )
-    check.reserved(items, before.instance, before.namespace)
+    check.reserved(items, before.instance, before.home)
     levels: Mapping[str, int] = dict(scale_levels or {})
     vdus: Mapping[str, ObjectRef] = {}
     if package.vnfd:
@@ -123,7 +123,7 @@ def prepared(
     with preflight.checked(
         cluster,
         ready.items,
-        before.namespace,
+        before.home,
         vdus=tuple(vdus.values()),
         wanted=options.check_rights,
     ) as rights:
@@ -175,7 +175,7 @@ def recorded(
     with preflight.checked(
         cluster,
         ready.items,
-        now.namespace,
+        now.home,
         vdus=tuple(wanted.vdus.values()),
         wanted=options.check_rights,
     ) as rights:
@@ -208,7 +208,7 @@ def _kinds(
     found = check.kinds(cluster, documents, expected)
     check.followable(documents)
     known = check.judged(registry, found.subresources).extended(
-        check.claims(cluster, documents)
+        check.claims(cluster, documents, registry)
     )
     return found, policy.judging(known)
 

@@ -34,7 +34,8 @@ def scale(
     aspect: str = "",
     steps: int = 0,
     level: int | None = None,
-    namespace: str = "default",
+    namespace: str = "",
+    record_namespace: str = "",
     deadline: Deadline,
     registry: Registry = kinds.BUILT_IN,
     options: Options = DEFAULT,
@@ -46,7 +47,14 @@ def scale(
     aspect ``level`` is where to, and ``steps`` how far from where it is.
     """
     op = Operation(
-        "scale", cluster, instance, namespace, deadline, options, listen
+        "scale",
+        cluster,
+        instance,
+        namespace,
+        deadline,
+        options,
+        listen,
+        record_namespace,
     )
     op.ledger.read(Phase.INSTANTIATED, Phase.SCALING, Phase.HEALING)
     inventory = carry.taken_up(op)

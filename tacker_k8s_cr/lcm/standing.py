@@ -24,7 +24,8 @@ def status(
     cluster: Cluster,
     instance: str,
     *,
-    namespace: str = "default",
+    namespace: str = "",
+    record_namespace: str = "",
     deadline: Deadline,
     registry: Registry = kinds.BUILT_IN,
 ) -> Report:
@@ -33,7 +34,14 @@ def status(
     Of one that was asked to go and is still there it says who holds it.
     """
     op = Operation(
-        "status", cluster, instance, namespace, deadline, DEFAULT, None
+        "status",
+        cluster,
+        instance,
+        namespace,
+        deadline,
+        DEFAULT,
+        None,
+        record_namespace,
     )
     op.ledger.read()
     inventory = op.inventory

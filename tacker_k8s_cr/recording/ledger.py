@@ -32,27 +32,49 @@ class Ledger:
     """What the cluster holds of an instance, and our lock on it.
 
     :ivar entry: what was read or written last; None without a record.
+    :ivar namespace: the instance's own, once its record was read.
+    :param home: the namespace of the record.
+    :param namespace: the instance's own; empty for what the record says.
     """
 
-    def __init__(self, cluster: Cluster, instance: str, namespace: str):
+    def __init__(
+        self,
+        cluster: Cluster,
+        instance: str,
+        home: str,
+        namespace: str = "",
+    ):
         self.entry: record.Entry | None = None
         self._cluster = cluster
         self._instance = instance
-        self._namespace = namespace
+        self._home = home
+        self.namespace = namespace
         self._lock: lock.Lock | None = None
 
     @property
     def inventory(self) -> Inventory:
         """Raises InstanceUnknown where there is no record."""
         if self.entry is None:
-            raise errors.InstanceUnknown(self._instance, self._namespace)
+            raise errors.InstanceUnknown(self._instance, self._home)
         return self.entry.inventory
 
     def read(self, *phases: Phase) -> None:
-        """Read the record; with phases, refuse an instance in any other."""
-        self.entry = record.read(
-            self._cluster, self._instance, self._namespace
-        )
+        """Read the record; with phases, refuse an instance in any other.
+
+        Refuses one of the same name in another namespace as well.
+        """
+        self.entry = record.read(self._cluster, self._instance, self._home)
+        wanted = self.namespace
+        if self.entry:
+            self.namespace = self.inventory.namespace
+        if wanted and self.namespace != wanted:
+            found, self.namespace = self.namespace, wanted
+            self.entry = None
+            raise errors.InstanceExists(
+                self._instance,
+                f"that has its record in the namespace {self._home} is one "
+                f"of the namespace {found}; wanted: one of {wanted}",
+            )
         if phases and self.inventory.phase not in phases:
             wanted = " or ".join(phase.value for phase in phases)
             raise errors.InstanceExists(
@@ -64,9 +86,9 @@ class Ledger:
     def locked(self, deadline: Deadline) -> Iterator[None]:
         """Hold the lock; nothing may have happened since we read."""
         with lock.locked(
-            self._cluster, self._instance, self._namespace, deadline
+            self._cluster, self._instance, self._home, deadline
         ) as held:
-            ref = record.secret_ref(self._instance, self._namespace)
+            ref = record.secret_ref(self._instance, self._home)
             now = self._cluster.get_metadata(ref)
             if _version(now) != _version(
                 self.entry.head if self.entry else None
@@ -87,7 +109,7 @@ class Ledger:
         A run may have died before there was a record, or after the record
         was gone: its Lease goes at the end.
         """
-        lease = leases.ref(self._instance, self._namespace)
+        lease = leases.ref(self._instance, self._home)
         if self._cluster.get_metadata(lease) is None:
             yield
             return

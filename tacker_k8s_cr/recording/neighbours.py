@@ -35,22 +35,44 @@ def alive(cluster: Cluster, instance: str, elsewhere_than: str = "") -> bool:
         return True
 
 
+def homes(cluster: Cluster, instance: str) -> tuple[str, ...]:
+    """The namespaces that have a record of an instance.
+
+    None where we may not list Secrets.
+    """
+    try:
+        found = cluster.list_metadata(
+            record.SECRET, "", record.selector(instance)
+        )
+        refs = tuple(map(ObjectRef.of, found))
+    except errors.Forbidden:
+        return ()
+    heads = {r.namespace for r in refs if r.name == record.NAME + instance}
+    return tuple(sorted(heads))
+
+
 def users(
-    cluster: Cluster, instance: str, refs: Collection[ObjectRef]
+    cluster: Cluster,
+    instance: str,
+    refs: Collection[ObjectRef],
+    home: str = "",
 ) -> Mapping[ObjectRef, frozenset[str]]:
     """By object of these: the other instances that share it.
 
     An instance that ends uses nothing any more. Where we may not list the
-    Secrets of all namespaces, those are asked in which the objects lie.
+    Secrets of all namespaces, those are asked in which the objects lie, and
+    that of the owner's record.
 
     :param instance: the owner, whose own record does not count.
+    :param home: the namespace of that record.
     """
     if not refs:
         return {}
     found: dict[ObjectRef, set[str]] = defaultdict(set)
     by_digest = {stored.digest(ref): ref for ref in refs}
     former = {}
-    for obj in _records(cluster, refs):
+    places = {ref.namespace for ref in refs} | {home}
+    for obj in _records(cluster, places - {""}):
         ref = ObjectRef.of(obj)
         other = objects.labels(obj)[record.RECORD]
         if other == instance or ref.name != record.NAME + other:
@@ -67,13 +89,13 @@ def users(
     return {ref: frozenset(names) for ref, names in found.items()}
 
 
-def _records(cluster: Cluster, refs: Collection[ObjectRef]) -> list[Manifest]:
+def _records(cluster: Cluster, places: Collection[str]) -> list[Manifest]:
     """Metadata of what lies in records, of any instance."""
     try:
         return list(cluster.list_metadata(record.SECRET, "", record.RECORD))
     except errors.Forbidden:
         listed: list[Manifest] = []
-        for place in {ref.namespace for ref in refs if ref.namespace}:
+        for place in places:
             try:
                 listed += cluster.list_metadata(
                     record.SECRET, place, record.RECORD
@@ -84,12 +106,15 @@ def _records(cluster: Cluster, refs: Collection[ObjectRef]) -> list[Manifest]:
 
 
 def used(
-    cluster: Cluster, instance: str, refs: Collection[ObjectRef]
+    cluster: Cluster,
+    instance: str,
+    refs: Collection[ObjectRef],
+    home: str = "",
 ) -> dict[ObjectRef, str]:
     """Of these objects, those that others share: by whom, in words."""
     return {
         ref: "used by the instance"
         + ("s " if len(names) > 1 else " ")
         + ", ".join(sorted(names))
-        for ref, names in users(cluster, instance, refs).items()
+        for ref, names in users(cluster, instance, refs, home).items()
     }

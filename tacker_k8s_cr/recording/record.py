@@ -147,8 +147,10 @@ def write(
         return _moved(cluster, inventory, entry)
     # A head first, if an empty one: pieces without a head would be found
     # by nobody, should we die before it is there.
-    empty = Inventory(inventory.instance, inventory.namespace)
-    ref = secret_ref(inventory.instance, inventory.namespace)
+    empty = Inventory(
+        inventory.instance, inventory.namespace, record=inventory.record
+    )
+    ref = secret_ref(inventory.instance, inventory.home)
     head = _head(ref, texts.store(empty).head, empty)
     manager = objects.MANAGER + inventory.instance
     entry = Entry(empty, cluster.create(head, manager), empty)
@@ -241,8 +243,12 @@ def erase(cluster: Cluster, entry: Entry) -> None:
 
     It is emptied first: whoever comes after a crash can still read it.
     """
+    former = entry.inventory
     inventory = Inventory(
-        entry.inventory.instance, entry.inventory.namespace, Phase.ENDING
+        former.instance,
+        former.namespace,
+        Phase.ENDING,
+        record=former.record,
     )
     entry = _moved(cluster, inventory, entry, last=True)
     cluster.delete(ObjectRef.of(entry.head), objects.uid(entry.head))

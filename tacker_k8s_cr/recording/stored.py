@@ -131,6 +131,7 @@ def _plain(inventory: Inventory) -> dict[str, Any]:
     return {
         "instance": inventory.instance,
         "namespace": inventory.namespace,
+        **({"record": inventory.record} if inventory.record else {}),
         "phase": inventory.phase.value,
         "digest": inventory.digest,
         "liveNames": [[*_ref(r), n] for r, n in inventory.live_names.items()],
@@ -227,6 +228,7 @@ def _told(
         scaling=_by_ref(fields.get("scaling", ())),
         policy=policy.of(fields.get("policy", {})),
         met=frozenset(refs("met")),
+        record=fields.get("record", ""),
     )
 
 
