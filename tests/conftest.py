@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterator
+import contextlib
 import os
 import pathlib
 import uuid
@@ -16,6 +17,7 @@ import hypothesis
 import pytest
 
 from tools import plane
+from tools.plane import interrupts
 from tools.plane import target
 from tools.plane.kubectl import Kubectl
 from tools.plane.target import Target
@@ -48,6 +50,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="MARKER,...",
         help="fail, where one would skip, tests with these markers",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Whoever ends a run lets it put away what it started.
+
+    pytest does so for Ctrl-C alone; a job that is cancelled gets SIGTERM.
+    """
+    ending = contextlib.ExitStack()
+    ending.enter_context(interrupts.raised())
+    config.add_cleanup(ending.close)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
