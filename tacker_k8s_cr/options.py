@@ -34,6 +34,9 @@ class Options:
     :param remove_finalizers: objects that go without their finalizers.
     :param on_failed: ``end`` the wait at once when an object failed or is
         blocked, or ``settle``: first wait for the others.
+    :param heal_machines: ``delete`` the machines that a heal replaces, or
+        ``remediate``: mark them for a MachineHealthCheck, unless the object
+        that they work for says which.
     """
 
     dry_run: bool = True
@@ -49,6 +52,7 @@ class Options:
     clear: frozenset[str] | None = None
     remove_finalizers: frozenset[ObjectRef] = frozenset()
     on_failed: str = "end"
+    heal_machines: str = "delete"
 
     def __post_init__(self) -> None:
         if self.conflict not in conflicts.WAYS:
@@ -59,6 +63,11 @@ class Options:
         if self.on_failed not in ("end", "settle"):
             raise errors.RequestInvalid(
                 f"on_failed: {self.on_failed!r} is neither end nor settle"
+            )
+        if self.heal_machines not in ("delete", "remediate"):
+            raise errors.RequestInvalid(
+                f"heal_machines: {self.heal_machines!r} is neither delete nor "
+                "remediate"
             )
 
 
