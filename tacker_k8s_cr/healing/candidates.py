@@ -11,22 +11,15 @@ import dataclasses
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.healing import members
+from tacker_k8s_cr.healing import quorum
 from tacker_k8s_cr.healing.members import Crew
 from tacker_k8s_cr.inventory import Goer
 from tacker_k8s_cr.inventory import Healing
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
-from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import State
-from tacker_k8s_cr.objects import Verdict
-
-CONTROL_PLANE = "cluster.x-k8s.io/control-plane"
-"""Label of Cluster API on the Machines of a control plane."""
-
-DAEMONS = GroupKind("apps", "DaemonSet")
 
 Crews = Mapping[ObjectRef, tuple[Crew, ...]]
 """By object of the instance, whatever keeps members for it."""
@@ -46,7 +39,7 @@ class Place:
 
     @property
     def control_plane(self) -> bool:
-        return CONTROL_PLANE in objects.labels(self.member)
+        return quorum.is_voter(self.member)
 
 
 def places(crews: Crews) -> dict[str, Place]:
@@ -71,6 +64,14 @@ class Choice:
     healing: Healing
     kept: Mapping[ObjectRef, str]
 
+    def without(self, refused: Mapping[ObjectRef, str]) -> Choice:
+        """The choice without these members."""
+        goers = tuple(g for g in self.healing.goers if g.ref not in refused)
+        return Choice(
+            dataclasses.replace(self.healing, goers=goers),
+            {**self.kept, **refused},
+        )
+
 
 def chosen(
     inventory: Inventory,
@@ -92,19 +93,19 @@ def chosen(
     """
     last = inventory.healing or Healing()
     known = {goer.uid: goer for goer in last.goers}
+    in_order = _sick_first(found, registry)
     if asked is not None:
         if unknown := sorted(set(asked) - found.keys() - known.keys()):
             raise errors.RequestInvalid(
                 f"heal: no member of the instance {inventory.instance} has "
                 f"the UID {', '.join(unknown)}"
             )
-        there = [uid for uid in asked if uid in found]
+        there = [uid for uid in in_order if uid in asked]
         refused = dict(_refused(inventory, found, registry, there))
         if refused:
             raise errors.NotHealable(refused)
-        goers = tuple(
-            found[uid].goer if uid in found else known[uid] for uid in asked
-        )
+        gone = [known[uid] for uid in asked if uid not in found]
+        goers = (*(found[uid].goer for uid in there), *gone)
         return Choice(Healing(False, goers, operation), {})
     early = inventory.phase is Phase.HEALING
     if (
@@ -115,8 +116,8 @@ def chosen(
         return Choice(last, {})
     whole = [
         uid
-        for uid, place in found.items()
-        if members.works(place.member)
+        for uid in in_order
+        if members.works((place := found[uid]).member)
         and not registry[place.goer.owner.group_kind].fleeting
     ]
     kept = dict(_refused(inventory, found, registry, whole))
@@ -126,20 +127,38 @@ def chosen(
     return Choice(Healing(True, goers, operation), kept)
 
 
+def _sick_first(
+    found: Mapping[str, Place], registry: Registry
+) -> tuple[str, ...]:
+    """Members by UID, those that are not current before the others.
+
+    A control plane whose sick machine is replaced can do without another.
+    """
+    return tuple(
+        sorted(
+            found,
+            key=lambda uid: members.is_current(registry, found[uid].member),
+        )
+    )
+
+
 def _refused(
     inventory: Inventory,
     found: Mapping[str, Place],
     registry: Registry,
     uids: Iterable[str],
 ) -> Iterator[tuple[ObjectRef, str]]:
-    """Members that cannot go, and why."""
+    """Members that cannot go, in this order, and why."""
     held = {
         dataclasses.replace(ref, name=inventory.live_names.get(ref, ref.name))
         for ref in map(ObjectRef.of, inventory.manifests)
     }
+    mended: set[str] = set()
     for uid in uids:
         place = found[uid]
-        if place.control_plane and (why := _needed(place, registry)):
+        if place.control_plane and (
+            why := quorum.needed(place.goer.uid, place.crew, registry, mended)
+        ):
             yield place.goer.ref, why
         elif place.direct:
             if place.goer.ref not in held:
@@ -150,6 +169,9 @@ def _refused(
                 )
         elif not _controlled(place.member):
             yield place.goer.ref, "no controller replaces it"
+        else:
+            # By the time that the next one goes another is in its place.
+            mended.add(uid)
 
 
 def _controlled(member: Manifest) -> bool:
@@ -157,48 +179,28 @@ def _controlled(member: Manifest) -> bool:
     return any(reference.get("controller") for reference in listed)
 
 
-def _needed(place: Place, registry: Registry) -> str | None:
-    """Why a control plane would not live on without this machine.
-
-    The others keep its data, and have to agree by majority.
-    """
-    others = [
-        member
-        for member in place.crew.members
-        if objects.uid(member) != place.goer.uid
-        and CONTROL_PLANE in objects.labels(member)
-        and members.works(member)
-    ]
-    if not others:
-        return (
-            "it is the only machine of its control plane, whose data would "
-            "go with it"
-        )
-    current = sum(
-        _verdict(registry, member).state is State.CURRENT for member in others
-    )
-    if 2 * current > len(others):
-        return None
-    return (
-        f"only {current} of the {len(others)} other machine(s) of its "
-        "control plane are current, and most of them have to be"
-    )
-
-
 def rounds(
-    healing: Healing, found: Mapping[str, Place]
+    healing: Healing,
+    found: Mapping[str, Place],
+    marked: Collection[str] = (),
 ) -> tuple[tuple[Place, ...], ...]:
     """What goes at once: one control plane machine at a time, then the rest.
 
     What is gone already is in none, nor is what the instance owns directly.
+
+    :param marked: UIDs of machines that are only marked. A health check
+        stops where too many are sick, so that these go one by one, too.
     """
     going = [
         found[goer.uid]
         for goer in healing.goers
         if goer.uid in found and not found[goer.uid].direct
     ]
-    rest = tuple(place for place in going if not place.control_plane)
-    alone = tuple((place,) for place in going if place.control_plane)
+    first = [place for place in going if place.control_plane]
+    workers = [place for place in going if not place.control_plane]
+    first += [place for place in workers if place.goer.uid in marked]
+    rest = tuple(p for p in workers if p.goer.uid not in marked)
+    alone = tuple((place,) for place in first)
     return (*alone, rest) if rest else alone
 
 
@@ -206,11 +208,15 @@ def rounds(
 
 
 def lacking(
-    crews: Iterable[Crew], old: Collection[str], registry: Registry
+    crews: Iterable[Crew],
+    old: Collection[str],
+    registry: Registry,
+    later: Collection[str] = (),
 ) -> str | None:
     """What an object has still to replace, in a sentence; None for nothing.
 
     :param old: UIDs that were to go.
+    :param later: UIDs that go when these have; they need not be current.
     """
     crews = tuple(crews)
     for crew in crews:
@@ -219,28 +225,15 @@ def lacking(
                 return f"{ObjectRef.of(member)} is still there"
     for crew in crews:
         there = [member for member in crew.members if members.works(member)]
-        verdicts = [_verdict(registry, member) for member in there]
-        current = sum(v.state is State.CURRENT for v in verdicts)
-        wanted = number(crew.keeper, registry)
+        current = sum(
+            objects.uid(member) in later
+            or members.is_current(registry, member)
+            for member in there
+        )
+        wanted = members.number(crew.keeper, registry)
         if wanted is not None and current < wanted:
             return (
                 f"{ObjectRef.of(crew.keeper)}: {current} of {wanted} "
                 "member(s) current"
             )
     return None
-
-
-def number(keeper: Manifest, registry: Registry) -> int | None:
-    """How many members are kept; None where that is not said."""
-    kind = GroupKind.of(keeper)
-    path = registry[kind].replicas or ("spec", "replicas")
-    if kind == DAEMONS:
-        path = ("status", "desiredNumberScheduled")
-    found = objects.field(keeper, path)
-    return found if isinstance(found, int) else None
-
-
-def _verdict(registry: Registry, member: Manifest) -> Verdict:
-    ref = ObjectRef.of(member)
-    handler = registry.asked(ref) or registry[ref.group_kind]
-    return handler.assess(member)

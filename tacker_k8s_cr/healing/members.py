@@ -13,10 +13,12 @@ from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import Path
 
 NODES: Mapping[GroupKind, Path] = {
+from tacker_k8s_cr.objects import State
     GroupKind("", "Pod"): ("spec", "nodeName"),
     GroupKind("cluster.x-k8s.io", "Machine"): ("status", "nodeRef", "name"),
 }
@@ -25,6 +27,8 @@ node it is."""
 
 ENDED = ("Succeeded", "Failed")
 """Phases of a Pod that works no more."""
+DAEMONS = GroupKind("apps", "DaemonSet")
+
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,6 +163,20 @@ def _owners(obj: Manifest) -> set[str]:
     return {str(reference.get("uid")) for reference in listed}
 
 
+    for used in _control_planes(cluster, registry, obj):
+        yield from crews(cluster, registry, used)
+
+
+def _control_planes(
+    cluster: Cluster, registry: Registry, obj: Manifest
+) -> Iterator[Manifest]:
+    """The control plane of a Cluster, which made it or was given it."""
+    children = registry[GroupKind.of(obj)].children
+    for ref in children(obj) if children else ():
+        if ref.group == contract.CONTROL_PLANE_GROUP:
+            found = cluster.get(ref)
+            if found is not None and objects.uid(obj) in _owners(found):
+                yield found
 def works(obj: Manifest) -> bool:
     return not objects.field(obj, ("metadata", "deletionTimestamp")) and not (
         ObjectRef.of(obj).kind == "Pod"
@@ -171,3 +189,19 @@ def _empty(obj: Manifest) -> bool:
     return objects.field(obj, ("spec", "replicas")) == 0 and not objects.field(
         obj, ("status", "replicas"), 0
     )
+def is_current(registry: Registry, member: Manifest) -> bool:
+    ref = ObjectRef.of(member)
+    handler = registry.asked(ref) or registry[ref.group_kind]
+    return handler.assess(member).state is State.CURRENT
+
+
+def number(keeper: Manifest, registry: Registry) -> int | None:
+    """How many members are kept; None where that is not said."""
+    kind = GroupKind.of(keeper)
+    path = registry[kind].replicas or ("spec", "replicas")
+    if kind == DAEMONS:
+        path = ("status", "desiredNumberScheduled")
+    found = objects.field(keeper, path)
+    return found if isinstance(found, int) else None
+
+

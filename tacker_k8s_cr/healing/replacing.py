@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import views
+from tacker_k8s_cr.causes import below
 from tacker_k8s_cr.causes import explain
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import Listed
@@ -21,20 +21,20 @@ from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Unsettled
 from tacker_k8s_cr.healing import candidates
 from tacker_k8s_cr.healing import members
+from tacker_k8s_cr.healing import quorum
+from tacker_k8s_cr.healing import remediating
 from tacker_k8s_cr.healing.members import Crew
-from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.progress import Progress
 from tacker_k8s_cr.views import Seen
 
 LOOK = 5.0
 """Seconds at most between two looks, whatever the streams show."""
-
-Told = Callable[[Mapping[ObjectRef, Manifest]], Mapping[ObjectRef, Verdict]]
-"""Shows objects that were looked at, and says how far they are."""
+GONE = "somebody else removed it"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,23 +44,26 @@ class Wanted:
     :param old: UIDs of members that go.
     :param kinds: of the members.
     :param owned: the objects that they work for, with their UIDs.
-    :param dwell: seconds after which a member that shows the same error,
-        and does not move, is blocked.
+    :param later: UIDs of members that go after these. How they are counts
+        for nothing, nor does how the objects are as long as they have them.
+    :param before: wait until the old ones may go, rather than until others
+        are in their places.
     """
 
     old: frozenset[str]
     kinds: frozenset[GroupKind]
     owned: Mapping[ObjectRef, str]
-    dwell: float
+    later: frozenset[str] = frozenset()
+    before: bool = False
 
 
 def until_replaced(
     cluster: Cluster,
     wanted: Wanted,
-    registry: Registry,
+    progress: Progress,
     deadline: Deadline,
     *,
-    told: Told,
+    listen: Callable[[Progress], None],
     guard: Callable[[], None],
 ) -> None:
     """Look again whenever something moves, until all have new members.
@@ -69,26 +72,28 @@ def until_replaced(
     as it keeps are current, and it is current itself. Its own counters
     alone would not do: for a moment they are those before.
 
-    Raises Failed for what is blocked, or gone, and NotReady when time is
-    up.
+    :param progress: of a wait for the objects.
+
+    Raises Failed for what is blocked, or gone (or, for a patient progress,
+    when that is so of all that is left), and NotReady when time is up; both
+    name every object that lacks something, with what explains it.
     """
-    begun = deadline.now
-    look = Look(cluster, wanted, registry, begun)
-    lacks = dict.fromkeys(wanted.owned, "not looked at yet")
+    look = Look(cluster, wanted, progress, deadline.now)
     with cluster.watching(_watches(wanted)) as watching:
         while not deadline.passed:
             guard()
             try:
-                lacks = look.at(lacks, told, deadline.now)
+                look.take(listen, deadline.now)
             except errors.Unavailable:
                 if not deadline.passed:
                     raise
                 break  # the deadline came amid the look
-            if not lacks:
+            if not look.lacks:
                 return
+            if look.over:
+                raise look.error(deadline.now)
             _await_move(watching, look, deadline)
-    age = deadline.now - begun
-    raise errors.NotReady(look.explained(lacks, age), age)
+    raise look.error(deadline.now)
 
 
 def _watches(wanted: Wanted) -> tuple[Watch, ...]:
@@ -111,22 +116,29 @@ def _await_move(watching: Watching, look: Look, deadline: Deadline) -> None:
 
 
 class Look:
-    """What is seen of the members, from look to look."""
+    """What is seen of the members, from look to look.
+
+    :ivar lacks: what each object still lacks; those that lack nothing are
+        out.
+    """
 
     def __init__(
         self,
         cluster: Cluster,
         wanted: Wanted,
-        registry: Registry,
+        progress: Progress,
         begun: float,
     ):
         self._cluster = cluster
         self._wanted = wanted
-        self._registry = registry
+        self._progress = progress
+        self._registry = progress.registry
         self._begun = begun
         self._seen: dict[str, Seen] = {}
         self._failed: dict[ObjectRef, float] = {}
         self._keepers = set(wanted.owned.values())
+        self._bad: dict[ObjectRef, dict[ObjectRef, Verdict]] = {}
+        self.lacks = dict.fromkeys(wanted.owned, "not looked at yet")
 
     def concerns(self, item: Observation) -> bool:
         """Whether an observation is about the objects or their members.
@@ -139,67 +151,105 @@ class Look:
         about = {str(reference.get("uid")) for reference in listed}
         return bool(self._keepers & {objects.uid(item.obj), *about})
 
-    def at(
-        self, refs: Collection[ObjectRef], told: Told, now: float
-    ) -> dict[ObjectRef, str]:
-        """What these objects still lack; those that lack nothing are out."""
-        found = dict(raised(self._cluster.each(self._one, refs)))
-        objs = {ref: obj for ref, (obj, _) in found.items()}
-        crews = {ref: several for ref, (_, several) in found.items()}
-        verdicts = told(objs)
-        self._check(
-            {**self._stuck(verdicts, now), **self._bad(crews, now)}, now
-        )
-        lacks = {}
-        for ref, several in crews.items():
-            self._keepers.update(objects.uid(c.keeper) for c in several)
-            old = self._wanted.old
-            why = candidates.lacking(several, old, self._registry)
-            if why is None and verdicts[ref].state is not State.CURRENT:
-                why = verdicts[ref].reason
-            if why is not None:
-                lacks[ref] = why
-        return lacks
+    @property
+    def over(self) -> bool:
+        """Whether waiting longer would not help."""
+        if self._progress.patient:
+            return self._bad.keys() >= self.lacks.keys()
+        return bool(self._bad)
 
-    def _one(self, ref: ObjectRef) -> tuple[Manifest, tuple[Crew, ...]]:
+    def take(self, listen: Callable[[Progress], None], now: float) -> None:
+        """Look once more at what lacks something."""
+        found = dict(raised(self._cluster.each(self._one, self.lacks)))
+        there = [obj for obj, _ in found.values() if obj is not None]
+        self._progress = self._sounded(
+            self._progress.observed(there, now), now
+        )
+        listen(self._progress)
+        self.lacks = {}
+        self._bad = {}
+        for ref, (obj, crews) in found.items():
+            self._keepers.update(objects.uid(c.keeper) for c in crews)
+            why = GONE if obj is None else self._lacking(ref, crews, now)
+            if why is None:
+                continue
+            self.lacks[ref] = why
+            if bad := self._hopeless(ref, obj, crews, now):
+                self._bad[ref] = bad
+
+    def _one(self, ref: ObjectRef) -> tuple[Manifest | None, tuple[Crew, ...]]:
+        """An object, if it is still that, and whatever keeps members."""
         obj = self._cluster.get(ref)
         if obj is None or objects.uid(obj) != self._wanted.owned[ref]:
-            why = Verdict(State.FAILED, "somebody else removed it")
-            raise errors.Failed([Unsettled(ref, why, 0.0)], 0.0)
+            return None, ()
         crews = members.crews(self._cluster, self._registry, obj)
         return obj, tuple(crews)
 
-    def _stuck(
-        self, verdicts: Mapping[ObjectRef, Verdict], now: float
-    ) -> dict[ObjectRef, Verdict]:
-        """Objects that make no members, and will not by waiting longer.
+    def _sounded(self, progress: Progress, now: float) -> Progress:
+        """With what is below the objects that stand still."""
+        due = [ref for ref in progress.due(now) if ref in self.lacks]
+        if not due:
+            return progress
+        looked = below.looked(self._cluster, self._registry, due)
+        return progress.sounded(looked, now)
 
-        What one said of itself before its members went may be the reason
+    def _lacking(
+        self, ref: ObjectRef, crews: tuple[Crew, ...], now: float
+    ) -> str | None:
+        old, later = self._wanted.old, self._wanted.later
+        if self._wanted.before:
+            return quorum.hindered(crews, old, self._registry)
+        why = candidates.lacking(crews, old, self._registry, later)
+        left = {objects.uid(m) for crew in crews for m in crew.members}
+        verdict = self._progress.verdict(ref, now)
+        if why or later & left or verdict.state is State.CURRENT:
+            return why
+        return verdict.reason
+
+    # -- What will not come about --------------------------------------------
+
+    def _hopeless(
+        self,
+        ref: ObjectRef,
+        obj: Manifest | None,
+        crews: tuple[Crew, ...],
+        now: float,
+    ) -> dict[ObjectRef, Verdict]:
+        """What keeps one object from having new members, if it is certain."""
+        if obj is None:
+            return {ref: Verdict(State.FAILED, GONE)}
+        stuck = self._stuck(ref, now)
+        if self._wanted.before:
+            return stuck
+        return stuck | self._sick(crews, now) | self._staying(crews, now)
+
+    def _stuck(self, ref: ObjectRef, now: float) -> dict[ObjectRef, Verdict]:
+        """An object that makes no members, and will not by waiting longer.
+
+        What it said of itself before its members went may be the reason
         for the heal, so that it gets the time to say something else.
         """
-        bad = {}
-        for ref, verdict in verdicts.items():
-            since = self._failed.setdefault(ref, now)
-            if verdict.state is State.BLOCKED:
-                bad[ref] = verdict
-            elif verdict.state is not State.FAILED:
-                self._failed.pop(ref)
-            elif now - since >= self._wanted.dwell:
-                bad[ref] = verdict
-        return bad
+        verdict = self._progress.verdict(ref, now)
+        since = self._failed.setdefault(ref, now)
+        if verdict.state is State.BLOCKED:
+            return {ref: verdict}
+        if verdict.state is not State.FAILED:
+            self._failed.pop(ref)
+        elif now - since >= self._progress.dwell:
+            return {ref: verdict}
+        return {}
 
-    def _bad(
-        self, crews: Mapping[ObjectRef, tuple[Crew, ...]], now: float
+    def _sick(
+        self, crews: tuple[Crew, ...], now: float
     ) -> dict[ObjectRef, Verdict]:
         """New members that will not become current."""
         bad = {}
+        others = self._wanted.old | self._wanted.later
         for member in (
             member
-            for several in crews.values()
-            for crew in several
+            for crew in crews
             for member in crew.members
-            if members.works(member)
-            and objects.uid(member) not in self._wanted.old
+            if members.works(member) and objects.uid(member) not in others
         ):
             ref, uid = ObjectRef.of(member), objects.uid(member)
             seen = self._seen[uid] = views.seen(
@@ -210,25 +260,41 @@ class Look:
                 wanted=True,
                 asked=self._registry.asked(ref),
             )
-            dwell = self._wanted.dwell if seen.dwell is None else seen.dwell
+            dwell = self._progress.dwell if seen.dwell is None else seen.dwell
             if seen.verdict.error and now - seen.still >= dwell:
                 bad[ref] = Verdict(State.BLOCKED, seen.verdict.reason)
             elif seen.verdict.state is State.FAILED:
                 bad[ref] = seen.verdict
         return bad
 
-    def _check(self, bad: Mapping[ObjectRef, Verdict], now: float) -> None:
-        if bad:
-            age = now - self._begun
-            items = [Unsettled(ref, why, age) for ref, why in bad.items()]
-            found = explain.explained(self._cluster, self._registry, items)
-            raise errors.Failed(found, age)
+    def _staying(
+        self, crews: tuple[Crew, ...], now: float
+    ) -> dict[ObjectRef, Verdict]:
+        """Machines that are marked, and that nobody will replace for it."""
+        bad = {}
+        dwell = self._progress.dwell
+        for member in (m for crew in crews for m in crew.members):
+            ref = ObjectRef.of(member)
+            why = None
+            if objects.uid(member) in self._wanted.old:
+                why = remediating.vain(member)
+            if why is None:
+                self._failed.pop(ref, None)
+            elif now - self._failed.setdefault(ref, now) >= dwell:
+                bad[ref] = Verdict(State.BLOCKED, why)
+        return bad
 
-    def explained(
-        self, lacks: Mapping[ObjectRef, str], age: float
-    ) -> tuple[Unsettled, ...]:
+    def error(self, now: float) -> errors.Error:
+        """What the wait ends with: why each object lacks something."""
+        age = now - self._begun
+        bad = {r: v for found in self._bad.values() for r, v in found.items()}
+        rest = {
+            ref: Verdict(State.IN_PROGRESS, why)
+            for ref, why in self.lacks.items()
+            if ref not in self._bad
+        }
         items = [
-            Unsettled(ref, Verdict(State.IN_PROGRESS, why), age)
-            for ref, why in lacks.items()
+            Unsettled(ref, why, age) for ref, why in {**bad, **rest}.items()
         ]
-        return explain.explained(self._cluster, self._registry, items)
+        found = explain.explained(self._cluster, self._registry, items)
+        return (errors.Failed if bad else errors.NotReady)(found, age)

@@ -6,14 +6,19 @@ from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 
+from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
+from tacker_k8s_cr import objects
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.healing import candidates
 from tacker_k8s_cr.healing import members as crews
+from tacker_k8s_cr.healing import remediating
 from tacker_k8s_cr.healing import replacing
+from tacker_k8s_cr.healing.candidates import Choice
 from tacker_k8s_cr.healing.candidates import Place
 from tacker_k8s_cr.inventory import Goer
+from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
@@ -21,11 +26,9 @@ from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm.operation import Listen
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.prepare import Prepared
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import Verdict
 from tacker_k8s_cr.options import DEFAULT
 from tacker_k8s_cr.options import Options
+from tacker_k8s_cr.planning import authored
 from tacker_k8s_cr.planning import plan
 from tacker_k8s_cr.planning.plan import Delete
 from tacker_k8s_cr.progress import Awaited
@@ -40,7 +43,8 @@ def heal(
     members: Collection[str] | None = None,
     *,
     operation: str = "",
-    namespace: str = "default",
+    namespace: str = "",
+    record_namespace: str = "",
     deadline: Deadline,
     registry: Registry = kinds.BUILT_IN,
     options: Options = DEFAULT,
@@ -49,7 +53,8 @@ def heal(
     """Replace members: Pods, and Machines of workload clusters.
 
     Chosen members are deleted, and their controllers make new ones; what
-    the instance owns directly is made again from its manifest. To heal all
+    the instance owns directly is made again from its manifest. Machines may
+    be marked for remediation in the place of that. To heal all
     is to apply the last package again, which makes what is missing and
     takes back what somebody changed, and then to replace every member. No
     other object is removed, a Cluster neither.
@@ -70,7 +75,14 @@ def heal(
     # What the package says is the instance's, whoever wrote it since.
     options = dataclasses.replace(options, conflict="take")
     op = Operation(
-        "heal", cluster, instance, namespace, deadline, options, listen
+        "heal",
+        cluster,
+        instance,
+        namespace,
+        deadline,
+        options,
+        listen,
+        record_namespace,
     )
     op.ledger.read(Phase.INSTANTIATED, Phase.HEALING)
     before = carry.taken_up(op)
@@ -78,6 +90,11 @@ def heal(
     op.knowing(known)
     found = candidates.places(crews.of_instance(op.cluster, known, before))
     choice = candidates.chosen(before, found, known, members, operation)
+    marked = _marked(before, choice, found, options)
+    refused = remediating.refused(op.cluster, [found[uid] for uid in marked])
+    if refused and not choice.healing.everything:
+        raise errors.NotHealable(refused)
+    choice = choice.without(refused)
     direct = [g for g in choice.healing.goers if g.ref == g.owner]
     ready: Prepared | None = None
     if direct or choice.healing.everything:
@@ -90,12 +107,11 @@ def heal(
         op.ledger.write(inventory.entering(op.name, "", ()))
         if ready and choice.healing.everything:
             _bring_in(op, ready)
-        for places in candidates.rounds(choice.healing, found):
-            if any(place.control_plane for place in places):
-                # One that changes, or is not whole, would lose its majority.
-                op.settle()
-            _replace(op, places)
-        _await_all(op, choice.healing.goers)
+        left = {goer.uid for goer in choice.healing.goers}
+        for places in candidates.rounds(choice.healing, found, marked):
+            left -= {place.goer.uid for place in places}
+            _replace(op, places, marked, left)
+        _await(op, choice.healing.goers)
         if direct:
             _make_again(op, direct, found, registry)
         if not choice.healing.goers and not choice.healing.everything:
@@ -107,6 +123,34 @@ def heal(
     op.actions = {r: a for r, a in op.actions.items() if r not in healed}
     kept = dict.fromkeys(choice.kept, Action.KEPT)
     return op.report({**healed, **kept}, choice.kept)
+
+
+def _marked(
+    before: Inventory,
+    choice: Choice,
+    found: Mapping[str, Place],
+    options: Options,
+) -> frozenset[str]:
+    """UIDs of the machines to replace by a mark, in the place of a deletion.
+
+    The object that they work for has the first word, then the request.
+    """
+    said = authored.manifests(before)
+    return frozenset(
+        goer.uid
+        for goer in choice.healing.goers
+        if goer.uid in found
+        and goer.ref.group_kind == remediating.MACHINE
+        and goer.ref != goer.owner
+        and crews.works(found[goer.uid].member)
+        and (
+            objects.annotation(
+                said.get(goer.owner, {}), remediating.ANNOTATION
+            )
+            or options.heal_machines
+        )
+        == remediating.REMEDIATE
+    )
 
 
 def _bring_in(op: Operation, ready: Prepared) -> None:
@@ -124,21 +168,49 @@ def _bring_in(op: Operation, ready: Prepared) -> None:
         carry.served(op, stage)
 
 
-def _replace(op: Operation, places: Collection[Place]) -> None:
-    """Delete these members, and wait for others in their places."""
+def _replace(
+    op: Operation,
+    places: Collection[Place],
+    marked: Collection[str],
+    later: Collection[str],
+) -> None:
+    """Delete or mark these members, and wait for others in their places.
+
+    :param marked: UIDs of machines that are marked.
+    :param later: UIDs of those that go after these.
+    """
+    goers = [place.goer for place in places]
+    if any(place.control_plane for place in places):
+        # One that changes, or is not whole, would lose its majority.
+        _await(op, goers, later, before=True)
     op.uncertain = True
-    steps = [Delete(place.goer.ref, place.goer.uid) for place in places]
+    remediating.marked(
+        op.ledger.writing,
+        [goer for goer in goers if goer.uid in marked],
+        op.manager,
+        op.ledger.guard,
+    )
+    steps = [Delete(g.ref, g.uid) for g in goers if g.uid not in marked]
     remove.requested(
         op.ledger.writing,
         steps,
         grace_seconds=op.options.grace_seconds,
         guard=op.ledger.guard,
     )
-    _await_all(op, [place.goer for place in places])
+    _await(op, goers, later)
 
 
-def _await_all(op: Operation, goers: Collection[Goer]) -> None:
-    """Wait until the objects that these worked for have others."""
+def _await(
+    op: Operation,
+    goers: Collection[Goer],
+    later: Collection[str] = (),
+    *,
+    before: bool = False,
+) -> None:
+    """Wait until the objects that these worked for have others.
+
+    :param before: until these may go, instead.
+    """
     indirect = [goer for goer in goers if goer.ref != goer.owner]
     owned = op.inventory.owned
     owners = {
@@ -149,29 +221,21 @@ def _await_all(op: Operation, goers: Collection[Goer]) -> None:
     if not owners:
         return
     now = op.deadline.now
-    op.progress = op.progress.awaiting(
-        {ref: Awaited(uid, 0, now) for ref, uid in owners.items()},
-        "new members",
-    )
-
-    def told(
-        objs: Mapping[ObjectRef, Manifest],
-    ) -> Mapping[ObjectRef, Verdict]:
-        now = op.deadline.now
-        op.listen(op.progress.observed(objs.values(), now))
-        return {ref: op.progress.verdict(ref, now) for ref in objs}
-
+    stage = "members that may go" if before else "new members"
     replacing.until_replaced(
         op.cluster,
         replacing.Wanted(
             frozenset(goer.uid for goer in indirect),
             frozenset(goer.ref.group_kind for goer in indirect),
             owners,
-            op.options.dwell,
+            frozenset(later),
+            before,
         ),
-        op.progress.registry,
+        op.progress.awaiting(
+            {ref: Awaited(uid, 0, now) for ref, uid in owners.items()}, stage
+        ),
         op.deadline,
-        told=told,
+        listen=op.listen,
         guard=op.ledger.check,
     )
     for ref in owners:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 
 import pytest
@@ -9,8 +10,11 @@ import pytest
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
+from tacker_k8s_cr.cluster.protocol import Changed
+from tacker_k8s_cr.cluster.protocol import Watch
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.report import Action
 from tests.functional import manifests
 
@@ -18,6 +22,7 @@ pytestmark = pytest.mark.plane
 
 POD = GroupKind("", "Pod")
 MACHINE = GroupKind("cluster.x-k8s.io", "Machine")
+CONTROL_PLANE = "cluster.x-k8s.io/control-plane"
 CLUSTER = (
     pathlib.Path(__file__).parents[2]
     / "samples/vnf_packages/capi_workload_cluster"
@@ -225,7 +230,7 @@ def test_machines_are_replaced_and_the_cluster_stays(
     k8s_cr.instantiate(cluster, unique, k8s_cr.load(CLUSTER), **life)
     ref = ObjectRef("cluster.x-k8s.io", "Cluster", namespace, "workload")
     uid = objects.uid(cluster.get(ref))
-    label = "cluster.x-k8s.io/control-plane"
+    label = CONTROL_PLANE
     only = members(MACHINE, label)
     workers = members(MACHINE, f"!{label}")
     assert 1 == len(only)
@@ -252,3 +257,166 @@ def test_machines_are_replaced_and_the_cluster_stays(
     assert uid == objects.uid(cluster.get(ref))
     k8s_cr.terminate(cluster, unique, **life)
     assert [] == traces(unique, namespace)
+
+
+def of_three(package):
+    """The package with three control plane machines, under a check."""
+    check = {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "MachineHealthCheck",
+        "metadata": {"name": "control-plane"},
+        "spec": {
+            "clusterName": "workload",
+            "selector": {"matchLabels": {CONTROL_PLANE: ""}},
+            "checks": {"nodeStartupTimeoutSeconds": 600},
+        },
+    }
+    documents = []
+    for document in package.documents:
+        manifest = document.manifest
+        if manifest["kind"] == "KubeadmControlPlane":
+            spec = {**manifest["spec"], "replicas": 3}
+            manifest = {**manifest, "spec": spec}
+        documents.append(Document(manifest, document.where))
+    documents.append(Document(check, "check.yaml"))
+    return dataclasses.replace(package, documents=tuple(documents))
+
+
+@pytest.mark.capi
+def test_one_machine_of_a_control_plane_at_a_time(
+    cluster, namespace, unique, members, traces
+):
+    """Deleted, or remediated by whoever keeps it (G3).
+
+    At no time are two of them on their way out. A mark helps only where a
+    health check watches, and is refused elsewhere before anything is
+    written.
+    """
+    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(400)}
+    package = of_three(k8s_cr.load(CLUSTER / "Files/kubernetes"))
+    k8s_cr.instantiate(cluster, unique, package, **life)
+    before = members(MACHINE, CONTROL_PLANE)
+    first, second, third = sorted(before.values())
+
+    watch = Watch(MACHINE, namespace, CONTROL_PLANE)
+    with cluster.watching([watch]) as watching:
+        watching.take(60)
+        report = k8s_cr.heal(cluster, unique, {first, second}, **life)
+        seen = watching.take(60)
+
+    after = members(MACHINE, CONTROL_PLANE)
+    assert {third} == set(before.values()) & set(after.values())
+    assert 3 == len(after)
+    assert 2 == report.count(Action.HEALED)
+    going: set[str] = set()
+    most = 0
+    for item in seen:
+        if isinstance(item, Changed):
+            asked = objects.field(item.obj, ("metadata", "deletionTimestamp"))
+            if asked and not item.gone:
+                going.add(objects.uid(item.obj))
+            else:
+                going.discard(objects.uid(item.obj))
+            most = max(most, len(going))
+    assert 1 == most
+
+    marking = k8s_cr.Options(heal_machines="remediate")
+    workers = members(MACHINE, f"!{CONTROL_PLANE}")
+    with pytest.raises(errors.NotHealable, match="no MachineHealthCheck"):
+        k8s_cr.heal(
+            cluster, unique, set(workers.values()), options=marking, **life
+        )
+    assert workers == members(MACHINE, f"!{CONTROL_PLANE}")
+
+    (name,) = (name for name, uid in before.items() if uid == third)
+    k8s_cr.heal(cluster, unique, {third}, options=marking, **life)
+
+    now = members(MACHINE, CONTROL_PLANE)
+    assert 3 == len(now)
+    assert third not in now.values()
+    ref = ObjectRef(
+        "controlplane.cluster.x-k8s.io",
+        "KubeadmControlPlane",
+        namespace,
+        "workload-control-plane",
+    )
+    assert name == cluster.get(ref)["status"]["lastRemediation"]["machine"]
+    k8s_cr.terminate(cluster, unique, **life)
+    assert [] == traces(unique, namespace)
+
+
+def asking(workload, cpu):
+    (container,) = workload["spec"]["template"]["spec"]["containers"]
+    container["resources"] = {"requests": {"cpu": cpu}}
+    return workload
+
+
+@pytest.mark.parametrize("on_failed", ["end", "settle"])
+def test_a_heal_that_cannot_succeed_ends_early_with_the_cause(
+    cluster, namespace, packed, life, unique, members, on_failed
+):
+    """Which is in no status: its controller tells it by events (P11, G3).
+
+    The one that is blocked ends the heal, at once or when the others have
+    their new members. With the cause gone the same heal goes on.
+    """
+    package = packed(
+        asking(stateful_set("db", 2), "1"),
+        asking(manifests.deployment("web", 1), "1m"),
+    )
+    k8s_cr.instantiate(cluster, unique, package, **life)
+    before = members()
+    full = ObjectRef("", "ResourceQuota", namespace, "full")
+    limit = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "full", "namespace": namespace},
+        "spec": {"hard": {"requests.cpu": "1500m"}},
+    }
+    cluster.create(limit, "somebody")
+    web = next(uid for name, uid in before.items() if name[:3] == "web")
+    chosen = {before["db-0"], web}
+    begun = life["deadline"].left
+
+    with pytest.raises(errors.Failed, match="exceeded quota") as caught:
+        k8s_cr.heal(
+            cluster,
+            unique,
+            chosen,
+            options=k8s_cr.Options(dwell=5, on_failed=on_failed),
+            **life,
+        )
+
+    assert begun - life["deadline"].left < 120
+    blocked, *rest = caught.value.unsettled
+    assert "db" == blocked.ref.name
+    if on_failed == "settle":
+        assert [] == rest
+        assert 2 == len(members())
+    assert "healing" == k8s_cr.status(cluster, unique, **life).phase
+    cluster.delete(full, objects.uid(cluster.get(full)))
+    k8s_cr.heal(cluster, unique, chosen, **life)
+    assert set() == chosen & set(members().values())
+
+
+def test_what_no_package_holds_any_more_is_refused(
+    cluster, packed, life, unique, members
+):
+    """A Pod that a change kept: with it no other is touched (G3, XO-9)."""
+    kept = pod("alone")
+    prune = {"k8s-cr.tacker.openstack.org/prune": "false"}
+    kept["metadata"]["annotations"] = prune
+    web = manifests.deployment("web", 1)
+    k8s_cr.instantiate(cluster, unique, packed(web, kept), **life)
+    k8s_cr.change(cluster, unique, packed(web, name="b"), **life)
+    before = members()
+
+    with pytest.raises(errors.NotHealable, match="does not hold it"):
+        k8s_cr.heal(cluster, unique, set(before.values()), **life)
+
+    assert before == members()
+    report = k8s_cr.heal(cluster, unique, **life)
+    assert {"alone"} == {
+        row.ref.name for row in report.rows if row.action is Action.KEPT
+    }
+    assert before["alone"] == members()["alone"]

@@ -10,6 +10,7 @@ from tacker_k8s_cr import lcm
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.healing import candidates
+from tacker_k8s_cr.healing import quorum
 from tacker_k8s_cr.healing.members import Crew
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
@@ -461,6 +462,72 @@ def test_machines_of_a_control_plane_go_one_by_one():
         [place.goer.ref.name for place in places]
         for places in candidates.rounds(choice.healing, found)
     ]
+
+
+def test_a_sick_machine_of_a_control_plane_goes_first():
+    """With another in its place the control plane can do without the next.
+
+    Asked for in the other order it would have lost its majority (G3).
+    """
+    found = crew(
+        machine("m0", control_plane=True),
+        machine("m1", control_plane=True),
+        machine("m2", control_plane=True, ready=False),
+    )
+
+    choice = choose(found, {"m0", "m2"})
+
+    assert ["m2", "m0"] == [goer.uid for goer in choice.healing.goers]
+    assert ["m2", "m0", "m1"] == [
+        goer.uid for goer in choose(found).healing.goers
+    ]
+
+
+@pytest.mark.parametrize(
+    ("machines", "why"),
+    [
+        ([machine(f"m{n}", control_plane=True) for n in range(3)], None),
+        (
+            [machine(f"m{n}", control_plane=True) for n in range(2)],
+            "2 of 3 machine",
+        ),
+        (
+            [machine(f"m{n}", control_plane=True) for n in range(4)],
+            "4 of 3 machine",
+        ),
+        (
+            [
+                machine("m0", control_plane=True),
+                machine("m1", control_plane=True),
+                machine("m2", control_plane=True, ready=False),
+            ],
+            "only 1 of the 2 other",
+        ),
+        ([machine("m1", control_plane=True)], None),
+    ],
+)
+def test_a_machine_waits_until_its_control_plane_is_whole(machines, why):
+    """How it was when the machine was chosen says nothing any more (G3)."""
+    found = quorum.hindered(
+        [Crew(KEEPER, tuple(machines))], {"m0"}, kinds.BUILT_IN
+    )
+
+    assert (why is None) == (found is None)
+    assert (why or "") in (found or "")
+
+
+def test_a_machine_waits_for_one_that_is_going():
+    """Whoever asked it to: at no time are two of them away (G3)."""
+    going = machine("m2", control_plane=True)
+    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    others = [machine(f"m{number}", control_plane=True) for number in (0, 1)]
+
+    found = quorum.hindered(
+        [Crew(KEEPER, (*others, going))], {"m0"}, kinds.BUILT_IN
+    )
+
+    assert found
+    assert found.endswith("m2 is going")
 
 
 def test_the_only_machine_of_a_control_plane_is_left_out_of_all():
