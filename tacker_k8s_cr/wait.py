@@ -78,7 +78,7 @@ def until_settled(
                 look = now + LOOK
             after = sights.taken_in(cluster, sight, found, now, again=again)
             if again:
-                after = _looked_below(cluster, after, now)
+                after = _looked_below(cluster, after, deadline)
             _tell(sight.progress, after, listen)
             sight = after
             if sight.progress.settled or enough(sight.progress):
@@ -168,15 +168,17 @@ def _unsettled(
     ]
 
 
-def _looked_below(cluster: Cluster, sight: Sight, now: float) -> Sight:
+def _looked_below(cluster: Cluster, sight: Sight, deadline: Deadline) -> Sight:
     """After a look below some of the objects that stand still.
 
     As long as all of them move, none is due, and this costs no request.
     """
+    now = deadline.now
     due = sight.progress.due(now)
     if not due:
         return sight
-    found = below.looked(cluster, sight.progress.registry, due)
+    registry = sight.progress.registry
+    found = below.looked(cluster, registry, due, deadline.left)
     progress = sight.progress.sounded(found, now)
     return dataclasses.replace(sight, progress=progress)
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import math
 from typing import TypeVar
 
 from tacker_k8s_cr import errors
@@ -51,14 +52,19 @@ PATIENCE = 5.0
 
 
 def looked(
-    cluster: Cluster, registry: Registry, refs: Collection[ObjectRef]
+    cluster: Cluster,
+    registry: Registry,
+    refs: Collection[ObjectRef],
+    within: float = math.inf,
 ) -> Mapping[ObjectRef, tuple[Part, ...]]:
     """Each of these objects, and what is below it and not current.
 
     One that cannot be read, or is not there, is left out. Raises
     HandlerFailed: without a third party's handler nobody knows.
+
+    :param within: seconds that it may take, if that is less than usual.
     """
-    brief = cluster.until(Deadline.after(PATIENCE))
+    brief = cluster.until(Deadline.after(min(PATIENCE, within)))
     made = _workloads(
         brief,
         {

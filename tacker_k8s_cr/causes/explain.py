@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
+import math
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
@@ -31,13 +32,24 @@ EXPLAINED = 20
 PATIENCE = 10.0
 """Seconds for all of it: an explanation must not hold up the answer."""
 
+ANSWER = 3.0
+"""Seconds for the first answer: who gives none explains nothing."""
+
 
 def explained(
-    cluster: Cluster, registry: Registry, unsettled: Sequence[Unsettled]
+    cluster: Cluster,
+    registry: Registry,
+    unsettled: Sequence[Unsettled],
+    within: float = math.inf,
 ) -> tuple[Unsettled, ...]:
-    """The same objects, the first of them with notes that explain them."""
-    brief = cluster.until(Deadline.after(PATIENCE))
+    """The same objects, the first of them with notes that explain them.
+
+    :param within: seconds that it may take, if that is less than usual.
+    """
     first = unsettled[:EXPLAINED]
+    if not first or not _answers(cluster, first[0].ref, within):
+        return tuple(unsettled)
+    brief = cluster.until(Deadline.after(min(PATIENCE, within)))
     held = Holders(brief)
     notes = dict(
         brief.each(lambda item: _notes(brief, registry, held, item.ref), first)
@@ -48,6 +60,18 @@ def explained(
         else item
         for item in unsettled
     )
+
+
+def _answers(cluster: Cluster, ref: ObjectRef, within: float) -> bool:
+    """Whether the server answers at all, be it to refuse."""
+    brief = cluster.until(Deadline.after(min(ANSWER, within)))
+    try:
+        brief.get_metadata(ref)
+    except (errors.Unavailable, errors.Unreachable):
+        return False
+    except errors.Error:
+        return True
+    return True
 
 
 def _notes(

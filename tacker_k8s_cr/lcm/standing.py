@@ -53,7 +53,9 @@ def status(
         for ref, verdict in op.progress.verdicts(now).items()
         if verdict.state is State.TERMINATING
     ]
-    for item in explain.explained(op.cluster, op.progress.registry, going):
+    for item in explain.explained(
+        op.cluster, op.progress.registry, going, op.deadline.left
+    ):
         op.notes[item.ref] = item.notes
     report = op.report(dict.fromkeys(inventory.shared, Action.SHARED))
     metadata = op.cluster.each(op.cluster.get_metadata, inventory.shared)

@@ -192,12 +192,18 @@ class Ledger:
             self.inventory.journal, error=error.sentence()[:ERROR]
         )
         inventory = dataclasses.replace(self.inventory, journal=journal)
-        limit = max(lock.LAST, min(LAST_WORDS, deadline.left))
+        last = self._lock.last if self._lock else lock.LAST
+        limit = max(last, min(LAST_WORDS, deadline.left))
         brief = Deadline.after(limit, deadline.clock)
-        with contextlib.suppress(errors.Error):
+        try:
             self.entry = record.write(
                 self._cluster.until(brief), inventory, self.entry
             )
+        except (errors.Unavailable, errors.Unreachable):
+            if self._lock:
+                self._lock.unanswered()
+        except errors.Error:
+            return
 
     def retire(self) -> None:
         """Remove the record; the Lease goes when the lock is given back."""

@@ -32,7 +32,10 @@ MARGIN = 5.0
 """Seconds of a lock that must be left for a request to start."""
 
 LAST = 3.0
-"""Seconds for giving the lock back, past the deadline too."""
+"""Seconds for each last act with the lock, past the deadline too."""
+
+BRIEF = 1.0
+"""The same, where the server has just left another act without an answer."""
 
 PATIENCE = 5.0
 """Seconds that a request waits for the renewal of a lock that is too old."""
@@ -66,6 +69,7 @@ class Lock:
         self._refusal: errors.Unauthenticated | None = None
         self._erased = False
         self._ended = False
+        self._silent = False
         # The thread waits for its turn, and who is about to write for it.
         self._turn = threading.Event()
         self._tried = threading.Condition()
@@ -133,6 +137,15 @@ class Lock:
                 lambda: self._enough or self._why or self._refusal, seconds
             )
 
+    @property
+    def last(self) -> float:
+        """Seconds for a last act: less if the server answers nothing."""
+        return LAST if self._enough and not self._silent else BRIEF
+
+    def unanswered(self) -> None:
+        """Let the last acts be brief: the server answers nothing."""
+        self._silent = True
+
     def start(self) -> None:
         self._thread.start()
 
@@ -146,10 +159,10 @@ class Lock:
         self._turn.set()
         # A renewal that gets no answer goes on without us: it finds a Lease
         # that is not ours any more, and ends.
-        self._thread.join(max(LAST, min(ATTEMPT, self._deadline.left)))
+        self._thread.join(max(self.last, min(ATTEMPT, self._deadline.left)))
         if self._why:
             return
-        limit = max(LAST, min(leases.TERM, self._deadline.left))
+        limit = max(self.last, min(leases.TERM, self._deadline.left))
         brief = self._cluster.until(Deadline.after(limit, self._clock))
         with contextlib.suppress(errors.Error):
             try:

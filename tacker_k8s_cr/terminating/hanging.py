@@ -59,7 +59,10 @@ class Hanging:
             for ref in progress.unsettled
         ]
         found = explain.explained(
-            self._cluster, progress.registry, items[:SHOWN]
+            self._cluster,
+            progress.registry,
+            items[:SHOWN],
+            self._deadline.left,
         )
         for item in found:
             LOG.warning("not gone yet: %s", item)

@@ -177,8 +177,8 @@ def test_a_full_store_is_told(disturbed, straight, own_namespaces, table):
 NOTHING = 600.0
 LIMIT = 8.0
 """Seconds of the operation."""
-PAST = 30.0
-"""Seconds after that: some 20, and what a busy machine adds."""
+PAST = 18.0
+"""Seconds after that: some 12, and what a busy machine adds."""
 
 
 @pytest.mark.parametrize("operation", ["instantiate", "terminate"])

@@ -211,7 +211,9 @@ def test_what_has_the_label_of_a_cluster_speaks_for_it(cluster):
 
 def test_an_object_that_cannot_be_read_is_told_without_notes(cluster, web):
     """The rest is told with them."""
-    cluster.fail(errors.Forbidden("get", "deployments", "default", "no"))
+    refused = errors.Forbidden("get", "deployments", "default", "no")
+    for _ in range(2):
+        cluster.fail(refused, "get", WEB)
 
     assert () == notes(cluster, WEB)
 
@@ -264,3 +266,23 @@ def test_a_node_that_may_not_be_read_is_named_all_the_same(cluster):
     found = notes(cluster, ref)
 
     assert about(found, "it has to end on Node/far, which cannot be read")
+
+
+def test_a_server_that_answers_nothing_is_asked_once(cluster, web):
+    """The operation is late already: many silences would add up (P25)."""
+    away = errors.Unreachable("https://fake.example.org", "no answer")
+    cluster.fail(away, "get", WEB)
+    before = cluster.requests
+
+    found = notes(cluster, WEB)
+
+    assert () == found
+    assert before + 1 == cluster.requests
+
+
+def test_a_server_that_refuses_to_show_an_object_is_asked_on(cluster, web):
+    """What the object made may be readable (P14)."""
+    refused = errors.Forbidden("get", "deployments", "default", "no")
+    cluster.fail(refused, "get", WEB)
+
+    assert about(notes(cluster, WEB), "Pod/default/web-1-1: in progress")

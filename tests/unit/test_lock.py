@@ -194,6 +194,23 @@ def test_an_error_that_may_be_anothers_doing_is_a_lost_lock(
     assert gone is caught.value.__cause__
 
 
+def test_last_acts_are_brief_where_nothing_is_answered(
+    cluster, clock, deadline
+):
+    """Else one silence after another holds up an operation's end (P25)."""
+    with lock.locked(cluster, "one", "default", deadline) as held:
+        assert lock.LAST == held.last
+
+        clock.now += leases.TERM - lock.MARGIN + 1
+        assert lock.BRIEF == held.last
+
+        held.guard()  # renewed
+        assert lock.LAST == held.last
+
+        held.unanswered()
+        assert lock.BRIEF == held.last
+
+
 def test_a_lock_that_was_lost_is_not_given_back(cluster, clock, deadline):
     """It is another's."""
     with lock.locked(cluster, "one", "default", deadline) as held:
