@@ -11,24 +11,24 @@ from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import Path
+from tacker_k8s_cr.objects import State
 
 NODES: Mapping[GroupKind, Path] = {
-from tacker_k8s_cr.objects import State
     GroupKind("", "Pod"): ("spec", "nodeName"),
     GroupKind("cluster.x-k8s.io", "Machine"): ("status", "nodeRef", "name"),
 }
 """Kinds of members, and where each says on which node it runs, or which
 node it is."""
 
-ENDED = ("Succeeded", "Failed")
-"""Phases of a Pod that works no more."""
 DAEMONS = GroupKind("apps", "DaemonSet")
 
+ENDED = ("Succeeded", "Failed")
+"""Phases of a Pod that works no more."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,13 +156,6 @@ def crews(
             yield from crews(cluster, registry, child)
     if own or any(below in NODES for below, _ in made(obj)):
         yield Crew(obj, tuple(own))
-
-
-def _owners(obj: Manifest) -> set[str]:
-    listed = objects.field(obj, ("metadata", "ownerReferences"), ())
-    return {str(reference.get("uid")) for reference in listed}
-
-
     for used in _control_planes(cluster, registry, obj):
         yield from crews(cluster, registry, used)
 
@@ -177,6 +170,13 @@ def _control_planes(
             found = cluster.get(ref)
             if found is not None and objects.uid(obj) in _owners(found):
                 yield found
+
+
+def _owners(obj: Manifest) -> set[str]:
+    listed = objects.field(obj, ("metadata", "ownerReferences"), ())
+    return {str(reference.get("uid")) for reference in listed}
+
+
 def works(obj: Manifest) -> bool:
     return not objects.field(obj, ("metadata", "deletionTimestamp")) and not (
         ObjectRef.of(obj).kind == "Pod"
@@ -184,11 +184,6 @@ def works(obj: Manifest) -> bool:
     )
 
 
-def _empty(obj: Manifest) -> bool:
-    """A former ReplicaSet or MachineSet: nothing wanted, nothing there."""
-    return objects.field(obj, ("spec", "replicas")) == 0 and not objects.field(
-        obj, ("status", "replicas"), 0
-    )
 def is_current(registry: Registry, member: Manifest) -> bool:
     ref = ObjectRef.of(member)
     handler = registry.asked(ref) or registry[ref.group_kind]
@@ -205,3 +200,8 @@ def number(keeper: Manifest, registry: Registry) -> int | None:
     return found if isinstance(found, int) else None
 
 
+def _empty(obj: Manifest) -> bool:
+    """A former ReplicaSet or MachineSet: nothing wanted, nothing there."""
+    return objects.field(obj, ("spec", "replicas")) == 0 and not objects.field(
+        obj, ("status", "replicas"), 0
+    )
