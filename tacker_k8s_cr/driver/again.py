@@ -66,7 +66,8 @@ def _numbers(
     **wanted: Any,
 ) -> None:
     brief = cluster.until(wanted["deadline"])
-    entry = record.read(brief, instance, wanted["record_namespace"])
+    home = wanted.get("record_namespace") or wanted["namespace"]
+    entry = record.read(brief, instance, home)
     if entry is None or package.vnfd is None:
         return
     inventory = entry.inventory

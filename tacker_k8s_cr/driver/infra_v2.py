@@ -52,7 +52,7 @@ class KubernetesCrV2:
                 again=True,
             )
             _, found = operations.members(target)
-            translate.note_instantiated(inst, req, asked, target, found)
+            translate.note_instantiated(inst, req, asked, found, target.home)
 
     def instantiate_rollback(
         self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any

@@ -109,7 +109,7 @@ def instantiate(
     wanted = _wanted(target, asked, settings, settings.instantiate_timeout)
     wanted["policy"] = request.policy(asked, settings.policy())
     wanted["vdu_mapping"] = asked.vdu_mapping
-    wanted["namespace"] = asked.namespace
+    wanted["namespace"] = target.namespace or asked.namespace
     with _opened(target, settings) as cluster:
         try:
             report = lcm.instantiate(

@@ -202,18 +202,20 @@ def scale_begun(found: Inventory | None, aspect: str, before: int) -> bool:
 
 
 def note_instantiated(
-    inst: Any, req: Any, said: Asked, target: Target, found: Members
+    inst: Any, req: Any, said: Asked, found: Members, home: str = ""
 ) -> None:
     """What Tacker keeps of an instantiated VNF: references only.
 
     ``namespace`` and ``tenant`` are where Tacker's policies look for them.
     Its own driver has the manifests there, too; they may hold secrets.
+
+    :param home: the namespace of the record, if it is another.
     """
     inst.instantiatedVnfInfo = objects.VnfInstanceV2_InstantiatedVnfInfo(
         flavourId=req.flavourId,
         vnfState="STARTED",
         metadata={
-            OURS: {"record": f"{target.home}/{inst.id}"},
+            OURS: {"record": f"{home or said.namespace}/{inst.id}"},
             "namespace": said.namespace,
             "tenant": said.namespace,
             request.FILES: list(said.files),

@@ -147,10 +147,12 @@ def record_namespace(
     if steps:
         op.bring_in(steps, "namespace of the record")
         return {ref: op.progress.awaited[ref].uid}
-    if op.cluster.get_metadata(ref) is None:
-        raise errors.NamespaceAbsent(
-            {op.home: [f"the record of {op.instance}"]}
-        )
+    # Who may not look finds out by the Lease, which is written first.
+    with contextlib.suppress(errors.Forbidden):
+        if op.cluster.get_metadata(ref) is None:
+            raise errors.NamespaceAbsent(
+                {op.home: [f"the record of {op.instance}"]}
+            )
     return {}
 
 

@@ -337,6 +337,34 @@ def test_an_instance_lives_through_tacker(
     tacker.terminate(vnf)
 
 
+def test_a_record_may_lie_in_another_namespace(
+    running, conductor, configured, vim, namespace, unique, kubectl, traces
+):
+    """Later operations find it, whatever the configuration says by then."""
+    records = f"{unique}-records"
+    kubectl("create", "namespace", records)
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    request = request_for(namespace, record_namespace=records)
+
+    tacker.instantiate(vnf, request)
+
+    where = f"{records}/{vnf.id}"
+    assert where == vnf.instantiated_vnf_info.instance_id
+    assert where == vnf.vnf_metadata["tacker_k8s_cr"]
+    assert namespace == vnf.vnf_metadata["namespace"]
+    assert "" == kubectl("get", "lease", "-n", namespace, "-o", "name")
+    tacker.scale(vnf, "routers", 2, steps=2)
+    configured(record_namespace="elsewhere")
+    tacker.heal(vnf, request_for(namespace))
+    assert where == vnf.instantiated_vnf_info.instance_id
+    assert 3 == len(resources(vnf))
+    tacker.terminate(vnf)
+    assert [] == traces(vnf.id, namespace)
+    assert "" == kubectl("get", "lease", "-n", records, "-o", "name")
+    kubectl("delete", "namespace", records, "--wait=false")
+
+
 def test_the_instantiation_level_gives_the_numbers(
     running, conductor, vim, namespace
 ):

@@ -324,6 +324,76 @@ def test_an_instance_lives_through_tacker(
     assert set() == names("deployments")
 
 
+@pytest.fixture
+def records(kubectl, unique):
+    """A namespace for records; removed afterwards."""
+    name = f"{unique}-records"
+    kubectl("create", "namespace", name)
+    yield name
+    kubectl("delete", "namespace", name, "--wait=false")
+
+
+def test_a_record_may_lie_in_another_namespace(
+    conductor, instantiated, namespace, records, names, traces, kubectl
+):
+    """Later operations find it, whatever the configuration says by then."""
+    with host.configured(record_namespace=records):
+        vnf, _ = instantiated((*small.FIRST, small.config_map("less")))
+    info = conductor.read(vnf).instantiatedVnfInfo
+    assert f"{records}/{vnf}" == info.metadata["tacker_k8s_cr"]["record"]
+    assert namespace == info.metadata["namespace"]
+    assert f"tacker-k8s-cr.{vnf}" not in names("secrets")
+
+    conductor.run(
+        vnf, "SCALE", type="SCALE_OUT", aspectId="webs", numberOfSteps=1
+    )
+    conductor.run(vnf, "HEAL")
+    other = conductor.package(SECOND)
+    with pytest.raises(Failed, match=f"the instance is in {namespace}"):
+        conductor.run(
+            vnf,
+            "CHANGE_VNFPKG",
+            vnfdId=other,
+            additionalParams={**upgrade(), "namespace": records},
+        )
+    conductor.run(
+        vnf,
+        "CHANGE_VNFPKG",
+        vnfdId=other,
+        additionalParams={**upgrade(), "namespace": namespace},
+    )
+    assert "more" in names("configmaps")
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+
+    assert [] == traces(vnf, namespace)
+    assert "" == kubectl("get", "lease", "-n", records, "-o", "name")
+
+
+def test_a_record_is_found_by_a_rollback(
+    conductor, namespace, records, names, traces, kubectl
+):
+    """Tacker has noted nothing, and the configuration is another by then."""
+    vnf = conductor.create(
+        conductor.package((*small.FIRST, small.never()))
+    )
+    with (
+        host.configured(record_namespace=records),
+        pytest.raises(Failed) as failed,
+    ):
+        conductor.run(
+            vnf,
+            "INSTANTIATE",
+            flavourId="simple",
+            additionalParams=params(namespace, timeout=4),
+        )
+    assert f"tacker-k8s-cr.{vnf}" not in names("secrets")
+
+    failed.value.back()
+
+    assert [] == traces(vnf, namespace)
+    assert "" == kubectl("get", "lease", "-n", records, "-o", "name")
+
+
 def test_an_instance_may_begin_with_nothing(conductor, instantiated):
     """A VDU without any VNFC is no error, and can be scaled."""
     vnf, _ = instantiated((small.web(), small.db()), level="none")

@@ -43,7 +43,7 @@ def target(kubectl, kubeconfig, unique, spaces):
         "ssl_ca_cert": found.ca,
     }
     with host.configured():
-        yield operations.Target(unique, unique, access)
+        yield operations.Target(unique, unique, access, namespace=unique)
     kubectl("delete", "clusterrolebinding", unique)
 
 

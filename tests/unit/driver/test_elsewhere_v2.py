@@ -30,6 +30,7 @@ def target(running):
         str(uuid.uuid4()),
         "edge",
         {"vim_id": "here", "auth_url": HERE, "bearer_token": "planted-here"},
+        namespace="edge",
     )
 
 
@@ -37,10 +38,13 @@ def target(running):
 def given_up(target):
     """Stores an instantiation as Tacker has it when it is over."""
 
-    def store(namespace="edge", state="FAILED", **vim):
+    def store(namespace="edge", state="FAILED", home="", **vim):
         body = {"flavourId": "simple"}
         if namespace:
             body["additionalParams"] = {"namespace": namespace}
+        if home:
+            ours = {"record_namespace": home}
+            body["additionalParams"]["tacker_k8s_cr"] = ours
         if vim:
             body["vimConnectionInfo"] = {
                 "vim1": {"vimType": "ETSINFV.KUBERNETES.V_1", **vim}
@@ -63,14 +67,15 @@ def vim(endpoint, vim_id="there", **access):
 
 def test_an_instantiation_that_was_given_up_is_found(target, given_up):
     """With its VIM and its namespace; one that was rolled back is not."""
-    given_up("core", **vim(AWAY, bearer_token="planted-0815"))
+    given_up("core", home="rec", **vim(AWAY, bearer_token="planted-0815"))
     given_up("", **vim(HERE))
     given_up("other", "ROLLED_BACK", **vim(HERE))
 
     found = occurrences_v2.given_up(target.instance)
 
-    assert {("core", AWAY), ("default", HERE)} == {
-        (former.namespace, former.access["auth_url"]) for former in found
+    assert {("core", "rec", AWAY), ("default", "", HERE)} == {
+        (former.namespace, former.home, former.access["auth_url"])
+        for former in found
     }
     assert "planted" not in repr(found)
 

@@ -28,6 +28,18 @@ def test_the_request_wins_over_the_configuration(options):
     ) == operations.options(asked, settings, 7)
 
 
+def test_where_the_record_of_a_new_instance_lies(options):
+    """As the request, else the configuration says, else with the objects."""
+    asked = request.read({"namespace": "edge"})
+    said = request.read({"tacker_k8s_cr": {"record_namespace": "here"}})
+    assert "edge" == operations.home(asked)
+
+    options(record_namespace="records")
+
+    assert "records" == operations.home(asked)
+    assert "here" == operations.home(said)
+
+
 def test_a_request_says_how_an_instance_ends(options):
     """What it leaves open is the option's or the manifest's (F4, P18)."""
     said = {

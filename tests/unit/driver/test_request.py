@@ -155,8 +155,8 @@ def test_unknown_keys_of_ours_are_refused_by_name():
         "mode, role, expires_after, renew",
         f"{OURS}.time_out: no such parameter; is timeout meant? there are "
         "namespaces, readiness, prune, expects, timeout, blocked_after, "
-        "on_failed, dry_run, conflict, adopt, on_terminate, clear, "
-        "remove_finalizers, lose_others, webhook",
+        "on_failed, dry_run, conflict, record_namespace, adopt, "
+        "on_terminate, clear, remove_finalizers, lose_others, webhook",
     ) == tuple(said.splitlines())
 
 
@@ -168,6 +168,7 @@ def test_unknown_keys_of_ours_are_refused_by_name():
         ("scale", {"dry_run": True}),
         ("terminate", {"conflict": "take"}),
         ("heal", {"adopt": []}),
+        ("change", {"record_namespace": "records"}),
         ("instantiate", {"lose_others": True}),
     ],
 )

@@ -7,6 +7,7 @@ from tacker import objects
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import translate
+from tacker_k8s_cr.driver.operations import Target
 from tacker_k8s_cr.healing.members import Member
 from tacker_k8s_cr.inventory import Goer
 from tacker_k8s_cr.inventory import Healing
@@ -83,34 +84,49 @@ def test_an_instance_of_another_driver_is_refused(instance_id):
         translate.place(instance_id)
 
 
+TARGET = Target(ID, "records", {}, namespace="edge")
+
+
+def test_amid_a_heal_the_record_stays_where_it_was():
+    """Whatever the configuration or the first request says by now."""
+    vnf_instance = instance(vnf_metadata={})
+    translate.note(vnf_instance, TARGET, "v-1")
+    assert "elsewhere" == translate.home(vnf_instance, "elsewhere")
+
+    vnf_instance.instantiation_state = "INSTANTIATED"
+    vnf_instance.task_state = "INSTANTIATING"
+
+    assert "records" == translate.home(vnf_instance, "elsewhere")
+
+
 def test_whose_it_is_is_noted_beside_what_is_there():
     """Two of the keys are those that Tacker's own code reads."""
     vnf_instance = instance(vnf_metadata={"mine": "kept"})
 
-    assert translate.note(vnf_instance, "edge", "v-1")
-    assert not translate.note(vnf_instance, "edge", "v-1")
+    assert translate.note(vnf_instance, TARGET, "v-1")
+    assert not translate.note(vnf_instance, TARGET, "v-1")
 
     assert {
         "mine": "kept",
         "namespace": "edge",
         "tenant": "edge",
-        "tacker_k8s_cr": f"edge/{ID}",
+        "tacker_k8s_cr": f"records/{ID}",
         "tacker_k8s_cr_vim": "v-1",
     } == vnf_instance.vnf_metadata
-    assert f"edge/{ID}" == translate.noted(vnf_instance)
+    assert f"records/{ID}" == translate.noted(vnf_instance)
     assert "v-1" == translate.noted_vim(vnf_instance)
 
 
 def test_the_vim_of_what_is_gone_is_forgotten():
     """Nobody has to be asked there; that it was ours stays known."""
     vnf_instance = instance(vnf_metadata={})
-    translate.note(vnf_instance, "edge", "v-1")
+    translate.note(vnf_instance, TARGET, "v-1")
 
     assert translate.forget_vim(vnf_instance)
     assert not translate.forget_vim(vnf_instance)
 
     assert "" == translate.noted_vim(vnf_instance)
-    assert f"edge/{ID}" == translate.noted(vnf_instance)
+    assert f"records/{ID}" == translate.noted(vnf_instance)
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,9 @@ def test_a_new_instance_has_its_record_where_the_request_says():
     inst = instance()
     del inst.instantiatedVnfInfo
 
-    assert "core" == translate_v2.target(inst, namespace="core").namespace
+    target = translate_v2.target(inst, home="records", namespace="core")
+
+    assert ("records", "core") == (target.home, target.namespace)
 
 
 # -- What is asked for --------------------------------------------------------
