@@ -24,6 +24,7 @@ class Action(enum.Enum):
     OWNED = "owned"
     HEALED = "healed"
     RELEASED = "released"
+    RECREATED = "recreated"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from tacker_k8s_cr.cluster.protocol import Applied
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.errors import Error
 from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning.order import Order
 from tacker_k8s_cr.planning.placing import Placed
@@ -29,10 +31,19 @@ class Checked:
     :param not_yet: objects for which that is not possible yet, since their
         kind or namespace, or what a webhook asks for, comes with the
         package.
+    :param would: objects as they would be, of those that were asked for.
     """
 
     not_yet: frozenset[ObjectRef]
     refusals: Mapping[ObjectRef, errors.ClusterError]
+    would: Mapping[ObjectRef, Manifest] = dataclasses.field(
+        default_factory=dict
+    )
+
+    def without(self, refs: Collection[ObjectRef]) -> Checked:
+        """With these not refused."""
+        left = {r: e for r, e in self.refusals.items() if r not in refs}
+        return dataclasses.replace(self, refusals=left)
 
     def check(self) -> None:
         """Raise Refused, or the one refusal, if there is any."""
@@ -54,6 +65,7 @@ def dry_run(
     conflict: str = conflicts.FAIL,
     waiting: Collection[ObjectRef] = (),
     brought: Collection[tuple[str, str]] = (),
+    keep: Callable[[ObjectRef], bool] = lambda ref: False,
 ) -> Checked:
     """Let the server check every object; nothing is written.
 
@@ -61,6 +73,7 @@ def dry_run(
     :param waiting: objects that depend on what is not there yet. That
         admission denies them now says nothing.
     :param brought: kinds and names of all objects of the package.
+    :param keep: which objects' looks are of interest.
     """
     early = [
         item
@@ -70,6 +83,7 @@ def dry_run(
     ]
     not_yet = {item.ref for item in items} - {item.ref for item in early}
     refusals: dict[ObjectRef, errors.ClusterError] = {}
+    would: dict[ObjectRef, Manifest] = {}
 
     def tried(item: Placed) -> Applied:
         uid = live[item.ref].uid if item.ref in live else ""
@@ -96,7 +110,9 @@ def dry_run(
             refusals[item.ref] = outcome
         elif isinstance(outcome, Error):
             raise outcome
-    return Checked(frozenset(not_yet), refusals)
+        elif keep(item.ref):
+            would[item.ref] = outcome.obj
+    return Checked(frozenset(not_yet), refusals, would)
 
 
 def _final(

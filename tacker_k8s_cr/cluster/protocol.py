@@ -137,10 +137,12 @@ class Cluster(Protocol):
         """Ask anew what a group serves, after its definitions changed."""
         ...
 
-    def get(self, ref: ObjectRef) -> Manifest | None:
-        """The object at the preferred version; None when it is not there.
+    def get(self, ref: ObjectRef, version: str = "") -> Manifest | None:
+        """The object, or None when it is not there.
 
         An object of a kind that the server does not serve is not there.
+
+        :param version: at which it is shown; empty for the preferred one.
         """
         ...
 

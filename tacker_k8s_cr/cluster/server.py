@@ -127,8 +127,8 @@ class ApiServer:
 
     # -- Reading ------------------------------------------------------------
 
-    def get(self, ref: ObjectRef) -> Manifest | None:
-        return self._got(ref, verbs.JSON)
+    def get(self, ref: ObjectRef, version: str = "") -> Manifest | None:
+        return self._got(ref, verbs.JSON, version)
 
     def get_metadata(self, ref: ObjectRef) -> Manifest | None:
         obj = self._got(ref, verbs.METADATA)
@@ -168,12 +168,15 @@ class ApiServer:
         with contextlib.suppress(Unserved, KindUnknown):
             yield from self._served(group_kind, "", begun)
 
-    def _got(self, ref: ObjectRef, accept: str) -> Manifest | None:
-        def got(resource: Resource) -> Manifest:
-            return self._send(verbs.get(ref, resource, accept)).body
-
+    def _got(
+        self, ref: ObjectRef, accept: str, version: str = ""
+    ) -> Manifest | None:
         try:
-            return self._served(ref.group_kind, "", got)
+            return self._served(
+                ref.group_kind,
+                version,
+                lambda it: self._send(verbs.get(ref, it, accept)).body,
+            )
         except (Absent, KindUnknown):
             return None
 

@@ -143,9 +143,8 @@ def change(target: Target, package: Package, asked: Asked) -> Report:
     settings = conf.settings()
     wanted = _wanted(target, asked, settings, settings.change_timeout)
     wanted["vdu_mapping"] = asked.vdu_mapping
+    wanted["policy"] = functools.partial(request.policy, asked)
     with _opened(target, settings) as cluster:
-        before = _inventory(cluster.until(wanted["deadline"]), target)
-        wanted["policy"] = request.policy(asked, before.policy)
         report = lcm.change(cluster, target.instance, package, **wanted)
     return _told(report)
 

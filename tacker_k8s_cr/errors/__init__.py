@@ -20,6 +20,7 @@ from tacker_k8s_cr.errors.asked import PackageInvalid
 from tacker_k8s_cr.errors.asked import Problem
 from tacker_k8s_cr.errors.asked import RequestInvalid
 from tacker_k8s_cr.errors.asked import WouldBeLost
+from tacker_k8s_cr.errors.asked import WouldReplace
 from tacker_k8s_cr.errors.credentials import KubeconfigInvalid
 from tacker_k8s_cr.errors.credentials import NotDelivered
 from tacker_k8s_cr.errors.instances import Busy
@@ -86,4 +87,5 @@ __all__ = [
     "Unreachable",
     "Unsettled",
     "WouldBeLost",
+    "WouldReplace",
 ]

@@ -125,6 +125,18 @@ class NotKept(Error):
 
 
 @dataclasses.dataclass(eq=False)
+class WouldReplace(Error):
+    """Machines that would be replaced, which was not asked for: why."""
+
+    rollouts: Mapping[ObjectRef, str]
+
+    def sentence(self) -> str:
+        return "\n".join(
+            f"{ref}: {why}" for ref, why in sorted(self.rollouts.items())
+        )
+
+
+@dataclasses.dataclass(eq=False)
 class NotScalable(Error):
     """An object whose number of replicas is not ours to set so."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -9,13 +10,16 @@ import dataclasses
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.applying import check
+from tacker_k8s_cr.applying import keeping
 from tacker_k8s_cr.applying import owners
-from tacker_k8s_cr.applying import replicas
+from tacker_k8s_cr.applying import recreating
 from tacker_k8s_cr.applying import trial
+from tacker_k8s_cr.applying import upgrading
 from tacker_k8s_cr.applying.owners import Owners
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.planning.order import Order
@@ -29,12 +33,22 @@ class Met:
     :param items: what is to be applied, with the numbers that it keeps.
     :param not_yet: objects that the server could not check yet.
     :param refused: what was left out, where that was asked for: why.
+    :param order: in which the objects come, workers after control planes.
+    :param recreated: what has to go to be made again: why.
+    :param would: objects as they would be, of those that were asked for.
     """
 
     items: tuple[Placed, ...]
     owners: Owners
     not_yet: frozenset[ObjectRef]
     refused: Mapping[ObjectRef, str]
+    order: Order
+    recreated: Mapping[ObjectRef, str] = dataclasses.field(
+        default_factory=dict
+    )
+    would: Mapping[ObjectRef, Manifest] = dataclasses.field(
+        default_factory=dict
+    )
 
 
 def met(
@@ -49,11 +63,15 @@ def met(
     settled: Collection[ObjectRef] = (),
     *,
     lenient: bool = False,
+    recreate: Collection[ObjectRef] = (),
+    keep: Callable[[ObjectRef], bool] = lambda ref: False,
 ) -> Met:
     """The manifests against what is there.
 
     :param settled: objects that get the number of their manifest, whatever
         they have.
+    :param recreate: what may be made again, beside what the options say.
+    :param keep: of which objects it is of interest how they would be.
     :param lenient: leave out what cannot be, rather than refuse it all.
     """
     items = tuple(items)
@@ -78,26 +96,45 @@ def met(
         else:
             break
     items = tuple(item for item in items if item.ref not in theirs.shared)
-    carried = replicas.carried(
+    carried = keeping.carried(
         cluster,
-        [item for item in items if item.ref not in settled],
+        items,
         registry,
         theirs.live,
         found.subresources,
+        settled,
     )
     theirs = dataclasses.replace(
         theirs,
-        live=replicas.counted(
-            carried, registry, theirs.live, found.subresources
+        live=keeping.counted(
+            [item for item in carried if item.ref not in settled],
+            registry,
+            theirs.live,
+            found.subresources,
         ),
     )
     by_ref = {item.ref: item for item in carried}
     items = tuple(by_ref.get(item.ref, item) for item in items)
+    if not lenient:
+        views = upgrading.views(cluster, items, theirs.live)
+        upgrading.check(cluster, items, views)
+        order = upgrading.ordered(order, items, views)
     not_yet: frozenset[ObjectRef] = frozenset()
-    if options.dry_run:
+    recreated: dict[ObjectRef, str] = {}
+    would: Mapping[ObjectRef, Manifest] = {}
+    allowed = theirs.live.keys() & {
+        *recreating.named(items, options.recreate, registry),
+        *recreate,
+    }
+    if options.dry_run or allowed:
         checked = trial.dry_run(
             cluster,
-            [item for item in items if item.ref not in theirs.going],
+            [
+                item
+                for item in items
+                if item.ref not in theirs.going
+                and (options.dry_run or item.ref in allowed)
+            ],
             before.instance,
             theirs.live,
             later=found.not_yet,
@@ -105,14 +142,19 @@ def met(
             conflict=options.conflict,
             waiting=trial.waiting(items, order, theirs.live),
             brought={(item.ref.kind, item.ref.name) for item in items},
+            keep=keep,
         )
+        recreated = recreating.needed(
+            cluster, items, before.instance, checked.refusals, allowed
+        )
+        checked = checked.without(recreated)
         if not lenient:
             checked.check()
         told = {r: _reason(r, error) for r, error in checked.refusals.items()}
         refused.update(told)
         items = tuple(item for item in items if item.ref not in told)
-        not_yet = checked.not_yet
-    return Met(items, theirs, not_yet, refused)
+        not_yet, would = checked.not_yet, checked.would
+    return Met(items, theirs, not_yet, refused, order, recreated, would)
 
 
 def _reason(ref: ObjectRef, error: errors.Error) -> str:

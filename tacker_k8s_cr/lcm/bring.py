@@ -1,9 +1,8 @@
-"""Bring a package in: the first one, or one in the place of another."""
+"""Bring the first package of an instance in."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-import dataclasses
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
@@ -19,8 +18,6 @@ from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm import takeback
 from tacker_k8s_cr.lcm.operation import Listen
 from tacker_k8s_cr.lcm.operation import Operation
-from tacker_k8s_cr.lcm.prepare import Prepared
-from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.options import DEFAULT
 from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package.model import Package
@@ -97,7 +94,7 @@ def instantiate(
     # What an earlier try made, and this package does not name, goes.
     planned = carry.planned(op, ready, before, policy)
     made = carry.record_namespace(op, planned)
-    inventory = _with_package(
+    inventory = carry.with_package(
         before.owning(made), package, ready, policy, options.adopt
     )
     refused: errors.Error | None = None
@@ -123,96 +120,3 @@ def instantiate(
         op.tell(refused)
         raise refused
     return op.report(dict.fromkeys(ready.owners.shared, Action.SHARED))
-
-
-def change(
-    cluster: Cluster,
-    instance: str,
-    package: Package,
-    *,
-    namespace: str = "",
-    record_namespace: str = "",
-    deadline: Deadline,
-    registry: Registry = kinds.BUILT_IN,
-    vdu_mapping: Mapping[str, str] | None = None,
-    policy: Policy | None = None,
-    options: Options = DEFAULT,
-    listen: Listen | None = None,
-) -> Report:
-    """Replace the package; then take away what the new one does not name.
-
-    Custom resource definitions, namespaces, volume claims and Clusters are
-    kept unless the former manifest says ``prune: "true"``, or the policy
-    names them. Numbers of replicas stay as they are. What was before is
-    kept for ``roll_back``.
-
-    :param policy: in the place of that of the instance; None to keep it.
-    """
-    op = Operation(
-        "change",
-        cluster,
-        instance,
-        namespace,
-        deadline,
-        options,
-        listen,
-        record_namespace,
-    )
-    op.ledger.read(
-        Phase.INSTANTIATED, Phase.CHANGING, Phase.SCALING, Phase.HEALING
-    )
-    before = carry.taken_up(op)
-    policy = before.policy if policy is None else policy
-    ready = prepare.prepared(
-        op.cluster,
-        package,
-        before,
-        registry,
-        options,
-        policy=policy,
-        scale_levels=carry.levels(package, before),
-        vdu_mapping=vdu_mapping,
-    )
-    op.knowing(ready.registry)
-    planned = carry.planned(op, ready, before, policy)
-    inventory = dataclasses.replace(
-        _with_package(before, package, ready, policy, options.adopt),
-        phase=Phase.CHANGING,
-        before=before.past(package.digest),
-        scaling={},
-        healing=None,
-    )
-    with op.locked():
-        carry.bring_in(op, planned, ready, inventory)
-        op.ledger.rest()
-    others = dict.fromkeys(ready.owners.shared, Action.SHARED)
-    return op.report({**others, **dict.fromkeys(planned.kept, Action.KEPT)})
-
-
-def _with_package(
-    inventory: Inventory,
-    package: Package,
-    ready: Prepared,
-    policy: Policy,
-    adopted: frozenset[ObjectRef],
-) -> Inventory:
-    """The inventory of an instance that is to be as the package says."""
-    named = {ObjectRef.of(manifest) for manifest in ready.authored}
-    numbers = inventory.numbers
-    live = ready.owners.live
-    taken = {ref: live[ref].uid for ref in adopted & live.keys()}
-    return dataclasses.replace(
-        # Known before it is written: that it is not ours by birth would hide
-        # it after a crash, with our mark on it.
-        inventory.owning(taken),
-        policy=policy,
-        digest=package.digest,
-        met=inventory.met | taken.keys(),
-        numbers={ref: n for ref, n in numbers.items() if ref in named},
-        shared=tuple(sorted(ready.owners.shared)),
-        manifests=ready.authored,
-        live_names=ready.live_names,
-        vnfd=package.vnfd or inventory.vnfd,
-        vdus=ready.vdus or inventory.vdus,
-        scale_levels=ready.scale_levels,
-    )

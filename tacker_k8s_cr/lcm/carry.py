@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Mapping
+import contextlib
 import dataclasses
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.applying import owners
 from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.kinds import entries
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm.operation import Operation
@@ -79,6 +81,7 @@ def planned(
         ready.owners.live,
         ready.owners.going,
         ready.order,
+        ready.recreated,
     )
     gone = {
         step.ref: step.uid
@@ -95,7 +98,7 @@ def used(
     op: Operation,
     refs: Collection[ObjectRef],
     manifests: Mapping[ObjectRef, Manifest],
-) -> Mapping[ObjectRef, str]:
+) -> dict[ObjectRef, str]:
     """Of what is to be deleted, what other instances share: by whom.
 
     With what serves it, as long as that is to be deleted, too.
@@ -192,3 +195,34 @@ def served(op: Operation, stage: plan.Stage) -> None:
 def taken_up(op: Operation) -> Inventory:
     """The inventory, with what a crash left between a write and it."""
     return op.inventory.owning(owners.left_by_crash(op.cluster, op.inventory))
+
+
+def with_package(
+    inventory: Inventory,
+    package: Package,
+    ready: Prepared,
+    policy: Policy,
+    adopted: frozenset[ObjectRef],
+) -> Inventory:
+    """The inventory of an instance that is to be as the package says."""
+    named = {ObjectRef.of(manifest) for manifest in ready.authored}
+    numbers = inventory.numbers
+    live = ready.owners.live
+    taken = {ref: live[ref].uid for ref in adopted & live.keys()}
+    return dataclasses.replace(
+        # Known before it is written: that it is not ours by birth would hide
+        # it after a crash, with our mark on it.
+        inventory.owning(taken),
+        policy=policy,
+        digest=package.digest,
+        met=inventory.met | taken.keys(),
+        numbers={
+            ref: n for ref, n in numbers.items() if entries.owner(ref) in named
+        },
+        shared=tuple(sorted(ready.owners.shared)),
+        manifests=ready.authored,
+        live_names=ready.live_names,
+        vnfd=package.vnfd or inventory.vnfd,
+        vdus=ready.vdus or inventory.vdus,
+        scale_levels=ready.scale_levels,
+    )

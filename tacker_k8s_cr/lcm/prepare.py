@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+from typing import Any
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.applying import check
@@ -48,6 +50,8 @@ class Prepared:
     :param refused: what was left out, where that was asked for: why.
     :param order: in which the objects come.
     :param expected: kinds that are not served yet, and nobody describes.
+    :param recreated: what has to go to be made again: why.
+    :param would: objects as they would be, of those that were asked for.
     """
 
     items: tuple[Placed, ...]
@@ -61,6 +65,12 @@ class Prepared:
     refused: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
     order: Order = orders.NONE
     expected: frozenset[GroupKind] = frozenset()
+    recreated: Mapping[ObjectRef, str] = dataclasses.field(
+        default_factory=dict
+    )
+    would: Mapping[ObjectRef, Manifest] = dataclasses.field(
+        default_factory=dict
+    )
 
 
 def prepared(
@@ -75,6 +85,7 @@ def prepared(
     fixed: bool = False,
     scale_levels: Mapping[str, int] | None = None,
     vdu_mapping: Mapping[str, str] | None = None,
+    keep: Callable[[ObjectRef], bool] = lambda ref: False,
 ) -> Prepared:
     """Check all of a package; nothing is written.
 
@@ -84,6 +95,7 @@ def prepared(
     :param level: instantiation level of the VNFD, in the place of which
         ``scale_levels`` may name the level of each aspect.
     :param vdu_mapping: by VDU id, the object that bears its number.
+    :param keep: of which objects it is of interest how they would be.
     """
     found, registry = _kinds(cluster, package.documents, registry, policy)
     items = placing.placed(
@@ -129,7 +141,14 @@ def prepared(
     ) as rights:
         absent = check.namespaces(cluster, items)
         ready = _against(
-            cluster, ready, before, found, absent, options, settled
+            cluster,
+            ready,
+            before,
+            found,
+            absent,
+            options,
+            settled,
+            keep=keep,
         )
         rights.shared = ready.owners.shared
     return ready
@@ -143,6 +162,7 @@ def recorded(
     options: Options,
     *,
     lenient: bool = False,
+    recreate: Collection[ObjectRef] = (),
 ) -> Prepared:
     """Check what an instance applied, now or before; nothing is written.
 
@@ -151,6 +171,7 @@ def recorded(
     made again: it would do it again.
 
     :param lenient: leave out what cannot be, rather than refuse it all.
+    :param recreate: what may be made again where it cannot be changed.
     """
     where = f"the record of {now.instance}"
     documents = tuple(Document(m, where) for m in wanted.manifests)
@@ -181,7 +202,14 @@ def recorded(
     ) as rights:
         absent = check.namespaces(cluster, items)
         ready = _against(
-            cluster, ready, now, found, absent, options, lenient=lenient
+            cluster,
+            ready,
+            now,
+            found,
+            absent,
+            options,
+            lenient=lenient,
+            recreate=recreate,
         )
         rights.shared = ready.owners.shared
     done = {
@@ -221,8 +249,7 @@ def _against(
     absent: frozenset[str],
     options: Options,
     settled: Collection[ObjectRef] = (),
-    *,
-    lenient: bool = False,
+    **how: Any,
 ) -> Prepared:
     met = against.met(
         cluster,
@@ -234,7 +261,7 @@ def _against(
         absent,
         options,
         settled,
-        lenient=lenient,
+        **how,
     )
     return dataclasses.replace(
         ready,
@@ -242,6 +269,9 @@ def _against(
         owners=met.owners,
         not_yet=met.not_yet,
         refused=met.refused,
+        order=met.order,
+        recreated=met.recreated,
+        would=met.would,
     )
 
 

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 import dataclasses
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr.applying import replicas
+from tacker_k8s_cr.applying import routes
+from tacker_k8s_cr.applying import upgrading
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
-from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import end
+from tacker_k8s_cr.lcm import leaving
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm import resize
+from tacker_k8s_cr.lcm import restoring
 from tacker_k8s_cr.lcm import takeback
 from tacker_k8s_cr.lcm.operation import Listen
 from tacker_k8s_cr.lcm.operation import Operation
-from tacker_k8s_cr.lcm.prepare import Prepared
-from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.options import DEFAULT
 from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.planning import authored
-from tacker_k8s_cr.planning import plan
-from tacker_k8s_cr.planning.order import Order
 from tacker_k8s_cr.report import Action
 from tacker_k8s_cr.report import Report
 
@@ -117,7 +114,11 @@ def _undoable(inventory: Inventory, package: Package | None) -> bool:
 
 def _forget(op: Operation, inventory: Inventory) -> None:
     """At rest, with nothing that a repetition could take back."""
-    op.ledger.rest(dataclasses.replace(inventory, before=None, healing=None))
+    op.ledger.rest(
+        dataclasses.replace(
+            inventory, before=None, healing=None, bounds={}, leaving=()
+        )
+    )
 
 
 # -- Of a scale --------------------------------------------------------------
@@ -128,21 +129,24 @@ def _unscaled(
 ) -> Report:
     op.knowing(prepare.known(op.cluster, registry, inventory))
     lost = {}
-    targets: list[replicas.Target] = []
+    targets: list[routes.Target] = []
     for ref, number in inventory.scaling.items():
         if number is None:
             lost[ref] = "its number before could not be read"
             continue
         try:
-            targets += replicas.checked(
-                op.cluster, inventory, registry, {ref: number}
+            targets.append(
+                routes.restored(
+                    op.cluster, inventory, op.progress.registry, ref, number
+                )
             )
         except errors.NotScalable as error:
             lost[ref] = error.why
     with op.locked():
         op.ledger.write(inventory.entering(op.name, "replicas", ()))
+        leaving.unmarked(op, inventory.leaving)
         resize.send(op, targets)
-        op.settle()
+        resize.settle(op, targets)
         if lost:
             raise errors.NotRestored(lost)
         _forget(op, op.inventory)
@@ -160,8 +164,23 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
     told = now.journal.operation == op.name and (
         errors.NOT_RESTORED in now.journal.error
     )
+    manifests, stay = upgrading.kept(
+        op.cluster, former.manifests, former.live_names
+    )
+    wanted = dataclasses.replace(former, manifests=manifests)
     ready = prepare.recorded(
-        op.cluster, former, now, registry, op.options, lenient=True
+        op.cluster,
+        wanted,
+        now,
+        registry,
+        op.options,
+        lenient=True,
+        # The change has made these again already, as somebody asked for.
+        recreate={
+            ref
+            for ref, uid in former.owned.items()
+            if now.owned.get(ref, uid) != uid
+        },
     )
     op.knowing(ready.registry)
     named = {item.ref for item in ready.items} | ready.refused.keys()
@@ -173,11 +192,14 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
     taken = {ref: uid for ref, uid in new.items() if ref in now.met}
     made = {ref: uid for ref, uid in new.items() if ref not in now.met}
     used = carry.used(op, made, authored.manifests(now))
+    used.update(
+        restoring.needed(ready.refused, made.keys() - used.keys(), now)
+    )
     made = {ref: uid for ref, uid in made.items() if ref not in used}
     preflight.deleting(op.cluster, made, wanted=op.options.check_rights)
     carry.refuse_losses(op, made)
     back = dataclasses.replace(
-        former,
+        wanted,
         phase=Phase.CHANGING,
         owned=now.owned,
         shared=tuple(sorted(ready.owners.shared)),
@@ -187,11 +209,12 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
     )
     with op.locked():
         op.ledger.write(back.entering(op.name, "", ()))
-        _restore(op, ready, made, authored.order(now))
-        lost = {**ready.refused, **takeback.released(op, taken)}
+        restoring.restore(op, ready, made, authored.order(now))
+        lost = {**stay, **ready.refused, **restoring.missing(op, ready)}
+        given = takeback.released(op, taken)
         op.ledger.disown(taken)
-        if ready.refused and not told:
-            raise errors.NotRestored(lost)
+        if lost and not told:
+            raise errors.NotRestored({**lost, **given})
         _forget(op, op.inventory)
     return op.report(
         {
@@ -199,40 +222,5 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
             **dict.fromkeys(used, Action.KEPT),
             **dict.fromkeys(taken, Action.RELEASED),
         },
-        {**lost, **used},
+        {**lost, **given, **used},
     )
-
-
-def _restore(
-    op: Operation,
-    ready: Prepared,
-    made: Mapping[ObjectRef, str],
-    order: Order,
-) -> None:
-    """Bring in what was before, and take away what the change made.
-
-    :param order: in which it was made.
-
-    Its webhooks and API services go first: they may be what keeps the
-    rest from being restored.
-    """
-    rank = {ref: ready.registry[ref.group_kind].rank for ref in made}
-    hooks = {r: uid for r, uid in made.items() if rank[r] is Rank.HOOK}
-    rest = {r: uid for r, uid in made.items() if rank[r] is not Rank.HOOK}
-    stages = (
-        *plan.terminate(hooks, ready.registry).stages,
-        *plan.instantiate(
-            ready.items,
-            ready.registry,
-            ready.owners.live,
-            ready.owners.going,
-            ready.order,
-        ).stages,
-    )
-    op.expecting(ready.expected)
-    for stage in stages:
-        op.carry_out(stage)
-        carry.served(op, stage)
-    op.settle()
-    for stage in plan.terminate(rest, ready.registry, order=order).stages:
-        op.carry_out(stage)

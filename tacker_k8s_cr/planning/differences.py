@@ -180,3 +180,24 @@ def _text(value: Any) -> str:
     return json.dumps(
         value, ensure_ascii=False, sort_keys=True, default=str
     ).strip('"')
+
+
+def overlaid(obj: Any, manifest: Any) -> Any:
+    """An object with what a manifest says of it, for want of the server.
+
+    What only another manager has set stays; nothing goes.
+    """
+    if isinstance(obj, Mapping) and isinstance(manifest, Mapping):
+        return {
+            **obj,
+            **{
+                key: overlaid(obj.get(key), value)
+                for key, value in manifest.items()
+            },
+        }
+    if _is_list(obj) and _is_list(manifest):
+        old, new = _named(obj), _named(manifest)
+        if old and new:
+            both = {**old, **{k: overlaid(old.get(k), new[k]) for k in new}}
+            return list(both.values())
+    return manifest

@@ -136,7 +136,7 @@ class FakeCluster:
     def forget(self, group: str) -> None:
         """There is nothing that it could remember wrongly."""
 
-    def get(self, ref: ObjectRef) -> Manifest | None:
+    def get(self, ref: ObjectRef, version: str = "") -> Manifest | None:
         self._send("get", ref)
         stored = self.world.objects.get(ref)
         return stored.shown() if stored else None

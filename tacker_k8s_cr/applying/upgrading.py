@@ -1,0 +1,161 @@
+"""Versions of Kubernetes that a package takes workload clusters to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import raised
+from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds.capi import contract
+from tacker_k8s_cr.kinds.capi import control_planes
+from tacker_k8s_cr.kinds.capi import rollouts
+from tacker_k8s_cr.kinds.capi import versions
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.planning import placing
+from tacker_k8s_cr.planning.order import Order
+from tacker_k8s_cr.planning.placing import Placed
+from tacker_k8s_cr.planning.plan import Live
+
+Views = Mapping[ObjectRef, Manifest]
+
+MACHINE = GroupKind(contract.GROUP, "Machine")
+
+
+def views(
+    cluster: Cluster,
+    items: Sequence[Placed],
+    live: Mapping[ObjectRef, Live],
+) -> dict[ObjectRef, Manifest]:
+    """What is there of the objects that name a version, as it is."""
+    naming = [
+        item.ref
+        for item in items
+        if item.ref in live and versions.of(item.manifest)
+    ]
+    found = raised(cluster.each(cluster.get, naming))
+    return {ref: obj for ref, obj in found if obj is not None}
+
+
+def check(cluster: Cluster, items: Sequence[Placed], live: Views) -> None:
+    """Raise PackageInvalid for steps that Kubernetes does not make.
+
+    Cluster API refuses a part of them, and only where it is asked before.
+    """
+    manifests = {item.ref: item.manifest for item in items}
+    problems = []
+    for item in items:
+        why = None
+        if item.ref in live and versions.leads(item.ref.group_kind):
+            chained = _chained(cluster, item, manifests)
+            why = versions.refused(
+                live[item.ref], item.manifest, chained=chained
+            )
+        elif leader := versions.leader_of(item.manifest, manifests):
+            why = versions.skewed(item.manifest, manifests[leader])
+        if why:
+            problems.append(Problem(item.where, f"{item.ref}: {why}"))
+    if problems:
+        raise errors.PackageInvalid(problems)
+
+
+def ordered(order: Order, items: Sequence[Placed], live: Views) -> Order:
+    """With workers that get another version after their control plane."""
+    manifests = {item.ref: item.manifest for item in items}
+    first = versions.first(manifests, live)
+    if not first:
+        return order
+    needs = dict(order.needs)
+    for workers, leader in first.items():
+        # An author who wants it the other way round is not held up.
+        if workers not in needs.get(leader, ()):
+            needs[workers] = needs.get(workers, frozenset()) | {leader}
+    return dataclasses.replace(order, needs=needs)
+
+
+def _chained(
+    cluster: Cluster, item: Placed, manifests: Mapping[ObjectRef, Manifest]
+) -> bool:
+    """Whether the class of a Cluster names the versions to go through."""
+    name = rollouts.class_of(item.manifest)
+    if item.ref.group_kind != rollouts.CLUSTER or not name:
+        return False
+    namespace = reading.text(
+        item.manifest, ("spec", "topology", "classRef", "namespace")
+    )
+    kind = rollouts.CLASS
+    ref = ObjectRef(
+        kind.group, kind.kind, namespace or item.ref.namespace, name
+    )
+    found = manifests.get(ref) or cluster.get(ref)
+    return bool(reading.texts(found, ("spec", "kubernetesVersions")))
+
+
+# -- The way back -------------------------------------------------------------
+
+
+def kept(
+    cluster: Cluster,
+    wanted: Sequence[Manifest],
+    names: Mapping[ObjectRef, str],
+) -> tuple[tuple[Manifest, ...], dict[ObjectRef, str]]:
+    """Manifests from before, with the versions that are there to stay.
+
+    And by object why its version stays: that of a control plane is not
+    lowered once a machine of it runs the new one, nor that of a topology,
+    of which Cluster API allows no way back at all.
+
+    :param names: that objects have in the cluster, where it is another.
+    """
+    found = []
+    why = {}
+    for manifest in wanted:
+        ref = ObjectRef.of(manifest)
+        place = versions.path(ref.group_kind)
+        if place is None or not versions.leads(ref.group_kind):
+            found.append(manifest)
+            continue
+        ref = dataclasses.replace(ref, name=names.get(ref, ref.name))
+        live = cluster.get(ref)
+        now = versions.of(live) if live else ""
+        if (
+            live is not None
+            and versions.lowers(now, versions.of(manifest))
+            and _runs(cluster, live, now)
+        ):
+            why[ref] = (
+                f"{'.'.join(place)} stays {now}, and was "
+                f"{versions.of(manifest)}: {versions.LOWERED}"
+            )
+            manifest = placing.set_field(manifest, place, now)
+        found.append(manifest)
+    return tuple(found), why
+
+
+def _runs(cluster: Cluster, leader: Manifest, version: str) -> bool:
+    """Whether a machine of a control plane has come up at a version."""
+    ref = ObjectRef.of(leader)
+    if ref.group_kind == rollouts.CLUSTER:
+        return True
+    selector = f"{control_planes.CONTROL_PLANE_NAME}={ref.name}"
+    try:
+        machines = list(cluster.list_objects(MACHINE, ref.namespace, selector))
+    except errors.Forbidden:
+        return True
+    if not machines:
+        # One without Machines says itself what it runs.
+        return reading.text(leader, ("status", "version")) == version
+    return any(
+        reading.text(machine, _VERSION) == version
+        and reading.mapping(machine, ("status", "nodeRef"))
+        for machine in machines
+    )
+
+
+_VERSION = ("spec", "version")

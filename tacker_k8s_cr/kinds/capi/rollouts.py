@@ -1,0 +1,170 @@
+"""Which fields of an object make Cluster API replace machines.
+
+Read off Cluster API 1.14: ``MachineTemplateDeepCopyRolloutFields`` of a
+MachineDeployment, ``matchesMachineSpec`` of a KubeadmControlPlane. Other
+fields reach the machines that are there, or only those that come later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds.capi import clusters
+from tacker_k8s_cr.kinds.capi import contract
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+
+Where = Sequence[str | int]
+
+CLUSTER = GroupKind(contract.GROUP, "Cluster")
+CLASS = GroupKind(contract.GROUP, "ClusterClass")
+DEPLOYMENT = GroupKind(contract.GROUP, "MachineDeployment")
+POOL = GroupKind(contract.GROUP, "MachinePool")
+KUBEADM = GroupKind(contract.CONTROL_PLANE_GROUP, "KubeadmControlPlane")
+
+_IN_PLACE = frozenset(
+    {
+        "clusterName",
+        "deletion",
+        "minReadySeconds",
+        "nodeDeletionTimeout",
+        "nodeDrainTimeout",
+        "nodeVolumeDetachTimeout",
+        "providerID",
+        "readinessGates",
+        "taints",
+    }
+)
+"""Of the spec of a machine in a template."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Replacing:
+    """That a field replaces machines.
+
+    :param part: which of them, in words; empty for all of the object's.
+    :param certain: whether it does so in any case, or as the provider or
+        the patches of a class will have it.
+    """
+
+    part: str = ""
+    certain: bool = True
+
+
+def concerns(group_kind: GroupKind) -> bool:
+    """Whether changes of such an object may replace machines at all."""
+    return (
+        group_kind in (CLUSTER, CLASS, DEPLOYMENT, POOL)
+        or group_kind.group == contract.CONTROL_PLANE_GROUP
+    )
+
+
+def replacing(group_kind: GroupKind, where: Where) -> Replacing | None:
+    """What a change of the field does to machines; None for nothing."""
+    if not where or where[0] != "spec":
+        return None
+    path = tuple(where[1:])
+    if group_kind == DEPLOYMENT:
+        return Replacing() if _of_machines(path) else None
+    if group_kind == POOL:
+        return Replacing(certain=False) if _of_machines(path) else None
+    if group_kind.group == contract.CONTROL_PLANE_GROUP:
+        return _of_control_plane(group_kind, path)
+    if group_kind == CLUSTER and path[:1] == ("topology",):
+        return _of_topology(path[1:])
+    if group_kind == CLASS:
+        return _of_class(path)
+    return None
+
+
+def _at_once(path: tuple[str | int, ...]) -> bool:
+    """A moment after which machines count as old."""
+    return path[:1] == ("rolloutAfter",) or path[:2] == ("rollout", "after")
+
+
+def _of_machines(path: tuple[str | int, ...]) -> bool:
+    if _at_once(path):
+        return True
+    if path[:2] != ("template", "spec") or len(path) < 3:
+        return False
+    # Of a reference only what it names counts, not its version.
+    return path[2] not in _IN_PLACE and path[-1] != "apiVersion"
+
+
+def _of_control_plane(
+    group_kind: GroupKind, path: tuple[str | int, ...]
+) -> Replacing | None:
+    if path[:1] == ("version",) or _at_once(path):
+        return Replacing()
+    if path[:1] == ("machineTemplate",):
+        reference = "infrastructureRef" in path[1:3]
+        named = reference and path[-1] != "apiVersion"
+        return Replacing() if named else None
+    if path[:1] == ("kubeadmConfigSpec",) and group_kind == KUBEADM:
+        return Replacing()
+    kept = ("replicas", "rolloutStrategy", "rollout", "remediation")
+    if path[:1] and path[0] in (*kept, "remediationStrategy", "machineNaming"):
+        return None
+    known = group_kind == KUBEADM
+    return None if known else Replacing(certain=False)
+
+
+def _of_topology(path: tuple[str | int, ...]) -> Replacing | None:
+    if path[:1] == ("version",):
+        return Replacing("control plane, then all workers")
+    if path[:1] and path[0] in ("class", "classRef", "variables"):
+        return Replacing("as its class has it", certain=False)
+    if _at_once(path):
+        return Replacing("control plane and all workers")
+    part = path[:1] == ("controlPlane",)
+    if part and path[1:2] in (("variables",), ("rollout",)):
+        return Replacing("control plane", certain=False)
+    if path[:1] == ("workers",) and len(path) > 3:
+        name = str(path[2]).removeprefix('[name="').removesuffix('"]')
+        if path[3] == "class" or path[3] in ("variables", "failureDomain"):
+            return Replacing(f"workers {name}", path[3] == "failureDomain")
+        if _at_once(path[3:]):
+            return Replacing(f"workers {name}")
+    return None
+
+
+def _of_class(path: tuple[str | int, ...]) -> Replacing | None:
+    """What the Clusters of a class see of its change."""
+    refers = {"ref", "templateRef"} & set(path) and path[-1] != "apiVersion"
+    if refers and path[:1] == ("controlPlane",):
+        if "machineInfrastructure" in path:
+            return Replacing("control plane")
+        return Replacing("control plane", certain=False)
+    if refers and path[:1] == ("workers",) and len(path) > 2:
+        return Replacing("workers of that class")
+    if path[:1] and path[0] in ("patches", "variables"):
+        return Replacing("as its patches have it", certain=False)
+    return None
+
+
+def class_of(cluster: Manifest) -> str:
+    """The name of the class of a Cluster; empty for one without."""
+    topology = reading.mapping(cluster, clusters.TOPOLOGY)
+    return reading.text(topology, ("classRef", "name")) or reading.text(
+        topology, ("class",)
+    )
+
+
+def machines(obj: Manifest) -> int | None:
+    """How many machines an object has, where it says so."""
+    kind = GroupKind.of(obj)
+    if kind != CLUSTER:
+        counted = reading.number(obj, ("status", "replicas"))
+        if counted is None:
+            counted = reading.number(obj, contract.REPLICAS)
+        return counted
+    status: Mapping[str, object] = reading.mapping(obj, ("status",))
+    found = [
+        reading.number(status, (group, "replicas"))
+        for group in ("controlPlane", "workers")
+    ]
+    known = [number for number in found if number is not None]
+    return sum(known) if known else None

@@ -1,0 +1,153 @@
+"""Steps from one version of Kubernetes to another, as Cluster API has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import re
+
+from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds.capi import contract
+from tacker_k8s_cr.kinds.capi import rollouts
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Path
+
+_TOPOLOGY: Path = ("spec", "topology", "version")
+_OWN: Path = ("spec", "version")
+_MACHINES: Path = ("spec", "template", "spec", "version")
+
+UNSAFE = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check"
+"""Annotation of a Cluster with which its webhook lets any version pass."""
+
+BEHIND = 3
+"""Minor versions that a kubelet may be behind its control plane."""
+
+LOWERED = "a version of Kubernetes cannot be lowered"
+
+
+def path(group_kind: GroupKind) -> Path | None:
+    """Where an object of the kind names a version of Kubernetes."""
+    if group_kind == rollouts.CLUSTER:
+        return _TOPOLOGY
+    if group_kind.group == contract.CONTROL_PLANE_GROUP:
+        return _OWN
+    if group_kind in (rollouts.DEPLOYMENT, rollouts.POOL):
+        return _MACHINES
+    return None
+
+
+def leads(group_kind: GroupKind) -> bool:
+    """Whether its version is that of a control plane."""
+    return group_kind == rollouts.CLUSTER or (
+        group_kind.group == contract.CONTROL_PLANE_GROUP
+    )
+
+
+def of(obj: Manifest) -> str:
+    """The version that an object asks for; empty where it names none."""
+    where = path(GroupKind.of(obj))
+    return reading.text(obj, where) if where else ""
+
+
+def number(text: str) -> tuple[int, int, int] | None:
+    """``v1.35.2`` as numbers; None for what is no version."""
+    found = re.match(r"v?(\d+)\.(\d+)\.(\d+)", text)
+    if not found:
+        return None
+    major, minor, patch = (int(part) for part in found.groups())
+    return major, minor, patch
+
+
+def lowers(before: str, after: str) -> bool:
+    """Whether that is a step back."""
+    old, new = number(before), number(after)
+    return old is not None and new is not None and new < old
+
+
+def refused(before: Manifest, after: Manifest, *, chained: bool) -> str | None:
+    """Why a control plane cannot go from one version to another; or None.
+
+    :param chained: its class names versions, through which it goes.
+    """
+    old, new = number(of(before)), number(of(after))
+    if old is None or new is None or old == new:
+        return None
+    if UNSAFE in reading.mapping(after, ("metadata", "annotations")):
+        return None
+    step = f"{of(before)} -> {of(after)}"
+    where = ".".join(path(GroupKind.of(after)) or ())
+    if new < old:
+        return f"{where}: {step}: {LOWERED}"
+    if not chained and new[:2] > (old[0], old[1] + 1):
+        return (
+            f"{where}: {step}: one minor version at a time, here to "
+            f"v{old[0]}.{old[1] + 1}"
+        )
+    return None
+
+
+def skewed(workers: Manifest, control_plane: Manifest) -> str | None:
+    """Why these workers cannot work with that control plane; or None."""
+    mine, theirs = number(of(workers)), number(of(control_plane))
+    if mine is None or theirs is None:
+        return None
+    where = ".".join(_MACHINES)
+    ref = ObjectRef.of(control_plane)
+    if mine > theirs:
+        why = "cannot be newer than"
+    elif mine[0] == theirs[0] and mine[1] < theirs[1] - BEHIND:
+        why = f"cannot be more than {BEHIND} minor versions behind"
+    else:
+        return None
+    return f"{where}: {of(workers)} {why} {of(control_plane)} of {ref}"
+
+
+def control_plane(cluster: Manifest) -> ObjectRef | None:
+    """The control plane of a Cluster that names one."""
+    return contract.referred(cluster, ("spec", "controlPlaneRef"))
+
+
+def cluster_of(workers: Manifest) -> str:
+    return reading.text(workers, ("spec", "clusterName"))
+
+
+def first(
+    manifests: Mapping[ObjectRef, Manifest],
+    live: Mapping[ObjectRef, Manifest],
+) -> dict[ObjectRef, ObjectRef]:
+    """By workers that get another version, the control plane before them.
+
+    :param manifests: as they are to be.
+    :param live: as they are, of those that name versions.
+    """
+    found = {}
+    for ref, manifest in manifests.items():
+        if leads(ref.group_kind) or ref not in live:
+            continue
+        leader = leader_of(manifest, manifests)
+        if leader is None or leader not in live:
+            continue
+        new = of(manifests[leader]) != of(live[leader])
+        if new and of(manifest) != of(live[ref]):
+            found[ref] = leader
+    return found
+
+
+def leader_of(
+    workers: Manifest, manifests: Mapping[ObjectRef, Manifest]
+) -> ObjectRef | None:
+    """The control plane that workers join, if it is among the manifests."""
+    if path(GroupKind.of(workers)) != _MACHINES:
+        return None
+    place = ObjectRef.of(workers)
+    cluster = manifests.get(
+        ObjectRef(
+            rollouts.CLUSTER.group,
+            rollouts.CLUSTER.kind,
+            place.namespace,
+            cluster_of(workers),
+        )
+    )
+    leader = control_plane(cluster) if cluster else None
+    return leader if leader in manifests else None

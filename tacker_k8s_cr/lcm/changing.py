@@ -1,0 +1,194 @@
+"""Bring a package in, in the place of another; or say what that would do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+import logging
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import kinds
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.inventory import Phase
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm import foreseen
+from tacker_k8s_cr.lcm import prepare
+from tacker_k8s_cr.lcm.operation import Listen
+from tacker_k8s_cr.lcm.operation import Operation
+from tacker_k8s_cr.lcm.prepare import Prepared
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.options import DEFAULT
+from tacker_k8s_cr.options import Options
+from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.planning.forecast import Forecast
+from tacker_k8s_cr.planning.plan import Plan
+from tacker_k8s_cr.policy import Policy
+from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.report import Report
+
+LOG = logging.getLogger(__name__)
+
+ChosenPolicy = Policy | Callable[[Policy], Policy] | None
+"""A policy, or what makes one of that of the instance; None to keep it."""
+
+Foresee = Callable[[Forecast], None]
+
+
+def change(
+    cluster: Cluster,
+    instance: str,
+    package: Package,
+    *,
+    namespace: str = "",
+    record_namespace: str = "",
+    deadline: Deadline,
+    registry: Registry = kinds.BUILT_IN,
+    vdu_mapping: Mapping[str, str] | None = None,
+    policy: ChosenPolicy = None,
+    options: Options = DEFAULT,
+    listen: Listen | None = None,
+    foresee: Foresee | None = None,
+) -> Report:
+    """Replace the package; then take away what the new one does not name.
+
+    Custom resource definitions, namespaces, volume claims and Clusters are
+    kept unless the former manifest says ``prune: "true"``, or the policy
+    names them. Numbers of replicas stay as they are. What was before is
+    kept for ``roll_back``.
+
+    :param policy: in the place of that of the instance.
+    :param foresee: told before anything is written which machines will be
+        replaced, and what cannot be undone. An error that it raises ends
+        the change.
+
+    Raises WouldReplace if the options refuse to replace machines.
+    """
+    op = Operation(
+        "change",
+        cluster,
+        instance,
+        namespace,
+        deadline,
+        options,
+        listen,
+        record_namespace,
+    )
+    found = _looked(op, package, registry, vdu_mapping, policy, whole=False)
+    ready, planned = found.ready, found.planned
+    _tell(op, found.forecast, foresee)
+    inventory = dataclasses.replace(
+        carry.with_package(
+            found.before, package, ready, found.policy, options.adopt
+        ),
+        phase=Phase.CHANGING,
+        before=found.before.past(package.digest),
+        scaling={},
+        healing=None,
+    )
+    with op.locked():
+        carry.bring_in(op, planned, ready, inventory)
+        op.ledger.rest()
+    for ref, why in ready.recreated.items():
+        op.actions[ref] = Action.RECREATED
+        op.notes[ref] = (why,)
+    others = dict.fromkeys(ready.owners.shared, Action.SHARED)
+    kept = dict.fromkeys(planned.kept, Action.KEPT)
+    return op.report({**others, **kept}, planned.kept)
+
+
+def forecast(
+    cluster: Cluster,
+    instance: str,
+    package: Package,
+    *,
+    namespace: str = "",
+    record_namespace: str = "",
+    deadline: Deadline,
+    registry: Registry = kinds.BUILT_IN,
+    vdu_mapping: Mapping[str, str] | None = None,
+    policy: ChosenPolicy = None,
+    options: Options = DEFAULT,
+) -> Forecast:
+    """What ``change`` would do with these arguments; writes nothing.
+
+    It raises what the change would raise before its first write.
+    """
+    op = Operation(
+        "forecast",
+        cluster,
+        instance,
+        namespace,
+        deadline,
+        options,
+        None,
+        record_namespace,
+    )
+    found = _looked(op, package, registry, vdu_mapping, policy, whole=True)
+    return found.forecast
+
+
+@dataclasses.dataclass(frozen=True)
+class _Looked:
+    """A change that is checked, planned and foreseen."""
+
+    before: Inventory
+    policy: Policy
+    ready: Prepared
+    planned: Plan
+    forecast: Forecast
+
+
+def _looked(
+    op: Operation,
+    package: Package,
+    registry: Registry,
+    vdu_mapping: Mapping[str, str] | None,
+    policy: ChosenPolicy,
+    *,
+    whole: bool,
+) -> _Looked:
+    op.ledger.read(
+        Phase.INSTANTIATED, Phase.CHANGING, Phase.SCALING, Phase.HEALING
+    )
+    before = carry.taken_up(op)
+    if policy is None:
+        policy = before.policy
+    elif not isinstance(policy, Policy):
+        policy = policy(before.policy)
+    ready = prepare.prepared(
+        op.cluster,
+        package,
+        before,
+        registry,
+        op.options,
+        policy=policy,
+        scale_levels=carry.levels(package, before),
+        vdu_mapping=vdu_mapping,
+        keep=_all if whole else foreseen.matters,
+    )
+    op.knowing(ready.registry)
+    planned = carry.planned(op, ready, before, policy)
+    forecast = foreseen.forecasted(op, before, ready, planned, whole=whole)
+    return _Looked(before, policy, ready, planned, forecast)
+
+
+def _all(ref: ObjectRef) -> bool:
+    return True
+
+
+def _tell(op: Operation, found: Forecast, foresee: Foresee | None) -> None:
+    """Say before it happens what is not to come as a surprise."""
+    for ref, rollout in found.rollouts.items():
+        op.notes[ref] = (str(rollout),)
+    if op.options.rollout == "refuse" and found.rollouts:
+        raise errors.WouldReplace(
+            {ref: str(rollout) for ref, rollout in found.rollouts.items()}
+        )
+    for line in found.warnings:
+        LOG.info("%s: %s: %s", op.instance, op.name, line)
+    if foresee:
+        foresee(found)

@@ -1,0 +1,90 @@
+"""Bring back what was before a change, and see that it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.cluster.protocol import raised
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.kinds.base import Rank
+from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm.operation import Operation
+from tacker_k8s_cr.lcm.prepare import Prepared
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.planning import authored
+from tacker_k8s_cr.planning import needs
+from tacker_k8s_cr.planning import plan
+from tacker_k8s_cr.planning import pruning
+from tacker_k8s_cr.planning.order import Order
+
+
+def needed(
+    refused: Collection[ObjectRef], made: Collection[ObjectRef], now: Inventory
+) -> dict[ObjectRef, str]:
+    """What the change made, and an object refers to that stays as it is."""
+    needed = needs.needs(authored.manifests(now))
+    found: dict[ObjectRef, str] = {}
+    look = list(refused)
+    while look:
+        ref = look.pop()
+        for other in needed.get(ref, frozenset()) & set(made) - found.keys():
+            found[other] = f"{ref}, which stays as it is, needs it"
+            look.append(other)
+    return found
+
+
+def missing(op: Operation, ready: Prepared) -> dict[ObjectRef, str]:
+    """Whatever was restored and is not there when all is done: why."""
+    owned = op.inventory.owned
+    wanted = [
+        item.ref
+        for item in ready.items
+        if item.ref in owned
+        and not ready.registry[item.ref.group_kind].fleeting
+    ]
+    return {
+        ref: "it was removed again by somebody else"
+        for ref, obj in raised(
+            op.cluster.each(op.cluster.get_metadata, wanted)
+        )
+        if obj is None or objects.uid(obj) != owned[ref]
+    }
+
+
+def restore(
+    op: Operation,
+    ready: Prepared,
+    made: Mapping[ObjectRef, str],
+    order: Order,
+) -> None:
+    """Bring in what was before, and take away what the change made.
+
+    :param order: in which it was made.
+
+    Its webhooks and API services go first: they may be what keeps the
+    rest from being restored.
+    """
+    rank = {ref: ready.registry[ref.group_kind].rank for ref in made}
+    hooks = {r: uid for r, uid in made.items() if rank[r] is Rank.HOOK}
+    rest = {r: uid for r, uid in made.items() if rank[r] is not Rank.HOOK}
+    stages = (
+        *plan.terminate(hooks, ready.registry).stages,
+        *plan.change(
+            ready.items,
+            ready.registry,
+            pruning.Former({}),
+            ready.owners.live,
+            ready.owners.going,
+            ready.order,
+            ready.recreated,
+        ).stages,
+    )
+    op.expecting(ready.expected)
+    for stage in stages:
+        op.carry_out(stage)
+        carry.served(op, stage)
+    op.settle()
+    for stage in plan.terminate(rest, ready.registry, order=order).stages:
+        op.carry_out(stage)

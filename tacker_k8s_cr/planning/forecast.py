@@ -1,0 +1,184 @@
+"""What a change of package would do, object by object, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import enum
+from typing import Any
+
+from tacker_k8s_cr.kinds.capi import rollouts
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.planning.differences import Difference
+
+
+class Fate(enum.Enum):
+    """What a change of package would do with an object."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    RECREATE = "recreate"
+    PRUNE = "prune"
+    KEEP = "keep"
+    SHARE = "share"
+    UNCHANGED = "unchanged"
+    AFFECT = "affect"
+
+
+@dataclasses.dataclass(frozen=True)
+class Rollout:
+    """Machines that are replaced, and why.
+
+    :param machines: how many the object has; None where that is unknown.
+    :param parts: which of them, in words; empty for all.
+    :param certain: whether they are replaced in any case, or only if a
+        provider or a class wants it so.
+    :param causes: the fields that differ, with what they refer to.
+    """
+
+    machines: int | None
+    causes: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    certain: bool = True
+
+    def __str__(self) -> str:
+        count = "" if self.machines is None else f"{self.machines} "
+        verb = "are" if self.certain else "may be"
+        part = f" ({'; '.join(self.parts)})" if self.parts else ""
+        why = "; ".join(self.causes)
+        return f"{count}machine(s){part} {verb} replaced: {why}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One object.
+
+    :param why: the reason, where the package alone does not tell it.
+    :param final: what cannot be undone.
+    """
+
+    ref: ObjectRef
+    fate: Fate
+    why: str = ""
+    differences: tuple[Difference, ...] = ()
+    rollout: Rollout | None = None
+    final: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What there is to say on it, the important first."""
+        return (
+            *((str(self.rollout),) if self.rollout else ()),
+            *(f"cannot be undone: {text}" for text in self.final),
+            *((self.why,) if self.why else ()),
+            *map(str, self.differences),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Forecast:
+    """What a change of package would do. Nothing of it holds a secret.
+
+    :param whole: whether every object was looked at, or only those whose
+        change may replace machines or may be for good.
+    """
+
+    instance: str
+    namespace: str
+    rows: tuple[Row, ...]
+    whole: bool = True
+
+    def of(self, *fates: Fate) -> tuple[ObjectRef, ...]:
+        return tuple(row.ref for row in self.rows if row.fate in fates)
+
+    @property
+    def rollouts(self) -> Mapping[ObjectRef, Rollout]:
+        """By object, why its machines are or may be replaced."""
+        return {r.ref: r.rollout for r in self.rows if r.rollout}
+
+    @property
+    def final(self) -> Mapping[ObjectRef, tuple[str, ...]]:
+        """By object, what cannot be undone."""
+        return {row.ref: row.final for row in self.rows if row.final}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Machines that are replaced, and what cannot be undone: lines."""
+        return (
+            *(f"{ref}: {found}" for ref, found in self.rollouts.items()),
+            *(
+                f"{ref}: cannot be undone: {text}"
+                for ref, texts in self.final.items()
+                for text in texts
+            ),
+        )
+
+    def as_dict(self) -> Mapping[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "instance": self.instance,
+            "namespace": self.namespace,
+            "operation": "forecast",
+            "objects": [
+                {
+                    **dataclasses.asdict(row.ref),
+                    "forecast": row.fate.value,
+                    "reason": row.why,
+                    "differences": [d.as_dict() for d in row.differences],
+                    "rollout": row.rollout
+                    and {
+                        "machines": row.rollout.machines,
+                        "parts": list(row.rollout.parts),
+                        "certain": row.rollout.certain,
+                        "causes": list(row.rollout.causes),
+                    },
+                    "irreversible": list(row.final),
+                }
+                for row in self.rows
+            ],
+        }
+
+
+def rollout(
+    group_kind: GroupKind,
+    differences: Iterable[Difference],
+    machines: int | None,
+    templates: Mapping[str, Sequence[Difference]],
+) -> Rollout | None:
+    """What the differences of an object do to its machines, if anything.
+
+    :param templates: by the new name of each template that changed, how.
+    """
+    causes: list[str] = []
+    parts: dict[str, None] = {}
+    certain = False
+    for found in differences:
+        does = rollouts.replacing(group_kind, found.where)
+        if does is None:
+            continue
+        certain = certain or does.certain
+        causes.append(_cause(found, templates))
+        if does.part:
+            parts[does.part] = None
+    if not causes:
+        return None
+    return Rollout(machines, tuple(causes), tuple(parts), certain)
+
+
+def _cause(
+    found: Difference, templates: Mapping[str, Sequence[Difference]]
+) -> str:
+    changed = templates.get(found.after or "")
+    if found.where[-1:] != ("name",) or not changed:
+        return str(found)
+    return f"{found}, in which {', '.join(_within(changed))}"
+
+
+def _within(differences: Sequence[Difference]) -> Iterator[str]:
+    for found in differences:
+        if found.where[:1] == ("spec",):
+            yield str(found)
