@@ -87,11 +87,11 @@ tacker-down: $(ENVIRONMENT)  ## stop that Tacker
 .PHONY: test
 test: $(ENVIRONMENT)  ## unit, contracts and functional, with a plane
 	@$(RUN) pytest tests/functional tests/contracts tests/unit \
-	    --numprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+	    samples/handlers --numprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 .PHONY: unit
 unit: $(ENVIRONMENT)  ## the tests that need nothing
-	@$(RUN) pytest tests/unit $(ARGS)
+	@$(RUN) pytest tests/unit samples/handlers $(ARGS)
 
 .PHONY: contracts
 contracts: $(ENVIRONMENT)  ## the same behaviours on the fake and a real server

@@ -1,0 +1,24 @@
+"""Transcoders: as many workers as are asked for, and a phase."""
+
+from __future__ import annotations
+
+from tacker_k8s_cr.kinds import base
+from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import Verdict
+
+
+def transcoder(obj: Manifest) -> Verdict:
+    """Its controller always says which generation a phase is about."""
+    if verdict := base.observed(obj):
+        return verdict
+    phase = reading.text(obj, ("status", "phase"))
+    if phase == "Rejected":
+        return base.failed(phase)
+    if phase == "Running":
+        return base.current(phase)
+    return base.in_progress(f"phase {phase}" if phase else "no phase yet")
+
+
+HANDLER = Handler(transcoder, replicas=("spec", "workers"))
