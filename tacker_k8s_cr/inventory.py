@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.kinds.scaling import Bounds
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package import model
@@ -110,6 +111,9 @@ class Inventory:
         case that the object has to be made again.
     :param scaling: by object that the running scale sets, its number
         before; None where that could not be read.
+    :param bounds: of the autoscalers that the running scale moves, by
+        number, as they were before.
+    :param leaving: Machines that the running scale has marked to go.
     :param policy: what the request said on the package as a whole.
     :param met: objects that were there before the instance took them over.
     :param healing: of the running or the last heal.
@@ -135,6 +139,10 @@ class Inventory:
     scaling: Mapping[ObjectRef, int | None] = dataclasses.field(
         default_factory=dict
     )
+    bounds: Mapping[ObjectRef, Bounds] = dataclasses.field(
+        default_factory=dict
+    )
+    leaving: tuple[Goer, ...] = ()
     policy: Policy = DEFAULT
     met: frozenset[ObjectRef] = frozenset()
     healing: Healing | None = None
@@ -164,6 +172,8 @@ class Inventory:
             before=None,
             healing=None,
             scaling={},
+            bounds={},
+            leaving=(),
             receipts=(),
             journal=Journal(),
         )

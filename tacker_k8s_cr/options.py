@@ -7,6 +7,7 @@ import dataclasses
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.applying import conflicts
+from tacker_k8s_cr.kinds import scaling
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.policy import Subject
 
@@ -32,8 +33,14 @@ class Options:
     :param clear: what is removed in a workload cluster before its Cluster
         is deleted, of ``clearing.ALL``; None for what its manifest says.
     :param remove_finalizers: objects that go without their finalizers.
+    :param recreate: objects that a change may delete and make again, where
+        they cannot be changed in place.
+    :param rollout: ``allow`` a change of package to replace machines, or
+        ``refuse`` it.
     :param on_failed: ``end`` the wait at once when an object failed or is
         blocked, or ``settle``: first wait for the others.
+    :param autoscaled: ``refuse`` to scale what an autoscaler keeps the
+        number of, or ``move`` its bounds, unless the object says which.
     :param heal_machines: ``delete`` the machines that a heal replaces, or
         ``remediate``: mark them for a MachineHealthCheck, unless the object
         that they work for says which.
@@ -52,6 +59,9 @@ class Options:
     clear: frozenset[str] | None = None
     remove_finalizers: frozenset[ObjectRef] = frozenset()
     on_failed: str = "end"
+    recreate: frozenset[ObjectRef] = frozenset()
+    rollout: str = "allow"
+    autoscaled: str = scaling.REFUSE
     heal_machines: str = "delete"
 
     def __post_init__(self) -> None:
@@ -63,6 +73,14 @@ class Options:
         if self.on_failed not in ("end", "settle"):
             raise errors.RequestInvalid(
                 f"on_failed: {self.on_failed!r} is neither end nor settle"
+            )
+        if self.rollout not in ("allow", "refuse"):
+            raise errors.RequestInvalid(
+                f"rollout: {self.rollout!r} is neither allow nor refuse"
+            )
+        if self.autoscaled not in scaling.WAYS:
+            raise errors.RequestInvalid(
+                f"autoscaled: {self.autoscaled!r} is neither refuse nor move"
             )
         if self.heal_machines not in ("delete", "remediate"):
             raise errors.RequestInvalid(

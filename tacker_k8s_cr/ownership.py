@@ -92,12 +92,20 @@ def set_by_others(obj: Manifest, manager: str) -> bool:
     )
 
 
-def owns(obj: Manifest, manager: str, path: Path) -> bool:
-    """Whether the manager's Apply entry has the field at the path."""
-    wanted = tuple(f"f:{key}" for key in path)
+def owns(
+    obj: Manifest, manager: str, path: Path, operation: str = "Apply"
+) -> bool:
+    """Whether the manager's entry has the field at the path.
+
+    :param path: an item of a list is there as ``k:{"name":"a"}``.
+    :param operation: of the entry; a manager may have one of each.
+    """
+    wanted = tuple(
+        key if key.startswith("k:") else f"f:{key}" for key in path
+    )
     return any(
         entry.get("manager") == manager
-        and entry.get("operation") == "Apply"
+        and entry.get("operation") == operation
         and not entry.get("subresource")
         and objects.field(entry.get("fieldsV1"), wanted) is not None
         for entry in objects.field(obj, ("metadata", "managedFields"), ())

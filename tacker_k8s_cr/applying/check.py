@@ -201,9 +201,11 @@ _ANNOTATIONS = (
     ("prune", "true|false", "true or false"),
     ("on-terminate", "keep|delete", "keep or delete"),
     ("clear", "load-balancers", "load-balancers"),
+    ("recreate", "true|false", "true or false"),
     ("blocked-after", r"\d+(\.\d+)?", "a number of seconds"),
     ("wave", r"[+-]?\d{1,6}", "a whole number"),
     ("conflict", "fail|take|leave", "fail, take or leave"),
+    ("autoscaled", "refuse|move", "refuse or move"),
     ("heal-machines", "delete|remediate", "delete or remediate"),
 )
 

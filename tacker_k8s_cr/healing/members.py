@@ -7,9 +7,11 @@ from collections.abc import Mapping
 import dataclasses
 
 from tacker_k8s_cr import objects
+from tacker_k8s_cr.applying import bearers
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.kinds import entries
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.objects import GroupKind
@@ -56,12 +58,17 @@ def by_vdu(
     found: dict[str, tuple[Member, ...]] = {}
     for vdu, obj in raised(
         cluster.each(
-            lambda vdu: cluster.get(inventory.vdus[vdu]), inventory.vdus
+            lambda vdu: cluster.get(entries.owner(inventory.vdus[vdu])),
+            inventory.vdus,
         )
     ):
         ref = inventory.vdus[vdu]
-        there = obj and objects.uid(obj) == inventory.owned.get(ref)
-        found[vdu] = of(cluster, registry, obj) if obj and there else ()
+        owned = inventory.owned.get(entries.owner(ref))
+        if obj and objects.uid(obj) != owned:
+            obj = None
+        if obj and (entry := entries.named(ref)):
+            obj = bearers.of(cluster, obj, entry)
+        found[vdu] = of(cluster, registry, obj) if obj else ()
     return {vdu: found[vdu] for vdu in inventory.vdus}
 
 

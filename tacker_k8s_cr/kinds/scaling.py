@@ -10,52 +10,83 @@ from collections.abc import Iterable
 import dataclasses
 
 from tacker_k8s_cr import objects
+from tacker_k8s_cr.kinds import entries
 from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds.entries import Entry
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Path
 
 OWNED = "topology.cluster.x-k8s.io/owned"
-CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 MANAGED_BY = "cluster.x-k8s.io/replicas-managed-by"
-
-ENTRIES = {
-    "topology.cluster.x-k8s.io/deployment-name": "machineDeployments",
-    "topology.cluster.x-k8s.io/pool-name": "machinePools",
-}
-"""Label with an entry's name, and the list of the topology that holds it."""
 
 _BOUND = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-"
 BOUNDS = (f"{_BOUND}min-size", f"{_BOUND}max-size")
 
+HPA_BOUNDS: tuple[Path, Path] = (
+    ("spec", "minReplicas"),
+    ("spec", "maxReplicas"),
+)
+
+REFUSE = "refuse"
+MOVE = "move"
+WAYS = (REFUSE, MOVE)
+"""What becomes of a scale of what an autoscaler keeps the number of."""
+
 
 @dataclasses.dataclass(frozen=True)
-class Entry:
-    """Where a Cluster's topology says how many of something there are.
+class Bounds:
+    """Between which numbers an autoscaler moves; None where it is not said."""
 
-    :param workers: ``machineDeployments`` or ``machinePools``; empty for
-        the control plane, of which there is one.
-    :param name: of the entry in that list.
-    """
+    least: int | None = None
+    most: int | None = None
 
-    cluster: ObjectRef
-    workers: str = ""
-    name: str = ""
+    def around(self, number: int) -> Bounds:
+        """Moved so that there are at least so many, and may be.
 
-    def __str__(self) -> str:
-        if not self.workers:
-            return "spec.topology.controlPlane.replicas"
-        return f"spec.topology.workers.{self.workers}[{self.name}].replicas"
+        The upper bound goes up only: how far it may go on from there was
+        not asked for.
+        """
+        most = number if self.most is None else max(number, self.most)
+        return Bounds(number, most)
+
+
+def hpa_bounds(hpa: Manifest) -> Bounds:
+    """Of a HorizontalPodAutoscaler."""
+    return Bounds(*(reading.number(hpa, path) for path in HPA_BOUNDS))
+
+
+def annotated_bounds(notes: Manifest) -> Bounds | None:
+    """Of the cluster autoscaler, from annotations; None if it has none."""
+    if not any(name in notes for name in BOUNDS):
+        return None
+    return Bounds(*(_whole(reading.text(notes, (name,))) for name in BOUNDS))
+
+
+def as_annotations(bounds: Bounds) -> dict[str, str | None]:
+    """The annotations that say so; None for one that is not to be there."""
+    return {
+        name: None if value is None else str(value)
+        for name, value in zip(
+            BOUNDS, (bounds.least, bounds.most), strict=True
+        )
+    }
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() else None
 
 
 def topology_entry(obj: Manifest) -> Entry | None:
     """Where the number belongs, of an object that a topology has made."""
     labels = reading.labels_of(obj)
-    cluster = reading.text(labels, (CLUSTER_NAME,))
+    cluster = reading.text(labels, (entries.CLUSTER_NAME,))
     if OWNED not in labels or not cluster:
         return None
     namespace = reading.text(obj, ("metadata", "namespace"))
-    ref = ObjectRef("cluster.x-k8s.io", "Cluster", namespace, cluster)
-    for label, workers in ENTRIES.items():
+    kind = entries.CLUSTER
+    ref = ObjectRef(kind.group, kind.kind, namespace, cluster)
+    for workers, label in entries.LABELS.items():
         if name := reading.text(labels, (label,)):
             return Entry(ref, workers, name)
     return Entry(ref)

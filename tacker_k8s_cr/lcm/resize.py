@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import dataclasses
+import logging
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr.applying import replicas
+from tacker_k8s_cr.applying import routes
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.inventory import Goer
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.kinds.scaling import Bounds
 from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm import leaving as goers
 from tacker_k8s_cr.lcm import prepare
+from tacker_k8s_cr.lcm import reaching
 from tacker_k8s_cr.lcm.operation import Listen
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.objects import ObjectRef
@@ -24,6 +33,8 @@ from tacker_k8s_cr.options import DEFAULT
 from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.report import Action
 from tacker_k8s_cr.report import Report
+
+LOG = logging.getLogger(__name__)
 
 
 def scale(
@@ -34,6 +45,7 @@ def scale(
     aspect: str = "",
     steps: int = 0,
     level: int | None = None,
+    leaving: Collection[str] = (),
     namespace: str = "",
     record_namespace: str = "",
     deadline: Deadline,
@@ -45,6 +57,11 @@ def scale(
 
     Numbers are absolute, so that doing it twice is doing it once. For an
     aspect ``level`` is where to, and ``steps`` how far from where it is.
+
+    :param targets: by object its number. What a Cluster's topology makes
+        may be named by its own name, or by its place in the Cluster.
+    :param leaving: names or UIDs of Machines that are to go when a number
+        falls; which others go is for their controllers to say.
     """
     op = Operation(
         "scale",
@@ -63,8 +80,19 @@ def scale(
         levels, targets = replicas.of_aspect(inventory, aspect, steps, level)
     if not targets:
         raise errors.RequestInvalid("scale: no object and no aspect is named")
+    targets = {
+        routes.named(op.cluster, inventory, ref): number
+        for ref, number in targets.items()
+    }
     op.knowing(prepare.known(op.cluster, registry, inventory))
-    wanted = replicas.checked(op.cluster, inventory, registry, targets)
+    wanted = routes.checked(
+        op.cluster,
+        inventory,
+        op.progress.registry,
+        targets,
+        options.autoscaled,
+    )
+    going = goers.chosen(op, wanted, leaving)
     # The levels move when the numbers have: to repeat a scale by steps is
     # then to go on with it, not to do it twice.
     scaling = dataclasses.replace(
@@ -75,26 +103,58 @@ def scale(
             **(_at_levels(inventory, targets) if aspect else {}),
             **inventory.scaling,
         },
+        bounds={**_bounds(wanted), **inventory.bounds},
+        leaving=tuple(goer for item in going for goer in item.goers),
     )
     with op.locked():
         op.ledger.write(scaling.entering(op.name, "replicas", ()))
-        try:
-            send(op, wanted)
-        except carry.REFUSALS:
-            if not op.actions:
-                op.ledger.write(inventory)
-            raise
-        op.settle()
+        with _marks(op, inventory.leaving, scaling.leaving):
+            try:
+                send(op, wanted)
+            except carry.REFUSALS:
+                if not op.actions:
+                    op.ledger.write(inventory)
+                raise
+            settle(op, wanted)
+            goers.gone(op, going)
         op.ledger.rest(
             dataclasses.replace(
                 op.inventory,
                 scale_levels=levels,
                 numbers=_kept(inventory, targets, by_name=not aspect),
+                bounds={},
+                leaving=(),
                 healing=None,
                 before=None,
             )
         )
     return op.report()
+
+
+@contextlib.contextmanager
+def _marks(
+    op: Operation, former: Collection[Goer], chosen: Collection[Goer]
+) -> Iterator[None]:
+    """Mark the chosen for as long as this goes well.
+
+    :param former: what an earlier try has marked, and could not undo.
+    """
+    again = {goer.uid for goer in chosen}
+    goers.unmarked(op, [goer for goer in former if goer.uid not in again])
+    try:
+        goers.marked(op, chosen)
+        yield
+    except errors.Error:
+        goers.unmarked(op, chosen)
+        raise
+
+
+def _bounds(targets: Iterable[routes.Target]) -> dict[ObjectRef, Bounds]:
+    return {
+        target.ref: target.keeper.bounds
+        for target in targets
+        if target.keeper and target.keeper.bounds
+    }
 
 
 def _at_levels(
@@ -114,11 +174,20 @@ def _kept(
     return {**others, **targets} if by_name else others
 
 
-def send(op: Operation, targets: Sequence[replicas.Target]) -> None:
+def send(op: Operation, targets: Sequence[routes.Target]) -> None:
     """Set the numbers, and wait for the objects in what comes."""
     for target in targets:
         op.ledger.guard()
-        replicas.ask(op.ledger.writing, target, op.manager)
-        op.actions[target.ref] = Action.SCALED
-        obj = replicas.asked(op.cluster, target)
-        op.taken_in(target.ref, obj, Action.SCALED, "replicas")
+        obj = routes.ask(op.ledger.writing, target, op.manager)
+        if target.notes:
+            op.notes[target.written] = target.notes
+            LOG.warning("%s: %s", target.ref, "; ".join(target.notes))
+        op.actions[target.written] = Action.SCALED
+        if target.written in op.inventory.owned:
+            op.taken_in(target.written, obj, Action.SCALED, "replicas")
+
+
+def settle(op: Operation, targets: Sequence[routes.Target]) -> None:
+    """Wait for the objects, and for what topologies make of them."""
+    op.settle()
+    reaching.numbers(op, targets)

@@ -2,18 +2,23 @@
 
 An author says so with the annotation ``k8s-cr.tacker.openstack.org/vdu`` on
 the manifest, a request with a mapping; without either it is the object that
-has the VDU's name and can be scaled.
+has the VDU's name and can be scaled. An entry of a Cluster's topology counts
+as such an object, with its own name and annotations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
 
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.errors import PackageInvalid
 from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.kinds import entries
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Document
@@ -21,6 +26,20 @@ from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.package.model import Vdu
 
 Scalable = Callable[[Manifest], bool]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    """What may bear a VDU's number: an object, or an entry of a topology.
+
+    :param vdu: that its annotation names, if any.
+    """
+
+    ref: ObjectRef
+    name: str
+    where: str
+    vdu: str | None
+    scalable: bool
 
 
 def by_vdu(
@@ -42,29 +61,33 @@ def by_vdu(
         return {}
     asked = dict(mapping or {})
     _check_known(package, asked)
-    annotated, problems = _annotated(package, scalable)
+    places = [
+        place
+        for document in package.documents
+        for place in _places(document, scalable)
+    ]
+    annotated, problems = _annotated(package, places)
     found: dict[str, ObjectRef] = {}
     for vdu in package.vnfd.vdus.values():
         if vdu.id in asked:
-            document = _asked(package, vdu, asked[vdu.id], scalable)
-            said = annotated.get(vdu.id, document)
-            if said is not document:
+            place = _asked(places, vdu, asked[vdu.id])
+            said = annotated.get(vdu.id, place)
+            if said is not place:
                 raise RequestInvalid(
-                    f"VDU {vdu.id} is to be {_ref(document)}, but its "
-                    f"annotation is on {_ref(said)} ({said.where})"
+                    f"VDU {vdu.id} is to be {place.ref}, but its "
+                    f"annotation is on {said.ref} ({said.where})"
                 )
-            found[vdu.id] = _ref(document)
+            found[vdu.id] = place.ref
         elif vdu.id in annotated:
-            found[vdu.id] = _ref(annotated[vdu.id])
+            found[vdu.id] = annotated[vdu.id].ref
         else:
             candidates = [
-                document
-                for document in package.documents
-                if document.manifest["metadata"]["name"] == vdu.name
-                and scalable(document.manifest)
+                place
+                for place in places
+                if place.name == vdu.name and place.scalable
             ]
             if len(candidates) == 1:
-                found[vdu.id] = _ref(candidates[0])
+                found[vdu.id] = candidates[0].ref
             else:
                 problems.append(_not_one(package, vdu, candidates))
     if problems:
@@ -72,29 +95,48 @@ def by_vdu(
     return found
 
 
+def _places(document: Document, scalable: Scalable) -> Iterator[_Place]:
+    manifest = document.manifest
+    yield _Place(
+        ObjectRef.of(manifest),
+        manifest["metadata"]["name"],
+        document.where,
+        objects.annotation(manifest, "vdu"),
+        scalable(manifest),
+    )
+    for entry in entries.of(manifest):
+        yield _Place(
+            entry.ref,
+            entry.name or entries.CONTROL_PLANE,
+            document.where,
+            objects.annotation(entries.content(manifest, entry) or {}, "vdu"),
+            scalable=True,
+        )
+
+
 def _annotated(
-    package: Package, scalable: Scalable
-) -> tuple[dict[str, Document], list[Problem]]:
+    package: Package, places: Sequence[_Place]
+) -> tuple[dict[str, _Place], list[Problem]]:
     known = package.vnfd.vdus if package.vnfd else {}
-    found: dict[str, Document] = {}
+    found: dict[str, _Place] = {}
     problems = []
-    for document in package.documents:
-        vdu = objects.annotation(document.manifest, "vdu")
+    for place in places:
+        vdu = place.vdu
         if vdu is None:
             continue
-        what = f"{_ref(document)} has the annotation of VDU {vdu}"
+        what = f"{place.ref} has the annotation of VDU {vdu}"
         if vdu not in known:
             has = ", ".join(known) or "none"
             what = f"{what}, which the VNFD does not have; it has: {has}"
         elif vdu in found:
-            what = f"{what}, and so has {_ref(found[vdu])}"
-        elif not scalable(document.manifest):
-            found[vdu] = document
+            what = f"{what}, and so has {found[vdu].ref}"
+        elif not place.scalable:
+            found[vdu] = place
             what = f"{what} and no number of replicas"
         else:
-            found[vdu] = document
+            found[vdu] = place
             continue
-        problems.append(Problem(document.where, what))
+        problems.append(Problem(place.where, what))
     return found, problems
 
 
@@ -108,34 +150,32 @@ def _check_known(package: Package, asked: Mapping[str, str]) -> None:
         )
 
 
-def _asked(
-    package: Package, vdu: Vdu, text: str, scalable: Scalable
-) -> Document:
-    found = [d for d in package.documents if text in _names(d)]
-    fitting = [d for d in found if scalable(d.manifest)]
+def _asked(places: Sequence[_Place], vdu: Vdu, text: str) -> _Place:
+    found = [place for place in places if text in _names(place)]
+    fitting = [place for place in found if place.scalable]
     if len(fitting) == 1:
         return fitting[0]
     if not found:
         why = "the package has no such object"
     elif not fitting:
-        shown = ", ".join(str(_ref(d)) for d in found)
+        shown = ", ".join(str(place.ref) for place in found)
         why = f"{shown} has no number of replicas"
     else:
-        shown = ", ".join(str(_ref(d)) for d in fitting)
+        shown = ", ".join(str(place.ref) for place in fitting)
         why = f"that may be any of {shown}"
     raise RequestInvalid(f"VDU {vdu.id} is to be {text}: {why}")
 
 
-def _names(document: Document) -> tuple[str, ...]:
-    ref = _ref(document)
-    return ref.name, f"{ref.kind}/{ref.name}", str(ref)
+def _names(place: _Place) -> tuple[str, ...]:
+    ref = place.ref
+    return place.name, f"{ref.kind}/{ref.name}", str(ref)
 
 
 def _not_one(
-    package: Package, vdu: Vdu, candidates: list[Document]
+    package: Package, vdu: Vdu, candidates: Sequence[_Place]
 ) -> Problem:
     if candidates:
-        shown = ", ".join(f"{_ref(d)} ({d.where})" for d in candidates)
+        shown = ", ".join(f"{p.ref} ({p.where})" for p in candidates)
         what = f"VDU {vdu.id} may be any of {shown}"
     else:
         what = (
@@ -144,7 +184,3 @@ def _not_one(
         )
     hint = f"name it with the annotation {objects.PREFIX}vdu: {vdu.id}"
     return Problem(package.name, f"{what}; {hint}")
-
-
-def _ref(document: Document) -> ObjectRef:
-    return ObjectRef.of(document.manifest)

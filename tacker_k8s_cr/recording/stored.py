@@ -23,6 +23,7 @@ from tacker_k8s_cr.inventory import Healing
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Journal
 from tacker_k8s_cr.inventory import Phase
+from tacker_k8s_cr.kinds.scaling import Bounds
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package import model
 
@@ -79,9 +80,7 @@ _PARTS: Mapping[
     ),
     "goers": (
         lambda inventory: inventory.healing and inventory.healing.goers,
-        lambda goers: [
-            [*_ref(g.ref), g.uid, *_ref(g.owner)] for g in goers or ()
-        ],
+        lambda goers: [_goer(goer) for goer in goers or ()],
     ),
     "pending": (
         lambda inventory: inventory.journal.pending,
@@ -140,6 +139,11 @@ def _plain(inventory: Inventory) -> dict[str, Any]:
         "scaleLevels": dict(inventory.scale_levels),
         "numbers": [[*_ref(r), n] for r, n in inventory.numbers.items()],
         "scaling": [[*_ref(r), n] for r, n in inventory.scaling.items()],
+        "bounds": [
+            [*_ref(r), [found.least, found.most]]
+            for r, found in inventory.bounds.items()
+        ],
+        "leaving": [_goer(goer) for goer in inventory.leaving],
         "policy": inventory.policy.as_dict(),
     }
 
@@ -174,12 +178,10 @@ def load(stored: Stored) -> Inventory:
 
     healing = before = None
     if head.get("healing") is not None:
-        goers = (
-            Goer(ObjectRef(*item[:4]), item[4], ObjectRef(*item[5:]))
-            for item in part("goers")
-        )
         healing = Healing(
-            head["healing"], tuple(goers), head.get("healingOf") or ""
+            head["healing"],
+            tuple(map(_goer_of, part("goers"))),
+            head.get("healingOf") or "",
         )
     if head.get("before"):
         before = _told(head["before"], part, "before.")
@@ -226,6 +228,11 @@ def _told(
         scale_levels=fields["scaleLevels"],
         numbers=_by_ref(fields.get("numbers", ())),
         scaling=_by_ref(fields.get("scaling", ())),
+        bounds={
+            ref: Bounds(*found)
+            for ref, found in _by_ref(fields.get("bounds", ())).items()
+        },
+        leaving=tuple(map(_goer_of, fields.get("leaving", ()))),
         policy=policy.of(fields.get("policy", {})),
         met=frozenset(refs("met")),
         record=fields.get("record", ""),
@@ -248,6 +255,14 @@ def _fields(head: str) -> Any:
 
 def _ref(ref: ObjectRef) -> list[str]:
     return [ref.group, ref.kind, ref.namespace, ref.name]
+
+
+def _goer(goer: Goer) -> list[str]:
+    return [*_ref(goer.ref), goer.uid, *_ref(goer.owner)]
+
+
+def _goer_of(item: Sequence[str]) -> Goer:
+    return Goer(ObjectRef(*item[:4]), item[4], ObjectRef(*item[5:]))
 
 
 def _text(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacker_k8s_cr import kinds
+from tacker_k8s_cr.kinds import entries
 from tacker_k8s_cr.kinds import scaling
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
@@ -45,13 +46,13 @@ def owned(**labels):
     [
         (
             {"deployment_name": "md-0"},
-            scaling.Entry(CLUSTER, "machineDeployments", "md-0"),
+            entries.Entry(CLUSTER, "machineDeployments", "md-0"),
         ),
         (
             {"pool_name": "mp-0"},
-            scaling.Entry(CLUSTER, "machinePools", "mp-0"),
+            entries.Entry(CLUSTER, "machinePools", "mp-0"),
         ),
-        ({}, scaling.Entry(CLUSTER)),
+        ({}, entries.Entry(CLUSTER)),
     ],
 )
 def test_what_a_topology_made_is_scaled_there(labels, entry):

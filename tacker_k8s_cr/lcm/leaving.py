@@ -1,0 +1,248 @@
+"""Machines that are to go when a number falls.
+
+Their controllers take first what bears an annotation. It is put on before
+the number falls, and taken off again what stays after all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import logging
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.applying.routes import Target
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import Watch
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import Unsettled
+from tacker_k8s_cr.healing import members
+from tacker_k8s_cr.inventory import Goer
+from tacker_k8s_cr.lcm import reaching
+from tacker_k8s_cr.lcm.operation import Operation
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
+
+LOG = logging.getLogger(__name__)
+
+MACHINE = GroupKind("cluster.x-k8s.io", "Machine")
+
+MARK = "cluster.x-k8s.io/delete-machine"
+"""Annotation on a Machine that goes first. Its value does not matter to
+Cluster API; ours says whose it is."""
+
+BRIEF = 5.0
+"""Seconds for taking marks off, whatever is left of the deadline."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Leaving:
+    """The Machines of one number that go.
+
+    :param before: UIDs of all that worked for it.
+    """
+
+    target: Target
+    goers: tuple[Goer, ...]
+    before: frozenset[str]
+
+
+def chosen(
+    op: Operation, targets: Sequence[Target], names: Collection[str]
+) -> tuple[Leaving, ...]:
+    """What is to go of each number. Raises NotScalable; writes nothing.
+
+    :param names: names or UIDs of Machines. When a number is there already
+        none of it has to be: that was done by an earlier try.
+    """
+    missing = set(names)
+    found = []
+    for target in targets:
+        if not missing or target.bearer is None:
+            continue
+        there = _machines(op, target.bearer)
+        some = {
+            name: machine
+            for machine in there
+            for name in (objects.uid(machine), ObjectRef.of(machine).name)
+            if name in missing
+        }
+        missing -= some.keys()
+        wanted = {objects.uid(m): m for m in some.values()}
+        if wanted:
+            _check(target, there, wanted)
+            found.append(_leaving(target, there, wanted))
+    done = all(target.before == target.number for target in targets)
+    if missing and not done:
+        raise errors.NotScalable(
+            targets[0].ref,
+            f"{', '.join(sorted(missing))}: to go was chosen what is no "
+            "Machine of it; which Pods go is for their controllers to say",
+        )
+    return tuple(found)
+
+
+def _machines(op: Operation, bearer: Manifest) -> list[Manifest]:
+    crews = members.crews(op.cluster, op.progress.registry, bearer)
+    return [
+        member
+        for crew in crews
+        for member in crew.members
+        if GroupKind.of(member) == MACHINE
+    ]
+
+
+def _check(
+    target: Target,
+    there: Sequence[Manifest],
+    wanted: Mapping[str, Manifest],
+) -> None:
+    """Raise NotScalable where others would go, or none."""
+    if target.before is None or target.before == target.number:
+        return
+    falls = max(0, target.before - target.number)
+    going = [machine for machine in wanted.values() if members.works(machine)]
+    if len(going) > falls:
+        raise errors.NotScalable(
+            target.ref,
+            f"from {target.before} to {target.number} there go {falls}, and "
+            f"{len(going)} are chosen to go",
+        )
+    others = [
+        ObjectRef.of(machine).name
+        for machine in there
+        if objects.uid(machine) not in wanted
+        and members.works(machine)
+        and _mark(machine) is not None
+    ]
+    if len(going) + len(others) > falls:
+        raise errors.NotScalable(
+            target.ref,
+            f"{', '.join(others)}: somebody else has marked that to go first "
+            f"(annotation {MARK})",
+        )
+
+
+def _leaving(
+    target: Target,
+    there: Sequence[Manifest],
+    wanted: Mapping[str, Manifest],
+) -> Leaving:
+    return Leaving(
+        target,
+        tuple(
+            Goer(ObjectRef.of(machine), uid, target.ref)
+            for uid, machine in sorted(wanted.items())
+        ),
+        frozenset(objects.uid(m) for m in there if members.works(m)),
+    )
+
+
+def _mark(machine: Manifest) -> str | None:
+    path = ("metadata", "annotations", MARK)
+    found: str | None = objects.field(machine, path)
+    return found
+
+
+# -- Marks -------------------------------------------------------------------
+
+
+def marked(op: Operation, goers: Collection[Goer]) -> None:
+    """Mark those that go, but for what somebody else has marked already."""
+    for goer in goers:
+        machine = op.cluster.get_metadata(goer.ref)
+        if machine is None or objects.uid(machine) != goer.uid:
+            continue
+        if _mark(machine) is None:
+            op.ledger.guard()
+            _write(op, goer, op.manager, op.ledger.writing)
+
+
+def unmarked(op: Operation, goers: Collection[Goer]) -> None:
+    """Take our marks off; what cannot be reached keeps them for now.
+
+    The record still tells of them then.
+    """
+    writing = op.ledger.writing.until(Deadline.after(BRIEF))
+    for goer in goers:
+        try:
+            machine = writing.get_metadata(goer.ref)
+            if (
+                machine is not None
+                and objects.uid(machine) == goer.uid
+                and _mark(machine) == op.manager
+            ):
+                _write(op, goer, None, writing)
+        except errors.Error as error:
+            LOG.warning("%s keeps its mark %s: %s", goer.ref, MARK, error)
+
+
+def _write(
+    op: Operation, goer: Goer, value: str | None, writing: Cluster
+) -> None:
+    notes = {MARK: value}
+    body = {"metadata": {"uid": goer.uid, "annotations": notes}}
+    writing.patch(goer.ref, body, op.manager)
+
+
+# -- What came of it ---------------------------------------------------------
+
+
+def gone(op: Operation, leaving: Collection[Leaving]) -> None:
+    """Wait until the chosen are gone, and see that no others went.
+
+    Raises Failed where others have.
+    """
+    if not leaving:
+        return
+
+    def look() -> reaching.Lacking:
+        lacking: dict[ObjectRef, str] = {}
+        for item in leaving:
+            lacking.update(_look(op, item))
+        return lacking
+
+    watches = [
+        Watch(MACHINE, goer.ref.namespace, "")
+        for item in leaving
+        for goer in item.goers
+    ]
+    reaching.until(op, watches, look)
+
+
+def _look(op: Operation, item: Leaving) -> dict[ObjectRef, str]:
+    chosen_ = {goer.uid: goer.ref for goer in item.goers}
+    there = {}
+    if item.target.bearer:
+        there = {
+            objects.uid(machine): machine
+            for machine in _machines(op, item.target.bearer)
+        }
+    works = {uid for uid, machine in there.items() if members.works(machine)}
+    stay = works & chosen_.keys()
+    falls = (item.target.before or 0) - item.target.number
+    if falls > 0:
+        others = item.before - works - chosen_.keys()
+        if len(others) > falls - len(chosen_):
+            _refuse(item, {chosen_[uid] for uid in stay}, len(others))
+    return {
+        chosen_[uid]: "is chosen to go, and still there"
+        for uid in there.keys() & chosen_.keys()
+    }
+
+
+def _refuse(item: Leaving, stay: set[ObjectRef], others: int) -> None:
+    where = sorted(stay) or [item.target.ref]
+    why = (
+        f"was chosen to go, and {others} other(s) went"
+        if stay
+        else f"{others} went that were not chosen to go"
+    )
+    found = [Unsettled(ref, Verdict(State.FAILED, why), 0.0) for ref in where]
+    raise errors.Failed(found, 0.0)

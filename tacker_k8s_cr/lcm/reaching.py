@@ -1,0 +1,88 @@
+"""Wait for what no stream of an instance shows, as it bears no label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.applying import replicas
+from tacker_k8s_cr.applying.routes import Target
+from tacker_k8s_cr.causes import explain
+from tacker_k8s_cr.cluster.protocol import Watch
+from tacker_k8s_cr.errors import Unsettled
+from tacker_k8s_cr.lcm.operation import Operation
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
+
+LOOK = 5.0
+"""Seconds at most between two looks, whatever the streams show."""
+
+Lacking = Mapping[ObjectRef, str]
+"""By object, what is not as it is to be; none when all is."""
+
+
+def until(
+    op: Operation, watches: Iterable[Watch], look: Callable[[], Lacking]
+) -> None:
+    """Look again whenever something moves. Raises NotReady in the end."""
+    begun = op.deadline.now
+    lacking = look()
+    if not lacking:
+        return
+    with op.cluster.watching(tuple(dict.fromkeys(watches))) as watching:
+        while not op.deadline.passed:
+            op.ledger.check()
+            lacking = look()
+            if not lacking:
+                return
+            watching.take(min(LOOK, max(0.01, op.deadline.left)))
+    age = op.deadline.now - begun
+    items = [
+        Unsettled(ref, Verdict(State.IN_PROGRESS, why), age)
+        for ref, why in lacking.items()
+    ]
+    registry = op.progress.registry
+    found = explain.explained(op.cluster, registry, items)
+    raise errors.NotReady(found, age)
+
+
+def numbers(op: Operation, targets: Sequence[Target]) -> None:
+    """Wait for what topologies make of the numbers that were set.
+
+    A topology is reconciled, and its Cluster counts its machines, a moment
+    before and after the number arrives there.
+    """
+    bearers = {
+        ObjectRef.of(target.bearer): target
+        for target in targets
+        if target.bearer and ObjectRef.of(target.bearer) != target.ref
+    }
+    if not bearers:
+        return
+
+    def look() -> Lacking:
+        found = {}
+        for ref, target in bearers.items():
+            if why := _lacking(op, ref, target):
+                found[ref] = why
+        return found
+
+    watches = [Watch(ref.group_kind, ref.namespace, "") for ref in bearers]
+    until(op, watches, look)
+
+
+def _lacking(op: Operation, ref: ObjectRef, target: Target) -> str:
+    obj = op.cluster.get(ref)
+    if obj is None:
+        return "is gone from the cluster"
+    number = objects.field(obj, replicas.REPLICAS)
+    # An autoscaler may go on from the number at once.
+    if number != target.number and target.keeper is None:
+        return f"spec.replicas {number}, {target.number} asked"
+    verdict = op.progress.registry[ref.group_kind].assess(obj)
+    return "" if verdict.state is State.CURRENT else verdict.reason
