@@ -122,9 +122,12 @@ class _Work:
                 self._gone(found, "load balancers")
                 done.update(found)
         if CLAIMS in what:
-            while found := dict(self._claims()):
+            while True:
+                found = dict(self._claims())
+                volumes = dict(self._volumes())
+                if not found and not volumes:
+                    break
                 users = dict(self._users(found))
-                volumes = dict(self._volumes(found))
                 self._gone({**users, **found}, "claims", volumes)
                 done.update({**users, **found})
         for ref in done:
@@ -225,16 +228,17 @@ class _Work:
                     return found
         return None
 
-    def _volumes(
-        self, claims: dict[ObjectRef, str]
-    ) -> Iterator[tuple[ObjectRef, str]]:
-        """The volumes that are to go with their claims."""
+    def _volumes(self) -> Iterator[tuple[ObjectRef, str]]:
+        """The volumes that are to go with their claims.
+
+        A claim may be gone before: by an end that came no further.
+        """
         for obj in self.far.list_objects(VOLUME):
-            bound = objects.field(obj, ("spec", "claimRef"), {})
+            bound = objects.field(obj, ("spec", "claimRef", "uid"))
             policy = objects.field(
                 obj, ("spec", "persistentVolumeReclaimPolicy")
             )
-            if policy == "Delete" and bound.get("uid") in claims.values():
+            if policy == "Delete" and bound:
                 yield ObjectRef.of(obj), objects.uid(obj)
 
 

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import json
-import os
 import pathlib
 import threading
 import time
@@ -35,12 +34,10 @@ from tacker_k8s_cr.cluster import probe
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.kubeconfig import Kubeconfig
 from tacker_k8s_cr.objects import ObjectRef
+from tests import hosted as hosting
 from tests.e2e import packages
 from tools import leftovers
 from tools import receiver as receivers
-from tools.plane import stages
-from tools.plane.binaries import Store
-from tools.plane.folders import Folders
 from tools.plane.kubectl import Kubectl
 from tools.plane.lifecycle import Plane
 from tools.tacker import Host
@@ -53,7 +50,7 @@ pytestmark = [pytest.mark.plane, pytest.mark.capi]
 KEY = base64.b64encode(b"planted-key-of-the-tests, 32 bytes").decode()
 OTHER = base64.b64encode(b"another key of 24 bytes!").decode()
 SHIFT = 1000
-PORT = 16443 + SHIFT
+PORT = hosting.PORT + SHIFT
 TENANT = "5ac6d1a1e7cc4e54a1a0a3a6e2f6b902"
 
 
@@ -63,11 +60,8 @@ TENANT = "5ac6d1a1e7cc4e54a1a0a3a6e2f6b902"
 @pytest.fixture(scope="module")
 def workload(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
     """A second control plane with nodes, which knows nothing of the first."""
-    folders = Folders(tmp_path_factory.mktemp("workload") / "run", SHIFT)
-    plane = Plane(folders, Store.of(os.environ))
-    plane.up(("control plane", "kwok"))
-    yield plane
-    plane.down()
+    with hosting.plane(tmp_path_factory.mktemp("workload"), SHIFT) as plane:
+        yield plane
 
 
 @pytest.fixture(scope="module")
@@ -81,13 +75,7 @@ def inside(workload: Plane) -> Iterator[Cluster]:
 @pytest.fixture(scope="module")
 def hosted(kubectl: Kubectl) -> None:
     """The kinds of a cluster that runs already; a plane of ours has them."""
-    found = kubectl.run("get", "crd", "hostedclusters.demo.example.org")
-    if found.returncode:
-        wanted = [stages.HERE / f"{part}/hosted.yaml" for part in PARTS]
-        stages.add(kubectl, stages.documents(wanted))
-
-
-PARTS = ("kinds", "stages")
+    hosting.known(kubectl)
 
 
 @dataclasses.dataclass
@@ -181,54 +169,10 @@ def site(
     namespace: str,
     unique: str,
 ) -> dict[str, list[dict[str, Any]]]:
-    """The manifests of the first package; the cluster's Secret is there.
-
-    By contract it is named after the Cluster, and is labelled with it.
-    """
-    admin = workload.folders.kubeconfig.read_bytes()
-    cluster.create(
-        {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {
-                "name": f"{unique}-kubeconfig",
-                "namespace": namespace,
-                "labels": {"cluster.x-k8s.io/cluster-name": unique},
-            },
-            "type": "cluster.x-k8s.io/secret",
-            "data": {"value": base64.b64encode(admin).decode()},
-        },
-        "provider",
-    )
-
-    def reference(kind: str) -> dict[str, str]:
-        return {"apiGroup": "demo.example.org", "kind": kind, "name": unique}
-
-    def manifest(api: str, kind: str, **spec: Any) -> dict[str, Any]:
-        metadata = {"name": unique}
-        return {
-            "apiVersion": api,
-            "kind": kind,
-            "metadata": metadata,
-            "spec": spec,
-        }
-
-    ours = "demo.example.org/v1"
+    """The manifests of the first package; the cluster's Secret is there."""
+    cluster.create(hosting.secret(unique, namespace, workload), "provider")
     return {
-        "cluster.yaml": [
-            manifest(
-                ours,
-                "HostedCluster",
-                controlPlaneEndpoint={"host": "127.0.0.1", "port": PORT},
-            ),
-            manifest(ours, "HostedControlPlane", version="v1.36.3"),
-            manifest(
-                "cluster.x-k8s.io/v1beta2",
-                "Cluster",
-                infrastructureRef=reference("HostedCluster"),
-                controlPlaneRef=reference("HostedControlPlane"),
-            ),
-        ],
+        "cluster.yaml": hosting.manifests(unique, SHIFT),
         "agent.yaml": [packages.deployment("site-agent")],
     }
 
