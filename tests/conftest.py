@@ -69,7 +69,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """
     if getattr(session.config.option, "numprocesses", None):
         found = target.choose(os.environ)
-        session.config.stash[_STARTED] = found.ours and plane.ensure()
+        session.config.stash[_STARTED] = found.startable and plane.ensure()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -82,7 +82,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def chosen() -> Iterator[Target]:
     """The cluster of this run of pytest; it answers."""
     found = target.choose(os.environ)
-    started = found.ours and plane.ensure()
+    started = found.startable and plane.ensure()
     yield found
     if started:
         plane.down()

@@ -123,8 +123,8 @@ def _cluster() -> Iterator[Target]:
     """The chosen cluster; a local plane that we start, we stop."""
     chosen = target.choose(os.environ)
     plane = Plane.of(os.environ, say)
-    started = chosen.ours and not plane.records.names()
-    if chosen.ours:
+    started = chosen.startable and not plane.records.names()
+    if chosen.startable:
         plane.up(PARTS)
     try:
         yield chosen

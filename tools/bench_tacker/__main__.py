@@ -56,7 +56,7 @@ def main() -> int:
     chosen = target.choose(os.environ)
     started = False
     try:
-        started = chosen.ours and plane.ensure(say)
+        started = chosen.startable and plane.ensure(say)
         with tempfile.TemporaryDirectory(prefix="bench-tacker-") as folder:
             found = _measured(chosen, pathlib.Path(folder), arguments)
     except (Error, PlaneError) as error:

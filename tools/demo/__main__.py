@@ -164,7 +164,7 @@ def _plane(
     show: Show,
     clusters: list[Cluster],
 ) -> str:
-    if chosen.ours and plane.ensure(show.say):
+    if chosen.startable and plane.ensure(show.say):
         stack.callback(plane.down, show.say)
     cluster = k8s_cr.connect(str(chosen.kubeconfig))
     stack.callback(cluster.close)

@@ -42,11 +42,18 @@ NEEDED = {
 class Target:
     """A cluster to use.
 
-    :param ours: whether it is the local plane, which we may start.
+    :param ours: whether it is the local plane.
+    :param named: by KUBECONFIG; whoever named it starts and ends it.
     """
 
     kubeconfig: pathlib.Path
     ours: bool
+    named: bool = True
+
+    @property
+    def startable(self) -> bool:
+        """Whether we start it when it does not run, and then end it."""
+        return self.ours and not self.named
 
 
 def choose(environ: Mapping[str, str]) -> Target:
@@ -54,17 +61,17 @@ def choose(environ: Mapping[str, str]) -> Target:
     own = Folders.of(environ).kubeconfig
     named = environ.get("KUBECONFIG", "")
     if not named:
-        return Target(own, ours=True)
+        return Target(own, ours=True, named=False)
     if os.pathsep in named:
         raise PlaneError(
             f"KUBECONFIG names several files ({named}); name one, for "
             "instance made by kubectl config view --flatten"
         )
     path = pathlib.Path(named).expanduser().absolute()
-    if path.resolve() == own.resolve():
-        return Target(own, ours=True)
     if not path.is_file():
         raise PlaneError(f"KUBECONFIG names {named}, which is not there")
+    if path.resolve() == own.resolve():
+        return Target(own, ours=True)
     return Target(path, ours=False)
 
 

@@ -15,10 +15,11 @@ from tools.plane.target import Target
 
 
 def test_without_kubeconfig_it_is_the_local_plane():
-    """Its own kubeconfig is used."""
-    assert Target(pathlib.Path("/p/admin.kubeconfig"), ours=True) == (
-        target.choose({"PLANE_RUN": "/p"})
-    )
+    """Its own kubeconfig is used, and it is started if it does not run."""
+    found = target.choose({"PLANE_RUN": "/p"})
+
+    assert pathlib.Path("/p/admin.kubeconfig") == found.kubeconfig
+    assert found.startable
 
 
 def test_kubeconfig_names_another_cluster(tmp_path):
@@ -32,7 +33,10 @@ def test_kubeconfig_names_another_cluster(tmp_path):
 
 
 def test_kubeconfig_may_name_the_local_plane(tmp_path):
-    """The plane that a shell's environment points to is still ours."""
+    """It has all that tests need, but whoever named it started it.
+
+    One run would else end the plane that others were told to use.
+    """
     own = tmp_path / "admin.kubeconfig"
     own.touch()
     link = tmp_path / "link"
@@ -43,6 +47,7 @@ def test_kubeconfig_may_name_the_local_plane(tmp_path):
     )
 
     assert Target(own, ours=True) == found
+    assert not found.startable
 
 
 @pytest.mark.parametrize(
