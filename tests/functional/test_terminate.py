@@ -19,6 +19,7 @@ pytestmark = pytest.mark.plane
 CREATED = {objects.PREFIX + "readiness": "created"}
 HELD = "example.org/hold"
 RBAC = "rbac.authorization.k8s.io"
+CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 @pytest.fixture
@@ -191,6 +192,59 @@ def test_a_controller_that_does_not_run_is_named(
     k8s_cr.terminate(cluster, unique, **life)
 
 
+def test_what_is_missing_of_what_it_refers_to_is_named(
+    cluster, namespace, packed, life, soon, unique
+):
+    """By name alone, and by kind and name; not what is there (P16, F6)."""
+    rule = {
+        "secretName": "site-tls",
+        "hosts": ["site.example.org"],
+    }
+    path = {
+        "path": "/",
+        "pathType": "Prefix",
+        "backend": {"service": {"name": "web", "port": {"number": 80}}},
+    }
+    ingress = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {"name": "site"},
+        "spec": {"tls": [rule], "rules": [{"http": {"paths": [path]}}]},
+    }
+
+    def scaler(name):
+        target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
+        return {
+            "apiVersion": "autoscaling/v2",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": name, "annotations": dict(CREATED)},
+            "spec": {"scaleTargetRef": target, "maxReplicas": 1},
+        }
+
+    package = packed(*map(held, (ingress, scaler("web"), scaler("away"))))
+    k8s_cr.instantiate(cluster, unique, package, **life)
+    there = manifests.deployment("web", 0)
+    there["metadata"]["namespace"] = namespace
+    cluster.create(there, "somebody")
+
+    with pytest.raises(errors.NotGone) as caught:
+        k8s_cr.terminate(cluster, unique, **soon(3))
+
+    said = {
+        item.ref.name: [n for n in item.notes if "it refers to" in n]
+        for item in caught.value.unsettled
+    }
+    absent = "it refers to {}, which is not there".format
+    assert {
+        "site": [absent(ObjectRef("", "Secret", namespace, "site-tls"))],
+        "away": [absent(ObjectRef("apps", "Deployment", namespace, "away"))],
+        "web": [],
+    } == said
+    for item in caught.value.unsettled:
+        released(cluster, item.ref)
+    k8s_cr.terminate(cluster, unique, **life)
+
+
 # -- Finalizers --------------------------------------------------------------
 
 
@@ -274,6 +328,46 @@ def test_an_object_with_another_uid_is_left_alone(
 
     assert made == uid(cluster, first)
     assert anew[1:] == [uid(cluster, second)]
+
+
+def test_what_a_certificate_made_goes_with_its_namespace(
+    cluster, packed, life, unique
+):
+    """cert-manager owns up to its Secrets by an annotation alone (F4, P20).
+
+    One of a Certificate that is not ours is somebody's, and holds up the end.
+    """
+    home = f"{unique}-home"
+    issued_by = "cert-manager.io"
+    definition = manifests.definition(issued_by, "Certificate")
+    if cluster.get(ObjectRef(*CRD, "", f"certificates.{issued_by}")):
+        pytest.skip("cert-manager is there")
+    certificate = manifests.custom(issued_by, "Certificate", "site", CREATED)
+    certificate["metadata"]["namespace"] = home
+    package = packed(definition, manifests.namespace(home), certificate)
+    k8s_cr.instantiate(cluster, unique, package, **life)
+
+    def secret(name, of):
+        annotations = {f"{issued_by}/certificate-name": of}
+        metadata = {"name": name, "namespace": home}
+        return {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {**metadata, "annotations": annotations},
+        }
+
+    cluster.create(secret("site-tls", "site"), issued_by)
+    cluster.create(secret("other-tls", "other"), issued_by)
+
+    with pytest.raises(errors.Error) as caught:
+        k8s_cr.terminate(cluster, unique, **life)
+
+    assert "other-tls" in str(caught.value)
+    assert "site-tls" not in str(caught.value)
+    other = ObjectRef("", "Secret", home, "other-tls")
+    cluster.delete(other, uid(cluster, other))
+    k8s_cr.terminate(cluster, unique, **life)
+    assert None is cluster.get(ObjectRef("", "Namespace", "", home))
 
 
 def uid_of(obj):
