@@ -87,7 +87,8 @@ tacker-down: $(ENVIRONMENT)  ## stop that Tacker
 .PHONY: test
 test: $(ENVIRONMENT)  ## unit, contracts and functional, with a plane
 	@$(RUN) pytest tests/functional tests/contracts tests/unit \
-	    samples/handlers --numprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+	    samples/handlers --numprocesses 4 --dist loadfile \
+	    --no-loadscope-reorder $(ARGS)
 
 .PHONY: unit
 unit: $(ENVIRONMENT)  ## the tests that need nothing

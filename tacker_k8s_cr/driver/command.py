@@ -81,6 +81,7 @@ def _found(args: argparse.Namespace) -> Iterator[Finding]:
 
     versions = surroundings.versions()
     yield from findings.of_versions(versions)
+    yield from _of_handlers()
     if not versions.tacker:
         return
     try:
@@ -93,6 +94,23 @@ def _found(args: argparse.Namespace) -> Iterator[Finding]:
         yield from _of_operations()
     if args.vims:
         yield from _of_vims()
+
+
+def _of_handlers() -> Iterator[Finding]:
+    from tacker_k8s_cr import plugins
+
+    try:
+        handlers = plugins.registry().handlers
+    except errors.PluginInvalid as error:
+        yield Finding(Level.ERROR, "handlers", str(error))
+        return
+    kinds: dict[str, list[str]] = {}
+    for group_kind, handler in handlers.items():
+        if handler.name:
+            kinds.setdefault(handler.name, []).append(str(group_kind))
+    for name, described in sorted(kinds.items()):
+        what = ", ".join(sorted(described))
+        yield Finding(Level.FINE, f"handlers {name}", what)
 
 
 def _of_configuration(configured: Any) -> Iterator[Finding]:

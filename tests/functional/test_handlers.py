@@ -289,6 +289,36 @@ def test_handlers_that_cannot_be_used_stop_every_command(
 
 # -- In the conductor --------------------------------------------------------
 
+CHECK = ("check", "--no-database", "--format", "json")
+
+
+def test_the_check_lists_handlers_and_names_what_is_wrong(
+    environ, plugin, sample, group
+):
+    """Whoever installs them sees that they are found, or why not (TK-2)."""
+
+    def handlers(installed):
+        done = subprocess.run(
+            [*PROGRAM, *CHECK],
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            env=environ(installed),
+        )
+        return [
+            (row["Level"], row["Subject"], row["Finding"])
+            for row in json.loads(done.stdout)
+            if row["Subject"].startswith("handlers")
+        ]
+
+    ((level, _, said),) = handlers(plugin("HANDLERS = []"))
+
+    kinds = f"Store.{group}, Transcoder.{group}"
+    assert [("fine", "handlers media", kinds)] == handlers(sample)
+    assert "error" == level
+    assert said.startswith("handlers of the entry point wrong: ")
+
+
 DRIVING = """
 import json, sys
 from tacker_k8s_cr import errors
