@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tacker_k8s_cr.cluster import connect
     from tacker_k8s_cr.deadline import Deadline
     from tacker_k8s_cr.lcm import change
+    from tacker_k8s_cr.lcm import drift
     from tacker_k8s_cr.lcm import heal
     from tacker_k8s_cr.lcm import instantiate
     from tacker_k8s_cr.lcm import roll_back
@@ -41,6 +42,7 @@ _HOMES = {
     "Policy": "policy",
     "change": "lcm",
     "connect": "cluster",
+    "drift": "lcm",
     "heal": "lcm",
     "instantiate": "lcm",
     "load": "package",
@@ -57,6 +59,7 @@ __all__ = [
     "Policy",
     "change",
     "connect",
+    "drift",
     "heal",
     "instantiate",
     "load",

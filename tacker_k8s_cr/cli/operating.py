@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import abc
 import argparse
+from collections.abc import Mapping
 from collections.abc import Sequence
 import logging
 import os
 import traceback
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cliff import lister
 
@@ -21,7 +22,6 @@ from tacker_k8s_cr.cli.lines import Silent
 from tacker_k8s_cr.cli.outcome import Outcome
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.report import Action
-from tacker_k8s_cr.report import Report
 from tacker_k8s_cr.report import Row
 
 if TYPE_CHECKING:
@@ -44,6 +44,21 @@ WHOLE = ("json", "yaml")
 """Formats that give the whole report; the others give the objects' rows."""
 
 
+class Shown(Protocol):
+    """What comes of a command."""
+
+    @property
+    def instance(self) -> str: ...
+
+    @property
+    def seconds(self) -> float: ...
+
+    @property
+    def requests(self) -> int: ...
+
+    def as_dict(self) -> Mapping[str, Any]: ...
+
+
 class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
     """A command on one instance.
 
@@ -51,6 +66,7 @@ class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
     """
 
     timeout = arguments.TIMEOUT
+    columns: tuple[str, ...] = COLUMNS
 
     need_sort_by_cliff = True
 
@@ -82,7 +98,7 @@ class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
         cluster: Cluster,
         deadline: Deadline,
         listen: Silent,
-    ) -> Report:
+    ) -> Shown:
         """Carry the operation out."""
 
     # -- Running -------------------------------------------------------------
@@ -115,7 +131,7 @@ class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
             return self._failed(parsed_args, outcome.defect(error))
         self._tell(report)
         self.show(parsed_args, report)
-        return outcome.Exit.DONE
+        return self.exit_code(report)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Never called: cliff's own way loses the report and the exit code."""
@@ -123,7 +139,7 @@ class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
 
     def _report(
         self, args: argparse.Namespace, deadline: Deadline, listen: Silent
-    ) -> Report:
+    ) -> Shown:
         # Imported here: all commands are imported for the list of them.
         from tacker_k8s_cr import plugins
 
@@ -138,13 +154,30 @@ class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
 
     # -- Telling -------------------------------------------------------------
 
-    def show(self, args: argparse.Namespace, report: Report) -> None:
+    def exit_code(self, report: Any) -> int:
+        """How a command ends that did what it is for."""
+        return outcome.Exit.DONE
+
+    def cells(self, report: Any) -> list[Sequence[Any]]:
+        """The rows of the table."""
+        return list(map(_cells, report.rows))
+
+    def counted(self, report: Any) -> str:
+        """What there is of what, for the line that people read."""
+        counted: dict[str, int] = {}
+        for row in report.rows:
+            name = row.action.value
+            counted[name] = counted.get(name, 0) + 1
+        said = ", ".join(f"{n} {name}" for name, n in counted.items())
+        return f"objects: {said or 'none'}"
+
+    def show(self, args: argparse.Namespace, report: Any) -> None:
         """The report on standard output."""
         if args.formatter in WHOLE and not args.columns:
             self._emit(args, report.as_dict())
             return
         self.formatter = self._formatter_plugins[args.formatter].obj
-        self.produce_output(args, COLUMNS, list(map(_cells, report.rows)))
+        self.produce_output(args, self.columns, self.cells(report))
 
     def _emit(self, args: argparse.Namespace, value: Any) -> None:
         formatter = self._formatter_plugins[args.formatter].obj
@@ -159,19 +192,14 @@ class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
             self._emit(args, ended.as_dict())
         return ended.exit
 
-    def _tell(self, report: Report) -> None:
+    def _tell(self, report: Shown) -> None:
         """One line for people: how many objects, how long."""
         if self.app.options.verbose_level == 0:
             return
-        counted: dict[str, int] = {}
-        for row in report.rows:
-            name = row.action.value
-            counted[name] = counted.get(name, 0) + 1
-        said = ", ".join(f"{n} {name}" for name, n in counted.items())
         self.app.stderr.write(
             f"{self.operation} {report.instance}: done in "
             f"{report.seconds:.1f} s with {report.requests} requests; "
-            f"objects: {said or 'none'}\n"
+            f"{self.counted(report)}\n"
         )
 
     def _debug(self, error: Exception) -> None:
@@ -181,11 +209,12 @@ class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
 
     def _check_columns(self, args: argparse.Namespace) -> None:
         """A wrong name of a column must not come up when all is done."""
-        known = {_normal(name) for name in COLUMNS}
+        known = {_normal(name) for name in self.columns}
         wrong = [name for name in args.columns if _normal(name) not in known]
         if wrong:
             raise errors.RequestInvalid(
-                f"no column {', '.join(wrong)}; there are {', '.join(COLUMNS)}"
+                f"no column {', '.join(wrong)}; there are "
+                f"{', '.join(self.columns)}"
             )
 
 

@@ -23,6 +23,7 @@ class Exit(enum.IntEnum):
     REFUSED = 2
     FAILED = 3
     TIMED_OUT = 4
+    DRIFTED = 5
     INTERRUPTED = 130
 
 

@@ -78,7 +78,7 @@ def until_replaced(
     when that is so of all that is left), and NotReady when time is up; both
     name every object that lacks something, with what explains it.
     """
-    look = Look(cluster, wanted, progress, deadline.now)
+    look = Look(cluster, wanted, progress, deadline)
     with cluster.watching(_watches(wanted)) as watching:
         while not deadline.passed:
             guard()
@@ -91,9 +91,9 @@ def until_replaced(
             if not look.lacks:
                 return
             if look.over:
-                raise look.error(deadline.now)
+                raise look.error()
             _await_move(watching, look, deadline)
-    raise look.error(deadline.now)
+    raise look.error()
 
 
 def _watches(wanted: Wanted) -> tuple[Watch, ...]:
@@ -127,13 +127,14 @@ class Look:
         cluster: Cluster,
         wanted: Wanted,
         progress: Progress,
-        begun: float,
+        deadline: Deadline,
     ):
         self._cluster = cluster
         self._wanted = wanted
         self._progress = progress
         self._registry = progress.registry
-        self._begun = begun
+        self._deadline = deadline
+        self._begun = deadline.now
         self._seen: dict[str, Seen] = {}
         self._failed: dict[ObjectRef, float] = {}
         self._keepers = set(wanted.owned.values())
@@ -190,7 +191,8 @@ class Look:
         due = [ref for ref in progress.due(now) if ref in self.lacks]
         if not due:
             return progress
-        looked = below.looked(self._cluster, self._registry, due)
+        left = self._deadline.left
+        looked = below.looked(self._cluster, self._registry, due, left)
         return progress.sounded(looked, now)
 
     def _lacking(
@@ -284,17 +286,15 @@ class Look:
                 bad[ref] = Verdict(State.BLOCKED, why)
         return bad
 
-    def error(self, now: float) -> errors.Error:
+    def error(self) -> errors.Error:
         """What the wait ends with: why each object lacks something."""
-        age = now - self._begun
+        age = self._deadline.now - self._begun
         bad = {r: v for found in self._bad.values() for r, v in found.items()}
         rest = {
             ref: Verdict(State.IN_PROGRESS, why)
             for ref, why in self.lacks.items()
             if ref not in self._bad
         }
-        items = [
-            Unsettled(ref, why, age) for ref, why in {**bad, **rest}.items()
-        ]
+        items = [Unsettled(r, why, age) for r, why in (bad | rest).items()]
         found = explain.explained(self._cluster, self._registry, items)
         return (errors.Failed if bad else errors.NotReady)(found, age)

@@ -1,0 +1,218 @@
+"""What somebody changed behind an instance's back is told, and not touched."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.report import Action
+from tests.functional import manifests
+from tests.functional import test_cli
+
+pytestmark = pytest.mark.plane
+
+environ = test_cli.environ
+files = test_cli.files
+run = test_cli.run
+
+
+def secret(name, **texts):
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name},
+        "stringData": texts,
+    }
+
+
+def autoscaler(name):
+    """At a version that is not the preferred one."""
+    created = {"k8s-cr.tacker.openstack.org/readiness": "created"}
+    return {
+        "apiVersion": "autoscaling/v1",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": name, "annotations": created},
+        "spec": {
+            "maxReplicas": 4,
+            "targetCPUUtilizationPercentage": 50,
+            "scaleTargetRef": {
+                "apiVersion": "apps/v1",
+                "kind": "Deployment",
+                "name": "nobody",
+            },
+        },
+    }
+
+
+@pytest.fixture
+def config(namespace):
+    def ref(name, kind="ConfigMap"):
+        return ObjectRef("", kind, namespace, name)
+
+    return ref
+
+
+@pytest.fixture
+def everything(cluster, namespace):
+    """UIDs and versions of all in the namespace that may differ."""
+
+    def found():
+        kinds = [
+            r.group_kind
+            for r in cluster.resources()
+            if "list" in r.verbs and r.namespaced and r.kind != "Event"
+        ]
+        seen = {}
+        for _, objs in cluster.each(
+            lambda kind: list(cluster.list_metadata(kind, namespace)), kinds
+        ):
+            if not isinstance(objs, errors.Error):
+                for obj in objs:
+                    metadata = obj["metadata"]
+                    seen[ObjectRef.of(obj)] = (
+                        metadata["uid"],
+                        metadata["resourceVersion"],
+                    )
+        return seen
+
+    return found
+
+
+def test_drift_is_told_field_by_field_and_nothing_is_written(
+    cluster, namespace, packed, unique, deadline, config, everything
+):
+    """Missing, edited, taken and unlabelled objects (G1, G4).
+
+    What others have added, what they scale and what they write in statuses
+    is no drift. A Secret's field is named, its value is not shown. Not one
+    object has another version than before, and a heal takes it all back.
+    """
+    life = {"namespace": namespace, "deadline": deadline}
+    web = manifests.deployment("web", 2)
+    web["spec"]["template"]["spec"]["containers"][0]["resources"] = {
+        "requests": {"cpu": "1000m"}
+    }
+    package = packed(
+        web,
+        autoscaler("auto"),
+        secret("pass", word="letmein-first"),
+        *map(manifests.config_map, ("lost", "edited", "added", "new", "bare")),
+    )
+    k8s_cr.instantiate(cluster, unique, package, **life)
+    before = everything()
+
+    assert () == k8s_cr.drift(cluster, unique, **life).rows
+    assert before == everything()
+
+    deployment = ObjectRef("apps", "Deployment", namespace, "web")
+    uids = {ref: uid for ref, (uid, _) in before.items()}
+    cluster.delete(config("lost"), uids[config("lost")])
+    cluster.patch(config("edited"), {"data": {"key": "theirs"}}, "somebody")
+    more = {"data": {"more": "theirs"}, "metadata": {"labels": {"x": "y"}}}
+    cluster.patch(config("added"), more, "somebody")
+    cluster.patch(deployment, {"spec": {"replicas": 3}}, "somebody")
+    word = base64.b64encode(b"letmein-second").decode()
+    password = config("pass", "Secret")
+    cluster.patch(password, {"data": {"word": word}}, "somebody")
+    cluster.delete(config("new"), uids[config("new")])
+    cluster.create(manifests.config_map("new", namespace), "somebody")
+    bare = {"metadata": {"labels": {objects.INSTANCE: None}}}
+    cluster.patch(config("bare"), bare, "somebody")
+    versions = everything()
+
+    found = k8s_cr.drift(cluster, unique, **life)
+
+    assert {ref: v for ref, v in versions.items() if ref.kind != "Pod"} == {
+        ref: v for ref, v in everything().items() if ref.kind != "Pod"
+    }
+    rows = {row.ref: row for row in found.rows}
+    assert {
+        config("lost"): ["missing"],
+        config("edited"): ["changed"],
+        password: ["changed"],
+        config("new"): ["replaced"],
+        config("bare"): ["unlabelled", "changed"],
+    } == {ref: [way.value for way in row.ways] for ref, row in rows.items()}
+    assert ["data.key: theirs -> value"] == [
+        str(field) for field in rows[config("edited")].fields
+    ]
+    assert rows[config("new")].reason.endswith("manages it as somebody")
+    (field,) = rows[password].fields
+    assert "data.word" == field.path
+    text = json.dumps(found.as_dict()) + repr(found)
+    for shown in ("letmein", word, base64.b64encode(b"letmein").decode()[:9]):
+        assert shown not in text
+    assert 8 == found.looked
+
+    cluster.delete(config("new"), rows[config("new")].uid)
+    theirs = cluster.get(config("new"))
+    cluster.delete(config("new"), objects.uid(theirs))
+    k8s_cr.heal(cluster, unique, **life)
+    assert () == k8s_cr.drift(cluster, unique, **life).rows
+    assert 3 == cluster.get(deployment)["spec"]["replicas"]
+
+
+def test_drift_by_the_program(run, files, unique, cluster, config):
+    """A table for people, JSON for programs, an exit code for both (G1)."""
+    package = files(
+        manifests.config_map("a", key="ours"), secret("p", word="letmein")
+    )
+    run("instantiate", unique, package)
+
+    same = run("drift", unique, "-f", "json")
+
+    assert 0 == same.code, same.err
+    assert [] == same.value["objects"]
+    assert 2 == same.value["looked"]
+    cluster.patch(config("a"), {"data": {"key": "theirs"}}, "somebody")
+    table = run("drift", unique)
+    value = run("drift", unique, "-f", "json")
+    columns = run("drift", unique, "-c", "Name", "-c", "Drift", "-f", "value")
+
+    assert (5, 5, 5) == (table.code, value.code, columns.code)
+    assert "data.key: theirs -> ours" in table.out
+    assert "1 of 2 object(s) drifted" in table.err
+    (row,) = value.value["objects"]
+    assert ("a", ["changed"]) == (row["name"], row["drift"])
+    assert [{"path": "data.key", "before": "theirs", "after": "ours"}] == row[
+        "fields"
+    ]
+    assert "a changed" == columns.out.strip()
+    assert 2 == run("drift", f"{unique}x").code
+
+
+def test_what_a_change_kept_and_what_is_shared_drifts_too(
+    cluster, namespace, packed, unique, deadline, config
+):
+    """It is in the inventory, though no manifest is (G1, P20)."""
+    life = {"namespace": namespace, "deadline": deadline}
+    kept = manifests.config_map("kept")
+    kept["metadata"]["annotations"] = {
+        "k8s-cr.tacker.openstack.org/prune": "false"
+    }
+    cluster.create(manifests.config_map("theirs", namespace), "somebody")
+    shared = manifests.config_map("theirs")
+    k8s_cr.instantiate(cluster, unique, packed(kept, shared), **life)
+    report = k8s_cr.change(cluster, unique, packed(shared, name="b"), **life)
+    assert {Action.SHARED} == {
+        row.action for row in report.rows if row.ref == config("theirs")
+    }
+    assert () == k8s_cr.drift(cluster, unique, **life).rows
+    for name in ("kept", "theirs"):
+        uid = objects.uid(cluster.get(config(name)))
+        cluster.delete(config(name), uid)
+
+    rows = k8s_cr.drift(cluster, unique, **life).rows
+
+    assert {config("kept"): "", config("theirs"): "it is shared"} == {
+        row.ref: row.reason[:12] for row in rows
+    }
+    assert {("missing",)} == {
+        tuple(way.value for way in row.ways) for row in rows
+    }
