@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tacker_k8s_cr.deadline import Deadline
     from tacker_k8s_cr.lcm import change
     from tacker_k8s_cr.lcm import drift
+    from tacker_k8s_cr.lcm import forecast
     from tacker_k8s_cr.lcm import heal
     from tacker_k8s_cr.lcm import instantiate
     from tacker_k8s_cr.lcm import roll_back
@@ -43,6 +44,7 @@ _HOMES = {
     "change": "lcm",
     "connect": "cluster",
     "drift": "lcm",
+    "forecast": "lcm",
     "heal": "lcm",
     "instantiate": "lcm",
     "load": "package",
@@ -60,6 +62,7 @@ __all__ = [
     "change",
     "connect",
     "drift",
+    "forecast",
     "heal",
     "instantiate",
     "load",

@@ -15,6 +15,7 @@ from tacker_k8s_cr.driver import lines
 LOG = logging.getLogger(__name__)
 
 _KINDS: tuple[tuple[tuple[type[errors.Error], ...], int, str], ...] = (
+    ((errors.NotSupported,), 422, "Not supported"),
     ((errors.RequestInvalid,), 400, "Request invalid"),
     ((errors.PackageInvalid,), 400, "VNF package invalid"),
     ((errors.KindUnknown,), 422, "Kind not served by the cluster"),
@@ -26,6 +27,7 @@ _KINDS: tuple[tuple[tuple[type[errors.Error], ...], int, str], ...] = (
     ((errors.InstanceExists,), 409, "VNF instance in another state"),
     ((errors.Busy, errors.LockLost), 409, "Another operation in progress"),
     ((errors.Owned, errors.WouldBeLost), 409, "Objects of others concerned"),
+    ((errors.WouldReplace,), 409, "Machines would be replaced"),
     ((errors.Conflict, errors.Outdated), 409, "Changed by somebody else"),
     ((errors.Unauthenticated,), 401, "VIM refuses the credential"),
     ((errors.Forbidden, errors.RightsLacking), 403, "Forbidden by the VIM"),

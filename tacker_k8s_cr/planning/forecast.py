@@ -83,6 +83,7 @@ class Row:
 class Forecast:
     """What a change of package would do. Nothing of it holds a secret.
 
+    :param requests: sent to the API server for it.
     :param whole: whether every object was looked at, or only those whose
         change may replace machines or may be for good.
     """
@@ -91,6 +92,8 @@ class Forecast:
     namespace: str
     rows: tuple[Row, ...]
     whole: bool = True
+    seconds: float = 0.0
+    requests: int = 0
 
     def of(self, *fates: Fate) -> tuple[ObjectRef, ...]:
         return tuple(row.ref for row in self.rows if row.fate in fates)
@@ -123,6 +126,8 @@ class Forecast:
             "instance": self.instance,
             "namespace": self.namespace,
             "operation": "forecast",
+            "seconds": round(self.seconds, 3),
+            "requests": self.requests,
             "objects": [
                 {
                     **dataclasses.asdict(row.ref),

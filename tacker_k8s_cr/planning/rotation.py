@@ -14,6 +14,7 @@ import dataclasses
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.capi import references
 from tacker_k8s_cr.kinds.capi import rotation
 from tacker_k8s_cr.kinds.capi import templates
@@ -37,6 +38,10 @@ def rotated(items: Sequence[Placed], before: Inventory) -> Rotated:
     Raises PackageInvalid for a changed template to which nothing in the
     package refers: the change would never reach a machine.
     """
+    known = [before]
+    if before.phase is Phase.CHANGING and before.before:
+        # A change that ended early is given up by a change back.
+        known.append(before.before)
     last = {ObjectRef.of(manifest): manifest for manifest in before.manifests}
     names: dict[ObjectRef, str] = {}
     changed = []
@@ -47,10 +52,10 @@ def rotated(items: Sequence[Placed], before: Inventory) -> Rotated:
         if former is None:
             continue
         if _spec(former) != _spec(item.manifest):
-            names[item.ref] = rotation.live_name(item.manifest)
             changed.append(item)
-        elif item.ref in before.live_names:
-            names[item.ref] = before.live_names[item.ref]
+        name = _known(item, known) or rotation.live_name(item.manifest)
+        if name != item.ref.name:
+            names[item.ref] = name
     used = {
         (item.ref.namespace, kind, name)
         for item in items
@@ -91,6 +96,17 @@ def _renamed(item: Placed, names: Mapping[ObjectRef, str]) -> Placed:
             "metadata": {**manifest["metadata"], "name": name},
         }
     return Placed(ObjectRef.of(manifest), manifest, item.where)
+
+
+def _known(item: Placed, inventories: Sequence[Inventory]) -> str:
+    """The name of an object that has this content already; empty if none."""
+    for inventory in inventories:
+        for manifest in inventory.manifests:
+            if ObjectRef.of(manifest) == item.ref and _spec(manifest) == _spec(
+                item.manifest
+            ):
+                return inventory.live_names.get(item.ref, item.ref.name)
+    return ""
 
 
 def _spec(manifest: Manifest) -> object:

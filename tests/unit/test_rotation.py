@@ -8,6 +8,7 @@ import pytest
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning import rotation
 from tacker_k8s_cr.planning.placing import Placed
@@ -120,6 +121,21 @@ def test_going_back_makes_a_name_of_the_old_content():
         "machine",
         names(there)["DevMachineTemplate"],
     )
+
+
+def test_giving_a_change_up_goes_back_to_the_names_before():
+    """The former objects are all there: nothing has to roll (P9)."""
+    old, new = [template(), workers()], [template("large"), workers()]
+    failed = dataclasses.replace(
+        after(*new, live_names=rotation.rotated(new, after(*old)).live_names),
+        phase=Phase.CHANGING,
+        before=after(*old),
+    )
+
+    back = rotation.rotated(old, failed)
+
+    assert tuple(old) == back.items
+    assert {} == back.live_names
 
 
 def test_a_changed_template_that_nothing_refers_to_is_refused():

@@ -40,6 +40,7 @@ def raised(error):
         (409, errors.LockLost("i-1", "why")),
         (409, errors.Owned({REF: "somebody"})),
         (409, errors.WouldBeLost({REF: "why"})),
+        (409, errors.WouldReplace({REF: "why"})),
         (409, errors.Conflict(REF, {"spec": "kubectl"})),
         (409, errors.Outdated(REF, "changed")),
         (401, errors.Unauthenticated("https://a")),
