@@ -17,7 +17,7 @@ from tests.e2e.packages import Csar
 from tools.plane.kubectl import Kubectl
 from tools.tacker import rest
 from tools.tacker.rest import Api
-from tools.tacker.rest import Vim
+from tools.tacker.vims import Vim
 
 CROWD = 64
 """Instances of a test with many."""

@@ -17,7 +17,7 @@ from tests.e2e import packages
 from tests.functional import manifests
 from tools.proxy import Proxy
 from tools.tacker import rest
-from tools.tacker.rest import Vim
+from tools.tacker.vims import Vim
 
 pytestmark = pytest.mark.plane
 

@@ -43,7 +43,7 @@ from tools.plane.lifecycle import Plane
 from tools.tacker import Host
 from tools.tacker import rest
 from tools.tacker.rest import Api
-from tools.tacker.rest import Vim
+from tools.tacker.vims import Vim
 
 pytestmark = [pytest.mark.plane, pytest.mark.capi]
 

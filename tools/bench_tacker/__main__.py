@@ -37,7 +37,7 @@ from tools.tacker import Host
 from tools.tacker import Options
 from tools.tacker import rest
 from tools.tacker.rest import Api
-from tools.tacker.rest import Vim
+from tools.tacker.vims import Vim
 
 NOTHING = pathlib.Path(__file__).resolve().parent / "nothing"
 DRIVERS = {

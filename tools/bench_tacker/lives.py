@@ -16,7 +16,7 @@ from tools.plane.kubectl import Kubectl
 from tools.tacker import rest
 from tools.tacker.errors import TackerError
 from tools.tacker.rest import Api
-from tools.tacker.rest import Vim
+from tools.tacker.vims import Vim
 
 PAUSE = 0.02
 """Seconds between two looks at an operation: the error of a measurement."""

@@ -13,33 +13,17 @@ import uuid
 import requests
 
 from tools.tacker.errors import TackerError
+from tools.tacker.session import PAUSE
+from tools.tacker.session import Session
+from tools.tacker.vims import Vim
 
 Body = Mapping[str, Any]
 
 ENDED = ("COMPLETED", "FAILED_TEMP", "FAILED", "ROLLED_BACK")
 """The states in which an operation rests."""
 
-PAUSE = 0.1
-"""Seconds between two looks at an operation."""
-
 SECONDS = 120.0
 """For an operation of a test to end."""
-
-BUSY = 15.0
-"""Seconds to try again while Tacker still holds its lock on an instance: it
-tells that an operation has ended before it lets go, v1 before all is written.
-"""
-
-
-class Refused(TackerError):
-    """Tacker answered with another status than the wanted one."""
-
-    def __init__(self, method: str, path: str, answer: requests.Response):
-        super().__init__(
-            f"{method} {path}: {answer.status_code} {answer.text[:2000]}"
-        )
-        self.status = answer.status_code
-        self.text = answer.text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,42 +34,7 @@ class Uploaded:
     vnfd: str
 
 
-@dataclasses.dataclass(frozen=True)
-class Vim:
-    """How to reach an API server.
-
-    :param id: of its registration, which v1 goes by.
-    """
-
-    endpoint: str
-    ca: str
-    credentials: Mapping[str, str]
-    id: str = ""
-
-    def connection(self, version: str) -> Any:
-        """As an instantiate request of the API's version has it."""
-        if version == "v1":
-            return [
-                {
-                    "id": str(uuid.uuid4()),
-                    "vimId": self.id,
-                    "vimType": "kubernetes",
-                }
-            ]
-        return {
-            "vim1": {
-                "vimId": self.id or str(uuid.uuid4()),
-                "vimType": "ETSINFV.KUBERNETES.V_1",
-                "interfaceInfo": {
-                    "endpoint": self.endpoint,
-                    "ssl_ca_cert": self.ca,
-                },
-                "accessInfo": dict(self.credentials),
-            }
-        }
-
-
-class Api:
+class Api(Session):
     """One version of the life cycle management API, and what it rests on.
 
     Each verb of an operation comes twice: ``start`` gives the operation's
@@ -93,39 +42,11 @@ class Api:
     """
 
     def __init__(self, url: str, version: str = "v2", pause: float = PAUSE):
-        self.url = url
-        self.pause = pause
+        super().__init__(url, pause)
         self.version = version
         self.base = f"/vnflcm/{version}"
-        self.session = requests.Session()
-        # A proxy for the world has no place between two local processes.
-        self.session.trust_env = False
         if version == "v2":
             self.session.headers["Version"] = "2.0.0"
-
-    def close(self) -> None:
-        self.session.close()
-
-    # -- Requests -----------------------------------------------------------
-
-    def request(
-        self, method: str, path: str, body: Any = None, **more: Any
-    ) -> requests.Response:
-        """Any request; whatever the answer."""
-        if body is not None:
-            more["json"] = body
-        return self.session.request(
-            method, self.url + path, timeout=60, **more
-        )
-
-    def wanted(
-        self, status: int, method: str, path: str, body: Any = None, **m: Any
-    ) -> requests.Response:
-        """Any request; Refused unless the answer has this status."""
-        answer = self.request(method, path, body, **m)
-        if answer.status_code != status:
-            raise Refused(method, path, answer)
-        return answer
 
     # -- VIMs ---------------------------------------------------------------
 
@@ -133,19 +54,7 @@ class Api:
         self, vim: Vim, name: str = "", *, default: bool = False
     ) -> Vim:
         """Register a VIM; v1 wants a default one to exist."""
-        body = {
-            "tenant_id": "5ac6d1a1e7cc4e54a1a0a3a6e2f6b902",
-            "type": "kubernetes",
-            "name": name or f"vim-{uuid.uuid4().hex[:8]}",
-            "description": "",
-            "auth_url": vim.endpoint,
-            "vim_project": {"name": "default"},
-            "auth_cred": {
-                **vim.credentials,
-                "ssl_ca_cert": vim.ca or "None",
-            },
-            "is_default": default,
-        }
+        body = vim.registration(name, default=default)
         made = self.wanted(201, "POST", "/v1.0/vims", {"vim": body}).json()
         return dataclasses.replace(vim, id=made["vim"]["id"])
 
@@ -214,28 +123,15 @@ class Api:
 
     def delete(self, instance: str) -> None:
         path = f"{self.base}/vnf_instances/{instance}"
-        self._unless_busy(204, "DELETE", path)
+        self.unless_busy(204, "DELETE", path)
 
     # -- Operations ---------------------------------------------------------
 
     def start(self, instance: str, action: str, body: Body) -> str:
         """Begin an operation; the id of its occurrence."""
         path = f"{self.base}/vnf_instances/{instance}/{action}"
-        answer = self._unless_busy(202, "POST", path, dict(body))
+        answer = self.unless_busy(202, "POST", path, dict(body))
         return str(answer.headers["Location"]).rpartition("/")[2]
-
-    def _unless_busy(
-        self, status: int, method: str, path: str, body: Any = None
-    ) -> requests.Response:
-        """A request that Tacker refuses as long as it holds its lock."""
-        limit = time.monotonic() + BUSY
-        while True:
-            try:
-                return self.wanted(status, method, path, body)
-            except Refused as refused:
-                if refused.status != 409 or time.monotonic() > limit:
-                    raise
-            time.sleep(self.pause)
 
     def operation(self, occurrence: str) -> dict[str, Any]:
         """An operation as it stands."""
@@ -309,7 +205,7 @@ class Api:
     ) -> dict[str, Any]:
         before = self.operation(occurrence)
         path = f"{self.base}/vnf_lcm_op_occs/{occurrence}/{verb}"
-        self._unless_busy(202, "POST", path)
+        self.unless_busy(202, "POST", path)
         # Its state changes some time after the answer, in the conductor.
         limit = time.monotonic() + seconds
         while self.operation(occurrence) == before:

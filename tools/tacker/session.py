@@ -1,0 +1,75 @@
+"""Requests to Tacker, and answers that have to be as they are wanted."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import requests
+
+from tools.tacker.errors import TackerError
+
+PAUSE = 0.1
+"""Seconds between two looks at an operation."""
+
+BUSY = 15.0
+"""Seconds to try again while Tacker still holds its lock on an instance: it
+tells that an operation has ended before it lets go, v1 before all is written.
+"""
+
+
+class Refused(TackerError):
+    """Tacker answered with another status than the wanted one."""
+
+    def __init__(self, method: str, path: str, answer: requests.Response):
+        super().__init__(
+            f"{method} {path}: {answer.status_code} {answer.text[:2000]}"
+        )
+        self.status = answer.status_code
+        self.text = answer.text
+
+
+class Session:
+    """Requests to one Tacker."""
+
+    def __init__(self, url: str, pause: float = PAUSE):
+        self.url = url
+        self.pause = pause
+        self.session = requests.Session()
+        # A proxy for the world has no place between two local processes.
+        self.session.trust_env = False
+
+    def close(self) -> None:
+        self.session.close()
+
+    def request(
+        self, method: str, path: str, body: Any = None, **more: Any
+    ) -> requests.Response:
+        """Any request; whatever the answer."""
+        if body is not None:
+            more["json"] = body
+        return self.session.request(
+            method, self.url + path, timeout=60, **more
+        )
+
+    def wanted(
+        self, status: int, method: str, path: str, body: Any = None, **m: Any
+    ) -> requests.Response:
+        """Any request; Refused unless the answer has this status."""
+        answer = self.request(method, path, body, **m)
+        if answer.status_code != status:
+            raise Refused(method, path, answer)
+        return answer
+
+    def unless_busy(
+        self, status: int, method: str, path: str, body: Any = None
+    ) -> requests.Response:
+        """A request that Tacker refuses as long as it holds its lock."""
+        limit = time.monotonic() + BUSY
+        while True:
+            try:
+                return self.wanted(status, method, path, body)
+            except Refused as refused:
+                if refused.status != 409 or time.monotonic() > limit:
+                    raise
+            time.sleep(self.pause)
