@@ -197,6 +197,8 @@ def followable(documents: Sequence[Document]) -> None:
         raise errors.PackageInvalid(problems)
 
 
+_OPERATION = "(instantiate|scale|heal|change|terminate)"
+
 _ANNOTATIONS = (
     ("prune", "true|false", "true or false"),
     ("on-terminate", "keep|delete", "keep or delete"),
@@ -207,6 +209,11 @@ _ANNOTATIONS = (
     ("conflict", "fail|take|leave", "fail, take or leave"),
     ("autoscaled", "refuse|move", "refuse or move"),
     ("heal-machines", "delete|remediate", "delete or remediate"),
+    (
+        "operations",
+        rf"{_OPERATION}(\s*,\s*{_OPERATION})*",
+        "a list of instantiate, scale, heal, change, terminate",
+    ),
 )
 
 

@@ -15,6 +15,7 @@ from tacker_k8s_cr.errors.asked import NotHealable
 from tacker_k8s_cr.errors.asked import NotKept
 from tacker_k8s_cr.errors.asked import NotRestored
 from tacker_k8s_cr.errors.asked import NotScalable
+from tacker_k8s_cr.errors.asked import NotSupported
 from tacker_k8s_cr.errors.asked import Owned
 from tacker_k8s_cr.errors.asked import PackageInvalid
 from tacker_k8s_cr.errors.asked import Problem
@@ -72,6 +73,7 @@ __all__ = [
     "NotReady",
     "NotRestored",
     "NotScalable",
+    "NotSupported",
     "NotYet",
     "Outdated",
     "Owned",

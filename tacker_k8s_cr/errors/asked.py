@@ -37,6 +37,27 @@ class RequestInvalid(Error):
 
 
 @dataclasses.dataclass(eq=False)
+class NotSupported(RequestInvalid):
+    """An operation that the author of the package has excluded.
+
+    :param supported: the operations that are possible.
+    :param ref: the object that says so.
+    """
+
+    operation: str
+    instance: str
+    supported: Sequence[str]
+    ref: ObjectRef
+
+    def sentence(self) -> str:
+        return (
+            f"{self.operation}: not supported by the package of "
+            f"{self.instance}, which supports {', '.join(self.supported)} "
+            f"only (annotation operations of {self.ref})"
+        )
+
+
+@dataclasses.dataclass(eq=False)
 class KindUnknown(Error):
     """A kind, or a version of it, that the server does not serve.
 

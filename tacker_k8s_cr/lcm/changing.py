@@ -16,6 +16,7 @@ from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import foreseen
+from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm.operation import Listen
 from tacker_k8s_cr.lcm.operation import Operation
@@ -154,6 +155,7 @@ def _looked(
     op.ledger.read(
         Phase.INSTANTIATED, Phase.CHANGING, Phase.SCALING, Phase.HEALING
     )
+    preflight.supported(op.inventory, "change")
     before = carry.taken_up(op)
     if policy is None:
         policy = before.policy

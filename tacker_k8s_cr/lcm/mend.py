@@ -22,6 +22,7 @@ from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm.operation import Listen
 from tacker_k8s_cr.lcm.operation import Operation
@@ -85,6 +86,7 @@ def heal(
         record_namespace,
     )
     op.ledger.read(Phase.INSTANTIATED, Phase.HEALING)
+    preflight.supported(op.inventory, op.name)
     before = carry.taken_up(op)
     known = prepare.known(op.cluster, registry, before)
     op.knowing(known)

@@ -16,9 +16,11 @@ from tacker_k8s_cr import objects
 from tacker_k8s_cr import rights
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
+from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import Resource
+from tacker_k8s_cr.planning import authored
 from tacker_k8s_cr.planning import placing
 from tacker_k8s_cr.planning.placing import Placed
 from tacker_k8s_cr.rights import Need
@@ -213,3 +215,13 @@ def _asked(cluster: Cluster, needs: Sequence[Need]) -> tuple[Need, ...]:
     singly = dict.fromkeys(need.right for need in open_)
     allowed = dict(raised(cluster.each(cluster.allowed, singly)))
     return tuple(need for need in open_ if not allowed[need.right])
+
+
+def supported(inventory: Inventory, operation: str) -> None:
+    """Raise NotSupported for what the package's author has excluded."""
+    found = authored.supported(inventory)
+    if found and operation not in found[1]:
+        ref, names = found
+        raise errors.NotSupported(
+            operation, inventory.instance, sorted(names), ref
+        )

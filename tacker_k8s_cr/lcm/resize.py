@@ -24,6 +24,7 @@ from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kinds.scaling import Bounds
 from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import leaving as goers
+from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm import reaching
 from tacker_k8s_cr.lcm.operation import Listen
@@ -74,6 +75,7 @@ def scale(
         record_namespace,
     )
     op.ledger.read(Phase.INSTANTIATED, Phase.SCALING, Phase.HEALING)
+    preflight.supported(op.inventory, op.name)
     inventory = carry.taken_up(op)
     levels = inventory.scale_levels
     if aspect:

@@ -46,6 +46,25 @@ def asked_to_prune(
     return said
 
 
+OPERATIONS = "operations"
+"""Annotation of any manifest: what may be done with the instance."""
+
+
+def supported(inventory: Inventory) -> tuple[ObjectRef, frozenset[str]] | None:
+    """The operations that the package supports, and which object says so.
+
+    None for all. An instance that came can always go. Of a change that
+    ended early the package before it has the word.
+    """
+    changing = inventory.phase is Phase.CHANGING and inventory.before
+    for manifest in (changing or inventory).manifests:
+        if said := objects.annotation(manifest, OPERATIONS):
+            names = frozenset(name.strip() for name in said.split(","))
+            always = {"instantiate", "terminate"}
+            return _live(inventory, manifest), names | always
+    return None
+
+
 def _live(inventory: Inventory, manifest: Manifest) -> ObjectRef:
     """The object of a manifest, by the name that it has in the cluster."""
     ref = ObjectRef.of(manifest)
