@@ -46,6 +46,14 @@ class Heal(Operating):
             help="for pods that end gracefully; what each says itself unless "
             "given",
         )
+        parser.add_argument(
+            "--machines",
+            choices=("delete", "remediate"),
+            default="delete",
+            help="delete machines of workload clusters, or mark them for a "
+            "MachineHealthCheck; what the object that they work for says "
+            "wins; %(default)s unless given",
+        )
         arguments.add_waiting(parser)
 
     def operate(
@@ -73,6 +81,7 @@ class Heal(Operating):
                 dwell=args.blocked_after,
                 on_failed=args.on_failed,
                 grace_seconds=args.grace_seconds,
+                heal_machines=args.machines,
             ),
             listen=listen,
         )

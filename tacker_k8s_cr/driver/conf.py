@@ -73,6 +73,7 @@ class Settings:
     terminate_timeout: float
     blocked_after: float
     on_failed: str
+    heal_machines: str
     pool_size: int
     dry_run: bool
     conflict: str

@@ -303,6 +303,7 @@ def options(
         conflict=asked.conflict or settings.conflict,
         dwell=asked.blocked_after or settings.blocked_after,
         on_failed=asked.on_failed or settings.on_failed,
+        heal_machines=asked.heal_machines or settings.heal_machines,
         adopt=asked.adopt,
         grace_seconds=grace_seconds,
         lose_others=asked.lose_others,

@@ -77,6 +77,16 @@ OPERATIONS = (
         ],
         help="What to do when an object failed or is blocked.",
     ),
+    cfg.StrOpt(
+        "heal_machines",
+        default="delete",
+        choices=[
+            ("delete", "Delete them."),
+            ("remediate", "Mark them for a MachineHealthCheck."),
+        ],
+        help="How a heal replaces the machines of workload clusters. What a "
+        "request, or the object that they work for, says wins.",
+    ),
     cfg.IntOpt(
         "pool_size",
         default=16,

@@ -60,6 +60,7 @@ class Asked:
     timeout: float | None = None
     blocked_after: float | None = None
     on_failed: str = ""
+    heal_machines: str = ""
     dry_run: bool | None = None
     conflict: str = ""
     adopt: frozenset[ObjectRef] = frozenset()
@@ -120,6 +121,7 @@ def read(
         timeout=_seconds(ours, "timeout"),
         blocked_after=_seconds(ours, "blocked_after"),
         on_failed=ours.get("on_failed", ""),
+        heal_machines=ours.get("heal_machines", ""),
         dry_run=ours.get("dry_run"),
         conflict=ours.get("conflict", ""),
         adopt=frozenset(map(_object, ours.get("adopt", ()))),

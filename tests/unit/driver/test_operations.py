@@ -18,13 +18,21 @@ def test_the_request_wins_over_the_configuration(options):
         adopt=adopted,
         lose_others=True,
         on_failed="settle",
+        heal_machines="remediate",
     )
 
     assert Options(True, "fail", 300) == operations.options(
         request.Asked(), settings
     )
     assert Options(
-        False, "take", 5, adopted, 7, True, on_failed="settle"
+        False,
+        "take",
+        5,
+        adopted,
+        7,
+        True,
+        on_failed="settle",
+        heal_machines="remediate",
     ) == operations.options(asked, settings, 7)
 
 
