@@ -49,6 +49,7 @@ def found(
     owned: Mapping[ObjectRef, str],
     later: Collection[GroupKind],
     adopted: Collection[ObjectRef] = (),
+    sharing: Collection[ObjectRef] = (),
 ) -> Owners:
     """Find whose the objects are that are there already.
 
@@ -57,6 +58,8 @@ def found(
     :param later: kinds that are not served at all, so have no objects.
     :param adopted: objects to take over from whoever has them, unless that
         is another instance, which would go on to count them as its own.
+    :param sharing: what the instance shares already: its owner, should it
+        end, knows of that. One that ends is no owner to begin with.
 
     Raises Owned, naming every object of somebody else and that somebody.
     """
@@ -104,9 +107,31 @@ def found(
         for ref, obj in others.items()
         if ref not in shared
     }
+    taken.update(_ending(cluster, others, shared.difference(sharing)))
     if taken:
         raise errors.Owned(taken)
     return Owners(live, shared, frozenset(going))
+
+
+def _ending(
+    cluster: Cluster,
+    others: Mapping[ObjectRef, Manifest],
+    refs: Collection[ObjectRef],
+) -> dict[ObjectRef, str]:
+    """Of these, what goes with an instance that is being removed."""
+    of = {
+        ref: objects.labels(others[ref]).get(objects.INSTANCE) for ref in refs
+    }
+    gone = {
+        name
+        for name in set(of.values())
+        if name and neighbours.ending(cluster, name)
+    }
+    return {
+        ref: f"{ownership.owner(others[ref])}, which is being terminated"
+        for ref, name in of.items()
+        if name in gone
+    }
 
 
 def _live(obj: Manifest) -> Live:

@@ -86,6 +86,7 @@ def met(
                 before.owned,
                 found.later,
                 options.adopt,
+                sharing=before.shared,
             )
         except errors.Owned as error:
             if not lenient:

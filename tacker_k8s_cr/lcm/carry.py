@@ -122,11 +122,16 @@ def stays(
     return staying.staying(refs, manifests, {**said, **stay})
 
 
-def refuse_losses(op: Operation, going: Mapping[ObjectRef, str]) -> None:
-    """Raise WouldBeLost for what would go along and is not the instance's."""
+def refuse_losses(
+    op: Operation, going: Mapping[ObjectRef, str], *, begun: bool = False
+) -> None:
+    """Raise WouldBeLost for what would go along and is not the instance's.
+
+    :param begun: some of it is gone already.
+    """
     if op.options.lose_others:
         return
-    others = remove.foreign(op.cluster, going, op.instance)
+    others = remove.foreign(op.cluster, going, op.instance, begun=begun)
     if others:
         raise errors.WouldBeLost(others)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import logging
@@ -25,10 +26,11 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.options import DEFAULT
 from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.planning import authored
+from tacker_k8s_cr.planning import placing
 from tacker_k8s_cr.planning import plan
-from tacker_k8s_cr.policy import Subject
 from tacker_k8s_cr.report import Action
 from tacker_k8s_cr.report import Report
+from tacker_k8s_cr.subjects import Subject
 from tacker_k8s_cr.terminating import clearing
 from tacker_k8s_cr.terminating import finalizers
 from tacker_k8s_cr.terminating import leave
@@ -112,6 +114,9 @@ def ended(
     left: dict[ObjectRef, str] = {}
     with op.locked():
         op.ledger.write(inventory.entering(op.name, "", ()))
+        # From now on nobody begins to share; somebody may have before.
+        kept = carry.stays(op, ours.owned, manifests, said)
+        going = ours.without(kept).owned
         if met:
             left = takeback.released(op, met)
             op.ledger.write(ours.entering(op.name, "", ()))
@@ -121,8 +126,10 @@ def ended(
         for stage in stages:
             if last not in stage.refs:
                 _clear(op, stage, manifests)
+                _look_again(op, stage.refs, going)
                 op.carry_out(stage)
         kept = _leave(op, {ref: ours.owned[ref] for ref in kept}, kept)
+        _look_again(op, {last} & going.keys(), going)
         if last not in going:
             op.ledger.retire()
     op.ledger.forget()
@@ -169,6 +176,24 @@ def _check(
     if along := leave.going_along(op.cluster, kept, going):
         raise errors.NotKept(along)
     carry.refuse_losses(op, going)
+
+
+AGAIN = 10.0
+"""Seconds from which on an end has taken so long that others may have come."""
+
+
+def _look_again(
+    op: Operation, refs: Collection[ObjectRef], going: Mapping[ObjectRef, str]
+) -> None:
+    """Refuse what others have made since the first look, and would go along.
+
+    What takes others along goes last, be it half an hour after that look.
+    """
+    along = (placing.DEFINITION, placing.NAMESPACE)
+    if op.deadline.now - op.begun < AGAIN:
+        return
+    if any(ref.group_kind in along for ref in refs):
+        carry.refuse_losses(op, going, begun=True)
 
 
 def _clear(

@@ -35,6 +35,17 @@ def alive(cluster: Cluster, instance: str, elsewhere_than: str = "") -> bool:
         return True
 
 
+def ending(cluster: Cluster, instance: str) -> bool:
+    """Whether an instance is being removed, as far as its record shows."""
+    try:
+        found = cluster.list_metadata(
+            record.SECRET, "", record.selector(instance)
+        )
+        return any(objects.annotation(obj, record.ENDS) for obj in found)
+    except errors.Forbidden:
+        return False
+
+
 def homes(cluster: Cluster, instance: str) -> tuple[str, ...]:
     """The namespaces that have a record of an instance.
 

@@ -42,6 +42,9 @@ SHARES = "shares"
 """Annotation on a head: digests of the objects of others that the instance
 uses. Heads of format 2 have none."""
 
+ENDS = "ends"
+"""Annotation on a head: the instance is being removed."""
+
 NAME = "tacker-k8s-cr."
 
 SECRET = GroupKind("", "Secret")
@@ -276,9 +279,12 @@ def _data(secret: Manifest, key: str) -> bytes:
 
 def _head(ref: ObjectRef, text: str, inventory: Inventory) -> Manifest:
     head = _secret(ref, inventory.instance, "head", text.encode())
-    shared = () if inventory.phase is Phase.ENDING else inventory.shared
-    told = " ".join(map(texts.digest, shared))
-    head["metadata"]["annotations"] = {objects.PREFIX + SHARES: told}
+    ends = inventory.phase is Phase.ENDING
+    told = " ".join(map(texts.digest, () if ends else inventory.shared))
+    said = {SHARES: told, **({ENDS: "true"} if ends else {})}
+    head["metadata"]["annotations"] = {
+        objects.PREFIX + name: text for name, text in said.items()
+    }
     return head
 
 

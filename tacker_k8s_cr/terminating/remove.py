@@ -72,7 +72,11 @@ def requested(
 
 
 def foreign(
-    cluster: Cluster, going: Mapping[ObjectRef, str], instance: str = ""
+    cluster: Cluster,
+    going: Mapping[ObjectRef, str],
+    instance: str = "",
+    *,
+    begun: bool = False,
 ) -> dict[ObjectRef, str]:
     """Objects that would go with these and are not ours: by object, why.
 
@@ -84,6 +88,8 @@ def foreign(
 
     :param going: what is about to be deleted, with UIDs.
     :param instance: whose record may go; empty for that of any.
+    :param begun: some of it is gone already. What has an owner is left out:
+        the garbage collector may be about to take it after that.
     """
     listed, unknown = _listed(cluster, _places(cluster, going))
     objs = [obj for obj, _ in listed]
@@ -94,6 +100,7 @@ def foreign(
         if objects.uid(obj) not in ours
         and not _usual(obj, instance)
         and not _going(obj)
+        and not (begun and dependents.owners(obj))
     }
     return {**found, **unknown}
 

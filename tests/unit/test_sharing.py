@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.lcm import end
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.report import Action
@@ -119,3 +122,110 @@ def test_what_was_shared_and_is_gone_is_not_said_to_be_current(cluster, life):
 
     row = next(row for row in report.rows if row.ref == COMMON)
     assert (Action.SHARED, State.FAILED) == (row.action, row.verdict.state)
+
+
+# -- An end that takes long --------------------------------------------------
+
+GROUP = "test.example.org"
+DEFINED = ObjectRef(
+    "apiextensions.k8s.io",
+    "CustomResourceDefinition",
+    "",
+    f"things.{GROUP}",
+)
+ONE = ObjectRef(GROUP, "Thing", "default", "one")
+
+
+def things(*names, held=False):
+    """The definition, and some of its kind."""
+    made = [manifests.definition(GROUP, "Thing")]
+    for name in names:
+        created = {objects.PREFIX + "readiness": "created"}
+        manifest = manifests.custom(GROUP, "Thing", name, created)
+        if held:
+            manifest["metadata"]["finalizers"] = ["example.org/hold"]
+        made.append(manifest)
+    return Package("test", tuple(Document(m, "a.yaml") for m in made))
+
+
+def let_go(cluster):
+    cluster.patch(ONE, {"metadata": {"finalizers": None}}, "controller")
+
+
+def test_nobody_begins_to_share_with_an_instance_that_ends(cluster, life):
+    """He would lose it, and with a definition all that is his (P20, F4).
+
+    Who shared it before goes on to, and may change meanwhile.
+    """
+    lcm.instantiate(cluster, "one", things("one", held=True), **life)
+    lcm.instantiate(cluster, "two", package("b"), **life)
+    lcm.instantiate(cluster, "three", things("three"), **life)
+    refused = []
+
+    def meanwhile(progress):
+        if ONE in progress.awaited and not refused:
+            with pytest.raises(errors.Owned) as caught:
+                lcm.change(cluster, "two", things("two"), **life)
+            refused.append(str(caught.value))
+            lcm.change(cluster, "three", things("three", "more"), **life)
+            let_go(cluster)
+
+    report = lcm.terminate(cluster, "one", listen=meanwhile, **life)
+
+    (said,) = refused
+    assert f"{DEFINED}: exists already and belongs to" in said
+    assert "the instance one, which is being terminated" in said
+    assert [DEFINED] == [
+        row.ref for row in report.rows if row.action is Action.KEPT
+    ]
+    assert cluster.get(ObjectRef(GROUP, "Thing", "default", "more"))
+
+
+@pytest.mark.parametrize("lose_others", [False, True])
+def test_what_came_during_a_long_end_is_not_taken_along(cluster, lose_others):
+    """A definition goes last, long after the first look (P17, F4).
+
+    What is collected after its owner is not taken for somebody's.
+    """
+    now = [0.0]
+    life = {"deadline": Deadline.after(3000, lambda: now[0])}
+    lcm.instantiate(cluster, "one", things("one", held=True), **life)
+    theirs = ObjectRef(GROUP, "Thing", "default", "theirs")
+
+    def meanwhile(progress):
+        if ONE in progress.awaited and not cluster.get(theirs):
+            now[0] += end.AGAIN
+            for name, owners in (("theirs", []), ("below", [GONE])):
+                thing = manifests.custom(GROUP, "Thing", name)
+                metadata = {"namespace": "default", "ownerReferences": owners}
+                thing["metadata"].update(metadata)
+                cluster.create(thing, "somebody")
+            let_go(cluster)
+
+    options = Options(lose_others=lose_others)
+
+    def terminated():
+        lcm.terminate(
+            cluster, "one", listen=meanwhile, options=options, **life
+        )
+
+    if lose_others:
+        terminated()
+        assert None is cluster.get(DEFINED)
+        return
+    with pytest.raises(errors.WouldBeLost) as caught:
+        terminated()
+    assert {theirs} == set(caught.value.others)
+    assert cluster.get(DEFINED)
+    cluster.delete(theirs, objects.uid(cluster.get(theirs)))
+    below = ObjectRef(GROUP, "Thing", "default", "below")
+    cluster.delete(below, objects.uid(cluster.get(below)))
+    terminated()
+
+
+GONE = {
+    "apiVersion": f"{GROUP}/v1",
+    "kind": "Thing",
+    "name": "gone",
+    "uid": "of-one-that-is-gone",
+}
