@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.kinds import entries
 from tacker_k8s_cr.kinds.scaling import Bounds
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
@@ -94,11 +95,30 @@ class Healing:
 
 
 @dataclasses.dataclass(frozen=True)
+class Gift:
+    """An object that another instance gives up to this one.
+
+    :param giver: that instance.
+    :param home: the namespace of its record.
+    :param met: it had not made the object either.
+    """
+
+    uid: str
+    giver: str
+    home: str
+    met: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
 class Inventory:
     """All that is known of an instance. It lies in the cluster, as record.
 
     :param namespace: where objects go whose manifest names none.
     :param record: the namespace of the record, if it is another.
+    :param taking: objects that others are about to give up to this one.
+        Whether they have, their records say.
+    :param taken: objects that others have given up to this one.
+    :param given: objects that this one has just given up: to whom.
     :param owned: the UID of every object that the instance owns.
     :param shared: objects that the instance uses and others own.
     :param manifests: last applied in full, as the package names them.
@@ -150,6 +170,9 @@ class Inventory:
     receipts: tuple[Mapping[str, Any], ...] = ()
     journal: Journal = Journal()
     record: str = ""
+    taking: Mapping[ObjectRef, Gift] = dataclasses.field(default_factory=dict)
+    taken: Mapping[ObjectRef, Gift] = dataclasses.field(default_factory=dict)
+    given: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
 
     @property
     def home(self) -> str:
@@ -176,6 +199,9 @@ class Inventory:
             leaving=(),
             receipts=(),
             journal=Journal(),
+            taking={},
+            taken={},
+            given={},
         )
 
     def owning(self, found: Mapping[ObjectRef, str]) -> Inventory:
@@ -191,7 +217,48 @@ class Inventory:
         """With these objects no longer owned."""
         gone = set(refs)
         kept = {r: u for r, u in self.owned.items() if r not in gone}
-        return dataclasses.replace(self, owned=kept, met=self.met - gone)
+        taken = self.taken
+        if gone & taken.keys():
+            taken = {r: g for r, g in taken.items() if r not in gone}
+        return dataclasses.replace(
+            self, owned=kept, met=self.met - gone, taken=taken
+        )
+
+    def giving(self, refs: Iterable[ObjectRef], to: str) -> Inventory:
+        """With these objects given up to another instance.
+
+        Nothing brings them back here: neither the manifests, applied once
+        more, nor a rollback of the last change.
+        """
+        refs = frozenset(refs)
+        before = self.before and self.before._forgetting(refs)
+        return dataclasses.replace(
+            self._forgetting(refs),
+            before=before,
+            given={**self.given, **dict.fromkeys(refs, to)},
+        )
+
+    def _forgetting(self, refs: frozenset[ObjectRef]) -> Inventory:
+        names = {
+            author: dataclasses.replace(author, name=name)
+            for author, name in self.live_names.items()
+        }
+
+        def stays(ref: ObjectRef) -> bool:
+            return names.get(ref, ref) not in refs
+
+        return dataclasses.replace(
+            self.without(refs),
+            manifests=tuple(
+                m for m in self.manifests if stays(ObjectRef.of(m))
+            ),
+            live_names={r: n for r, n in self.live_names.items() if stays(r)},
+            numbers={
+                r: n
+                for r, n in self.numbers.items()
+                if entries.owner(r) not in refs
+            },
+        )
 
     def entering(
         self, operation: str, stage: str, pending: Iterable[ObjectRef]

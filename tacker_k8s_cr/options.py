@@ -22,7 +22,10 @@ class Options:
         it, or ``leave`` it to that manager.
     :param dwell: seconds after which an object that shows the same error,
         and on which nothing moves, ends the operation as blocked.
-    :param adopt: objects to take over from whoever has them.
+    :param adopt: objects to take over from whoever has them, but for
+        instances that live.
+    :param take_from: objects to take over from such an instance, by object
+        which it is.
     :param grace_seconds: given to what is deleted; None for each kind's own.
     :param lose_others: delete namespaces and definitions even though
         objects of others go with them.
@@ -63,6 +66,9 @@ class Options:
     rollout: str = "allow"
     autoscaled: str = scaling.REFUSE
     heal_machines: str = "delete"
+    take_from: Mapping[ObjectRef, str] = dataclasses.field(
+        default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         if self.conflict not in conflicts.WAYS:

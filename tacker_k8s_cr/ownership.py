@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import contextlib
 import datetime
 from typing import Any
@@ -80,6 +81,27 @@ def _only_tended(entry: Manifest) -> bool:
     """Whether an entry has what controllers write on objects of others."""
     owned = objects.field(entry, ("fieldsV1",), {})
     return set(owned) <= {"f:metadata", "f:status"}
+
+
+def renamed(
+    entries: Iterable[Manifest], before: str, after: str
+) -> list[Manifest]:
+    """Entries of managed fields, those of one manager as another's.
+
+    Where the other has such an entry already, its own stays, and the fields
+    of the first are nobody's.
+    """
+    entries = list(entries)
+    known = {_sort(entry) for entry in entries if entry["manager"] == after}
+    return [
+        entry if entry["manager"] != before else {**entry, "manager": after}
+        for entry in entries
+        if entry["manager"] != before or _sort(entry) not in known
+    ]
+
+
+def _sort(entry: Manifest) -> tuple[Any, ...]:
+    return tuple(map(entry.get, ("operation", "apiVersion", "subresource")))
 
 
 def set_by_others(obj: Manifest, manager: str) -> bool:

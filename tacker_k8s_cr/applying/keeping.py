@@ -36,6 +36,7 @@ def carried(
     live: Mapping[ObjectRef, Live],
     subresources: Mapping[GroupKind, frozenset[str]],
     settled: Collection[ObjectRef] = (),
+    givers: Mapping[ObjectRef, str] | None = None,
 ) -> tuple[Placed, ...]:
     """The manifests with the numbers that objects which exist have now.
 
@@ -46,6 +47,7 @@ def carried(
     left out too.
 
     :param settled: numbers that stay as the manifests have them.
+    :param givers: other instances whose fields become ours, by object.
     """
     concerned = [
         *_numbered(items, registry, live, subresources),
@@ -64,6 +66,14 @@ def carried(
         manager = objects.MANAGER + objects.labels(item.manifest).get(
             objects.INSTANCE, ""
         )
+        if giver := (givers or {}).get(item.ref):
+            # As it will be when it is sent.
+            metadata = obj["metadata"]
+            fields = ownership.renamed(
+                metadata["managedFields"], objects.MANAGER + giver, manager
+            )
+            metadata = {**metadata, "managedFields": fields}
+            obj = {**obj, "metadata": metadata}
         manifest = _unmoved(item.manifest, obj, manager)
         if item.ref.group_kind not in _WITHIN and item.ref not in settled:
             path = replicas.path_of(registry, item.ref.group_kind)

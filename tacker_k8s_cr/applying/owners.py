@@ -34,11 +34,13 @@ class Owners:
     :param live: objects that are the instance's.
     :param shared: objects of others that are just as the package wants.
     :param going: objects that are asked to go; the apply waits for that.
+    :param taken: those of other instances that are to be taken: from whom.
     """
 
     live: Mapping[ObjectRef, Live]
     shared: frozenset[ObjectRef]
     going: frozenset[ObjectRef] = frozenset()
+    taken: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
 
 
 def found(
@@ -49,6 +51,7 @@ def found(
     owned: Mapping[ObjectRef, str],
     later: Collection[GroupKind],
     adopted: Collection[ObjectRef] = (),
+    take_from: Mapping[ObjectRef, str] | None = None,
     sharing: Collection[ObjectRef] = (),
 ) -> Owners:
     """Find whose the objects are that are there already.
@@ -58,6 +61,7 @@ def found(
     :param later: kinds that are not served at all, so have no objects.
     :param adopted: objects to take over from whoever has them, unless that
         is another instance, which would go on to count them as its own.
+    :param take_from: objects to take over from that instance.
     :param sharing: what the instance shares already: its owner, should it
         end, knows of that. One that ends is no owner to begin with.
 
@@ -67,6 +71,7 @@ def found(
     live = {}
     others = {}
     going = set()
+    taken: dict[ObjectRef, str] = {}
     alive: dict[str, bool] = {}
     for ref, obj in _metadata(cluster, [item.ref for item in wanted]):
         other = objects.labels(obj).get(objects.INSTANCE, "")
@@ -86,7 +91,11 @@ def found(
                 and ref not in adopted
                 and not ownership.ours(obj, instance)
             )
-            if alive[other] or doubtful:
+            named = other != instance and (take_from or {}).get(ref) == other
+            if alive[other] and named:
+                live[ref] = _live(obj)
+                taken[ref] = other
+            elif alive[other] or doubtful:
                 others[ref] = obj
             else:
                 live[ref] = _live(obj)
@@ -102,15 +111,15 @@ def found(
         )
         if same
     )
-    taken = {
+    refused = {
         ref: ownership.owner(obj)
         for ref, obj in others.items()
         if ref not in shared
     }
-    taken.update(_ending(cluster, others, shared.difference(sharing)))
-    if taken:
-        raise errors.Owned(taken)
-    return Owners(live, shared, frozenset(going))
+    refused.update(_ending(cluster, others, shared.difference(sharing)))
+    if refused:
+        raise errors.Owned(refused)
+    return Owners(live, shared, frozenset(going), taken)
 
 
 def _ending(

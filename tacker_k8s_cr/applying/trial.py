@@ -66,6 +66,7 @@ def dry_run(
     waiting: Collection[ObjectRef] = (),
     brought: Collection[tuple[str, str]] = (),
     keep: Callable[[ObjectRef], bool] = lambda ref: False,
+    givers: Mapping[ObjectRef, str] | None = None,
 ) -> Checked:
     """Let the server check every object; nothing is written.
 
@@ -74,6 +75,7 @@ def dry_run(
         admission denies them now says nothing.
     :param brought: kinds and names of all objects of the package.
     :param keep: which objects' looks are of interest.
+    :param givers: other instances whose fields become ours, by object.
     """
     early = [
         item
@@ -88,14 +90,27 @@ def dry_run(
     def tried(item: Placed) -> Applied:
         uid = live[item.ref].uid if item.ref in live else ""
         way = conflicts.way(item.manifest, conflict)
-        return conflicts.sent(
-            lambda manifest, force: cluster.apply(
+        giver = (givers or {}).get(item.ref, "")
+
+        def send(manifest: Manifest, force: bool) -> Applied:
+            return cluster.apply(
                 manifest,
                 objects.MANAGER + instance,
                 uid=uid,
                 force=force,
                 dry_run=True,
-            ),
+            )
+
+        def taking(manifest: Manifest, force: bool) -> Applied:
+            try:
+                return send(manifest, force)
+            except errors.Conflict as error:
+                if {*error.fields.values()} != {objects.MANAGER + giver}:
+                    raise
+                return send(manifest, True)
+
+        return conflicts.sent(
+            taking if giver else send,
             item.manifest,
             way if uid else conflicts.FAIL,
             ".".join(live[item.ref].count) if uid else "",

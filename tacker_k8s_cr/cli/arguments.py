@@ -104,6 +104,16 @@ def assignment(text: str) -> tuple[str, str]:
     return name, value
 
 
+def gift(text: str) -> tuple[str, str]:
+    """``INSTANCE=KIND/OBJECT``: from whom, and what."""
+    name, sign, value = text.partition("=")
+    if not (name and sign and value):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not INSTANCE=KIND/NAMESPACE/OBJECT"
+        )
+    return name, value
+
+
 def add_waiting(parser: argparse.ArgumentParser) -> None:
     """When an operation ends early."""
     parser.add_argument(
@@ -165,6 +175,15 @@ def add_writing(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="take this object over from whoever has it, unless that is "
         "another instance; may be given several times",
+    )
+    group.add_argument(
+        "--take-from",
+        metavar="INSTANCE=KIND/NAMESPACE/OBJECT",
+        type=gift,
+        action="append",
+        default=[],
+        help="take this object over from that instance, which gives it up; "
+        "may be given several times",
     )
     group.add_argument(
         "--no-dry-run",

@@ -32,6 +32,15 @@ def options(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
             _object("--adopt", text, args, cluster) for text in args.adopt
         ),
         lose_others=getattr(args, "lose_others", False),
+        recreate=frozenset(
+            _object("--recreate", text, args, cluster)
+            for text in getattr(args, "recreate", ())
+        ),
+        rollout=getattr(args, "rollout", "allow"),
+        take_from={
+            _object("--take-from", text, args, cluster): instance
+            for instance, text in args.take_from
+        },
     )
 
 

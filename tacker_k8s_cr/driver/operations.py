@@ -310,6 +310,10 @@ def options(
         check_rights=settings.check_rights,
         on_terminate=asked.on_terminate,
         clear=settings.clear if asked.clear is None else asked.clear,
+        take_from=asked.take_from,
+        recreate=asked.recreate,
+        rollout=asked.rollout or settings.rollout,
+        autoscaled=asked.autoscaled or settings.autoscaled,
         remove_finalizers=asked.remove_finalizers,
     )
 

@@ -38,6 +38,7 @@ class Asked:
     :param files: the manifests, by their names in the package.
     :param namespaces: what ``namespace`` is for manifests.
     :param record_namespace: where the record lies, if not in ``namespace``.
+    :param take_from: by object, the other instance that gives it up.
     :param prune: what a change of package may delete (True) or keeps.
     :param expects: kinds that appear while the package comes up.
     :param on_terminate: what outlives the instance (True) or does not.
@@ -65,6 +66,13 @@ class Asked:
     conflict: str = ""
     adopt: frozenset[ObjectRef] = frozenset()
     lose_others: bool = False
+    take_from: Mapping[ObjectRef, str] = dataclasses.field(
+        default_factory=dict
+    )
+    recreate: frozenset[ObjectRef] = frozenset()
+    rollout: str = ""
+    autoscaled: str = ""
+    leaving: tuple[str, ...] = ()
     on_terminate: Mapping[Subject, bool] = dataclasses.field(
         default_factory=dict
     )
@@ -126,6 +134,15 @@ def read(
         conflict=ours.get("conflict", ""),
         adopt=frozenset(map(_object, ours.get("adopt", ()))),
         lose_others=ours.get("lose_others", False),
+        take_from={
+            _object(text): instance
+            for instance, texts in ours.get("take_from", {}).items()
+            for text in texts
+        },
+        recreate=frozenset(map(_object, ours.get("recreate", ()))),
+        rollout=ours.get("rollout", ""),
+        autoscaled=ours.get("autoscaled", ""),
+        leaving=tuple(ours.get("leaving", ())),
         on_terminate=dict(_chosen(ours, "on_terminate", "keep", "delete")),
         clear=frozenset(ours["clear"]) if "clear" in ours else None,
         remove_finalizers=frozenset(
@@ -202,6 +219,10 @@ def _unfit(params: Mapping[str, Any], home: str) -> Iterator[str]:
     subjects = [item["of"] for item in ours.get("readiness", ())]
     yield from _twice(f"{where}.readiness", subjects)
     for key in ("prune", "on_terminate"):
+    taken = [
+        text for some in ours.get("take_from", {}).values() for text in some
+    ]
+    yield from _twice(f"{where}.take_from", [*taken, *ours.get("adopt", ())])
         named = [
             text for texts in ours.get(key, {}).values() for text in texts
         ]

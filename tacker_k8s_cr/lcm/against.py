@@ -86,6 +86,7 @@ def met(
                 before.owned,
                 found.later,
                 options.adopt,
+                options.take_from,
                 sharing=before.shared,
             )
         except errors.Owned as error:
@@ -97,6 +98,8 @@ def met(
         else:
             break
     items = tuple(item for item in items if item.ref not in theirs.shared)
+    gifts = {ref: gift.giver for ref, gift in before.taken.items()}
+    givers = {**gifts, **theirs.taken}
     carried = keeping.carried(
         cluster,
         items,
@@ -104,6 +107,7 @@ def met(
         theirs.live,
         found.subresources,
         settled,
+        givers,
     )
     theirs = dataclasses.replace(
         theirs,
@@ -144,6 +148,7 @@ def met(
             waiting=trial.waiting(items, order, theirs.live),
             brought={(item.ref.kind, item.ref.name) for item in items},
             keep=keep,
+            givers=givers,
         )
         recreated = recreating.needed(
             cluster, items, before.instance, checked.refusals, allowed

@@ -16,6 +16,7 @@ from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm import takeback
+from tacker_k8s_cr.lcm import taking
 from tacker_k8s_cr.lcm.operation import Listen
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.options import DEFAULT
@@ -93,16 +94,19 @@ def instantiate(
     op.knowing(ready.registry)
     # What an earlier try made, and this package does not name, goes.
     planned = carry.planned(op, ready, before, policy)
+    givers = taking.givers(op, ready)
     made = carry.record_namespace(op, planned)
     inventory = carry.with_package(
         before.owning(made), package, ready, policy, options.adopt
     )
     refused: errors.Error | None = None
     try:
-        with op.locked():
+        with taking.locked(op, givers) as let_go:
             try:
+                inventory = taking.handed_over(op, inventory, givers)
+                let_go()
                 carry.bring_in(op, planned.without(made), ready, inventory)
-                op.ledger.rest()
+                op.ledger.rest(taking.settled(op.inventory))
             except carry.REFUSALS as error:
                 if before.owned:  # what a former try made is not ours to undo
                     raise

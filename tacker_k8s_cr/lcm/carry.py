@@ -13,6 +13,7 @@ from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kinds import entries
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
+from tacker_k8s_cr.lcm import taking
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.prepare import Prepared
 from tacker_k8s_cr.objects import Manifest
@@ -199,7 +200,8 @@ def served(op: Operation, stage: plan.Stage) -> None:
 
 def taken_up(op: Operation) -> Inventory:
     """The inventory, with what a crash left between a write and it."""
-    return op.inventory.owning(owners.left_by_crash(op.cluster, op.inventory))
+    left = owners.left_by_crash(op.cluster, op.inventory)
+    return taking.resolved(op.cluster, op.inventory.owning(left))
 
 
 def with_package(

@@ -18,6 +18,7 @@ from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import foreseen
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
+from tacker_k8s_cr.lcm import taking
 from tacker_k8s_cr.lcm.operation import Listen
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.prepare import Prepared
@@ -90,9 +91,12 @@ def change(
         scaling={},
         healing=None,
     )
-    with op.locked():
+    givers = taking.givers(op, ready)
+    with taking.locked(op, givers) as let_go:
+        inventory = taking.handed_over(op, inventory, givers)
+        let_go()
         carry.bring_in(op, planned, ready, inventory)
-        op.ledger.rest()
+        op.ledger.rest(taking.settled(op.inventory))
     for ref, why in ready.recreated.items():
         op.actions[ref] = Action.RECREATED
         op.notes[ref] = (why,)

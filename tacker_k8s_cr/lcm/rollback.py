@@ -189,8 +189,9 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
         for ref, uid in now.owned.items()
         if ref not in former.owned and ref not in named
     }
-    taken = {ref: uid for ref, uid in new.items() if ref in now.met}
-    made = {ref: uid for ref, uid in new.items() if ref not in now.met}
+    others = now.met | now.taken.keys()
+    taken = {ref: uid for ref, uid in new.items() if ref in others}
+    made = {ref: uid for ref, uid in new.items() if ref not in others}
     used = carry.used(op, made, authored.manifests(now))
     used.update(
         restoring.needed(ready.refused, made.keys() - used.keys(), now)
@@ -204,6 +205,7 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
         owned=now.owned,
         shared=tuple(sorted(ready.owners.shared)),
         met=now.met,
+        taken=now.taken,
         receipts=now.receipts,
         before=former,
     )

@@ -10,6 +10,7 @@ from tacker_k8s_cr import objects
 from tacker_k8s_cr import ownership
 from tacker_k8s_cr.applying import apply
 from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm import taking
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning import authored
@@ -32,11 +33,18 @@ def take_back(op: Operation) -> None:
         # Every write was a creation: the instance had nothing before.
         made = {
             ref: uid
-            for ref, uid in carry.taken_up(op).owned.items()
-            if op.actions.get(ref, Action.CREATED) is Action.CREATED
+            for ref, uid in inventory.owned.items()
+            if ref not in inventory.met
+            and op.actions.get(ref, Action.CREATED) is Action.CREATED
         }
         stages = plan.terminate(
             made, op.progress.registry, last, authored.order(op.inventory)
+        met = inventory.owned.keys() & inventory.met
+        if met:
+            op.ledger.write(inventory)
+            released(op, {ref: inventory.owned[ref] for ref in met})
+            op.ledger.write(inventory.without(met))
+            op.actions = {r: a for r, a in op.actions.items() if r not in met}
         ).stages
         for stage in stages:
             if last not in stage.refs:
@@ -117,6 +125,10 @@ def released(
             continue
         if not ownership.set_by_others(obj, op.manager):
             alone[ref] = uid
+        if gift := op.inventory.taken.get(ref):
+            taking.renamed(op, ref, gift)
+            alone[ref] = uid
+            continue
             continue
         try:
             apply.given_up(op.ledger.writing, obj, op.manager, uid)

@@ -18,6 +18,7 @@ from typing import Any
 import zlib
 
 from tacker_k8s_cr import policy
+from tacker_k8s_cr.inventory import Gift
 from tacker_k8s_cr.inventory import Goer
 from tacker_k8s_cr.inventory import Healing
 from tacker_k8s_cr.inventory import Inventory
@@ -27,8 +28,11 @@ from tacker_k8s_cr.kinds.scaling import Bounds
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package import model
 
-FORMAT = 3
+FORMAT = 4
 """Of what is stored. A reader refuses a higher one."""
+
+USUAL = 3
+"""Of what is stored where nothing was taken from another instance."""
 
 PIECE = 480 * 1024
 """Bytes of a piece at most: a Secret may hold 1 MiB, etcd's request 1.5."""
@@ -82,6 +86,18 @@ _PARTS: Mapping[
         lambda inventory: inventory.healing and inventory.healing.goers,
         lambda goers: [_goer(goer) for goer in goers or ()],
     ),
+    "taking": (
+        lambda inventory: inventory.taking,
+        lambda gifts: list(map(_gift, gifts.items())),
+    ),
+    "taken": (
+        lambda inventory: inventory.taken,
+        lambda gifts: list(map(_gift, gifts.items())),
+    ),
+    "given": (
+        lambda inventory: inventory.given,
+        lambda given: [[*_ref(r), to] for r, to in given.items()],
+    ),
     "pending": (
         lambda inventory: inventory.journal.pending,
         lambda pending: [_ref(r) for r in pending],
@@ -110,8 +126,9 @@ def store(
         cut = _cut(plain(value))
         pieces.update(cut)
         parts[part] = list(cut)
+    gifts = inventory.taking or inventory.taken or inventory.given
     fields = {
-        "format": FORMAT,
+        "format": FORMAT if gifts else USUAL,
         **_plain(inventory),
         "healing": inventory.healing and inventory.healing.everything,
         "healingOf": inventory.healing and inventory.healing.operation,
@@ -189,6 +206,9 @@ def load(stored: Stored) -> Inventory:
         _told(head, part),
         healing=healing,
         before=before,
+        taking=dict(map(_gift_of, part("taking"))),
+        taken=dict(map(_gift_of, part("taken"))),
+        given=_by_ref(part("given")),
         receipts=tuple(head["receipts"]),
         journal=Journal(
             head["operation"],
@@ -263,6 +283,15 @@ def _goer(goer: Goer) -> list[str]:
 
 def _goer_of(item: Sequence[str]) -> Goer:
     return Goer(ObjectRef(*item[:4]), item[4], ObjectRef(*item[5:]))
+
+
+def _gift(item: tuple[ObjectRef, Gift]) -> list[Any]:
+    ref, gift = item
+    return [*_ref(ref), *dataclasses.astuple(gift)]
+
+
+def _gift_of(item: Sequence[Any]) -> tuple[ObjectRef, Gift]:
+    return ObjectRef(*item[:4]), Gift(*item[4:])
 
 
 def _text(value: Any) -> str:

@@ -239,7 +239,9 @@ class FakeCluster:
             body = {"spec": {"replicas": body["spec"]["replicas"]}}
         obj = fields.patched(stored.obj, body)
         obj["metadata"]["resourceVersion"] = "0"
-        return self._kept(stored.updated(obj, manager, subresource), stored)
+        entries = obj["metadata"].pop("managedFields", None)
+        start = stored if entries is None else stored.managed(entries)
+        return self._kept(start.updated(obj, manager, subresource), stored)
 
     def delete(
         self,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
+import json
 from typing import Any
 
 from tacker_k8s_cr.errors import Conflict
@@ -97,6 +99,29 @@ class Stored:
         }
         owned[owner] = owned.get(owner, frozenset()) | changed
         return Stored(obj, owned, self.times, owner)
+
+    def managed(self, entries: Sequence[Mapping[str, Any]]) -> Stored:
+        """As somebody who writes managed fields wants them.
+
+        Such a writer takes entries away, or gives them to others; it makes
+        none of fields that nobody had.
+        """
+        known = {
+            json.dumps(fields.fields_v1(paths), sort_keys=True): owner
+            for owner, paths in self.owned.items()
+        }
+        owned = {}
+        times = {}
+        for entry in entries:
+            if entry:
+                text = json.dumps(entry["fieldsV1"], sort_keys=True)
+                former = known[text]
+                sub = entry.get("subresource", "")
+                owner = entry["manager"], entry["operation"], sub
+                owned[owner] = self.owned[former]
+                times[owner] = self.times.get(former, "")
+        times = {owner: time for owner, time in times.items() if time}
+        return dataclasses.replace(self, owned=owned, times=times)
 
     def at(self, moment: str) -> Stored:
         """As it is once it is stored, at this moment."""

@@ -202,7 +202,7 @@ def test_a_record_of_a_later_version_is_not_guessed_at():
     stored = texts.store(Inventory("i", "n"))
     head = json.dumps({**json.loads(stored.head), "format": 99})
 
-    with pytest.raises(ValueError, match=r"format 99.* reads 3"):
+    with pytest.raises(ValueError, match=r"format 99.* reads 4"):
         texts.load(dataclasses.replace(stored, head=head))
 
 

@@ -133,7 +133,7 @@ def test_a_record_of_a_later_version_is_not_touched(cluster):
         with pytest.raises(
             errors.InstanceExists,
             match=r"the instance one has a record that cannot be read: "
-            r"the record has format 99, and this version reads 3",
+            r"the record has format 99, and this version reads 4",
         ):
             record.read(cluster, "one", "default")
 
@@ -282,4 +282,4 @@ def test_an_instance_whose_record_we_may_not_see_is_alive(cluster):
 def test_the_format_is_the_first_that_is_asked(cluster):
     """A head is read before its pieces are."""
     with pytest.raises(texts.FormatUnknown):
-        texts.pieces_of('{"format": 4}')
+        texts.pieces_of('{"format": 5}')

@@ -1,0 +1,331 @@
+"""Objects that one instance takes from another that lives."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+
+import pytest
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import lcm
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.inventory import Phase
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.options import Options
+from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.recording import leases
+from tacker_k8s_cr.recording import lock
+from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.report import Action
+from tests.fakes import FakeCluster
+from tests.functional import manifests
+from tests.unit.test_kill import Clock
+from tests.unit.test_kill import Killed
+from tests.unit.test_kill import mortal
+from tests.unit.test_operations import play_deployments
+
+COMMON = ObjectRef("", "ConfigMap", "default", "common")
+FROM_ONE = Options(take_from={COMMON: "one"})
+
+
+def package(**maps):
+    """ConfigMaps by name, each with this value."""
+    made = (manifests.config_map(name, key=v) for name, v in maps.items())
+    return Package("test", tuple(Document(m, "a.yaml") for m in made))
+
+
+ONE = package(common="one", a="one")
+TWO = package(common="two", b="two")
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def fresh(clock):
+    """A cluster in which one has the object; two may have others."""
+
+    def made(*more):
+        cluster = FakeCluster(idle=clock.idle)
+        run(lcm.instantiate, cluster, clock, "one", ONE)
+        if more:
+            run(lcm.instantiate, cluster, clock, "two", *more)
+        return cluster
+
+    return made
+
+
+def run(operation, cluster, clock, instance, *args, **more):
+    return operation(
+        cluster,
+        instance,
+        *args,
+        deadline=Deadline.after(300, clock),
+        **more,
+    )
+
+
+def inventory(cluster, instance):
+    entry = record.read(cluster, instance, "default")
+    return entry.inventory if entry else None
+
+
+def owners(cluster):
+    """Which instances' records have the object."""
+    uid = objects.uid(cluster.get(COMMON))
+    found = [inventory(cluster, name) for name in ("one", "two")]
+    return [i.instance for i in found if i and i.owned.get(COMMON) == uid]
+
+
+def managers(cluster):
+    entries = cluster.get(COMMON)["metadata"]["managedFields"]
+    return {entry["manager"] for entry in entries}
+
+
+def names(cluster):
+    return sorted(
+        ref.name for ref in cluster.world.objects if ref.kind == "ConfigMap"
+    )
+
+
+def records(cluster):
+    return [
+        ref
+        for ref in cluster.world.objects
+        if ref.name.startswith(record.NAME)
+    ]
+
+
+def test_an_object_is_taken_from_an_instance_that_is_named(fresh, clock):
+    """From then on it is the other's, in all respects (P20)."""
+    cluster = fresh()
+    uid = objects.uid(cluster.get(COMMON))
+
+    report = run(lcm.instantiate, cluster, clock, "two", TWO, options=FROM_ONE)
+
+    live = cluster.get(COMMON)
+    assert (uid, {"key": "two"}) == (objects.uid(live), live["data"])
+    assert "two" == objects.labels(live)[objects.INSTANCE]
+    assert {"tacker-k8s-cr:two"} == managers(cluster)
+    assert {Action.CONFIGURED, Action.CREATED} == {
+        row.action for row in report.rows
+    }
+    one, two = inventory(cluster, "one"), inventory(cluster, "two")
+    assert [{"a"}, {"common", "b"}] == [
+        {ref.name for ref in found.owned} for found in (one, two)
+    ]
+    assert ["a"] == [m["metadata"]["name"] for m in one.manifests]
+    assert (Phase.INSTANTIATED, {}, {}) == (one.phase, one.given, two.taking)
+    run(lcm.heal, cluster, clock, "one")
+    assert {"key": "two"} == cluster.get(COMMON)["data"]
+    run(lcm.terminate, cluster, clock, "one")
+    assert ["b", "common"] == names(cluster)
+    run(lcm.terminate, cluster, clock, "two")
+    assert [] == names(cluster)
+    assert [] == records(cluster)
+
+
+def test_it_takes_the_name_of_the_right_instance(fresh, clock):
+    """What nobody named is refused, as before, with its owner (P20)."""
+    cluster = fresh(package(b="two"))
+    before = dict(cluster.world.objects)
+
+    for given in ({}, {COMMON: "three"}):
+        with pytest.raises(errors.Owned, match="the instance one"):
+            run(
+                lcm.change,
+                cluster,
+                clock,
+                "two",
+                TWO,
+                options=Options(take_from=given),
+            )
+    with pytest.raises(errors.RequestInvalid, match="not in the package"):
+        run(
+            lcm.change,
+            cluster,
+            clock,
+            "two",
+            package(b="two"),
+            options=FROM_ONE,
+        )
+
+    assert before == cluster.world.objects
+
+
+def test_an_instance_that_is_not_at_rest_gives_nothing(fresh, clock):
+    """Its journal may say that it still writes the object (P20)."""
+    cluster = fresh()
+    for requests in itertools.count():
+        dying = mortal(cluster, requests, True)
+        more = package(common="more", a="more")
+        with contextlib.suppress(Killed):
+            run(lcm.change, dying, clock, "one", more)
+        if Phase.CHANGING is inventory(cluster, "one").phase:
+            break
+
+    with pytest.raises(errors.InstanceExists, match="the instance one is"):
+        run(lcm.instantiate, cluster, clock, "two", TWO, options=FROM_ONE)
+
+    assert inventory(cluster, "two") is None
+
+
+def test_an_instance_that_is_busy_gives_nothing(fresh, clock):
+    """Its lock is asked for; nothing of the taker is left (P20)."""
+    cluster = fresh()
+    deadline = Deadline.after(300, clock)
+    seen = itertools.count()
+
+    def renewed(found, obj):
+        """Somebody holds the lock of one, and renews it."""
+
+    with lock.locked(cluster, "one", "default", deadline):
+        cluster.world.controller = renewed
+        lease = leases.ref("one", "default")
+        idle = cluster.world.idle
+
+        def busy(seconds):
+            idle(1.0)
+            if next(seen) < 3:
+                held = leases.held(cluster.get(lease), "somebody")
+                cluster.replace(held, "somebody")
+
+        cluster.world.idle = busy
+        with pytest.raises(errors.Busy):
+            run(lcm.instantiate, cluster, clock, "two", TWO, options=FROM_ONE)
+
+    assert ["one"] == owners(cluster)
+    assert inventory(cluster, "two") is None
+    assert cluster.get(leases.ref("two", "default")) is None
+
+
+def deaths(operation, prepare, clock, *args):
+    """Every cluster in which two's operation died, one request later each."""
+    for requests in itertools.count():
+        cluster = prepare()
+        try:
+            run(
+                operation,
+                mortal(cluster, requests, True),
+                clock,
+                "two",
+                *args,
+                options=FROM_ONE,
+            )
+        except Killed:
+            yield cluster
+        else:
+            return
+
+
+OPERATIONS = pytest.mark.parametrize(
+    ("operation", "before"),
+    [(lcm.instantiate, ()), (lcm.change, (package(b="two"),))],
+    ids=["instantiate", "change"],
+)
+
+
+@OPERATIONS
+def test_taking_is_finished_wherever_it_died(operation, before, fresh, clock):
+    """By the same request; the object is never made anew (P20, P21)."""
+    died = 0
+    for cluster in deaths(operation, lambda: fresh(*before), clock, TWO):
+        died += 1
+        uid = objects.uid(cluster.get(COMMON))
+        assert len(owners(cluster)) < 2
+        with contextlib.suppress(errors.InstanceExists):  # it was done
+            run(operation, cluster, clock, "two", TWO, options=FROM_ONE)
+        assert uid == objects.uid(cluster.get(COMMON))
+        assert ["two"] == owners(cluster)
+        assert {"tacker-k8s-cr:two"} == managers(cluster)
+        assert {"key": "two"} == cluster.get(COMMON)["data"]
+
+        run(lcm.terminate, cluster, clock, "one")
+        assert ["b", "common"] == names(cluster)
+        run(lcm.terminate, cluster, clock, "two")
+        assert [] == names(cluster)
+        assert [] == records(cluster)
+    assert died > 25
+
+
+@OPERATIONS
+@pytest.mark.parametrize("first", ["one", "two"])
+def test_the_end_of_either_is_right_wherever_taking_died(
+    operation, before, first, fresh, clock
+):
+    """Only whose it is by then deletes it; it is not lost either (P20)."""
+    for cluster in deaths(operation, lambda: fresh(*before), clock, TWO):
+        whose = owners(cluster)
+        other = "two" if first == "one" else "one"
+        with contextlib.suppress(errors.InstanceUnknown):
+            run(lcm.terminate, cluster, clock, first)
+        there = cluster.get(COMMON) is not None
+        if whose == [other]:
+            assert there
+        with contextlib.suppress(errors.InstanceUnknown):
+            run(lcm.terminate, cluster, clock, other)
+        assert [] == records(cluster)
+        live = cluster.get(COMMON)
+        if live is not None:
+            # What an operation took that never came to rest is nobody's.
+            assert objects.INSTANCE not in objects.labels(live)
+            assert "tacker-k8s-cr:one" not in managers(cluster)
+
+
+@OPERATIONS
+def test_taking_is_taken_back_wherever_it_died(
+    operation, before, fresh, clock
+):
+    """The object is never deleted by that (P20, P22)."""
+    for cluster in deaths(operation, lambda: fresh(*before), clock, TWO):
+        uid = objects.uid(cluster.get(COMMON))
+        with contextlib.suppress(errors.InstanceUnknown):
+            run(lcm.roll_back, cluster, clock, "two")
+
+        assert uid == objects.uid(cluster.get(COMMON))
+        assert "b" in names(cluster) or not before
+        run(lcm.terminate, cluster, clock, "one")
+        with contextlib.suppress(errors.InstanceUnknown):
+            run(lcm.terminate, cluster, clock, "two")
+        assert [] == records(cluster)
+
+
+def test_what_a_change_took_is_not_deleted_by_its_rollback(fresh, clock):
+    """Nor is it of any instance afterwards (P20, P22)."""
+    cluster = fresh(package(b="two"))
+    run(lcm.change, cluster, clock, "two", TWO, options=FROM_ONE)
+
+    report = run(lcm.roll_back, cluster, clock, "two")
+
+    assert {COMMON: Action.RELEASED}.items() <= {
+        row.ref: row.action for row in report.rows
+    }.items()
+    assert cluster.get(COMMON) is not None
+    assert [] == owners(cluster)
+
+
+def test_a_number_is_not_changed_by_taking_its_object(clock):
+    """A scale of the one holds for the other (P20, P8)."""
+    web = ObjectRef("apps", "Deployment", "default", "web")
+    cluster = FakeCluster(controller=play_deployments)
+    given = Package(
+        "test", (Document(manifests.deployment("web", 1), "a.yaml"),)
+    )
+    run(lcm.instantiate, cluster, clock, "one", given)
+    run(lcm.scale, cluster, clock, "one", {web: 3})
+
+    run(
+        lcm.instantiate,
+        cluster,
+        clock,
+        "two",
+        given,
+        options=Options(take_from={web: "one"}),
+    )
+
+    assert 3 == cluster.get(web)["spec"]["replicas"]
