@@ -11,14 +11,15 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr.kinds import custom
 from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.base import Registry
-from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.subjects import Choice
+from tacker_k8s_cr.subjects import Expected
+from tacker_k8s_cr.subjects import Subject
+from tacker_k8s_cr.subjects import chosen
+from tacker_k8s_cr.subjects import expected
+from tacker_k8s_cr.subjects import subject
 
 NAMESPACES = ("fill", "override", "refuse")
-
-Subject = GroupKind | ObjectRef
-"""All objects of a kind, or one. An object without a namespace stands for
-those of its name in any."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,23 +67,6 @@ class Readiness:
             "failed_when": list(self.failed_when),
         }
         return {"of": str(self.of), **{k: v for k, v in said.items() if v}}
-
-
-@dataclasses.dataclass(frozen=True, order=True)
-class Expected:
-    """A kind that something of the package brings at run time.
-
-    :param namespaced: nobody can tell before it is there.
-    """
-
-    kind: GroupKind
-    namespaced: bool = True
-
-    def __str__(self) -> str:
-        return f"{self.kind}" if self.namespaced else f"{self.kind}{_CLUSTER}"
-
-
-_CLUSTER = ":Cluster"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,11 +121,11 @@ class Policy:
 
     def may_prune(self, ref: ObjectRef) -> bool | None:
         """Whether a change may remove an object; None where that is open."""
-        return _of(self.prune, ref)
+        return chosen(self.prune, ref)
 
     def may_keep(self, ref: ObjectRef) -> bool | None:
         """Whether an object outlives the instance; None where it is open."""
-        return _of(self.on_terminate, ref)
+        return chosen(self.on_terminate, ref)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, which ``of`` reads.
@@ -149,11 +133,11 @@ class Policy:
         What is not expected is left out: earlier versions do not know it.
         """
         expects = {"expects": [str(item) for item in self.expects]}
-        end = _listed(self.on_terminate, *_ON_TERMINATE)
+        end = ON_TERMINATE.listed(self.on_terminate)
         return {
             "namespaces": self.namespaces,
             "readiness": [item.as_dict() for item in self.readiness],
-            "prune": _listed(self.prune, *_PRUNE),
+            "prune": PRUNE.listed(self.prune),
             "delivery": dict(self.delivery),
             **(expects if self.expects else {}),
             **({"on_terminate": end} if self.on_terminate else {}),
@@ -161,12 +145,6 @@ class Policy:
 
 
 DEFAULT = Policy()
-
-
-def subjects(ref: ObjectRef) -> tuple[Subject, ...]:
-    """What may be said of an object, the most particular first."""
-    anywhere = dataclasses.replace(ref, namespace="")
-    return ref, anywhere, ref.group_kind
 
 
 # -- As plain values ---------------------------------------------------------
@@ -192,82 +170,25 @@ def of(given: Mapping[str, Any]) -> Policy:
             _readiness(item, f"readiness[{number}]")
             for number, item in enumerate(given.get("readiness") or ())
         ),
-        _chosen("prune", given.get("prune") or {}, *_PRUNE),
+        _chosen("prune", given.get("prune") or {}, PRUNE),
         dict(given.get("delivery") or {}),
         expects=tuple(
             expected(text, f"expects[{number}]")
             for number, text in enumerate(given.get("expects") or ())
         ),
         on_terminate=_chosen(
-            "on_terminate", given.get("on_terminate") or {}, *_ON_TERMINATE
+            "on_terminate", given.get("on_terminate") or {}, ON_TERMINATE
         ),
     )
 
 
-_PRUNE = ("may", "keep")
-_ON_TERMINATE = ("keep", "delete")
+PRUNE = Choice("may", "keep")
+ON_TERMINATE = Choice("keep", "delete")
 
 
-def _of(said: Mapping[Subject, bool], ref: ObjectRef) -> bool | None:
-    return next((said[s] for s in subjects(ref) if s in said), None)
-
-
-def _listed(
-    said: Mapping[Subject, bool], yes: str, no: str
-) -> dict[str, list[str]]:
-    return {
-        yes: [str(s) for s, chosen in said.items() if chosen],
-        no: [str(s) for s, chosen in said.items() if not chosen],
-    }
-
-
-def _chosen(where: str, given: Any, yes: str, no: str) -> dict[Subject, bool]:
-    _known(where, given, (yes, no))
-    said: dict[Subject, bool] = {}
-    for name, wanted in ((yes, True), (no, False)):
-        for text in given.get(name) or ():
-            found = subject(text, f"{where}.{name}")
-            if said.get(found, wanted) is not wanted:
-                raise errors.RequestInvalid(
-                    f"{where}: {text} is in {yes} and in {no}"
-                )
-            said[found] = wanted
-    return said
-
-
-def subject(text: Any, where: str = "") -> Subject:
-    """A kind or an object, as we show them: ``Kind.group[/namespace]/name``.
-
-    Raises RequestInvalid.
-    """
-    parts = text.split("/") if isinstance(text, str) else ()
-    if not 1 <= len(parts) <= 3 or not all(parts):
-        place = f"{where}: " if where else ""
-        raise errors.RequestInvalid(
-            f"{place}{text!r} is no kind, such as Deployment.apps, and no "
-            "object, such as Deployment.apps/edge/web"
-        )
-    kind, _, group = parts[0].partition(".")
-    if len(parts) == 1:
-        return GroupKind(group, kind)
-    namespace = parts[1] if len(parts) == 3 else ""
-    return ObjectRef(group, kind, namespace, parts[-1])
-
-
-def expected(text: Any, where: str = "") -> Expected:
-    """A kind, as ``Kind.group``, or ``Kind.group:Cluster`` of that scope.
-
-    Raises RequestInvalid.
-    """
-    said = text if isinstance(text, str) else ""
-    kind = subject(said.removesuffix(_CLUSTER) or text, where)
-    if not isinstance(kind, GroupKind) or ":" in f"{kind}":
-        place = f"{where}: " if where else ""
-        raise errors.RequestInvalid(
-            f"{place}{text!r} is no kind, such as Router.example.org, or "
-            f"Zone.example.org{_CLUSTER} where it has no namespaces"
-        )
-    return Expected(kind, not said.endswith(_CLUSTER))
+def _chosen(where: str, given: Any, choice: Choice) -> dict[Subject, bool]:
+    _known(where, given, (choice.yes, choice.no))
+    return choice.read(where, given)
 
 
 def _readiness(given: Any, where: str) -> Readiness:

@@ -12,6 +12,7 @@ import re
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import policy
+from tacker_k8s_cr import subjects
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.errors import Problem
@@ -70,7 +71,7 @@ class Kinds:
 def kinds(
     cluster: Cluster,
     documents: Sequence[Document],
-    expected: Mapping[GroupKind, policy.Expected] | None = None,
+    expected: Mapping[GroupKind, subjects.Expected] | None = None,
 ) -> Kinds:
     """Find every kind of a package. Raises KindUnknown for all that lack.
 
@@ -124,7 +125,7 @@ def kinds(
 
 def expected(
     documents: Sequence[Document], said: policy.Policy
-) -> dict[GroupKind, policy.Expected]:
+) -> dict[GroupKind, subjects.Expected]:
     """Kinds that appear later, as a request or an annotation says."""
     found = {item.kind: item for item in said.expects}
     problems = []
@@ -132,7 +133,7 @@ def expected(
         text = objects.annotation(document.manifest, "expects") or ""
         for part in barriers.listed(text):
             try:
-                item = policy.expected(part)
+                item = subjects.expected(part)
             except errors.RequestInvalid as error:
                 subject = ObjectRef.of(document.manifest)
                 what = f"{subject}: annotation {objects.PREFIX}expects: "

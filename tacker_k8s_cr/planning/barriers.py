@@ -15,7 +15,7 @@ import math
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import policy
+from tacker_k8s_cr import subjects
 from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.kinds.base import Registry
@@ -237,7 +237,7 @@ class _Package:
         """The object of the package that an annotation names."""
         wanted = "an object such as Deployment.apps/edge/web"
         try:
-            named = policy.subject(text)
+            named = subjects.subject(text)
         except errors.RequestInvalid:
             self._refuse(item, moving.DEPENDS_ON, text, wanted)
             return None

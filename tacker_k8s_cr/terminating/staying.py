@@ -11,8 +11,8 @@ from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning import placing
 from tacker_k8s_cr.policy import Policy
-from tacker_k8s_cr.policy import Subject
-from tacker_k8s_cr.policy import subjects
+from tacker_k8s_cr.subjects import Subject
+from tacker_k8s_cr.subjects import subjects
 
 ANNOTATION = "on-terminate"
 KEEP = "keep"
