@@ -170,8 +170,13 @@ def bring_in(
     planned: plan.Plan,
     ready: Prepared,
     inventory: Inventory,
-) -> None:
-    """Carry out the stages, and wait for all that they applied."""
+) -> dict[ObjectRef, str]:
+    """Carry out the stages, and wait for all that they applied.
+
+    Returns what was to be deleted and is kept, since others began to share
+    it meanwhile: why.
+    """
+    kept: dict[ObjectRef, str] = {}
     op.ledger.write(inventory)
     op.expecting(ready.expected)
     not_yet = ready.not_yet
@@ -185,10 +190,35 @@ def bring_in(
                 op.instance,
                 op.options.conflict,
             )
-        op.carry_out(stage)
+        kept.update(_spared(op, stage, inventory))
+        op.carry_out(stage.without(kept))
         not_yet -= set(stage.refs)
         served(op, stage)
     op.settle()
+    return kept
+
+
+AGAIN = 10.0
+"""Seconds from which on an operation has taken so long that what others have
+is looked at again, before anything is deleted."""
+
+
+def _spared(
+    op: Operation, stage: plan.Stage, inventory: Inventory
+) -> dict[ObjectRef, str]:
+    """Of what a stage deletes, what others share by now: by whom."""
+    before = inventory.before
+    going = {
+        step.ref: step.uid
+        for step in stage.steps
+        if isinstance(step, plan.Delete)
+    }
+    if not going or not before or op.deadline.now - op.begun < AGAIN:
+        return {}
+    found = used(op, going, authored.manifests(before))
+    rest = {ref: uid for ref, uid in going.items() if ref not in found}
+    refuse_losses(op, rest, begun=True)
+    return found
 
 
 def served(op: Operation, stage: plan.Stage) -> None:

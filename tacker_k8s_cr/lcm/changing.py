@@ -95,14 +95,14 @@ def change(
     with taking.locked(op, givers) as let_go:
         inventory = taking.handed_over(op, inventory, givers)
         let_go()
-        carry.bring_in(op, planned, ready, inventory)
+        spared = carry.bring_in(op, planned, ready, inventory)
         op.ledger.rest(taking.settled(op.inventory))
     for ref, why in ready.recreated.items():
         op.actions[ref] = Action.RECREATED
         op.notes[ref] = (why,)
     others = dict.fromkeys(ready.owners.shared, Action.SHARED)
-    kept = dict.fromkeys(planned.kept, Action.KEPT)
-    return op.report({**others, **kept}, planned.kept)
+    kept = {**planned.kept, **spared}
+    return op.report({**others, **dict.fromkeys(kept, Action.KEPT)}, kept)
 
 
 def forecast(

@@ -178,10 +178,6 @@ def _check(
     carry.refuse_losses(op, going)
 
 
-AGAIN = 10.0
-"""Seconds from which on an end has taken so long that others may have come."""
-
-
 def _look_again(
     op: Operation, refs: Collection[ObjectRef], going: Mapping[ObjectRef, str]
 ) -> None:
@@ -190,7 +186,7 @@ def _look_again(
     What takes others along goes last, be it half an hour after that look.
     """
     along = (placing.DEFINITION, placing.NAMESPACE)
-    if op.deadline.now - op.begun < AGAIN:
+    if op.deadline.now - op.begun < carry.AGAIN:
         return
     if any(ref.group_kind in along for ref in refs):
         carry.refuse_losses(op, going, begun=True)

@@ -80,6 +80,15 @@ class Stage:
     def refs(self) -> tuple[ObjectRef, ...]:
         return tuple(step.ref for step in self.steps)
 
+    def without(self, refs: Collection[ObjectRef]) -> Stage:
+        """The stage without the steps that delete these."""
+        steps = tuple(
+            step
+            for step in self.steps
+            if not (isinstance(step, Delete) and step.ref in refs)
+        )
+        return dataclasses.replace(self, steps=steps)
+
 
 @dataclasses.dataclass(frozen=True)
 class Plan:

@@ -8,7 +8,7 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.lcm import end
+from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.options import Options
@@ -181,6 +181,39 @@ def test_nobody_begins_to_share_with_an_instance_that_ends(cluster, life):
     assert cluster.get(ObjectRef(GROUP, "Thing", "default", "more"))
 
 
+def test_what_others_share_during_a_long_change_is_kept(cluster):
+    """It is asked again before anything is deleted (P20)."""
+    now = [0.0]
+    life = {"deadline": Deadline.after(3000, lambda: now[0])}
+    lcm.instantiate(cluster, "one", package("common", "a", "b"), **life)
+    begun = []
+
+    def meanwhile(progress):
+        if not begun and progress.awaited:
+            begun.append(
+                lcm.instantiate(
+                    cluster,
+                    "two",
+                    package("common"),
+                    deadline=Deadline.never(),
+                )
+            )
+            now[0] += carry.AGAIN
+
+    report = lcm.change(cluster, "one", package("c"), listen=meanwhile, **life)
+
+    row = next(row for row in report.rows if row.ref == COMMON)
+    assert (Action.KEPT, ("used by the instance two",)) == (
+        row.action,
+        row.notes,
+    )
+    assert cluster.get(COMMON)
+    assert None is cluster.get(ObjectRef("", "ConfigMap", "default", "a"))
+    lcm.terminate(cluster, "two", **life)
+    lcm.terminate(cluster, "one", **life)
+    assert None is cluster.get(COMMON)
+
+
 @pytest.mark.parametrize("lose_others", [False, True])
 def test_what_came_during_a_long_end_is_not_taken_along(cluster, lose_others):
     """A definition goes last, long after the first look (P17, F4).
@@ -194,7 +227,7 @@ def test_what_came_during_a_long_end_is_not_taken_along(cluster, lose_others):
 
     def meanwhile(progress):
         if ONE in progress.awaited and not cluster.get(theirs):
-            now[0] += end.AGAIN
+            now[0] += carry.AGAIN
             for name, owners in (("theirs", []), ("below", [GONE])):
                 thing = manifests.custom(GROUP, "Thing", name)
                 metadata = {"namespace": "default", "ownerReferences": owners}
