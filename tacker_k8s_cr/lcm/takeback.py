@@ -30,21 +30,23 @@ def take_back(op: Operation) -> None:
         return
     last = carry.namespace(op.home)
     with contextlib.suppress(errors.Error):
-        # Every write was a creation: the instance had nothing before.
+        inventory = carry.taken_up(op)
+        # Every write was a creation: the instance had nothing before, but
+        # for what it was to take over.
         made = {
             ref: uid
             for ref, uid in inventory.owned.items()
             if ref not in inventory.met
             and op.actions.get(ref, Action.CREATED) is Action.CREATED
         }
-        stages = plan.terminate(
-            made, op.progress.registry, last, authored.order(op.inventory)
         met = inventory.owned.keys() & inventory.met
         if met:
             op.ledger.write(inventory)
             released(op, {ref: inventory.owned[ref] for ref in met})
             op.ledger.write(inventory.without(met))
             op.actions = {r: a for r, a in op.actions.items() if r not in met}
+        stages = plan.terminate(
+            made, op.progress.registry, last, authored.order(op.inventory)
         ).stages
         for stage in stages:
             if last not in stage.refs:
@@ -123,12 +125,12 @@ def released(
         obj = op.cluster.get(ref)
         if obj is None or objects.uid(obj) != uid:
             continue
-        if not ownership.set_by_others(obj, op.manager):
-            alone[ref] = uid
         if gift := op.inventory.taken.get(ref):
             taking.renamed(op, ref, gift)
             alone[ref] = uid
             continue
+        if not ownership.set_by_others(obj, op.manager):
+            alone[ref] = uid
             continue
         try:
             apply.given_up(op.ledger.writing, obj, op.manager, uid)
