@@ -14,12 +14,14 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.report import Action
 from tests.functional import manifests
 from tests.functional import test_cli
+from tests.functional import test_rights
 
 pytestmark = pytest.mark.plane
 
 environ = test_cli.environ
 files = test_cli.files
 run = test_cli.run
+user = test_rights.user
 
 
 def secret(name, **texts):
@@ -89,19 +91,25 @@ def test_drift_is_told_field_by_field_and_nothing_is_written(
 ):
     """Missing, edited, taken and unlabelled objects (G1, G4).
 
-    What others have added, what they scale and what they write in statuses
-    is no drift. A Secret's field is named, its value is not shown. Not one
-    object has another version than before, and a heal takes it all back.
+    What others have added, what they scale, what they write in statuses and
+    what the author leaves to them is no drift. A Secret's field is named, its
+    value is not shown. Not one object has another version than before, and a
+    heal takes it all back.
     """
     life = {"namespace": namespace, "deadline": deadline}
     web = manifests.deployment("web", 2)
     web["spec"]["template"]["spec"]["containers"][0]["resources"] = {
         "requests": {"cpu": "1000m"}
     }
+    left = manifests.config_map("left")
+    left["metadata"]["annotations"] = {
+        "k8s-cr.tacker.openstack.org/conflict": "leave"
+    }
     package = packed(
         web,
         autoscaler("auto"),
         secret("pass", word="letmein-first"),
+        left,
         *map(manifests.config_map, ("lost", "edited", "added", "new", "bare")),
     )
     k8s_cr.instantiate(cluster, unique, package, **life)
@@ -116,6 +124,8 @@ def test_drift_is_told_field_by_field_and_nothing_is_written(
     cluster.patch(config("edited"), {"data": {"key": "theirs"}}, "somebody")
     more = {"data": {"more": "theirs"}, "metadata": {"labels": {"x": "y"}}}
     cluster.patch(config("added"), more, "somebody")
+    theirs = {"data": {"key": "theirs"}}
+    cluster.patch(config("left"), theirs, "somebody")
     cluster.patch(deployment, {"spec": {"replicas": 3}}, "somebody")
     word = base64.b64encode(b"letmein-second").decode()
     password = config("pass", "Secret")
@@ -148,7 +158,7 @@ def test_drift_is_told_field_by_field_and_nothing_is_written(
     text = json.dumps(found.as_dict()) + repr(found)
     for shown in ("letmein", word, base64.b64encode(b"letmein").decode()[:9]):
         assert shown not in text
-    assert 8 == found.looked
+    assert 9 == found.looked
 
     cluster.delete(config("new"), rows[config("new")].uid)
     theirs = cluster.get(config("new"))
@@ -216,3 +226,34 @@ def test_what_a_change_kept_and_what_is_shared_drifts_too(
     assert {("missing",)} == {
         tuple(way.value for way in row.ways) for row in rows
     }
+
+
+def test_drift_takes_no_right_to_create_or_delete(
+    cluster, namespace, packed, unique, deadline, config, user
+):
+    """Reading, and the right to patch, which a server wants for a dry run.
+
+    Without that it tells all but fields, and says of what it could not
+    compare that it could not (G1).
+    """
+    life = {"namespace": namespace, "deadline": deadline}
+    package = packed(*map(manifests.config_map, ("edited", "lost")))
+    k8s_cr.instantiate(cluster, unique, package, **life)
+    cluster.patch(config("edited"), {"data": {"key": "theirs"}}, "somebody")
+    cluster.delete(config("lost"), objects.uid(cluster.get(config("lost"))))
+
+    def told(*verbs):
+        rules = [
+            {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]},
+            {"apiGroups": [""], "resources": ["configmaps"], "verbs": verbs},
+        ]
+        rows = k8s_cr.drift(user(rules), unique, **life).rows
+        return {row.ref.name: row for row in rows}
+
+    seen = told("get", "patch")
+    assert ["changed"] == [way.value for way in seen["edited"].ways]
+    assert ["missing"] == [way.value for way in seen["lost"].ways]
+    seen = told("get")
+    assert ["unknown"] == [way.value for way in seen["edited"].ways]
+    assert seen["edited"].reason.startswith("not compared: ")
+    assert ["missing"] == [way.value for way in seen["lost"].ways]

@@ -143,7 +143,8 @@ def test_one_package_makes_a_management_cluster(
     may = kubectl.run("auth", "can-i", "delete", "nodes", f"--as={account}")
     assert "no\n" == may.stdout
 
-    with pytest.raises(errors.RequestInvalid, match="aspect"):
+    said = "not supported by the package of management"
+    with pytest.raises(errors.NotSupported, match=said):
         k8s_cr.scale(
             cluster,
             "management",
@@ -151,6 +152,12 @@ def test_one_package_makes_a_management_cluster(
             steps=1,
             namespace=HOME,
             **_life(),
+        )
+    with pytest.raises(errors.NotSupported, match=said):
+        k8s_cr.heal(cluster, "management", namespace=HOME, **_life())
+    with pytest.raises(errors.NotSupported, match=said):
+        k8s_cr.change(
+            cluster, "management", package, namespace=HOME, **_life()
         )
 
     kubectl("create", "namespace", "other")
