@@ -26,6 +26,7 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.options import DEFAULT
 from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.planning import authored
+from tacker_k8s_cr.planning import barriers
 from tacker_k8s_cr.planning import placing
 from tacker_k8s_cr.planning import plan
 from tacker_k8s_cr.report import Action
@@ -256,7 +257,10 @@ def _ended_without_record(op: Operation, *, keeping: bool) -> Report:
         going = {ref: uid for ref, uid in ours.items() if ref not in kept}
         _check(op, kept, going)
         home = {ref: going.pop(ref) for ref in (last,) if ref in going}
-        for stage in plan.terminate(going, op.progress.registry).stages:
+        # What authors have said of their order is on the objects, too.
+        order = barriers.recorded(manifests)
+        registry = op.progress.registry
+        for stage in plan.terminate(going, registry, order=order).stages:
             _clear(op, stage, manifests)
             steps = [s for s in stage.steps if isinstance(s, plan.Delete)]
             op.take_away(steps, stage.name)

@@ -172,6 +172,27 @@ def test_a_namespace_that_a_killed_run_made_is_terminated(clock):
     assert [] == owned(cluster)
 
 
+def test_without_a_record_objects_go_in_their_authors_order(cluster, life):
+    """What they said is on the objects (P17, P19)."""
+    given = [manifests.config_map(name) for name in ("a", "b", "c")]
+    for manifest, wave in zip(given, ("1", "3", "2"), strict=True):
+        said = {objects.PREFIX + "wave": wave}
+        manifest["metadata"]["annotations"] = said
+    lcm.instantiate(cluster, "one", package(*given), **life)
+    for secret in records(cluster):
+        cluster.delete(secret, objects.uid(cluster.get(secret)))
+    seen = []
+
+    def listen(progress):
+        for found in progress.awaited:
+            if found.name not in seen:
+                seen.append(found.name)
+
+    lcm.terminate(cluster, "one", listen=listen, **life)
+
+    assert ["b", "c", "a"] == seen
+
+
 def test_a_lock_that_is_refused_leaves_no_namespace(cluster, life):
     """The namespace of the record is made before there can be a lock."""
     denied = errors.Forbidden("create", "leases", "home", "no")
