@@ -9,7 +9,7 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr.applying import conflicts
 from tacker_k8s_cr.kinds import scaling
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.policy import Subject
+from tacker_k8s_cr.subjects import Subject
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Options:
         the rights that a package needs.
     :param on_terminate: what is kept (True) or deleted (False) when an
         instance ends, whatever its manifests and its policy say.
+    :param on_terminate_else: the same of what nothing else is said.
     :param clear: what is removed in a workload cluster before its Cluster
         is deleted, of ``clearing.ALL``; None for what its manifest says.
     :param remove_finalizers: objects that go without their finalizers.
@@ -57,6 +58,9 @@ class Options:
     lose_others: bool = False
     check_rights: bool = True
     on_terminate: Mapping[Subject, bool] = dataclasses.field(
+        default_factory=dict
+    )
+    on_terminate_else: Mapping[Subject, bool] = dataclasses.field(
         default_factory=dict
     )
     clear: frozenset[str] | None = None

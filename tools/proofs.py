@@ -16,7 +16,7 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ROWS = ROOT / "doc" / "source" / "reference" / "requirements.yaml"
-_ID = re.compile(r"\b(?:TK-|CR-|IN-|XO-|[ABDFGHKMPT])\d+\b")
+_ID = re.compile(r"\b(?:TK-|CR-|IN-|XO-|[ABDEFGHKMPT])\d+\b")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -58,7 +58,9 @@ def check(cluster: Cluster, items: Sequence[Placed], live: Views) -> None:
                 live[item.ref], item.manifest, chained=chained
             )
         elif leader := versions.leader_of(item.manifest, manifests):
-            why = versions.skewed(item.manifest, manifests[leader])
+            why = versions.skewed(
+                item.manifest, manifests[leader], live.get(item.ref)
+            )
         if why:
             problems.append(Problem(item.where, f"{item.ref}: {why}"))
     if problems:
@@ -109,33 +111,41 @@ def kept(
 
     And by object why its version stays: that of a control plane is not
     lowered once a machine of it runs the new one, nor that of a topology,
-    of which Cluster API allows no way back at all.
+    of which Cluster API allows no way back at all. Workers that could not
+    join it any more stay with it.
 
     :param names: that objects have in the cluster, where it is another.
     """
-    found = []
-    why = {}
-    for manifest in wanted:
-        ref = ObjectRef.of(manifest)
+    manifests = {ObjectRef.of(manifest): manifest for manifest in wanted}
+    stay: dict[ObjectRef, str] = {}
+    why: dict[ObjectRef, str] = {}
+    for ref in sorted(
+        manifests, key=lambda r: not versions.leads(r.group_kind)
+    ):
+        manifest = manifests[ref]
+        before = versions.of(manifest)
         place = versions.path(ref.group_kind)
-        if place is None or not versions.leads(ref.group_kind):
-            found.append(manifest)
+        if place is None or not before:
             continue
-        ref = dataclasses.replace(ref, name=names.get(ref, ref.name))
-        live = cluster.get(ref)
+        live_ref = dataclasses.replace(ref, name=names.get(ref, ref.name))
+        live = cluster.get(live_ref)
         now = versions.of(live) if live else ""
-        if (
-            live is not None
-            and versions.lowers(now, versions.of(manifest))
-            and _runs(cluster, live, now)
-        ):
-            why[ref] = (
-                f"{'.'.join(place)} stays {now}, and was "
-                f"{versions.of(manifest)}: {versions.LOWERED}"
+        if live is None or not versions.lowers(now, before):
+            continue
+        if versions.leads(ref.group_kind):
+            reason = versions.LOWERED if _runs(cluster, live, now) else ""
+        else:
+            leader = versions.leader_of(manifest, manifests)
+            held = stay.get(leader, "") if leader else ""
+            joins = not held or versions.joins(manifest, before, held)
+            reason = "" if joins else f"{leader} stays {held}"
+        if reason:
+            stay[ref] = now
+            why[live_ref] = (
+                f"{'.'.join(place)} stays {now}, and was {before}: {reason}"
             )
-            manifest = placing.set_field(manifest, place, now)
-        found.append(manifest)
-    return tuple(found), why
+            manifests[ref] = placing.set_field(manifest, place, now)
+    return tuple(manifests.values()), why
 
 
 def _runs(cluster: Cluster, leader: Manifest, version: str) -> bool:

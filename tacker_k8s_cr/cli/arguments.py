@@ -207,6 +207,26 @@ def add_writing(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_changing(parser: argparse.ArgumentParser) -> None:
+    """What a change of package may do to what is there."""
+    group = parser.add_argument_group("changing")
+    group.add_argument(
+        "--recreate",
+        metavar="KIND/NAMESPACE/OBJECT",
+        action="append",
+        default=[],
+        help="where this object cannot be changed in place, delete it and "
+        "make it again; may be given several times",
+    )
+    group.add_argument(
+        "--rollout",
+        choices=("allow", "refuse"),
+        default="allow",
+        help="whether machines may be replaced, or that is refused before "
+        "anything is written; %(default)s unless given",
+    )
+
+
 def add_losing(parser: argparse.ArgumentParser) -> None:
     """Whether what others made may go too."""
     parser.add_argument(

@@ -14,16 +14,19 @@ import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.cli import arguments
 from tacker_k8s_cr.cli import choosing
+from tacker_k8s_cr.cli import foretelling
 from tacker_k8s_cr.cli import reading
 from tacker_k8s_cr.cli import showing
 from tacker_k8s_cr.cli.lines import Silent
 from tacker_k8s_cr.cli.operating import Operating
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.report import Report
 
 if TYPE_CHECKING:
     from tacker_k8s_cr.cluster.protocol import Cluster
+    from tacker_k8s_cr.inventory import Inventory
 
 
 class Instantiate(Operating):
@@ -83,6 +86,7 @@ class Change(Operating):
         arguments.add_package(parser)
         arguments.add_policy(parser)
         arguments.add_writing(parser)
+        arguments.add_changing(parser)
         arguments.add_waiting(parser)
         arguments.add_losing(parser)
 
@@ -105,6 +109,9 @@ class Change(Operating):
             policy=reading.policy(args),
             options=reading.options(args, cluster.until(deadline)),
             listen=listen,
+            foresee=foretelling.warning(
+                self.app.stderr, self.app.options.verbose_level
+            ),
         )
 
 
@@ -121,7 +128,9 @@ class Scale(Operating):
             nargs="?",
             help="an object of the instance, such as Deployment/web or "
             "machinedeployment.cluster.x-k8s.io/workers; one of several in "
-            "different namespaces as KIND/NAMESPACE/OBJECT",
+            "different namespaces as KIND/NAMESPACE/OBJECT; a number in a "
+            "Cluster's topology as Cluster/a:machineDeployments.md-0 or "
+            "Cluster/a:controlPlane",
         )
         parser.add_argument(
             "--replicas",
@@ -145,6 +154,23 @@ class Scale(Operating):
             type=arguments.count,
             help="the level where to",
         )
+        parser.add_argument(
+            "--leaving",
+            metavar="MACHINE",
+            action="append",
+            default=[],
+            help="the name or UID of a Machine that is to go when a number "
+            "falls; may be given several times; which others go is for "
+            "their controllers to say",
+        )
+        parser.add_argument(
+            "--autoscaled",
+            choices=("refuse", "move"),
+            default="refuse",
+            help="with what an autoscaler keeps the number of: refuse, or "
+            "move its bounds so that there are so many at least; the "
+            "object's annotation wins; %(default)s unless given",
+        )
         arguments.add_waiting(parser)
 
     def operate(
@@ -161,12 +187,15 @@ class Scale(Operating):
             aspect=args.aspect or "",
             steps=args.steps or 0,
             level=args.to_level,
+            leaving=args.leaving,
             namespace=args.namespace,
             record_namespace=args.record_namespace,
             deadline=deadline,
             registry=self.registry,
             options=k8s_cr.Options(
-                dwell=args.blocked_after, on_failed=args.on_failed
+                dwell=args.blocked_after,
+                on_failed=args.on_failed,
+                autoscaled=args.autoscaled,
             ),
             listen=listen,
         )
@@ -192,13 +221,30 @@ class Scale(Operating):
                 "--steps or --to-level"
             )
         inventory = reading.inventory(args, cluster)
-        ref = choosing.chosen(
-            args.object,
-            inventory.owned,
-            inventory.namespace,
-            lambda kind: cluster.resource(kind).plural,
-        )
-        return {ref: args.replicas}
+        return {_meant(args, cluster, inventory): args.replicas}
+
+
+def _meant(
+    args: argparse.Namespace, cluster: Cluster, inventory: Inventory
+) -> ObjectRef:
+    """The object of the instance, or what a topology of its made."""
+
+    def plural(kind: GroupKind) -> str:
+        return cluster.resource(kind).plural
+
+    text, namespace = args.object, inventory.namespace
+    try:
+        return choosing.chosen(text, inventory.owned, namespace, plural)
+    except errors.RequestInvalid:
+        from tacker_k8s_cr.applying import routes
+
+        places = dict(routes.places(cluster, inventory))
+        made = {made: ref for ref, made in places.items()}
+        if not places:
+            raise
+        among = (*inventory.owned, *places, *made)
+        ref = choosing.chosen(text, set(among), namespace, plural)
+        return made.get(ref, ref)
 
 
 class Status(Operating):

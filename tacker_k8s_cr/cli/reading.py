@@ -46,10 +46,12 @@ def options(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
 
 def ending(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
     """How an instance ends, as the arguments say it."""
-    from tacker_k8s_cr import policy
+    from tacker_k8s_cr import subjects
 
-    keeps = {policy.subject(text, "--keep"): True for text in args.keep}
-    deletes = {policy.subject(text, "--delete"): False for text in args.delete}
+    keeps = {subjects.subject(text, "--keep"): True for text in args.keep}
+    deletes = {
+        subjects.subject(text, "--delete"): False for text in args.delete
+    }
     if both := sorted(str(s) for s in keeps.keys() & deletes.keys()):
         raise errors.RequestInvalid(
             f"--keep and --delete: {', '.join(both)} is in both"
@@ -70,9 +72,9 @@ def _object(
     option: str, text: str, args: argparse.Namespace, cluster: Cluster
 ) -> ObjectRef:
     """An object as messages have it; its namespace may be left out."""
-    from tacker_k8s_cr import policy
+    from tacker_k8s_cr import subjects
 
-    found = policy.subject(text, option)
+    found = subjects.subject(text, option)
     if not isinstance(found, ObjectRef):
         raise errors.RequestInvalid(f"{option}: {text} names no object")
     if found.namespace or not cluster.resource(found.group_kind).namespaced:

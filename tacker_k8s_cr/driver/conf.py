@@ -22,8 +22,8 @@ from tacker_k8s_cr.errors import RequestInvalid
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.policy import Policy
 from tacker_k8s_cr.policy import Readiness
-from tacker_k8s_cr.policy import Subject
-from tacker_k8s_cr.policy import subject
+from tacker_k8s_cr.subjects import Subject
+from tacker_k8s_cr.subjects import subject
 from tacker_k8s_cr.terminating import clearing
 
 CONFIG = "TACKER_K8S_CR_CONFIG"
@@ -74,6 +74,8 @@ class Settings:
     blocked_after: float
     on_failed: str
     heal_machines: str
+    rollout: str
+    autoscaled: str
     pool_size: int
     dry_run: bool
     conflict: str

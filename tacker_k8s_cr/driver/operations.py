@@ -155,7 +155,12 @@ def scale(target: Target, aspect: str, level: int, asked: Asked) -> Report:
     wanted = _wanted(target, asked, settings, settings.scale_timeout)
     with _opened(target, settings) as cluster:
         report = lcm.scale(
-            cluster, target.instance, aspect=aspect, level=level, **wanted
+            cluster,
+            target.instance,
+            aspect=aspect,
+            level=level,
+            leaving=asked.leaving,
+            **wanted,
         )
     return _told(report)
 
@@ -305,15 +310,16 @@ def options(
         on_failed=asked.on_failed or settings.on_failed,
         heal_machines=asked.heal_machines or settings.heal_machines,
         adopt=asked.adopt,
-        grace_seconds=grace_seconds,
-        lose_others=asked.lose_others,
-        check_rights=settings.check_rights,
-        on_terminate=asked.on_terminate,
-        clear=settings.clear if asked.clear is None else asked.clear,
         take_from=asked.take_from,
         recreate=asked.recreate,
         rollout=asked.rollout or settings.rollout,
         autoscaled=asked.autoscaled or settings.autoscaled,
+        grace_seconds=grace_seconds,
+        lose_others=asked.lose_others,
+        check_rights=settings.check_rights,
+        on_terminate=asked.on_terminate,
+        on_terminate_else=settings.policy().on_terminate,
+        clear=settings.clear if asked.clear is None else asked.clear,
         remove_finalizers=asked.remove_finalizers,
     )
 

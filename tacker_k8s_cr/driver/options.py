@@ -78,6 +78,26 @@ OPERATIONS = (
         help="What to do when an object failed or is blocked.",
     ),
     cfg.StrOpt(
+        "rollout",
+        default="allow",
+        choices=[
+            ("allow", "Replace them, and say so in the log before."),
+            ("refuse", "Refuse the change, naming them and the cause."),
+        ],
+        help="What to do when a change of package would replace machines of "
+        "workload clusters.",
+    ),
+    cfg.StrOpt(
+        "autoscaled",
+        default="refuse",
+        choices=[
+            ("refuse", "Refuse the scale, naming the autoscaler."),
+            ("move", "Move its bounds so that there are so many at least."),
+        ],
+        help="What to do when a scale is to set a number that an autoscaler "
+        "keeps. What a request or the object itself says wins.",
+    ),
+    cfg.StrOpt(
         "heal_machines",
         default="delete",
         choices=[
@@ -185,8 +205,9 @@ OPERATIONS = (
         default=[],
         help="Kinds, such as PersistentVolumeClaim, whose objects a "
         "termination leaves to nobody, with all that they need, unless a "
-        "manifest or a request says otherwise. An instance keeps what it says "
-        "when it is instantiated.",
+        "manifest or a request says otherwise: what it says when an instance "
+        "is made, and for what nothing was said then, what it says when the "
+        "instance ends.",
     ),
     cfg.BoolOpt(
         "clear_load_balancers",

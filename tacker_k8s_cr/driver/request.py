@@ -21,12 +21,12 @@ from tacker_k8s_cr.driver.schema import ROOT
 from tacker_k8s_cr.errors import RequestInvalid
 from tacker_k8s_cr.kinds import rules
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.policy import Expected
 from tacker_k8s_cr.policy import Policy
 from tacker_k8s_cr.policy import Readiness
-from tacker_k8s_cr.policy import Subject
-from tacker_k8s_cr.policy import expected
-from tacker_k8s_cr.policy import subject
+from tacker_k8s_cr.subjects import Expected
+from tacker_k8s_cr.subjects import Subject
+from tacker_k8s_cr.subjects import expected
+from tacker_k8s_cr.subjects import subject
 
 FILES = "lcm-kubernetes-def-files"
 
@@ -44,6 +44,7 @@ class Asked:
     :param on_terminate: what outlives the instance (True) or does not.
     :param clear: what is removed in workload clusters before they go.
     :param vdu_mapping: by VDU, its object as ``Kind/name``.
+    :param leaving: names or UIDs of Machines that go when a number falls.
     :param timeout: seconds for the whole operation.
     :param webhook: what is said of the delivery, and only that.
     :param use_helm: the request is Tacker's own driver's; nothing else of
@@ -65,7 +66,6 @@ class Asked:
     dry_run: bool | None = None
     conflict: str = ""
     adopt: frozenset[ObjectRef] = frozenset()
-    lose_others: bool = False
     take_from: Mapping[ObjectRef, str] = dataclasses.field(
         default_factory=dict
     )
@@ -73,6 +73,7 @@ class Asked:
     rollout: str = ""
     autoscaled: str = ""
     leaving: tuple[str, ...] = ()
+    lose_others: bool = False
     on_terminate: Mapping[Subject, bool] = dataclasses.field(
         default_factory=dict
     )
@@ -133,7 +134,6 @@ def read(
         dry_run=ours.get("dry_run"),
         conflict=ours.get("conflict", ""),
         adopt=frozenset(map(_object, ours.get("adopt", ()))),
-        lose_others=ours.get("lose_others", False),
         take_from={
             _object(text): instance
             for instance, texts in ours.get("take_from", {}).items()
@@ -143,6 +143,7 @@ def read(
         rollout=ours.get("rollout", ""),
         autoscaled=ours.get("autoscaled", ""),
         leaving=tuple(ours.get("leaving", ())),
+        lose_others=ours.get("lose_others", False),
         on_terminate=dict(_chosen(ours, "on_terminate", "keep", "delete")),
         clear=frozenset(ours["clear"]) if "clear" in ours else None,
         remove_finalizers=frozenset(
@@ -218,11 +219,11 @@ def _unfit(params: Mapping[str, Any], home: str) -> Iterator[str]:
         yield from _not_ready(f"{where}.readiness[{index}]", item)
     subjects = [item["of"] for item in ours.get("readiness", ())]
     yield from _twice(f"{where}.readiness", subjects)
-    for key in ("prune", "on_terminate"):
     taken = [
         text for some in ours.get("take_from", {}).values() for text in some
     ]
     yield from _twice(f"{where}.take_from", [*taken, *ours.get("adopt", ())])
+    for key in ("prune", "on_terminate"):
         named = [
             text for texts in ours.get(key, {}).values() for text in texts
         ]

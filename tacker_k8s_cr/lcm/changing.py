@@ -16,6 +16,7 @@ from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import foreseen
+from tacker_k8s_cr.lcm import givers
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm import taking
@@ -91,9 +92,9 @@ def change(
         scaling={},
         healing=None,
     )
-    givers = taking.givers(op, ready)
-    with taking.locked(op, givers) as let_go:
-        inventory = taking.handed_over(op, inventory, givers)
+    some = givers.of_package(op, ready)
+    with givers.locked(op, some) as let_go:
+        inventory = taking.handed_over(op, inventory, some)
         let_go()
         spared = carry.bring_in(op, planned, ready, inventory)
         op.ledger.rest(taking.settled(op.inventory))
@@ -133,7 +134,11 @@ def forecast(
         record_namespace,
     )
     found = _looked(op, package, registry, vdu_mapping, policy, whole=True)
-    return found.forecast
+    return dataclasses.replace(
+        found.forecast,
+        seconds=deadline.now - op.begun,
+        requests=op.cluster.requests - op.requests,
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,6 +17,8 @@ _TOPOLOGY: Path = ("spec", "topology", "version")
 _OWN: Path = ("spec", "version")
 _MACHINES: Path = ("spec", "template", "spec", "version")
 
+_BOOTSTRAP: Path = ("spec", "template", "spec", "bootstrap", "configRef")
+
 UNSAFE = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check"
 """Annotation of a Cluster with which its webhook lets any version pass."""
 
@@ -46,7 +48,7 @@ def leads(group_kind: GroupKind) -> bool:
 
 def of(obj: Manifest) -> str:
     """The version that an object asks for; empty where it names none."""
-    where = path(GroupKind.of(obj))
+    where = path(GroupKind.of(obj)) if obj else None
     return reading.text(obj, where) if where else ""
 
 
@@ -87,8 +89,26 @@ def refused(before: Manifest, after: Manifest, *, chained: bool) -> str | None:
     return None
 
 
-def skewed(workers: Manifest, control_plane: Manifest) -> str | None:
-    """Why these workers cannot work with that control plane; or None."""
+def joins(workers: Manifest, version: str, leader: str) -> bool:
+    """Whether new workers of a version can join a control plane of another.
+
+    kubeadm joins only what is of the same minor version.
+    """
+    mine, theirs = number(version), number(leader)
+    if mine is None or theirs is None:
+        return True
+    ref = reading.mapping(workers, _BOOTSTRAP)
+    by_kubeadm = reading.text(ref, ("kind",)) == "KubeadmConfigTemplate"
+    return mine[:2] == theirs[:2] if by_kubeadm else mine <= theirs
+
+
+def skewed(
+    workers: Manifest, control_plane: Manifest, live: Manifest | None
+) -> str | None:
+    """Why these workers cannot work with that control plane; or None.
+
+    :param live: the workers as they are. What does not change has joined.
+    """
     mine, theirs = number(of(workers)), number(of(control_plane))
     if mine is None or theirs is None:
         return None
@@ -98,9 +118,23 @@ def skewed(workers: Manifest, control_plane: Manifest) -> str | None:
         why = "cannot be newer than"
     elif mine[0] == theirs[0] and mine[1] < theirs[1] - BEHIND:
         why = f"cannot be more than {BEHIND} minor versions behind"
+    elif _made_from(live or {}) != _made_from(workers) and not joins(
+        workers, of(workers), of(control_plane)
+    ):
+        why = "has to be of the minor version, for kubeadm to join it, of"
     else:
         return None
     return f"{where}: {of(workers)} {why} {of(control_plane)} of {ref}"
+
+
+def _made_from(workers: Manifest) -> tuple[str, ...]:
+    """What new machines of workers are made from, in either contract."""
+    spec = reading.mapping(workers, ("spec", "template", "spec"))
+    return (
+        reading.text(spec, ("version",)),
+        reading.text(spec, ("infrastructureRef", "name")),
+        reading.text(spec, ("bootstrap", "configRef", "name")),
+    )
 
 
 def control_plane(cluster: Manifest) -> ObjectRef | None:

@@ -1,0 +1,313 @@
+"""A change of package for workload clusters, with their real controllers."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import lcm
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.planning.forecast import Fate
+from tacker_k8s_cr.recording import record
+from tests.functional import topology
+from tests.functional.test_cluster_api import CAPI
+from tests.functional.test_cluster_api import MACHINE
+from tests.functional.test_cluster_api import SAMPLE
+from tests.functional.test_cluster_api import with_text
+
+pytestmark = [pytest.mark.plane, pytest.mark.capi]
+
+SOCKET = "unix:///run/containerd/containerd.sock"
+
+
+def sample(version="v1.35.0", workers="2s", socket=SOCKET, pool=""):
+    """The sample, with a template of its own for the workers' machines.
+
+    :param pool: the version of the workers, if it is another.
+    """
+    package = with_text(k8s_cr.load(SAMPLE), "v1.35.0", version)
+    found = []
+    for document in package.documents:
+        manifest = copy.deepcopy(document.manifest)
+        kind = manifest["kind"]
+        if kind == "DevMachineTemplate":
+            own = copy.deepcopy(manifest)
+            own["metadata"]["name"] = "workload-worker"
+            vm = own["spec"]["template"]["spec"]["backend"]["inMemory"]["vm"]
+            vm["provisioning"]["startupDuration"] = workers
+            found.append(Document(own, document.where))
+        elif kind == "MachineDeployment":
+            spec = manifest["spec"]["template"]["spec"]
+            spec["infrastructureRef"]["name"] = "workload-worker"
+            spec["version"] = pool or version
+        elif kind == "KubeadmConfigTemplate":
+            spec = manifest["spec"]["template"]["spec"]["joinConfiguration"]
+            spec["nodeRegistration"]["criSocket"] = socket
+        found.append(Document(manifest, document.where))
+    return dataclasses.replace(package, documents=tuple(found))
+
+
+@pytest.fixture
+def machines(cluster, namespace):
+    """UIDs of machines: of the control plane, and of the workers."""
+
+    def found():
+        leaders, workers = set(), set()
+        for machine in cluster.list_objects(MACHINE, namespace):
+            leads = f"{CAPI}/control-plane" in objects.labels(machine)
+            (leaders if leads else workers).add(objects.uid(machine))
+        return leaders, workers
+
+    return found
+
+
+@pytest.fixture
+def asked(cluster, namespace):
+    """Which Kubernetes versions the machines have."""
+
+    def found():
+        leaders, workers = set(), set()
+        for machine in cluster.list_objects(MACHINE, namespace):
+            leads = f"{CAPI}/control-plane" in objects.labels(machine)
+            version = machine["spec"]["version"]
+            (leaders if leads else workers).add(version)
+        return leaders, workers
+
+    return found
+
+
+@pytest.fixture
+def templates(cluster, namespace, unique):
+    """Names of templates of a kind that are the instance's, and are there."""
+
+    def found(kind, group):
+        wanted = GroupKind(f"{group}.{CAPI}", kind)
+        owned = record.read(cluster, unique, namespace).inventory.owned
+        return {
+            ref.name
+            for ref in owned
+            if ref.group_kind == wanted and cluster.get(ref)
+        }
+
+    return found
+
+
+def life(namespace):
+    return {"namespace": namespace, "deadline": k8s_cr.Deadline.after(300)}
+
+
+def test_a_plain_cluster_is_changed_part_by_part(
+    cluster, namespace, unique, machines, asked, templates, traces
+):
+    """What rolls is told before, why, and nothing else rolls (P9, TK-17).
+
+    A changed template is a new object, the former goes when no machine
+    needs it (P10, E4). A version of Kubernetes goes up by one, the control
+    plane first, and never down; a rollback brings back all but that, and
+    says so (P22, E7).
+    """
+    pool = ObjectRef(CAPI, "MachineDeployment", namespace, "workload-workers")
+    leader = ObjectRef(
+        f"controlplane.{CAPI}",
+        "KubeadmControlPlane",
+        namespace,
+        "workload-control-plane",
+    )
+    k8s_cr.instantiate(cluster, unique, sample(), **life(namespace))
+    first = machines()
+
+    # -- Bootstrap data of the workers ---------------------------------------
+    other = sample(socket="unix:///run/other.sock")
+    forecast = lcm.forecast(cluster, unique, other, **life(namespace))
+    assert [pool] == list(forecast.rollouts)
+    why = str(forecast.rollouts[pool])
+    assert why.startswith("1 machine(s) are replaced: ")
+    assert "spec.template.spec.bootstrap.configRef.name: " in why
+    assert f"criSocket: {SOCKET} -> unix:///run/other.sock" in why
+    assert {} == forecast.final
+    with pytest.raises(errors.WouldReplace, match="criSocket"):
+        k8s_cr.change(
+            cluster,
+            unique,
+            other,
+            options=k8s_cr.Options(rollout="refuse"),
+            **life(namespace),
+        )
+    assert first == machines()
+    assert {"workload-worker"} == templates(
+        "KubeadmConfigTemplate", "bootstrap"
+    )
+
+    k8s_cr.change(cluster, unique, other, **life(namespace))
+
+    second = machines()
+    assert first[0] == second[0]
+    assert not first[1] & second[1]
+    (name,) = templates("KubeadmConfigTemplate", "bootstrap")
+    assert name.startswith("workload-worker-")
+    assert [] == [
+        row.ref
+        for row in lcm.forecast(cluster, unique, other, **life(namespace)).rows
+        if row.fate is not Fate.UNCHANGED
+    ]
+
+    # -- Kubernetes, and another flavour of the workers ----------------------
+    for version, pooled, wanted in (
+        ("v1.37.0", "", r"one minor version at a time, here to v1\.36"),
+        ("v1.34.0", "", "cannot be lowered"),
+        ("v1.35.0", "v1.36.0", r"cannot be newer than v1\.35\.0"),
+        ("v1.36.0", "v1.35.1", "for kubeadm to join it"),
+    ):
+        with pytest.raises(errors.PackageInvalid, match=wanted):
+            k8s_cr.change(
+                cluster,
+                unique,
+                sample(version, pool=pooled),
+                **life(namespace),
+            )
+    newer = sample("v1.36.0", "3s", "unix:///run/other.sock")
+    told, late = [], []
+
+    def listen(progress):
+        if pool in progress.awaited and progress.is_open(leader):
+            late.append(progress)
+
+    k8s_cr.change(
+        cluster,
+        unique,
+        newer,
+        listen=listen,
+        foresee=told.append,
+        **life(namespace),
+    )
+
+    assert [] == late
+    (forecast,) = told
+    assert {pool, leader} == set(forecast.rollouts)
+    assert "spec.version: v1.35.0 -> v1.36.0" in str(forecast.rollouts[leader])
+    assert "startupDuration: 2s -> 3s" in str(forecast.rollouts[pool])
+    assert {
+        leader: (
+            "v1.35.0 -> v1.36.0: a version of Kubernetes cannot be lowered",
+        )
+    } == forecast.final
+    assert ({"v1.36.0"}, {"v1.36.0"}) == asked()
+    assert 1 == len(
+        templates("DevMachineTemplate", "infrastructure")
+        - {"workload-machine"}
+    )
+
+    # -- And back ------------------------------------------------------------
+    with pytest.raises(errors.NotRestored) as caught:
+        k8s_cr.roll_back(cluster, unique, **life(namespace))
+
+    reasons = caught.value.reasons
+    assert {leader, pool} == set(reasons)
+    assert reasons[leader].endswith("version of Kubernetes cannot be lowered")
+    # kubeadm joins no machine of another minor version.
+    assert reasons[pool].endswith(f"{leader} stays v1.36.0")
+    assert ({"v1.36.0"}, {"v1.36.0"}) == asked()
+    k8s_cr.roll_back(cluster, unique, **life(namespace))
+    assert {"workload-machine", "workload-worker"} == templates(
+        "DevMachineTemplate", "infrastructure"
+    )
+    forecast = lcm.forecast(cluster, unique, newer, **life(namespace))
+    assert [pool] == list(forecast.rollouts)
+    k8s_cr.terminate(cluster, unique, **life(namespace))
+    assert [] == traces(unique, namespace)
+
+
+def older(manifest):
+    """In v1beta1 of everything, whose references have other places."""
+    text = json.dumps(manifest).replace("/v1beta2", "/v1beta1")
+    found = json.loads(text)
+    spec = found["spec"]
+    if found["kind"] == "ClusterClass":
+        leader = spec["controlPlane"]
+        for part in (
+            spec["infrastructure"],
+            leader,
+            leader["machineInfrastructure"],
+        ):
+            part["ref"] = part.pop("templateRef")
+        for worker in spec["workers"]["machineDeployments"]:
+            parts = {
+                name: {"ref": worker.pop(name)["templateRef"]}
+                for name in ("bootstrap", "infrastructure")
+            }
+            worker["template"] = parts
+    if found["kind"] == "Cluster":
+        spec["topology"]["class"] = spec["topology"].pop("classRef")["name"]
+    return found
+
+
+@pytest.mark.parametrize("shape", [dict, older], ids=["v1beta2", "v1beta1"])
+def test_a_class_is_changed_with_what_is_made_of_it(
+    cluster, namespace, packed, unique, asked, templates, traces, shape
+):
+    """In both versions of the contract (P9, P10, P13, TK-17).
+
+    A template of a class that changes is a new one, to which the class
+    refers; that its Clusters roll is told, with the version that goes up
+    and does not come down.
+    """
+    ref = ObjectRef(CAPI, "Cluster", namespace, "workload")
+
+    def package(version="v1.35.0", duration="1s", name="a"):
+        found = [
+            *topology.cluster_class(),
+            topology.cluster("workload", md_0=1),
+        ]
+        found[-1]["spec"]["topology"]["version"] = version
+        vm = found[1]["spec"]["template"]["spec"]["backend"]["inMemory"]
+        vm["vm"] = {"provisioning": {"startupDuration": duration}}
+        return packed(*map(shape, found), name=name)
+
+    k8s_cr.instantiate(cluster, unique, package(), **life(namespace))
+    for version, wanted in (
+        ("v1.34.0", "cannot be lowered"),
+        ("v1.37.0", "one minor version at a time"),
+    ):
+        with pytest.raises(errors.PackageInvalid, match=wanted):
+            lcm.forecast(cluster, unique, package(version), **life(namespace))
+    changed = package("v1.36.0", "2s", name="b")
+
+    forecast = lcm.forecast(cluster, unique, changed, **life(namespace))
+
+    told = str(forecast.rollouts[ref])
+    assert told.startswith("2 machine(s) (control plane, then all workers; ")
+    assert "spec.topology.version: v1.35.0 -> v1.36.0" in told
+    assert "startupDuration: 1s -> 2s" in told
+    assert [ref] == list(forecast.final)
+    fates = {
+        (row.ref.kind, row.fate)
+        for row in forecast.rows
+        if row.fate is not Fate.UNCHANGED
+    }
+    assert {
+        ("Cluster", Fate.UPDATE),
+        ("ClusterClass", Fate.UPDATE),
+        ("DevMachineTemplate", Fate.CREATE),
+        ("DevMachineTemplate", Fate.PRUNE),
+    } == fates
+
+    k8s_cr.change(cluster, unique, changed, **life(namespace))
+
+    assert ({"v1.36.0"}, {"v1.36.0"}) == asked()
+    (name,) = templates("DevMachineTemplate", "infrastructure")
+    assert name.startswith("mem-")
+    with pytest.raises(errors.NotRestored, match=r"stays v1\.36\.0"):
+        k8s_cr.roll_back(cluster, unique, **life(namespace))
+    assert {"mem"} == templates("DevMachineTemplate", "infrastructure")
+    assert ({"v1.36.0"}, {"v1.36.0"}) == asked()
+    k8s_cr.roll_back(cluster, unique, **life(namespace))
+    k8s_cr.terminate(cluster, unique, **life(namespace))
+    assert [] == traces(unique, namespace)

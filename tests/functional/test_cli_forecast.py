@@ -1,0 +1,81 @@
+"""A forecast by the program, on a real API server."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.functional import manifests
+from tests.functional import test_cli
+
+pytestmark = pytest.mark.plane
+
+environ = test_cli.environ
+run = test_cli.run
+files = test_cli.files
+
+
+def test_a_forecast_from_a_shell(run, files, unique):
+    """As a value and as a table; a change tells what is for good (P9, E1).
+
+    The change that follows does what was told.
+    """
+    group = f"{unique}.example.org"
+    definition = manifests.definition(group, "Thing")
+    definition["metadata"]["annotations"] = {
+        "k8s-cr.tacker.openstack.org/prune": "true"
+    }
+    first = files(
+        definition,
+        manifests.config_map("same"),
+        manifests.config_map("a", key="old"),
+    )
+    second = files(
+        manifests.config_map("same"),
+        manifests.config_map("a", key="new"),
+        manifests.config_map("b"),
+        name="second",
+    )
+    assert 0 == run("instantiate", unique, first).code
+
+    value = run("forecast", unique, second, "-f", "json")
+    table = run(
+        "forecast",
+        unique,
+        second,
+        *("-f", "value", "-c", "Name", "-c", "Forecast", "-c", "Details"),
+    )
+    changed = run("change", unique, second, "-f", "json")
+
+    assert 0 == value.code, value.err
+    assert "forecast" == value.value["operation"]
+    found = {obj["name"]: obj for obj in value.value["objects"]}
+    assert {
+        "same": "unchanged",
+        "a": "update",
+        "b": "create",
+        f"things.{group}": "prune",
+    } == {name: obj["forecast"] for name, obj in found.items()}
+    assert [{"path": "data.key", "before": "old", "after": "new"}] == (
+        found["a"]["differences"]
+    )
+    lost = "all objects of its kind go with it"
+    assert [lost] == found[f"things.{group}"]["irreversible"]
+    assert "a update data.key: old -> new" in table.out
+    assert "unchanged 1, update 1, create 1, prune 1" in table.err
+    assert f"things.{group}: cannot be undone: {lost}" in changed.err
+    assert {
+        "same": "unchanged",
+        "a": "configured",
+        "b": "created",
+        f"things.{group}": "deleted",
+    } == {obj["name"]: obj["action"] for obj in changed.value["objects"]}
+    assert 0 == run("terminate", unique).code
+
+
+def test_a_forecast_of_what_is_not_there_is_refused(run, files, unique):
+    """With the words and the exit code of the change (E1)."""
+    done = run(
+        "forecast", unique, files(manifests.config_map("a")), "-f", "json"
+    )
+
+    assert (2, "InstanceUnknown") == (done.code, done.value["type"])

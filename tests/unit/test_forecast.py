@@ -1,0 +1,143 @@
+"""A forecast as a value, and what of a change is for good."""
+
+from __future__ import annotations
+
+import copy
+
+from tacker_k8s_cr import kinds
+from tacker_k8s_cr.kinds.capi import rollouts
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.planning import differences
+from tacker_k8s_cr.planning import forecast
+from tacker_k8s_cr.planning import oneway
+from tacker_k8s_cr.planning.forecast import Fate
+from tacker_k8s_cr.planning.forecast import Forecast
+from tacker_k8s_cr.planning.forecast import Row
+from tests.functional import manifests
+
+POOL = ObjectRef("cluster.x-k8s.io", "MachineDeployment", "ns", "md")
+
+
+def pool(template, version="v1.35.0"):
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "MachineDeployment",
+        "metadata": {"name": "md", "namespace": "ns"},
+        "spec": {
+            "template": {
+                "spec": {
+                    "infrastructureRef": {"name": template},
+                    "version": version,
+                }
+            }
+        },
+    }
+
+
+def test_the_cause_names_what_changed_in_a_template():
+    """Not only that its name is another (P9)."""
+    inside = differences.between(
+        {"kind": "T", "spec": {"flavor": "small"}},
+        {"kind": "T", "spec": {"flavor": "large"}},
+    )
+    found = differences.between(pool("a"), pool("a-1", "v1.36.0"))
+
+    rolls = forecast.rollout(
+        rollouts.DEPLOYMENT, found, 3, {"a-1": inside, "b": ()}
+    )
+
+    assert (
+        "3 machine(s) are replaced: spec.template.spec.infrastructureRef"
+        ".name: a -> a-1, in which spec.flavor: small -> large; "
+        "spec.template.spec.version: v1.35.0 -> v1.36.0"
+    ) == str(rolls)
+    assert forecast.rollout(rollouts.CLUSTER, found, 3, {}) is None
+
+
+def test_what_surprises_comes_first_and_can_be_read_alone():
+    """Machines, then what is for good, then the fields (P9, E1)."""
+    found = differences.between(pool("a"), pool("a", "v1.36.0"))
+    rolls = forecast.rollout(rollouts.DEPLOYMENT, found, None, {})
+    rows = (
+        Row(POOL, Fate.UPDATE, "", found, rolls, ("it is",)),
+        Row(ObjectRef("", "ConfigMap", "ns", "a"), Fate.UNCHANGED),
+    )
+    told = Forecast("one", "ns", rows)
+
+    assert [str(rolls), "cannot be undone: it is", str(found[0])] == [
+        *rows[0].lines
+    ]
+    assert (f"{POOL}: {rolls}", f"{POOL}: cannot be undone: it is") == (
+        told.warnings
+    )
+    assert (POOL,) == told.of(Fate.UPDATE)
+    plain = told.as_dict()["objects"]
+    assert ["update", "unchanged"] == [row["forecast"] for row in plain]
+    assert plain[0]["rollout"]["certain"]
+    assert plain[1]["rollout"] is None
+
+
+def test_versions_and_fields_that_a_definition_loses_are_for_good():
+    """The server drops what no schema names, with the next write (E9)."""
+    before = manifests.definition("example.org", "Thing")
+    after = copy.deepcopy(before)
+    older = copy.deepcopy(before["spec"]["versions"][0])
+    before["spec"]["versions"].append({**older, "name": "v0"})
+    schema = after["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    del schema["properties"]["spec"]["properties"]["size"]
+
+    assert (
+        "in v1 objects lose what they have in spec.size",
+        "the version v0 is no longer defined",
+    ) == oneway.of_update(before, after)
+    assert () == oneway.of_update(before, before)
+
+
+def test_a_claim_that_grows_does_not_shrink_again():
+    """Nor does a control plane go back (P22)."""
+
+    def claim(size):
+        return {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "a"},
+            "spec": {"resources": {"requests": {"storage": size}}},
+        }
+
+    assert ("1Gi -> 2Gi: a claim cannot shrink",) == oneway.of_update(
+        claim("1Gi"), claim("2Gi")
+    )
+
+
+def test_what_goes_along_with_an_object_is_for_good():
+    """Of a ConfigMap nothing is lost that its manifest has not (E9)."""
+
+    def final(group, kind):
+        ref = ObjectRef(group, kind, "", "a")
+        return oneway.of_delete(ref, kinds.BUILT_IN)
+
+    assert final("apiextensions.k8s.io", "CustomResourceDefinition")
+    assert final("", "Namespace")
+    assert final("", "PersistentVolumeClaim")
+    assert final("cluster.x-k8s.io", "Cluster")
+    assert final("cluster.x-k8s.io", "MachineDeployment")
+    assert () == final("", "ConfigMap")
+
+
+def test_without_the_server_what_a_manifest_says_is_laid_over():
+    """What only others have set stays (E1)."""
+    live = {
+        "spec": {
+            "a": 1,
+            "items": [{"name": "x", "v": 1, "theirs": 2}, {"name": "y"}],
+        }
+    }
+    manifest = {"spec": {"b": 2, "items": [{"name": "x", "v": 3}]}}
+
+    assert {
+        "spec": {
+            "a": 1,
+            "b": 2,
+            "items": [{"name": "x", "v": 3, "theirs": 2}, {"name": "y"}],
+        }
+    } == differences.overlaid(live, manifest)
