@@ -153,8 +153,11 @@ def differences(
             lost.append(f"the record is {inventory.phase.value}")
         uids = {r: o["metadata"]["uid"] for r, o in found.items()}
         owned = dict(inventory.owned)
-        if owned != {ref: uids.get(ref) for ref in should}:
-            lost.append(f"the record owns {sorted(map(str, owned))}")
+        lost += [
+            f"{ref} is {uids.get(ref)}, but {owned.get(ref)} in the record"
+            for ref in should.keys() | owned.keys()
+            if uids.get(ref) != owned.get(ref) or ref not in should
+        ]
         ours |= _of_record(entry, namespace, found)
     return lost, [str(ref) for ref in found.keys() - ours]
 

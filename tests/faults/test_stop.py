@@ -58,6 +58,9 @@ def stopped(ground, death, namespace):
         second = begun(SECOND[death.operation]).outcome()
         os.kill(first.pid, signal.SIGCONT)
     ended = first.outcome()
+    if not life.struck:
+        # A machine so busy that the lock was lost without us.
+        second = begun(SECOND[death.operation]).outcome()
     if second.error not in ("", "InstanceUnknown"):
         said.append(second)
     if ended.error not in ("", "Busy", "LockLost"):
