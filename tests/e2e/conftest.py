@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from concurrent import futures
 import json
 import os
@@ -32,7 +33,7 @@ from tools.tacker import Host
 from tools.tacker import Options
 from tools.tacker.rest import Api
 from tools.tacker.rest import Uploaded
-from tools.tacker.rest import Vim
+from tools.tacker.vims import Vim
 
 SETTINGS = (
     # v1 lets nobody cancel an operation earlier than this.
@@ -192,9 +193,13 @@ def unique() -> str:
 def sample(tmp_path: pathlib.Path, unique: str) -> Callable[..., Csar]:
     """The CSAR of a sample; its kinds have a group of the test's own."""
 
-    def made(name: str, **options: str) -> Csar:
-        replaced = {"telephony.example.org": f"{unique}.example.org"}
-        return packages.of_sample(name, tmp_path, replaced, **options)
+    def made(
+        name: str, replaced: Mapping[str, str] | None = None, **options: str
+    ) -> Csar:
+        group = {"telephony.example.org": f"{unique}.example.org"}
+        return packages.of_sample(
+            name, tmp_path, {**group, **(replaced or {})}, **options
+        )
 
     return made
 

@@ -17,6 +17,7 @@ from tests.e2e.packages import Vdu
 from tests.secrecy import left
 from tools import csar as csars
 from tools.tacker import rest
+from tools.tacker.session import Refused
 
 pytestmark = pytest.mark.plane
 
@@ -160,6 +161,51 @@ def test_a_custom_resource_lives_through_v2(
     v2.done(vnf, "scale", rest.scaling("routers", 2))
     assert 3 == len(v2.vnfcs(vnf))
     assert first["id"] in {vnfc["id"] for vnfc in v2.vnfcs(vnf)}
+    v2.done(vnf, "terminate", rest.FORCEFUL)
+    v2.delete(vnf)
+    assert [] == traces_of(vnf)
+
+
+def test_the_sample_is_scaled_changed_and_healed(
+    v2, vim, sample, uploaded, namespace, kubectl, nothing_left, traces_of
+):
+    """As its page has it, through Tacker (TK-5, TK-10, T6, P9).
+
+    The change replaces the Pods of the Deployment, whose image is another;
+    the number that the scale gave it stays. The custom resource is the same
+    object through all of it.
+    """
+    csar, newer = (
+        sample("custom_resource", replaced={"pause:3.10": f"pause:{version}"})
+        for version in ("3.10", "3.10.1")
+    )
+    vnf = v2.create(uploaded(csar).vnfd)
+    uploaded(newer)
+    v2.done(vnf, "instantiate", body(v2, vim, csar, namespace))
+    v2.done(vnf, "scale", rest.scaling("routers", 1))
+    scaled = {vnfc["id"] for vnfc in v2.vnfcs(vnf)}
+    path = "-o=jsonpath={.items[*].metadata.uid}"
+    plan = kubectl("get", "dialplans", "-n", namespace, path)
+
+    asked = rest.changing(newer.vnfd, newer.files)
+    done = v2.done(vnf, "change_vnfpkg", asked)
+
+    changed = {vnfc["id"] for vnfc in v2.vnfcs(vnf)}
+    assert 2 == len(scaled) == len(changed)
+    assert {
+        **dict.fromkeys(scaled, "REMOVED"),
+        **dict.fromkeys(changed, "ADDED"),
+    } == affected(done)
+
+    one = min(info_ids(v2, vnf, "router"))
+    v2.done(vnf, "heal", rest.healing([one]))
+    assert 1 == len(changed & {vnfc["id"] for vnfc in v2.vnfcs(vnf)})
+    v2.done(vnf, "heal", rest.healing(all=True))
+    healed = {vnfc["id"] for vnfc in v2.vnfcs(vnf)}
+    assert 2 == len(healed)
+    assert not changed & healed
+    assert plan == kubectl("get", "dialplans", "-n", namespace, path)
+
     v2.done(vnf, "terminate", rest.FORCEFUL)
     v2.delete(vnf)
     assert [] == traces_of(vnf)
@@ -440,7 +486,7 @@ def test_another_upgrade_type_is_refused(v2, package, instance, nothing_left):
     other = package()
     asked = rest.changing(other.vnfd, other.files, upgrade_type="BlueGreen")
 
-    with pytest.raises(rest.Refused) as refused:
+    with pytest.raises(Refused) as refused:
         v2.start(vnf, "change_vnfpkg", asked)
 
     assert 400 == refused.value.status
@@ -605,7 +651,7 @@ def test_workload_clusters_live_through_v2(
     kubectl,
     traces_of,
 ):
-    """Workers are scaled, the version is changed, all is terminated.
+    """Workers are scaled and healed, the version is changed, all ends.
 
     VNFCs are Machines, with their Nodes (TK-9, TK-10, TK-16, TK-17). A change
     that stops half way is finished by a retry on one cluster, and taken back
@@ -652,6 +698,11 @@ def test_workload_clusters_live_through_v2(
     assert not set().union(*scaled.values()) & set().union(*now.values())
     assert {"REMOVED", "ADDED"} == set(affected(changed).values())
     assert newer.vnfd == v2.show(forth)["vnfdId"]
+    v2.done(forth, "heal", rest.healing(info_ids(v2, forth, "workers")), 240)
+    healed = by_vdu(v2.vnfcs(forth))
+    assert now["control_plane"] == healed["control_plane"]
+    assert len(now["workers"]) == len(healed["workers"])
+    assert not now["workers"] & healed["workers"]
 
     assert cluster == (
         kubectl("get", "clusters", "workload", "-n", second, path)
