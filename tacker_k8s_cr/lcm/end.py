@@ -100,6 +100,7 @@ def ended(
             manifests,
             inventory.policy,
             op.options.on_terminate,
+            op.options.on_terminate_else,
             again=op.inventory.phase is Phase.ENDING,
         )
         # A repeated end keeps the same, whatever its request leaves out.
@@ -251,8 +252,13 @@ def _ended_without_record(op: Operation, *, keeping: bool) -> Report:
         manifests = {ref: obj for ref, obj in live.items() if obj}
         said = {}
         if keeping:
-            asked = op.options.on_terminate
-            said = staying.said(ours, manifests, policies.DEFAULT, asked)
+            said = staying.said(
+                ours,
+                manifests,
+                policies.DEFAULT,
+                op.options.on_terminate,
+                op.options.on_terminate_else,
+            )
         kept = carry.stays(op, ours, manifests, said)
         going = {ref: uid for ref, uid in ours.items() if ref not in kept}
         _check(op, kept, going)

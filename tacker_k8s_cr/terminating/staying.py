@@ -12,6 +12,7 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning import placing
 from tacker_k8s_cr.policy import Policy
 from tacker_k8s_cr.subjects import Subject
+from tacker_k8s_cr.subjects import chosen
 from tacker_k8s_cr.subjects import subjects
 
 ANNOTATION = "on-terminate"
@@ -24,6 +25,7 @@ def said(
     manifests: Mapping[ObjectRef, Manifest],
     policy: Policy,
     asked: Mapping[Subject, bool],
+    otherwise: Mapping[Subject, bool] | None = None,
     *,
     again: bool = False,
 ) -> dict[ObjectRef, tuple[bool, str]]:
@@ -33,6 +35,7 @@ def said(
     that over the policy.
 
     :param asked: by that request, by object or kind.
+    :param otherwise: the same, where nothing else is said.
     :param again: an end that is repeated: the policy holds what was settled
         before, which only the request wins over.
     """
@@ -52,6 +55,8 @@ def said(
                 found[ref] = own == KEEP, "its annotation says so"
             elif may is not None:
                 found[ref] = may, "the policy says so"
+            elif (usual := chosen(otherwise or {}, ref)) is not None:
+                found[ref] = usual, "the configuration says so"
     return found
 
 

@@ -365,3 +365,25 @@ def test_an_end_that_is_repeated_keeps_the_same():
     assert {"one", "two"} == stays({})
     assert {"one"} == stays({two: False})
     assert set() == stays({GroupKind("", "ConfigMap"): False})
+
+
+def test_of_what_nothing_is_said_the_configuration_decides():
+    """As it is when the instance ends; all else wins over it (F4)."""
+    found = package(
+        at("a", manifests.config_map("one"), on_terminate="delete"),
+        at("a", manifests.config_map("two")),
+        at("a", manifests.config_map("three")),
+        at("a", manifests.config_map("four")),
+    )
+    refs = {ref.name: ref for ref in found}
+    before = policy.Policy(on_terminate={refs["two"]: False})
+    usual = {GroupKind("", "ConfigMap"): True}
+
+    said = staying.said(found, found, before, {refs["three"]: False}, usual)
+
+    assert {
+        "one": (False, "its annotation says so"),
+        "two": (False, "the policy says so"),
+        "three": (False, "the request says so"),
+        "four": (True, "the configuration says so"),
+    } == {ref.name: value for ref, value in said.items()}

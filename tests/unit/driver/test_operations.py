@@ -70,6 +70,10 @@ def test_a_request_says_how_an_instance_ends(options):
         request.Asked(), settings
     ).clear
     assert {one.group_kind: True} == settings.policy().on_terminate
+    asked = request.Asked(on_terminate={one: False})
+    found = operations.options(asked, settings)
+    assert {one: False} == found.on_terminate
+    assert {one.group_kind: True} == found.on_terminate_else
 
 
 def test_an_instance_does_not_show_the_access_to_its_cluster():
