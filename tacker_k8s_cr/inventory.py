@@ -101,12 +101,14 @@ class Gift:
     :param giver: that instance.
     :param home: the namespace of its record.
     :param met: it had not made the object either.
+    :param manifest: what it had last applied; None where it knows none.
     """
 
     uid: str
     giver: str
     home: str
     met: bool = False
+    manifest: Manifest | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -236,6 +238,28 @@ class Inventory:
             self._forgetting(refs),
             before=before,
             given={**self.given, **dict.fromkeys(refs, to)},
+        )
+
+    def regaining(self, gifts: Mapping[ObjectRef, Gift]) -> Inventory:
+        """With objects that another instance gives back.
+
+        A rollback of the last change must not take them for what that made.
+        """
+        before = self.before and self.before._with(gifts)
+        given = {r: to for r, to in self.given.items() if r not in gifts}
+        return dataclasses.replace(
+            self._with(gifts), before=before, given=given
+        )
+
+    def _with(self, gifts: Mapping[ObjectRef, Gift]) -> Inventory:
+        manifests = (gift.manifest for gift in gifts.values())
+        met = {ref for ref, gift in gifts.items() if gift.met}
+        uids = {ref: gift.uid for ref, gift in gifts.items()}
+        return dataclasses.replace(
+            self,
+            owned={**self.owned, **uids},
+            manifests=(*self.manifests, *(m for m in manifests if m)),
+            met=self.met | met,
         )
 
     def _forgetting(self, refs: frozenset[ObjectRef]) -> Inventory:

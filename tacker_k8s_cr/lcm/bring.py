@@ -13,6 +13,8 @@ from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm import givers
+from tacker_k8s_cr.lcm import intended
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm import takeback
@@ -94,16 +96,16 @@ def instantiate(
     op.knowing(ready.registry)
     # What an earlier try made, and this package does not name, goes.
     planned = carry.planned(op, ready, before, policy)
-    givers = taking.givers(op, ready)
+    some = givers.of_package(op, ready)
     made = carry.record_namespace(op, planned)
     inventory = carry.with_package(
         before.owning(made), package, ready, policy, options.adopt
     )
     refused: errors.Error | None = None
     try:
-        with taking.locked(op, givers) as let_go:
+        with givers.locked(op, some) as let_go:
             try:
-                inventory = taking.handed_over(op, inventory, givers)
+                inventory = taking.handed_over(op, inventory, some)
                 let_go()
                 carry.bring_in(op, planned.without(made), ready, inventory)
                 op.ledger.rest(taking.settled(op.inventory))

@@ -10,6 +10,7 @@ from tacker_k8s_cr import objects
 from tacker_k8s_cr import ownership
 from tacker_k8s_cr.applying import apply
 from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm import staging
 from tacker_k8s_cr.lcm import taking
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.objects import ObjectRef
@@ -50,7 +51,7 @@ def take_back(op: Operation) -> None:
         ).stages
         for stage in stages:
             if last not in stage.refs:
-                op.carry_out(stage)
+                staging.carry_out(op, stage)
         left = [ref for ref in op.remaining() if ref != last]
         if left:
             return
@@ -109,7 +110,7 @@ def take_namespace(op: Operation, owned: Mapping[ObjectRef, str]) -> None:
     """Remove the record's namespace; the record and the Lease go with it."""
     steps = [plan.Delete(ref, uid) for ref, uid in owned.items()]
     if steps:
-        op.take_away(steps, "namespace of the record")
+        staging.take_away(op, steps, "namespace of the record")
 
 
 def released(
@@ -119,14 +120,22 @@ def released(
 
     Fields that only we set go, unless nobody else has set any: it stays.
     """
+    gifts = {
+        ref: gift
+        for ref, gift in op.inventory.taken.items()
+        if taken.get(ref) == gift.uid
+    }
+    back = taking.given_back(op, gifts)
     there = set()
     alone = {}
     for ref, uid in taken.items():
+        if ref in back:
+            continue
         obj = op.cluster.get(ref)
         if obj is None or objects.uid(obj) != uid:
             continue
-        if gift := op.inventory.taken.get(ref):
-            taking.renamed(op, ref, gift)
+        if ref in gifts:
+            taking.renamed(op, ref, gifts[ref])
             alone[ref] = uid
             continue
         if not ownership.set_by_others(obj, op.manager):
@@ -142,4 +151,7 @@ def released(
             there.add(ref)
     there |= leave.left(op.ledger.writing, alone, op.manager)
     why = "it was taken over from others, and is left to nobody"
-    return dict.fromkeys(sorted(there), why)
+    told = {
+        r: f"it was given back to the instance {i}" for r, i in back.items()
+    }
+    return {**dict.fromkeys(sorted(there), why), **told}

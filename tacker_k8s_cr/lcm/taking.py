@@ -9,11 +9,8 @@ has given an object up, only theirs counts; from then on, only ours.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from collections.abc import Collection
-from collections.abc import Iterator
 from collections.abc import Mapping
-import contextlib
 import dataclasses
 import logging
 
@@ -25,11 +22,10 @@ from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.inventory import Gift
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
-from tacker_k8s_cr.kinds import entries
+from tacker_k8s_cr.lcm.givers import Giver
 from tacker_k8s_cr.lcm.operation import Operation
-from tacker_k8s_cr.lcm.prepare import Prepared
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.recording import neighbours
+from tacker_k8s_cr.planning import authored
 from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.recording.ledger import Ledger
 
@@ -39,102 +35,6 @@ TRIES = 5
 """Writes of one object, where its controllers write it at the same time."""
 
 STAGE = "taking over"
-
-
-@dataclasses.dataclass(frozen=True)
-class Giver:
-    """An instance that gives objects up, and which these are: with UIDs."""
-
-    instance: str
-    home: str
-    ledger: Ledger
-    uids: Mapping[ObjectRef, str]
-
-    @property
-    def place(self) -> tuple[str, str]:
-        return self.home, self.instance
-
-
-def givers(op: Operation, ready: Prepared) -> tuple[Giver, ...]:
-    """Whom the package takes objects from; nothing is written.
-
-    Raises an error where one of them is not at rest, has not got the
-    object, or would be left without the bearer of a number.
-    """
-    asked = op.options.take_from
-    if strange := asked.keys() - {item.ref for item in ready.items}:
-        raise errors.RequestInvalid(
-            f"{', '.join(map(str, sorted(strange)))}: to be taken from "
-            "another instance, and not in the package"
-        )
-    wanted: dict[str, dict[ObjectRef, str]] = defaultdict(dict)
-    for ref, instance in ready.owners.taken.items():
-        wanted[instance][ref] = ready.owners.live[ref].uid
-    return tuple(
-        _giver(op, instance, uids) for instance, uids in sorted(wanted.items())
-    )
-
-
-def _giver(
-    op: Operation, instance: str, uids: Mapping[ObjectRef, str]
-) -> Giver:
-    near = {op.home, op.namespace, *(ref.namespace for ref in uids)} - {""}
-    lacking = dict(uids)
-    for home in neighbours.homes(op.cluster, instance) or sorted(near):
-        ledger = Ledger(op.cluster, instance, home)
-        with contextlib.suppress(errors.Forbidden):
-            ledger.read()
-        if ledger.entry is None:
-            continue
-        owned = ledger.inventory.owned
-        lacking = {r: uid for r, uid in uids.items() if owned.get(r) != uid}
-        if not lacking:
-            ledger.read(Phase.INSTANTIATED)
-            _check_numbers(ledger.inventory, uids)
-            return Giver(instance, home, ledger, uids)
-    raise errors.Owned(
-        dict.fromkeys(
-            lacking,
-            f"the instance {instance}, of which no record that has it can be "
-            "read",
-        )
-    )
-
-
-def _check_numbers(giver: Inventory, refs: Collection[ObjectRef]) -> None:
-    for vdu, ref in giver.vdus.items():
-        if entries.owner(ref) in refs:
-            raise errors.RequestInvalid(
-                f"{entries.owner(ref)}: it bears the number of the VDU {vdu} "
-                f"of the instance {giver.instance}, and is not taken from it"
-            )
-
-
-@contextlib.contextmanager
-def locked(
-    op: Operation, some: Collection[Giver]
-) -> Iterator[Callable[[], None]]:
-    """Hold the instance's lock, and for a while those of givers.
-
-    Locks are taken in one order by all: of two instances that take from
-    each other at once, one gets both. What is yielded lets the givers go.
-    """
-    ours = op.home, op.instance
-    ordered = sorted(some, key=lambda giver: giver.place)
-    with contextlib.ExitStack() as theirs:
-        for giver in ordered:
-            if giver.place < ours:
-                theirs.enter_context(giver.ledger.locked(op.deadline))
-        with op.locked():
-            try:
-                for giver in ordered:
-                    if giver.place > ours:
-                        theirs.enter_context(giver.ledger.locked(op.deadline))
-            except errors.Error:
-                if op.ledger.entry is None:
-                    op.ledger.retire()
-                raise
-            yield theirs.close
 
 
 def handed_over(
@@ -158,8 +58,10 @@ def handed_over(
             giver.instance,
             giver.home,
             ref in giver.ledger.inventory.met,
+            manifests.get(ref),
         )
         for giver in some
+        for manifests in (authored.manifests(giver.ledger.inventory),)
         for ref, uid in giver.uids.items()
     }
     if not begun and not new:
@@ -238,26 +140,89 @@ def resolved(cluster: Cluster, inventory: Inventory) -> Inventory:
     return _with(inventory, given)
 
 
+def given_back(
+    op: Operation, gifts: Mapping[ObjectRef, Gift]
+) -> dict[ObjectRef, str]:
+    """Give objects back to those who gave them up; to whom, by object.
+
+    Where an instance is no more, or is not at rest, it gets nothing back.
+    The lock of ours is held. At each moment the giver's record says whose
+    an object is, as when it was taken.
+    """
+    places: dict[tuple[str, str], dict[ObjectRef, Gift]] = defaultdict(dict)
+    for ref, gift in gifts.items():
+        places[gift.giver, gift.home][ref] = gift
+    back = {}
+    for (instance, home), some in sorted(places.items()):
+        ledger = Ledger(op.cluster, instance, home)
+        try:
+            ledger.read(Phase.INSTANTIATED)
+            with ledger.locked(op.deadline):
+                _hand_back(op, ledger, some)
+        except (
+            errors.Busy,
+            errors.Forbidden,
+            errors.InstanceExists,
+            errors.InstanceUnknown,
+        ) as error:
+            LOG.warning("%s: not given back: %s", op.instance, error)
+            continue
+        back.update(dict.fromkeys(some, instance))
+    return back
+
+
+def _hand_back(
+    op: Operation, ledger: Ledger, gifts: Mapping[ObjectRef, Gift]
+) -> None:
+    theirs = ledger.inventory
+    marks = dict.fromkeys(gifts, op.instance)
+    ledger.write(dataclasses.replace(theirs, given={**theirs.given, **marks}))
+    ours = op.inventory.without(gifts)
+    op.ledger.write(dataclasses.replace(ours, taking=gifts))
+    for ref, gift in sorted(gifts.items()):
+        manager = objects.MANAGER + gift.giver
+        _renamed(op, ref, gift.uid, op.manager, manager, gift.giver)
+    ledger.write(ledger.inventory.regaining(gifts))
+    op.ledger.write(dataclasses.replace(ours, taking={}))
+
+
 def renamed(op: Operation, ref: ObjectRef, gift: Gift) -> None:
     """Make ours, of the object's fields, what the giver has set."""
+    _renamed(op, ref, gift.uid, objects.MANAGER + gift.giver, op.manager)
+
+
+def _renamed(
+    op: Operation,
+    ref: ObjectRef,
+    uid: str,
+    giver: str,
+    taker: str,
+    mark: str = "",
+) -> None:
+    """Make one manager's, of an object's fields, what another has set.
+
+    :param mark: the instance that it is to bear the label of, if that is to
+        be another.
+    """
     for number in range(TRIES):
         obj = op.cluster.get_metadata(ref)
-        if obj is None or objects.uid(obj) != gift.uid:
+        if obj is None or objects.uid(obj) != uid:
             return
         before = objects.field(obj, ("metadata", "managedFields"), ())
-        giver = objects.MANAGER + gift.giver
-        after = ownership.renamed(before, giver, op.manager)
-        if after == list(before):
+        after = ownership.renamed(before, giver, taker)
+        marked = objects.labels(obj).get(objects.INSTANCE)
+        if after == list(before) and marked == (mark or marked):
             return
         metadata = obj["metadata"]
         body = {
             "uid": metadata["uid"],
             "resourceVersion": metadata["resourceVersion"],
             "managedFields": after,
+            **({"labels": {objects.INSTANCE: mark}} if mark else {}),
         }
         op.ledger.guard()
         try:
-            op.ledger.writing.patch(ref, {"metadata": body}, op.manager)
+            op.ledger.writing.patch(ref, {"metadata": body}, taker)
         except errors.Outdated:
             if number == TRIES - 1:
                 raise

@@ -287,7 +287,14 @@ def _goer_of(item: Sequence[str]) -> Goer:
 
 def _gift(item: tuple[ObjectRef, Gift]) -> list[Any]:
     ref, gift = item
-    return [*_ref(ref), *dataclasses.astuple(gift)]
+    return [
+        *_ref(ref),
+        gift.uid,
+        gift.giver,
+        gift.home,
+        gift.met,
+        gift.manifest,
+    ]
 
 
 def _gift_of(item: Sequence[Any]) -> tuple[ObjectRef, Gift]:

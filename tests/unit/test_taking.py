@@ -295,8 +295,8 @@ def test_taking_is_taken_back_wherever_it_died(
         assert [] == records(cluster)
 
 
-def test_what_a_change_took_is_not_deleted_by_its_rollback(fresh, clock):
-    """Nor is it of any instance afterwards (P20, P22)."""
+def test_what_a_change_took_is_given_back_by_its_rollback(fresh, clock):
+    """It is the former owner's again, in all respects (P20, P22)."""
     cluster = fresh(package(b="two"))
     run(lcm.change, cluster, clock, "two", TWO, options=FROM_ONE)
 
@@ -305,8 +305,82 @@ def test_what_a_change_took_is_not_deleted_by_its_rollback(fresh, clock):
     assert {COMMON: Action.RELEASED}.items() <= {
         row.ref: row.action for row in report.rows
     }.items()
-    assert cluster.get(COMMON) is not None
-    assert [] == owners(cluster)
+    assert ["one"] == owners(cluster)
+    assert {"tacker-k8s-cr:one"} == managers(cluster)
+    assert "one" == objects.labels(cluster.get(COMMON))[objects.INSTANCE]
+    run(lcm.heal, cluster, clock, "one")
+    assert {"key": "one"} == cluster.get(COMMON)["data"]
+    run(lcm.terminate, cluster, clock, "two")
+    assert ["a", "common"] == names(cluster)
+    run(lcm.terminate, cluster, clock, "one")
+    assert [] == names(cluster)
+
+
+def test_what_was_taken_is_given_back_where_the_rest_is_refused(fresh, clock):
+    """With the instantiation that is taken back (P20, B8)."""
+    cluster = fresh()
+    no = errors.Rejected(COMMON, 422, "Invalid", "no")
+    cluster.fail(no, "patch", ObjectRef("", "ConfigMap", "default", "b"))
+
+    with pytest.raises(errors.Rejected):
+        run(
+            lcm.instantiate,
+            cluster,
+            clock,
+            "two",
+            TWO,
+            options=Options(take_from={COMMON: "one"}, dry_run=False),
+        )
+
+    assert ["one"] == owners(cluster)
+    assert ["a", "common"] == names(cluster)
+    assert inventory(cluster, "two") is None
+    run(lcm.terminate, cluster, clock, "one")
+    assert [] == names(cluster)
+    assert [] == records(cluster)
+
+
+@OPERATIONS
+def test_giving_back_is_finished_wherever_it_died(
+    operation, before, fresh, clock
+):
+    """No moment finds the object nobody's, or of two (P20, P21)."""
+    never = package(common="two", b="two", never="two")
+
+    def begun():
+        cluster = fresh(*before)
+        ref = ObjectRef("", "ConfigMap", "default", "never")
+        gone = errors.Unavailable("never", 500, "no")
+        cluster.fail(gone, "patch", ref)
+        with pytest.raises(errors.Unavailable):
+            run(
+                operation,
+                cluster,
+                clock,
+                "two",
+                never,
+                options=Options(take_from={COMMON: "one"}, dry_run=False),
+            )
+        return cluster
+
+    for requests in itertools.count():
+        cluster = begun()
+        uid = objects.uid(cluster.get(COMMON))
+        dying = mortal(cluster, requests, True)
+        try:
+            run(lcm.roll_back, dying, clock, "two")
+        except Killed:
+            assert len(owners(cluster)) < 2
+        else:
+            break
+        with contextlib.suppress(errors.InstanceUnknown):
+            run(lcm.roll_back, cluster, clock, "two")
+        assert uid == objects.uid(cluster.get(COMMON))
+        assert ["one"] == owners(cluster)
+        assert {"tacker-k8s-cr:one"} == managers(cluster)
+        run(lcm.terminate, cluster, clock, "one")
+        assert cluster.get(COMMON) is None
+    assert requests > 20
 
 
 def test_a_number_is_not_changed_by_taking_its_object(clock):
