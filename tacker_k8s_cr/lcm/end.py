@@ -18,6 +18,7 @@ from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm import staging
 from tacker_k8s_cr.lcm import takeback
 from tacker_k8s_cr.lcm.operation import Listen
 from tacker_k8s_cr.lcm.operation import Operation
@@ -129,7 +130,7 @@ def ended(
             if last not in stage.refs:
                 _clear(op, stage, manifests)
                 _look_again(op, stage.refs, going)
-                op.carry_out(stage)
+                staging.carry_out(op, stage)
         kept = _leave(op, {ref: ours.owned[ref] for ref in kept}, kept)
         _look_again(op, {last} & going.keys(), going)
         if last not in going:
@@ -269,7 +270,7 @@ def _ended_without_record(op: Operation, *, keeping: bool) -> Report:
         for stage in plan.terminate(going, registry, order=order).stages:
             _clear(op, stage, manifests)
             steps = [s for s in stage.steps if isinstance(s, plan.Delete)]
-            op.take_away(steps, stage.name)
+            staging.take_away(op, steps, stage.name)
         kept = _leave(op, {ref: ours[ref] for ref in kept}, kept)
     with op.telling():
         takeback.take_namespace(op, home)

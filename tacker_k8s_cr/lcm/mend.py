@@ -24,6 +24,7 @@ from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
+from tacker_k8s_cr.lcm import staging
 from tacker_k8s_cr.lcm.operation import Listen
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.prepare import Prepared
@@ -166,7 +167,7 @@ def _bring_in(op: Operation, ready: Prepared) -> None:
     ).stages
     op.expecting(ready.expected)
     for stage in stages:
-        op.carry_out(stage)
+        staging.carry_out(op, stage)
         carry.served(op, stage)
 
 
@@ -259,7 +260,7 @@ def _make_again(
         Delete(goer.ref, goer.uid) for goer in direct if goer.uid in found
     )
     if going:
-        op.carry_out(plan.Stage("members", going))
+        staging.carry_out(op, plan.Stage("members", going))
     inventory = op.inventory
     ready = prepare.recorded(
         op.cluster, inventory, inventory, registry, op.options
@@ -274,4 +275,4 @@ def _make_again(
         order=ready.order,
     ).stages
     for stage in stages:
-        op.carry_out(stage)
+        staging.carry_out(op, stage)

@@ -10,6 +10,7 @@ from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm import staging
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.prepare import Prepared
 from tacker_k8s_cr.objects import ObjectRef
@@ -83,8 +84,8 @@ def restore(
     )
     op.expecting(ready.expected)
     for stage in stages:
-        op.carry_out(stage)
+        staging.carry_out(op, stage)
         carry.served(op, stage)
     op.settle()
     for stage in plan.terminate(rest, ready.registry, order=order).stages:
-        op.carry_out(stage)
+        staging.carry_out(op, stage)

@@ -7,12 +7,15 @@ import logging
 
 import pytest
 
+import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.applying import apply
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.kinds.base import Rank
+from tacker_k8s_cr.lcm import staging
+from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning.plan import Apply
 from tests.fakes import FakeCluster
@@ -215,6 +218,33 @@ def test_a_failure_ends_what_is_only_tried_again(cluster, life):
 
     assert "default/a: not written: no answer" in str(told.value)
     assert 500 < life["deadline"].left
+
+
+def test_a_pause_in_which_nothing_can_move_is_short(cluster, life, clock):
+    """No stream would show anything, but the lock may go to another.
+
+    So the deadline may be far away, and nobody sleeps until then.
+    """
+    pauses = []
+
+    def sleep(seconds):
+        pauses.append(seconds)
+        clock.idle(seconds)
+
+    op = Operation(
+        "instantiate",
+        cluster,
+        "one",
+        "default",
+        life["deadline"],
+        k8s_cr.Options(),
+        None,
+    )
+    with op.locked(), pytest.raises(errors.NotYet, match="a: it depends on"):
+        staging.bring_in(op, [step("a", "never written")], "all", sleep)
+
+    assert 600 / apply.LONGEST <= len(pauses)
+    assert apply.LONGEST == max(pauses)
 
 
 def test_a_record_holds_what_is_there_before_a_long_pause(cluster, life):
