@@ -19,7 +19,7 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.progress import Awaited
 from tacker_k8s_cr.progress import Progress
-from tests.fakes import FakeCluster
+from tests.fakes.stage import Stage
 from tests.functional import manifests
 
 WEB = ObjectRef("apps", "Deployment", "default", "web")
@@ -50,25 +50,8 @@ NO_IMAGE = {
 }
 
 
-class World:
-    """A cluster with a clock, in which things happen at set times."""
-
-    def __init__(self):
-        self.now = 0.0
-        self.plays = []
-        self.cluster = FakeCluster(idle=self.idle)
-
-    def clock(self):
-        return self.now
-
-    def idle(self, seconds):
-        until = self.now + seconds
-        if self.plays and self.plays[0][0] <= until:
-            moment, play = self.plays.pop(0)
-            self.now = max(self.now, moment)
-            play()
-        else:
-            self.now = until
+class World(Stage):
+    """What an object makes, and what is told of that."""
 
     def made(self, manifest, owner=None, status=None, **metadata):
         found = {**manifest["metadata"], "namespace": "default", **metadata}

@@ -22,7 +22,7 @@ from tacker_k8s_cr.objects import Verdict
 from tacker_k8s_cr.progress import Awaited
 from tacker_k8s_cr.progress import Goal
 from tacker_k8s_cr.progress import Progress
-from tests.fakes import FakeCluster
+from tests.fakes.stage import Stage
 from tests.functional import manifests
 
 WEB = ObjectRef("apps", "Deployment", "default", "web")
@@ -37,33 +37,16 @@ def assess(obj):
 REGISTRY = Registry({}, Handler(assess))
 
 
-class World:
-    """A cluster in which things happen at set times of its own clock."""
+class World(Stage):
+    """A Deployment of ours, of which streams tell, or do not."""
 
     def __init__(self):
-        self.now = 0.0
-        self.plays = []
-        self.cluster = FakeCluster(idle=self.idle)
+        super().__init__()
         manifest = manifests.deployment("web")
         manifest["metadata"].update(
             namespace="default", labels={objects.INSTANCE: "one"}
         )
         self.obj = self.cluster.create(manifest, "tests")
-
-    def clock(self):
-        return self.now
-
-    def idle(self, seconds):
-        until = self.now + seconds
-        if self.plays and self.plays[0][0] <= until:
-            moment, play = self.plays.pop(0)
-            self.now = max(self.now, moment)
-            play()
-        else:
-            self.now = until
-
-    def at(self, moment, play):
-        self.plays.append((moment, play))
 
     def report(self):
         self.cluster.report(WEB, {"state": "current"})
