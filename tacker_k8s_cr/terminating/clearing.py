@@ -74,11 +74,14 @@ def cleared(
     Raises NotCleared.
     """
     obj = cluster.get(ref)
-    secret = cluster.get(workloads.secret_ref(ref))
-    why = _closed(obj) or ("" if secret else "it has no kubeconfig")
-    if why or obj is None or secret is None:
+    why = _closed(obj)
+    if why or obj is None:
         LOG.info("%s: nothing is removed in its cluster: %s", ref, why)
         return ()
+    secret = cluster.get(workloads.secret_ref(ref))
+    if secret is None:
+        way = workloads.secret_ref(ref)
+        raise errors.NotCleared(ref, f"it has no kubeconfig, {way}")
     try:
         admin = workloads.kubeconfig_of(secret)
         workloads.check_endpoint(admin, obj)

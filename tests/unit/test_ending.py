@@ -585,6 +585,19 @@ def test_a_cluster_that_never_worked_is_not_asked(cluster):
     )
 
 
+def test_a_cluster_without_its_kubeconfig_stays(cluster):
+    """What it has in a cloud would be left, and nobody told (P18)."""
+    workload(cluster)
+    secret = ObjectRef("", "Secret", "default", "site-kubeconfig")
+    cluster.delete(secret, objects.uid(cluster.get(secret)))
+
+    with pytest.raises(errors.NotCleared) as caught:
+        cleared(cluster, FakeCluster(), clearing.LOAD_BALANCERS)
+
+    assert f"it has no kubeconfig, {secret}" in str(caught.value)
+    assert "ask for nothing to be cleared" in str(caught.value)
+
+
 def test_a_cluster_that_is_away_stays_and_the_way_out_is_named(cluster):
     """The error shows nothing of the credential (P17, P18)."""
     far = FakeCluster()
