@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.cluster.protocol import Watch
 from tacker_k8s_cr.kinds import reading
 from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.kinds.entries import Entry
 from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
 
 _CONTROL_PLANE = ("spec", "controlPlaneRef")
 
@@ -31,19 +29,6 @@ def of(cluster: Cluster, obj: Manifest, entry: Entry) -> Manifest | None:
         if objects.uid(obj) in _owners(found):
             return found
     return None
-
-
-def watch(obj: Manifest, entry: Entry) -> Watch | None:
-    """The stream that shows it; None as long as nobody knows its kind."""
-    kind = entry.group_kind
-    if kind is not None:
-        return Watch(kind, entry.cluster.namespace, entry.selector)
-    ref = contract.referred(obj, _CONTROL_PLANE)
-    return Watch(ref.group_kind, ref.namespace, "") if ref else None
-
-
-def ref_of(obj: Manifest | None) -> ObjectRef | None:
-    return ObjectRef.of(obj) if obj else None
 
 
 def _owners(obj: Manifest) -> set[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import dataclasses
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.applying import bearers
+from tacker_k8s_cr.applying import paths
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.inventory import Inventory
@@ -28,11 +30,8 @@ from tacker_k8s_cr.planning import placing
 from tacker_k8s_cr.planning.placing import Placed
 
 REPLICAS: Path = ("spec", "replicas")
-"""Where a kind with a scale sub-resource and no handler has its number.
-
-The definition may name another path; the sub-resource hides it, but a
-manifest of the package has to be read.
-"""
+"""Where a kind has its number of which neither a handler nor a definition
+tells."""
 
 
 def vdus(
@@ -136,6 +135,14 @@ def found(
 
     None for an object that is gone, is another by now, or names none.
     """
+    subresources = {}
+    for ref in inventory.vdus.values():
+        with contextlib.suppress(errors.KindUnknown):
+            kind = ref.group_kind
+            subresources[kind] = cluster.resource(kind).subresources
+    registry = paths.known(
+        cluster, registry, subresources, inventory.manifests
+    )
     numbers_: dict[str, int | None] = {}
     for vdu, obj in raised(
         cluster.each(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 
@@ -251,3 +252,21 @@ def into_topology(
             )
         except errors.Outdated:
             continue
+
+
+def places(
+    cluster: Cluster, inventory: Inventory
+) -> Iterator[tuple[ObjectRef, ObjectRef]]:
+    """Each number in the topologies of an instance's Clusters.
+
+    With the object that the topology has made of it; itself for none.
+    """
+    for ref in sorted(inventory.owned):
+        if ref.group_kind != entries.CLUSTER:
+            continue
+        obj = cluster.get(ref)
+        if obj is None or objects.uid(obj) != inventory.owned[ref]:
+            continue
+        for entry in entries.of(obj):
+            made = bearers.of(cluster, obj, entry)
+            yield entry.ref, ObjectRef.of(made) if made else entry.ref

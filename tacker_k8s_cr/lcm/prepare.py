@@ -12,8 +12,8 @@ from typing import Any
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.applying import check
+from tacker_k8s_cr.applying import paths
 from tacker_k8s_cr.applying import replicas
-from tacker_k8s_cr.applying import trial
 from tacker_k8s_cr.applying.owners import Owners
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.inventory import Inventory
@@ -33,7 +33,6 @@ from tacker_k8s_cr.planning import placing
 from tacker_k8s_cr.planning import rotation
 from tacker_k8s_cr.planning.order import Order
 from tacker_k8s_cr.planning.placing import Placed
-from tacker_k8s_cr.planning.plan import Stage
 from tacker_k8s_cr.policy import DEFAULT
 from tacker_k8s_cr.policy import Policy
 
@@ -235,9 +234,10 @@ def _kinds(
     expected = check.expected(documents, policy)
     found = check.kinds(cluster, documents, expected)
     check.followable(documents)
-    known = check.judged(registry, found.subresources).extended(
-        check.claims(cluster, documents, registry)
-    )
+    manifests = [document.manifest for document in documents]
+    known = check.judged(registry, found.subresources)
+    known = paths.known(cluster, known, found.subresources, manifests)
+    known = known.extended(check.claims(cluster, documents, registry))
     return found, policy.judging(known)
 
 
@@ -275,41 +275,6 @@ def _against(
     )
 
 
-def again(
-    cluster: Cluster,
-    before: Prepared,
-    not_yet: frozenset[ObjectRef],
-    stage: Stage,
-    instance: str,
-    conflict: str,
-) -> frozenset[ObjectRef]:
-    """Repeat the dry run of what could not be checked before.
-
-    :param stage: the next one. What is of a later one, or depends on other
-        objects, may still be denied for what is not there.
-
-    What is still not possible is returned. In the end that is left to the
-    apply, which tries again.
-    """
-    checked = trial.dry_run(
-        cluster,
-        [item for item in before.items if item.ref in not_yet],
-        instance,
-        before.owners.live,
-        later=(),
-        absent=(),
-        conflict=conflict,
-        waiting={
-            ref
-            for ref in not_yet
-            if ref in before.order.needs or ref not in stage.refs
-        },
-        brought={(item.ref.kind, item.ref.name) for item in before.items},
-    )
-    checked.check()
-    return checked.not_yet
-
-
 def known(
     cluster: Cluster, registry: Registry, inventory: Inventory
 ) -> Registry:
@@ -322,4 +287,6 @@ def known(
     for kind in {ref.group_kind for ref in inventory.owned}:
         with contextlib.suppress(errors.KindUnknown):
             found[kind] = cluster.resource(kind).subresources
-    return inventory.policy.judging(check.judged(registry, found))
+    registry = check.judged(registry, found)
+    registry = paths.known(cluster, registry, found, inventory.manifests)
+    return inventory.policy.judging(registry)

@@ -129,7 +129,7 @@ def test_the_number_goes_into_the_topology(
     unknown = ObjectRef(
         CAPI, "Cluster", namespace, "workload:machineDeployments.md-9"
     )
-    with pytest.raises(errors.NotScalable, match="machineDeployments.md-0"):
+    with pytest.raises(errors.NotScalable, match=r"machineDeployments\.md-0"):
         k8s_cr.scale(cluster, unique, {unknown: 2}, **life)
 
     k8s_cr.terminate(cluster, unique, **life)

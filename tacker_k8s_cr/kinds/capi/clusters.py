@@ -25,6 +25,7 @@ MEMBERS = (
 
 TOPOLOGY: Path = ("spec", "topology")
 
+GROUPS = ("controlPlane", "workers")
 ROLLED = ("ControlPlaneMachinesUpToDate", "WorkerMachinesUpToDate")
 
 
@@ -70,15 +71,33 @@ def _settling(
         return verdict
     if verdict := signals.busy(obj, found):
         return verdict
-    if verdict := signals.unmet(obj, found, *ROLLED):
+    untold = _untold(obj, found)
+    rolled = [name for name in ROLLED if name not in untold]
+    if verdict := signals.unmet(obj, found, *rolled):
         return verdict
-    for members in ("controlPlane", "workers"):
-        if verdict := _short(obj, (*where, members)):
+    for members, condition in zip(GROUPS, ROLLED, strict=True):
+        counters = MEMBERS[1:] if condition in untold else MEMBERS
+        if verdict := _short(obj, (*where, members), counters):
             return verdict
     return None
 
 
-def _short(obj: Manifest, where: Path) -> Verdict | None:
+def _untold(obj: Manifest, found: dict[str, Condition]) -> set[str]:
+    """Conditions that may stay unknown for ever.
+
+    Machines of a MachineSet by itself are never said to be up to date. In
+    a topology there is none; else a package that has a MachineDeployment
+    waits for that, too.
+    """
+    workers = found.get(ROLLED[1])
+    if workers is None or workers.true or workers.false:
+        return set()
+    return set() if reading.mapping(obj, TOPOLOGY) else {ROLLED[1]}
+
+
+def _short(
+    obj: Manifest, where: Path, counters: tuple[str, ...]
+) -> Verdict | None:
     """In progress unless as many machines are there as are desired.
 
     A cluster without workers has none of these counters, nor has one whose
@@ -95,7 +114,7 @@ def _short(obj: Manifest, where: Path) -> Verdict | None:
     least = _asked(obj)[where[-1]]
     if wanted < least:
         return signals.waiting(obj, f"{path} {wanted}/{least}")
-    return signals.lacking(obj, where, MEMBERS, wanted)
+    return signals.lacking(obj, where, counters, wanted)
 
 
 def _asked(obj: Manifest) -> dict[str, int]:

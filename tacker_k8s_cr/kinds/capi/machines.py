@@ -17,11 +17,9 @@ DEPLOYMENT_NAME = "cluster.x-k8s.io/deployment-name"
 SET_NAME = "cluster.x-k8s.io/set-name"
 MANAGED_BY = "cluster.x-k8s.io/replicas-managed-by"
 
-SET_COUNTERS = {
-    # A MachineSet never updates machines: none of its own is out of date.
-    "v1beta1": ("replicas", "readyReplicas", "availableReplicas"),
-    "v1beta2": contract.V1BETA2.counters,
-}
+SET_COUNTERS = ("replicas", "readyReplicas", "availableReplicas")
+"""A MachineSet never updates machines. Of one that no MachineDeployment has
+made, no machine is ever said to be up to date."""
 
 
 def machine_deployment(obj: Manifest) -> Verdict:
@@ -73,14 +71,18 @@ def machine_set(obj: Manifest) -> Verdict:
     """It has no condition of its own that would say it is as it should."""
     if verdict := signals.begun(obj):
         return verdict
-    spoken = contract.spoken(obj)
     found = reading.conditions(obj)
     if verdict := signals.silent(obj, found.get("MachinesReady")):
         return verdict
     if verdict := signals.busy(obj, found):
         return verdict
     wanted = _wanted(obj)
-    counters = SET_COUNTERS[spoken.name]
+    counters: tuple[str, ...] = SET_COUNTERS
+    if contract.spoken(obj) is contract.V1BETA2 and any(
+        reading.text(owner, ("kind",)) == "MachineDeployment"
+        for owner in reading.items(obj, ("metadata", "ownerReferences"))
+    ):
+        counters = contract.V1BETA2.counters
     lack = signals.lacking(obj, ("status",), counters, wanted)
     return lack or base.current(f"{wanted} machine(s) ready")
 

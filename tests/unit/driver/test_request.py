@@ -12,9 +12,9 @@ from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import schema
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.policy import Expected
 from tacker_k8s_cr.policy import Policy
 from tacker_k8s_cr.policy import Readiness
+from tacker_k8s_cr.subjects import Expected
 
 PLANTED = "planted-secret-0815"
 OPERATIONS = ("instantiate", "change", "scale", "heal", "terminate")
@@ -155,8 +155,10 @@ def test_unknown_keys_of_ours_are_refused_by_name():
         "mode, role, expires_after, renew",
         f"{OURS}.time_out: no such parameter; is timeout meant? there are "
         "namespaces, readiness, prune, expects, timeout, blocked_after, "
-        "on_failed, dry_run, conflict, record_namespace, adopt, "
-        "on_terminate, clear, remove_finalizers, lose_others, webhook",
+        "on_failed, recreate, rollout, autoscaled, leaving, "
+        "heal_machines, dry_run, "
+        "conflict, record_namespace, adopt, on_terminate, clear, "
+        "remove_finalizers, lose_others, webhook",
     ) == tuple(said.splitlines())
 
 
@@ -477,3 +479,14 @@ def test_an_object_is_named_as_errors_name_it(kind, group, namespace, name):
             {"tacker_k8s_cr": {"prune": {"may": [str(subject)]}}}
         )
         assert {subject: True} == asked.prune
+
+
+def test_a_scale_says_who_goes_and_what_an_autoscaler_is_to_do():
+    """Both are of use to a scale only (P8)."""
+    ours = {"autoscaled": "move", "leaving": ["workers-1", "workers-2"]}
+
+    asked = request.read({"tacker_k8s_cr": ours}, "scale")
+
+    assert ("workers-1", "workers-2") == asked.leaving
+    assert "move" == asked.autoscaled
+    assert "leaving" in refused({"tacker_k8s_cr": ours}, "heal")

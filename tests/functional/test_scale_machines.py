@@ -1,0 +1,212 @@
+"""Machines are scaled by whoever keeps their number, and none is replaced."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import kinds
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.lcm import leaving
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.package.model import Document
+from tests.functional.test_cluster_api import CAPI
+from tests.functional.test_cluster_api import MACHINE
+from tests.functional.test_cluster_api import SAMPLE
+
+pytestmark = [pytest.mark.plane, pytest.mark.capi]
+
+KEPT = f"{CAPI}/cluster-api-autoscaler-node-group"
+BOUNDS = {f"{KEPT}-min-size": "1", f"{KEPT}-max-size": "2"}
+CONTROL_PLANE = GroupKind(f"controlplane.{CAPI}", "KubeadmControlPlane")
+
+
+def among(package, name):
+    """A copy of one of the manifests."""
+    (found,) = (
+        document.manifest
+        for document in package.documents
+        if document.manifest["metadata"]["name"] == name
+        and document.manifest["kind"] == "MachineDeployment"
+    )
+    return copy.deepcopy(found)
+
+
+def more():
+    """The sample, with a set of machines and one that is autoscaled."""
+    package = k8s_cr.load(SAMPLE)
+    auto = among(package, "workload-workers")
+    auto["metadata"].update(name="auto", annotations=BOUNDS)
+    single = among(package, "workload-workers")
+    single.update(kind="MachineSet")
+    # Its controller writes into the selector, which is the package's.
+    notes = {objects.PREFIX + "conflict": "leave"}
+    single["metadata"].update(name="single", annotations=notes)
+    for made in (auto, single):
+        labels = {"example.org/of": made["metadata"]["name"]}
+        made["spec"]["selector"] = {"matchLabels": labels}
+        made["spec"]["template"]["metadata"] = {"labels": labels}
+    documents = [Document(made, "more") for made in (auto, single)]
+    return dataclasses.replace(
+        package, documents=(*package.documents, *documents)
+    )
+
+
+def pool():
+    """A pool whose infrastructure nobody provides, current when stored."""
+    return {
+        "apiVersion": f"{CAPI}/v1beta2",
+        "kind": "MachinePool",
+        "metadata": {
+            "name": "pool",
+            "annotations": {objects.PREFIX + "readiness": "created"},
+        },
+        "spec": {
+            "clusterName": "workload",
+            "replicas": 1,
+            "template": {
+                "spec": {
+                    "clusterName": "workload",
+                    "version": "v1.35.0",
+                    "bootstrap": {"dataSecretName": "none"},
+                    "infrastructureRef": {
+                        "apiGroup": f"infrastructure.{CAPI}",
+                        "kind": "DevMachinePool",
+                        "name": "none",
+                    },
+                }
+            },
+        },
+    }
+
+
+@pytest.fixture
+def machines(cluster, namespace):
+    """By name the UIDs of machines with a label."""
+
+    def found(selector):
+        return {
+            machine["metadata"]["name"]: machine["metadata"]["uid"]
+            for machine in cluster.list_objects(MACHINE, namespace, selector)
+        }
+
+    return found
+
+
+WORKERS = f"{CAPI}/deployment-name=workload-workers"
+OWN = f"{CAPI}/control-plane"
+
+
+def test_machines_are_scaled_by_every_route(
+    cluster, namespace, packed, unique, machines
+):
+    """Only the number is sent, so that no machine is replaced (P9, TK-16).
+
+    A MachineDeployment, to zero and back; a MachineSet; a MachinePool; a
+    control plane, of which an even number is refused. Chosen Machines go
+    first, and a mark is taken off again when the scale is refused.
+    """
+    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(400)}
+
+    def ref(kind, name, group=CAPI):
+        return ObjectRef(group, kind, namespace, name)
+
+    def scale(ref, number, **how):
+        return k8s_cr.scale(cluster, unique, {ref: number}, **how, **life)
+
+    def bounds():
+        notes = cluster.get(auto)["metadata"]["annotations"]
+        return [notes[name] for name in BOUNDS]
+
+    workers = ref("MachineDeployment", "workload-workers")
+    auto = ref("MachineDeployment", "auto")
+    single = ref("MachineSet", "single")
+    control_plane = ref(
+        "KubeadmControlPlane", "workload-control-plane", CONTROL_PLANE.group
+    )
+    package = more()
+    k8s_cr.instantiate(cluster, unique, package, **life)
+    first, own = machines(WORKERS), machines(OWN)
+
+    # -- A MachineDeployment, and chosen Machines of it
+    for _ in range(2):
+        scale(workers, 3)
+    three = machines(WORKERS)
+    assert 3 == len(three)
+    assert first.items() < three.items()
+    chosen = sorted(three)[1]
+    with pytest.raises(errors.NotScalable, match="are chosen to go"):
+        scale(workers, 3 - 1, leaving=sorted(three)[:2])
+    with pytest.raises(errors.NotScalable, match="no Machine of it"):
+        scale(workers, 2, leaving=["nobody"])
+    scale(workers, 2, leaving=[chosen])
+    assert {n: u for n, u in three.items() if n != chosen} == machines(WORKERS)
+    scale(workers, 0)
+    assert {} == machines(WORKERS)
+    scale(workers, 1)
+    assert 1 == len(machines(WORKERS))
+    assert own == machines(OWN)
+
+    # -- A MachineSet
+    before = machines("example.org/of=single")
+    scale(single, 2)
+    after = machines("example.org/of=single")
+    assert 2 == len(after)
+    assert before.items() < after.items()
+
+    # -- What an autoscaler keeps
+    with pytest.raises(errors.NotScalable, match="between 1 and 2") as caught:
+        scale(auto, 3)
+    assert "autoscaled: move" in str(caught.value)
+    moving = {"options": k8s_cr.Options(autoscaled="move")}
+    soon = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(1)}
+    with pytest.raises(errors.NotReady):
+        k8s_cr.scale(cluster, unique, {auto: 4}, **moving, **soon)
+    assert ["4", "4"] == bounds()
+    k8s_cr.roll_back(cluster, unique, **life)
+    assert ["1", "2"] == bounds()
+    assert 1 == cluster.get(auto)["spec"]["replicas"]
+    scale(auto, 3, **moving)
+    assert ["3", "3"] == bounds()
+    assert 3 == len(machines("example.org/of=auto"))
+    k8s_cr.change(cluster, unique, package, **life)
+    assert ["3", "3"] == bounds()
+    assert 3 == cluster.get(auto)["spec"]["replicas"]
+
+    # -- The control plane
+    with pytest.raises(errors.NotScalable, match="must be odd"):
+        scale(control_plane, 2)
+    scale(control_plane, 3)
+    three = machines(OWN)
+    assert own.items() < three.items()
+    unasked = dataclasses.replace(
+        kinds.BUILT_IN[CONTROL_PLANE], refuse_replicas=None
+    )
+    with pytest.raises(errors.Rejected, match="even number") as refused:
+        scale(
+            control_plane,
+            2,
+            leaving=[sorted(three)[0]],
+            registry=kinds.BUILT_IN.extended({CONTROL_PLANE: unasked}),
+        )
+    assert "etcd" in str(refused.value)
+    for machine in cluster.list_objects(MACHINE, namespace, OWN):
+        assert leaving.MARK not in machine["metadata"]["annotations"]
+    assert "instantiated" == k8s_cr.status(cluster, unique, **life).phase
+    gone = sorted(three)[:2]
+    scale(control_plane, 1, leaving=[three[gone[0]], gone[1]])
+    assert {sorted(three)[2]} == set(machines(OWN))
+
+    # -- A MachinePool
+    other = f"{unique}-p"
+    k8s_cr.instantiate(cluster, other, packed(pool()), **life)
+    k8s_cr.scale(cluster, other, {ref("MachinePool", "pool"): 3}, **life)
+    assert 3 == cluster.get(ref("MachinePool", "pool"))["spec"]["replicas"]
+    k8s_cr.terminate(cluster, other, **life)
+
+    k8s_cr.terminate(cluster, unique, **life)
