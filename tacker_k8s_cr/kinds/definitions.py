@@ -89,7 +89,8 @@ def webhook_configuration(obj: Manifest) -> Verdict:
     """Current once stored, and once the CA that its author asks for is in."""
     if verdict := base.shared(obj):
         return verdict
-    asks = [name for name in INJECTED if name in reading.annotations_of(obj)]
+    said = reading.annotations_of(obj)
+    asks = [n for n in INJECTED if said.get(n, "false") != "false"]
     for hook in reading.items(obj, ("webhooks",)):
         if asks and not reading.text(hook, ("clientConfig", "caBundle")):
             return base.in_progress(
