@@ -30,7 +30,8 @@ BROKEN_PIPE = 141
 
 CODES = """\
 Exit codes: 0 done; 2 refused before anything was written; 3 failed after \
-that; 4 time was up; 130 interrupted; 1 a defect of this program.
+that; 4 time was up; 5 drift was found; 130 interrupted; 1 a defect of this \
+program.
 """
 
 
