@@ -14,9 +14,9 @@ from typing import Any
 from tacker.common import exceptions
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import translate
-from tacker_k8s_cr.driver.operations import Target
+from tacker_k8s_cr.driver.instances import Target
 
 LOG = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ def readable(target: Target) -> bool:
     it has left nothing.
     """
     try:
-        operations.inventory(target)
+        instances.inventory(target)
     except errors.Forbidden as error:
         _warn(error, target)
         return False
@@ -107,7 +107,7 @@ def _access(context: Any, vim: str) -> Mapping[str, Any]:
 
 def _left(target: Target) -> bool:
     try:
-        return operations.inventory(target, SECONDS) is not None
+        return instances.inventory(target, SECONDS) is not None
     except errors.Forbidden as error:
         _warn(error, target)
         return False

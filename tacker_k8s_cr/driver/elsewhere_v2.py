@@ -14,9 +14,9 @@ import urllib.parse
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import conf
+from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import occurrences_v2
-from tacker_k8s_cr.driver import operations
-from tacker_k8s_cr.driver.operations import Target
+from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.inventory import Inventory
 
 LOG = logging.getLogger(__name__)
@@ -100,9 +100,7 @@ def _left_on_vim(other: Target, where: str) -> bool:
 
 def _left(other: Target) -> Inventory | None:
     try:
-        return operations.inventory(
-            operations.located(other, SECONDS), SECONDS
-        )
+        return instances.inventory(instances.located(other, SECONDS), SECONDS)
     except errors.Forbidden as error:
         LOG.warning(
             "%s; nothing of the instance %s counts as left there, since its "

@@ -20,6 +20,7 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import elsewhere
 from tacker_k8s_cr.driver import failures
 from tacker_k8s_cr.driver import hook
+from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import occurrences
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
@@ -27,7 +28,7 @@ from tacker_k8s_cr.driver import scaling
 from tacker_k8s_cr.driver import synchronizing
 from tacker_k8s_cr.driver import translate
 from tacker_k8s_cr.driver import upstream
-from tacker_k8s_cr.driver.operations import Target
+from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.package.model import Package
 
 LOG = logging.getLogger(__name__)
@@ -71,7 +72,7 @@ class KubernetesCr(scaling.Scaling):
             found = _package(vnf_package_path, instantiate_vnf_req, asked)
             target = Target(
                 vnf_instance.id,
-                translate.home(vnf_instance, operations.home(asked)),
+                translate.home(vnf_instance, instances.home(asked)),
                 translate.access(vim_connection_info),
                 namespace=asked.namespace,
             )
@@ -109,7 +110,7 @@ class KubernetesCr(scaling.Scaling):
             levels = translate.first_levels(
                 found, vnfd_dict, instantiate_vnf_req
             )
-            home = translate.home(vnf_instance, operations.home(asked))
+            home = translate.home(vnf_instance, instances.home(asked))
             where = translate.reference(vnf_instance.id, home)
             target = dataclasses.replace(
                 translate.target(where, translate.access(vim_connection_info)),
@@ -174,7 +175,7 @@ class KubernetesCr(scaling.Scaling):
                 "heal",
                 home=target.namespace,
             )
-            inventory, members = operations.members(target)
+            inventory, members = instances.members(target)
             wanted = translate.chosen(
                 heal_vnf_request.vnfc_instance_id,
                 members,
@@ -217,7 +218,7 @@ class KubernetesCr(scaling.Scaling):
             return False
         except errors.Error:
             with contextlib.suppress(errors.Error):
-                found = operations.members(target)[1]
+                found = instances.members(target)[1]
                 info.vnfc_resource_info = translate.vnfc_resources(found)
             raise
         return True

@@ -14,11 +14,12 @@ from typing import Any
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import elsewhere_v2
 from tacker_k8s_cr.driver import failures_v2
+from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import synchronizing_v2
 from tacker_k8s_cr.driver import translate_v2 as translate
 from tacker_k8s_cr.driver import upstream_v2 as upstream
-from tacker_k8s_cr.driver.operations import Target
+from tacker_k8s_cr.driver.instances import Target
 
 LOG = logging.getLogger(__name__)
 
@@ -40,7 +41,7 @@ class KubernetesCrV2:
             target = translate.target(
                 inst,
                 grant_req,
-                home=operations.home(asked),
+                home=instances.home(asked),
                 namespace=asked.namespace,
             )
             elsewhere_v2.refuse(target)
@@ -51,7 +52,7 @@ class KubernetesCrV2:
                 level=req.get("instantiationLevelId", None) or "",
                 again=True,
             )
-            _, found = operations.members(target)
+            _, found = instances.members(target)
             translate.note_instantiated(inst, req, asked, found, target.home)
 
     def instantiate_rollback(
@@ -68,16 +69,16 @@ class KubernetesCrV2:
                     "nothing is removed"
                 )
                 return
-            target = operations.located(
+            target = instances.located(
                 translate.target(
                     inst,
                     grant_req,
-                    home=operations.home(asked),
+                    home=instances.home(asked),
                     namespace=asked.namespace,
                 )
             )
             try:
-                operations.inventory(target)
+                instances.inventory(target)
             except errors.Forbidden as error:
                 LOG.warning(
                     "%s; nothing is removed, since an instantiation reads "
@@ -130,7 +131,7 @@ class KubernetesCrV2:
         target = translate.target(inst, grant_req)
         before = translate.level_before(inst, req)
         if not translate.scale_begun(
-            operations.inventory(target), req.aspectId, before
+            instances.inventory(target), req.aspectId, before
         ):
             LOG.info("nothing was scaled; nothing is taken back")
             return
@@ -143,7 +144,7 @@ class KubernetesCrV2:
     ) -> None:
         """Replace the named VNFCs, or all, in place."""
         target = translate.target(inst, grant_req)
-        inventory, found = operations.members(target)
+        inventory, found = instances.members(target)
         wanted = translate.members_asked(inst, req, found, inventory.healing)
         asked = translate.asked(req, "heal", target.namespace)
         operations.heal(target, wanted, asked)
@@ -202,5 +203,5 @@ class KubernetesCrV2:
 
 
 def _note_members(inst: Any, target: Target) -> None:
-    _, found = operations.members(target)
+    _, found = instances.members(target)
     translate.note_members(inst, found)

@@ -22,7 +22,7 @@ from tacker_k8s_cr.driver import conf
 from tacker_k8s_cr.driver import faults
 from tacker_k8s_cr.driver import vim
 from tacker_k8s_cr.driver.conf import Settings
-from tacker_k8s_cr.driver.operations import Target
+from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.webhook import Receiver
 

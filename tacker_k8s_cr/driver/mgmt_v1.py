@@ -15,7 +15,7 @@ from tacker_k8s_cr.driver import failures
 from tacker_k8s_cr.driver import mgmt
 from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import translate
-from tacker_k8s_cr.driver.operations import Target
+from tacker_k8s_cr.driver.instances import Target
 
 LOG = logging.getLogger(__name__)
 

@@ -21,13 +21,13 @@ from oslo_config import cfg
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import conf
 from tacker_k8s_cr.driver import faults
+from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import logs
 from tacker_k8s_cr.driver import mgmt
-from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import vim
 from tacker_k8s_cr.driver.conf import Settings
-from tacker_k8s_cr.driver.operations import Target
+from tacker_k8s_cr.driver.instances import Target
 
 LOG = logging.getLogger(__name__)
 
@@ -128,7 +128,7 @@ def _going(
         return None  # nothing was made for it
     if asked.use_helm:
         return None
-    return _target(inst, f"{operations.home(asked, settings)}/{inst['id']}")
+    return _target(inst, f"{instances.home(asked, settings)}/{inst['id']}")
 
 
 def _target(inst: Mapping[str, Any], record: str = "") -> Target:

@@ -8,10 +8,7 @@ them. What is done, and in which order, is decided in ``lcm``.
 from __future__ import annotations
 
 from collections.abc import Collection
-from collections.abc import Iterator
 from collections.abc import Mapping
-import contextlib
-import dataclasses
 import functools
 import logging
 from typing import Any
@@ -20,54 +17,19 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
 from tacker_k8s_cr import package as packages
 from tacker_k8s_cr import plugins
-from tacker_k8s_cr.applying import replicas
-from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.driver import again as at_rest
 from tacker_k8s_cr.driver import conf
-from tacker_k8s_cr.driver import lines
+from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import request
-from tacker_k8s_cr.driver import vim
 from tacker_k8s_cr.driver.conf import Settings
+from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.driver.request import Asked
-from tacker_k8s_cr.healing import members as found_members
-from tacker_k8s_cr.healing.members import Member
-from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package.model import Package
-from tacker_k8s_cr.recording import leases
-from tacker_k8s_cr.recording import neighbours
-from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Report
 
 LOG = logging.getLogger(__name__)
-
-READ_SECONDS = 60.0
-"""For the calls that only look at what an instance has."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Target:
-    """An instance, and the cluster that it is on.
-
-    :param home: the namespace of its record.
-    :param access: the access information of its VIM, with v1's keys.
-    :param occurrence: Tacker's id of the operation: for the log, and to
-        know one that is tried again from another of the same sort.
-    :param namespace: its own; empty where only its record says.
-    """
-
-    instance: str
-    home: str
-    access: Mapping[str, Any] = dataclasses.field(repr=False)
-    occurrence: str = ""
-    namespace: str = ""
-
-
-def home(asked: Asked, settings: Settings | None = None) -> str:
-    """Where the record of a new instance is to lie."""
-    usual = (settings or conf.settings()).record_namespace
-    return asked.record_namespace or usual or asked.namespace
 
 
 def loaded(path: str, asked: Asked, flavour: str = "") -> Package:
@@ -82,7 +44,7 @@ def loaded(path: str, asked: Asked, flavour: str = "") -> Package:
                 f"the definition file {download.shown(remote[0])} is a URL, "
                 "and the option [tacker_k8s_cr] allow_http_manifests is off"
             )
-        deadline = Deadline.after(READ_SECONDS)
+        deadline = Deadline.after(instances.READ_SECONDS)
         fetch = functools.partial(download.fetched, deadline=deadline)
     return packages.load(
         path,
@@ -110,7 +72,7 @@ def instantiate(
     wanted["policy"] = request.policy(asked, settings.policy())
     wanted["vdu_mapping"] = asked.vdu_mapping
     wanted["namespace"] = target.namespace or asked.namespace
-    with _opened(target, settings) as cluster:
+    with instances.opened(target, settings) as cluster:
         try:
             report = lcm.instantiate(
                 cluster,
@@ -144,7 +106,7 @@ def change(target: Target, package: Package, asked: Asked) -> Report:
     wanted = _wanted(target, asked, settings, settings.change_timeout)
     wanted["vdu_mapping"] = asked.vdu_mapping
     wanted["policy"] = functools.partial(request.policy, asked)
-    with _opened(target, settings) as cluster:
+    with instances.opened(target, settings) as cluster:
         report = lcm.change(cluster, target.instance, package, **wanted)
     return _told(report)
 
@@ -153,7 +115,7 @@ def scale(target: Target, aspect: str, level: int, asked: Asked) -> Report:
     """Scale an aspect to this level; doing it twice is doing it once."""
     settings = conf.settings()
     wanted = _wanted(target, asked, settings, settings.scale_timeout)
-    with _opened(target, settings) as cluster:
+    with instances.opened(target, settings) as cluster:
         report = lcm.scale(
             cluster,
             target.instance,
@@ -175,7 +137,7 @@ def heal(
     """
     settings = conf.settings()
     wanted = _wanted(target, asked, settings, settings.heal_timeout)
-    with _opened(target, settings) as cluster:
+    with instances.opened(target, settings) as cluster:
         report = lcm.heal(
             cluster,
             target.instance,
@@ -197,7 +159,7 @@ def roll_back(
     """
     settings = conf.settings()
     wanted = _wanted(target, asked, settings, settings.change_timeout)
-    with _opened(target, settings) as cluster:
+    with instances.opened(target, settings) as cluster:
         try:
             report = lcm.roll_back(
                 cluster, target.instance, package=package, **wanted
@@ -218,85 +180,13 @@ def terminate(
     settings = conf.settings()
     seconds = settings.terminate_timeout + (grace_seconds or 0)
     wanted = _wanted(target, asked, settings, seconds, grace_seconds)
-    with _opened(target, settings) as cluster:
+    with instances.opened(target, settings) as cluster:
         try:
             report = lcm.terminate(cluster, target.instance, **wanted)
         except errors.InstanceUnknown as error:
             LOG.info("%s; it counts as gone", error)
             return None
     return _told(report)
-
-
-def members(
-    target: Target,
-) -> tuple[Inventory, dict[str, tuple[Member, ...]]]:
-    """What the record says, and each VDU's Pods and Machines as they are.
-
-    Raises InstanceUnknown for an instance without a record.
-    """
-    with _opened(target, conf.settings()) as cluster:
-        brief = cluster.until(Deadline.after(READ_SECONDS))
-        inventory = _inventory(brief, target)
-        found = found_members.by_vdu(brief, plugins.registry(), inventory)
-    return inventory, found
-
-
-@dataclasses.dataclass(frozen=True)
-class Seen:
-    """An instance as it is, without changing anything.
-
-    :param numbers: by VDU, the number that its object asks for; None where
-        it has none or is gone.
-    :param holder: who has an operation under way; empty if nobody has.
-    """
-
-    inventory: Inventory
-    members: Mapping[str, tuple[Member, ...]]
-    numbers: Mapping[str, int | None]
-    holder: str
-
-
-def seen(target: Target, seconds: float = READ_SECONDS) -> Seen:
-    """Look at an instance. Raises InstanceUnknown if it has no record."""
-    registry = plugins.registry()
-    with _opened(target, conf.settings()) as cluster:
-        brief = cluster.until(Deadline.after(seconds))
-        inventory = _inventory(brief, target)
-        lease = brief.get(leases.ref(target.instance, target.home))
-        return Seen(
-            inventory,
-            found_members.by_vdu(brief, registry, inventory),
-            replicas.found(brief, registry, inventory),
-            leases.holder(lease) if lease else "",
-        )
-
-
-def inventory(
-    target: Target, seconds: float = READ_SECONDS
-) -> Inventory | None:
-    """What the record says; None where there is none."""
-    with _opened(target, conf.settings()) as cluster:
-        brief = cluster.until(Deadline.after(seconds))
-        entry = record.read(brief, target.instance, target.home)
-    return entry.inventory if entry else None
-
-
-def located(target: Target, seconds: float = READ_SECONDS) -> Target:
-    """The target with the home where a record of it is found.
-
-    For what Tacker has not noted: the configuration may have had another
-    namespace for records when the instance was begun. As it is where none
-    is found, or we may not look.
-    """
-    with _opened(target, conf.settings()) as cluster:
-        brief = cluster.until(Deadline.after(seconds))
-        for place in filter(None, (target.home, target.namespace)):
-            ref = record.secret_ref(target.instance, place)
-            with contextlib.suppress(errors.Forbidden):
-                if brief.get_metadata(ref):
-                    return dataclasses.replace(target, home=place)
-        homes = neighbours.homes(brief, target.instance)
-    return dataclasses.replace(target, home=homes[0]) if homes else target
 
 
 def options(
@@ -339,22 +229,6 @@ def _wanted(
         "registry": plugins.registry(),
         "options": options(asked, settings, grace_seconds),
     }
-
-
-@contextlib.contextmanager
-def _opened(target: Target, settings: Settings) -> Iterator[Cluster]:
-    with (
-        lines.about(target.instance, target.occurrence),
-        vim.opened(target.access, settings) as cluster,
-    ):
-        yield cluster
-
-
-def _inventory(cluster: Cluster, target: Target) -> Inventory:
-    entry = record.read(cluster, target.instance, target.home)
-    if entry is None:
-        raise errors.InstanceUnknown(target.instance, target.home)
-    return entry.inventory
 
 
 def _told(report: Report) -> Report:

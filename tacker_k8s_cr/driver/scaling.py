@@ -9,6 +9,7 @@ from typing import Any
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import failures
 from tacker_k8s_cr.driver import grants
+from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import occurrences
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
@@ -57,7 +58,7 @@ class Scaling(unsupported.Unsupported):
         """Names of the Pods and Machines that an aspect scales."""
         with failures.translated("scale", vnf_dict["instance_id"]):
             target = translate.target(vnf_dict["instance_id"], auth_attr)
-            inventory, found = operations.members(target)
+            inventory, found = instances.members(target)
         aspects = inventory.vnfd.aspects if inventory.vnfd else {}
         aspect = aspects.get(vnf_dict.get("policy_name", ""))
         scaled = aspect.steps if aspect else {}
@@ -121,7 +122,7 @@ class Scaling(unsupported.Unsupported):
         """
         with failures.translated("scale", vnf_instance.id):
             target = translate.target_of(vnf_instance, vim_connection_info)
-            inventory, _members = operations.members(target)
+            inventory, _members = instances.members(target)
             info = vnf_instance.instantiated_vnf_info
             if inventory.vnfd is None:
                 raise errors.RequestInvalid(

@@ -16,12 +16,12 @@ from tacker.objects import fields
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import failures
+from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import occurrences
-from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import rounds
 from tacker_k8s_cr.driver import translate
-from tacker_k8s_cr.driver.operations import Seen
-from tacker_k8s_cr.driver.operations import Target
+from tacker_k8s_cr.driver.instances import Seen
+from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.package import numbers
 
@@ -37,7 +37,7 @@ def note_members(
     """Note the Pods and Machines as they are; Tacker stores them."""
     with failures.translated(operation, vnf_instance.id):
         target = translate.target_of(vnf_instance, vim_connection_info)
-        _, members = operations.members(target)
+        _, members = instances.members(target)
     info = vnf_instance.instantiated_vnf_info
     info.vnfc_resource_info = translate.vnfc_resources(members)
 
@@ -52,7 +52,7 @@ def synchronize(context: Any, vnf_instance: Any, target: Target) -> bool:
 
 
 def _synchronized(context: Any, vnf_instance: Any, target: Target) -> bool:
-    seen = operations.seen(target, rounds.SECONDS)
+    seen = instances.seen(target, rounds.SECONDS)
     if not _differs(vnf_instance, seen):
         return False
     fresh = objects.VnfInstance.get_by_id(context, vnf_instance.id)
@@ -63,7 +63,7 @@ def _synchronized(context: Any, vnf_instance: Any, target: Target) -> bool:
     fresh.save()
     try:
         # What was seen before is from a time when it could still change.
-        seen = operations.seen(target, rounds.SECONDS)
+        seen = instances.seen(target, rounds.SECONDS)
         changed = _differs(fresh, seen) and not _at_work(seen)
     except errors.Error:
         _give_back(context, vnf_instance.id)

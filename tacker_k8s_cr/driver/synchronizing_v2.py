@@ -14,10 +14,10 @@ from tacker.sol_refactored import objects
 from tacker.sol_refactored.common import exceptions
 
 from tacker_k8s_cr.driver import failures_v2
-from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import rounds
 from tacker_k8s_cr.driver import translate_v2
-from tacker_k8s_cr.driver.operations import Seen
+from tacker_k8s_cr.driver.instances import Seen
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.package import numbers
 
@@ -43,7 +43,7 @@ def different(inst: Any, vim_info: Any) -> Seen:
     instance; Tacker asks again later.
     """
     target = translate_v2.target(inst, vim_info=vim_info)
-    seen = operations.seen(target, rounds.SECONDS)
+    seen = instances.seen(target, rounds.SECONDS)
     if why := at_work(seen):
         LOG.info("%s: not synchronized: %s", inst.id, why)
         raise exceptions.DbSyncNoDiff(why)

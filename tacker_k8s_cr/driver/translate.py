@@ -11,7 +11,7 @@ import uuid
 from tacker import objects
 from tacker.objects import fields
 
-from tacker_k8s_cr.driver.operations import Target
+from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.errors import RequestInvalid
 from tacker_k8s_cr.healing.members import Member
 from tacker_k8s_cr.inventory import Healing

@@ -18,7 +18,7 @@ from tacker.sol_refactored.common import vnf_instance_utils
 
 from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import vim
-from tacker_k8s_cr.driver.operations import Target
+from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.driver.request import Asked
 from tacker_k8s_cr.errors import RequestInvalid
 from tacker_k8s_cr.healing.members import Member

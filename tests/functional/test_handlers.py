@@ -322,11 +322,12 @@ def test_the_check_lists_handlers_and_names_what_is_wrong(
 DRIVING = """
 import json, sys
 from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
 
 given = json.load(sys.stdin)
-target = operations.Target(**given["target"])
+target = instances.Target(**given["target"])
 params = {"namespace": given["namespace"], "tacker_k8s_cr": {"timeout": 60}}
 asked = request.read(params)
 try:

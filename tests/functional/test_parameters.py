@@ -8,6 +8,7 @@ import pytest
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kubeconfig as kubeconfigs
+from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.objects import ObjectRef
@@ -43,7 +44,7 @@ def target(kubectl, kubeconfig, unique, spaces):
         "ssl_ca_cert": found.ca,
     }
     with host.configured():
-        yield operations.Target(unique, unique, access, namespace=unique)
+        yield instances.Target(unique, unique, access, namespace=unique)
     kubectl("delete", "clusterrolebinding", unique)
 
 
@@ -102,7 +103,7 @@ def test_a_manifest_that_names_another_namespace_can_be_refused(
         operations.instantiate(target, package, asked(namespaces="refuse"))
 
     assert [] == there(cluster, home, "a", "b")
-    assert None is operations.inventory(target)
+    assert None is instances.inventory(target)
 
 
 def test_an_object_is_adopted_by_name(cluster, kubectl, packed, target):

@@ -9,7 +9,7 @@ from tacker.sol_refactored.common import lcm_op_occ_utils
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import elsewhere_v2
 from tacker_k8s_cr.driver import occurrences_v2
-from tacker_k8s_cr.driver.operations import Target
+from tacker_k8s_cr.driver.instances import Target
 from tests import host
 
 HERE = "https://here.example.org:6443"

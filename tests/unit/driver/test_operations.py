@@ -1,6 +1,7 @@
 """What both of Tacker's APIs ask of the core."""
 
 from tacker_k8s_cr.driver import conf
+from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.objects import ObjectRef
@@ -40,12 +41,12 @@ def test_where_the_record_of_a_new_instance_lies(options):
     """As the request, else the configuration says, else with the objects."""
     asked = request.read({"namespace": "edge"})
     said = request.read({"tacker_k8s_cr": {"record_namespace": "here"}})
-    assert "edge" == operations.home(asked)
+    assert "edge" == instances.home(asked)
 
     options(record_namespace="records")
 
-    assert "records" == operations.home(asked)
-    assert "here" == operations.home(said)
+    assert "records" == instances.home(asked)
+    assert "here" == instances.home(said)
 
 
 def test_a_request_says_how_an_instance_ends(options):
@@ -78,6 +79,6 @@ def test_a_request_says_how_an_instance_ends(options):
 
 def test_an_instance_does_not_show_the_access_to_its_cluster():
     """It is printed in a traceback, or by who looks for a mistake."""
-    target = operations.Target("i", "edge", {"bearer_token": "planted-0815"})
+    target = instances.Target("i", "edge", {"bearer_token": "planted-0815"})
 
     assert "planted" not in repr(target)

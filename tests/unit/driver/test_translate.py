@@ -7,7 +7,7 @@ from tacker import objects
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import translate
-from tacker_k8s_cr.driver.operations import Target
+from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.healing.members import Member
 from tacker_k8s_cr.inventory import Goer
 from tacker_k8s_cr.inventory import Healing

@@ -10,7 +10,7 @@ from tacker.sol_refactored import objects
 from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import synchronizing_v2
 from tacker_k8s_cr.driver import translate_v2
-from tacker_k8s_cr.driver.operations import Seen
+from tacker_k8s_cr.driver.instances import Seen
 from tacker_k8s_cr.errors import RequestInvalid
 from tacker_k8s_cr.healing.members import Member
 from tacker_k8s_cr.inventory import Goer
