@@ -98,7 +98,7 @@ def instantiate(
     planned = carry.planned(op, ready, before, policy)
     some = givers.of_package(op, ready)
     made = carry.record_namespace(op, planned)
-    inventory = carry.with_package(
+    inventory = intended.with_package(
         before.owning(made), package, ready, policy, options.adopt
     )
     refused: errors.Error | None = None

@@ -9,17 +9,16 @@ import dataclasses
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.applying import owners
+from tacker_k8s_cr.applying import trial
+from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.inventory import Inventory
-from tacker_k8s_cr.kinds import entries
 from tacker_k8s_cr.lcm import preflight
-from tacker_k8s_cr.lcm import prepare
+from tacker_k8s_cr.lcm import staging
 from tacker_k8s_cr.lcm import taking
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.prepare import Prepared
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.package import numbers
-from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.planning import authored
 from tacker_k8s_cr.planning import barriers
 from tacker_k8s_cr.planning import needs
@@ -44,20 +43,6 @@ REFUSALS = (
 
 def namespace(name: str) -> ObjectRef:
     return ObjectRef("", "Namespace", "", name)
-
-
-def levels(package: Package, before: Inventory) -> dict[str, int]:
-    """Scale levels to go on with: as they are, where the aspects still are."""
-    if package.vnfd is None:
-        return dict(before.scale_levels)
-    first, _ = numbers.at_level(package.vnfd)
-    return {
-        aspect: min(
-            before.scale_levels.get(aspect, level),
-            package.vnfd.aspects[aspect].max_level,
-        )
-        for aspect, level in first.items()
-    }
 
 
 def planned(
@@ -154,7 +139,7 @@ def record_namespace(
         if step.ref == ref and isinstance(step, plan.Apply)
     ]
     if steps:
-        op.bring_in(steps, "namespace of the record")
+        staging.bring_in(op, steps, "namespace of the record")
         return {ref: op.progress.awaited[ref].uid}
     # Who may not look finds out by the Lease, which is written first.
     with contextlib.suppress(errors.Forbidden):
@@ -178,11 +163,13 @@ def bring_in(
     """
     kept: dict[ObjectRef, str] = {}
     op.ledger.write(inventory)
+    before = inventory.before.shared if inventory.before else ()
+    owners.confirm(op.cluster, ready.owners.shared.difference(before))
     op.expecting(ready.expected)
     not_yet = ready.not_yet
     for stage in planned.stages:
         if not_yet and stage.name != plan.DEFINITIONS:
-            not_yet = prepare.again(
+            not_yet = _again(
                 op.cluster,
                 ready,
                 not_yet,
@@ -191,7 +178,7 @@ def bring_in(
                 op.options.conflict,
             )
         kept.update(_spared(op, stage, inventory))
-        op.carry_out(stage.without(kept))
+        staging.carry_out(op, stage.without(kept))
         not_yet -= set(stage.refs)
         served(op, stage)
     op.settle()
@@ -221,6 +208,41 @@ def _spared(
     return found
 
 
+def _again(
+    cluster: Cluster,
+    before: Prepared,
+    not_yet: frozenset[ObjectRef],
+    stage: plan.Stage,
+    instance: str,
+    conflict: str,
+) -> frozenset[ObjectRef]:
+    """Repeat the dry run of what could not be checked before.
+
+    :param stage: the next one. What is of a later one, or depends on other
+        objects, may still be denied for what is not there.
+
+    What is still not possible is returned. In the end that is left to the
+    apply, which tries again.
+    """
+    checked = trial.dry_run(
+        cluster,
+        [item for item in before.items if item.ref in not_yet],
+        instance,
+        before.owners.live,
+        later=(),
+        absent=(),
+        conflict=conflict,
+        waiting={
+            ref
+            for ref in not_yet
+            if ref in before.order.needs or ref not in stage.refs
+        },
+        brought={(item.ref.kind, item.ref.name) for item in before.items},
+    )
+    checked.check()
+    return checked.not_yet
+
+
 def served(op: Operation, stage: plan.Stage) -> None:
     """Wait until the kinds that a stage brought are served."""
     op.served(
@@ -232,34 +254,3 @@ def taken_up(op: Operation) -> Inventory:
     """The inventory, with what a crash left between a write and it."""
     left = owners.left_by_crash(op.cluster, op.inventory)
     return taking.resolved(op.cluster, op.inventory.owning(left))
-
-
-def with_package(
-    inventory: Inventory,
-    package: Package,
-    ready: Prepared,
-    policy: Policy,
-    adopted: frozenset[ObjectRef],
-) -> Inventory:
-    """The inventory of an instance that is to be as the package says."""
-    named = {ObjectRef.of(manifest) for manifest in ready.authored}
-    numbers = inventory.numbers
-    live = ready.owners.live
-    taken = {ref: live[ref].uid for ref in adopted & live.keys()}
-    return dataclasses.replace(
-        # Known before it is written: that it is not ours by birth would hide
-        # it after a crash, with our mark on it.
-        inventory.owning(taken),
-        policy=policy,
-        digest=package.digest,
-        met=inventory.met | taken.keys(),
-        numbers={
-            ref: n for ref, n in numbers.items() if entries.owner(ref) in named
-        },
-        shared=tuple(sorted(ready.owners.shared)),
-        manifests=ready.authored,
-        live_names=ready.live_names,
-        vnfd=package.vnfd or inventory.vnfd,
-        vdus=ready.vdus or inventory.vdus,
-        scale_levels=ready.scale_levels,
-    )

@@ -17,6 +17,7 @@ from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import foreseen
 from tacker_k8s_cr.lcm import givers
+from tacker_k8s_cr.lcm import intended
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm import taking
@@ -84,7 +85,7 @@ def change(
     ready, planned = found.ready, found.planned
     _tell(op, found.forecast, foresee)
     inventory = dataclasses.replace(
-        carry.with_package(
+        intended.with_package(
             found.before, package, ready, found.policy, options.adopt
         ),
         phase=Phase.CHANGING,
@@ -177,7 +178,7 @@ def _looked(
         registry,
         op.options,
         policy=policy,
-        scale_levels=carry.levels(package, before),
+        scale_levels=intended.levels(package, before),
         vdu_mapping=vdu_mapping,
         keep=_all if whole else foreseen.matters,
     )
