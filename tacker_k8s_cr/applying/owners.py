@@ -122,6 +122,18 @@ def found(
     return Owners(live, shared, frozenset(going), taken)
 
 
+def confirm(cluster: Cluster, refs: Collection[ObjectRef]) -> None:
+    """Raise Owned for what an instance shares whose owner ends by now.
+
+    Once the record of who shares it is written: from then on an owner that
+    begins to end finds it.
+    """
+    found = raised(cluster.each(cluster.get_metadata, sorted(refs)))
+    there = {ref: obj for ref, obj in found if obj is not None}
+    if refused := _ending(cluster, there, there):
+        raise errors.Owned(refused)
+
+
 def _ending(
     cluster: Cluster,
     others: Mapping[ObjectRef, Manifest],

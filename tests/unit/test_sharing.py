@@ -14,6 +14,7 @@ from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Action
 from tests.fakes import FakeCluster
 from tests.functional import manifests
@@ -212,6 +213,35 @@ def test_what_others_share_during_a_long_change_is_kept(cluster):
     lcm.terminate(cluster, "two", **life)
     lcm.terminate(cluster, "one", **life)
     assert None is cluster.get(COMMON)
+
+
+def test_an_owner_that_begins_to_end_meanwhile_is_noticed(cluster, life):
+    """When the record is written, and before anything else is (P20)."""
+    lcm.instantiate(cluster, "one", things("one"), **life)
+    ending = []
+
+    class Late:
+        """The owner says that it ends just after it was asked."""
+
+        def __getattr__(self, name):
+            return getattr(cluster, name)
+
+        def until(self, deadline):
+            return self
+
+        def create(self, manifest, manager):
+            if not ending:
+                head = record.secret_ref("one", "default")
+                said = {objects.PREFIX + record.ENDS: "true"}
+                cluster.patch(head, {"metadata": {"annotations": said}}, "t")
+                ending.append(head)
+            return cluster.create(manifest, manager)
+
+    with pytest.raises(errors.Owned, match="which is being terminated"):
+        lcm.instantiate(Late(), "two", things("two"), **life)
+
+    assert None is cluster.get(ObjectRef(GROUP, "Thing", "default", "two"))
+    assert None is cluster.get(record.secret_ref("two", "default"))
 
 
 @pytest.mark.parametrize("lose_others", [False, True])
