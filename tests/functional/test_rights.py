@@ -318,3 +318,20 @@ def test_it_can_be_switched_off(
         )
 
     assert [] == traces(unique, namespace)
+
+
+def test_who_may_not_look_for_autoscalers_is_told(
+    user, namespace, deadline, unique, packed
+):
+    """The number is set, and the report says what nobody could see (P8)."""
+    cluster = user(without(("horizontalpodautoscalers", "list")))
+    life = {"namespace": namespace, "deadline": deadline}
+    web = ObjectRef("apps", "Deployment", namespace, "web")
+    package = packed(manifests.deployment("web", 1))
+    k8s_cr.instantiate(cluster, unique, package, **life)
+
+    (row,) = k8s_cr.scale(cluster, unique, {web: 2}, **life).rows
+
+    assert 2 == cluster.get(web)["spec"]["replicas"]
+    assert "HorizontalPodAutoscaler keeps its number" in row.notes[0]
+    k8s_cr.terminate(cluster, unique, **life)

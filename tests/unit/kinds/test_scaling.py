@@ -158,3 +158,33 @@ def test_other_control_planes_make_their_own_rules():
     group = "controlplane.cluster.x-k8s.io"
 
     assert kinds.BUILT_IN[GroupKind(group, "Other")].refuse_replicas is None
+
+
+@pytest.mark.parametrize(
+    ("before", "number", "after"),
+    [
+        ((2, 4), 3, (3, 4)),
+        ((2, 4), 6, (6, 6)),
+        ((2, 4), 1, (1, 4)),
+        ((None, 4), 2, (2, 4)),
+        ((2, None), 3, (3, 3)),
+    ],
+)
+def test_bounds_move_so_that_there_are_so_many_at_least(before, number, after):
+    """The upper one goes up only; to repeat it changes nothing (P8)."""
+    moved = scaling.Bounds(*before).around(number)
+
+    assert scaling.Bounds(*after) == moved
+    assert moved == moved.around(number)
+
+
+def test_bounds_are_annotations_and_back():
+    """One that is not to be there is taken off."""
+    bounds = scaling.Bounds(1, None)
+
+    assert {MIN: "1", MAX: None} == scaling.as_annotations(bounds)
+    assert bounds == scaling.annotated_bounds({MIN: "1"})
+    assert scaling.Bounds(1, None) == scaling.annotated_bounds(
+        {MIN: "1", MAX: "many"}
+    )
+    assert scaling.annotated_bounds({}) is None

@@ -136,3 +136,43 @@ def test_package_without_a_vnfd_has_no_targets() -> None:
     package = Package("p", (Document(_manifest("web"), "1.yaml"),))
 
     assert {} == targets.by_vdu(package, _scalable)
+
+
+CLUSTER = {
+    "apiVersion": "cluster.x-k8s.io/v1beta2",
+    "kind": "Cluster",
+    "metadata": {"name": "site"},
+    "spec": {
+        "topology": {
+            "controlPlane": {"replicas": 1},
+            "workers": {
+                "machineDeployments": [
+                    {"name": "web", "replicas": 1},
+                    {
+                        "name": "md-1",
+                        "metadata": {"annotations": {VDU: "noted"}},
+                    },
+                ],
+                "machinePools": [{"name": "pool"}],
+            },
+        }
+    },
+}
+
+
+def test_an_entry_of_a_topology_is_a_target() -> None:
+    """By its name, its annotation, or as a request names it (P8)."""
+
+    def entry(place: str) -> ObjectRef:
+        return ObjectRef("cluster.x-k8s.io", "Cluster", "", f"site:{place}")
+
+    package = _package(CLUSTER, vdus="web noted masters pool")
+
+    assert {
+        "web": entry("machineDeployments.web"),
+        "noted": entry("machineDeployments.md-1"),
+        "masters": entry("controlPlane"),
+        "pool": entry("machinePools.pool"),
+    } == targets.by_vdu(
+        package, _scalable, {"masters": "Cluster/site:controlPlane"}
+    )
