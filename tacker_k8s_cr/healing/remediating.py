@@ -11,7 +11,9 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Sequence
+import contextlib
 
+from tacker_k8s_cr import errors
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.healing.candidates import Place
@@ -122,7 +124,8 @@ def marked(
     def one(goer: Goer) -> None:
         guard()
         metadata = {"uid": goer.uid, "annotations": {MARK: ""}}
-        cluster.patch(goer.ref, {"metadata": metadata}, manager)
+        with contextlib.suppress(errors.Outdated):
+            cluster.patch(goer.ref, {"metadata": metadata}, manager)
 
     for _ in raised(cluster.each(one, goers)):
         pass

@@ -8,7 +8,9 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.healing import remediating
 from tacker_k8s_cr.healing import replacing
+from tacker_k8s_cr.inventory import Goer
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.progress import Awaited
@@ -140,6 +142,25 @@ def test_a_mark_that_nobody_follows_ends_the_heal(clock, make, waited):
         waited({marked}, 600)
 
     assert clock.now < 60
+
+
+def test_a_machine_that_went_meanwhile_needs_no_mark(cluster, make):
+    """What it was to come to has come; another's of its name is not touched.
+
+    The mark goes to the UID (G3).
+    """
+    other = make("a")
+    ref = ObjectRef(GROUP, "Machine", "default", "a")
+    missing = ObjectRef(GROUP, "Machine", "default", "b")
+    goers = [Goer(ref, "former", KEEPER), Goer(missing, "gone", KEEPER)]
+
+    remediating.marked(cluster, goers, "test", lambda: None)
+
+    assert not remediating.is_marked(cluster.get(ref))
+    remediating.marked(
+        cluster, [Goer(ref, other, KEEPER)], "test", lambda: None
+    )
+    assert remediating.is_marked(cluster.get(ref))
 
 
 def test_a_wait_for_an_object_that_is_gone_ends(cluster, waited):
