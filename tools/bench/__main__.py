@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
 import dataclasses
 import datetime
@@ -13,20 +15,21 @@ import os
 import pathlib
 import sys
 import tempfile
+import time
 from typing import Any
 
 from tacker_k8s_cr.errors import Error
-from tools.bench import budgets
 from tools.bench import building
+from tools.bench import changing
+from tools.bench import crowding
+from tools.bench import defining
 from tools.bench import latency
-from tools.bench import rounds
 from tools.bench import rows
-from tools.bench import workload
+from tools.bench import sizes
+from tools.bench import thousand
 from tools.bench.ground import Ground
-from tools.bench.ours import Ours
-from tools.bench.peers import GoClient
-from tools.bench.peers import KubectlApply
-from tools.bench.rounds import Contender
+from tools.bench.setting import Found
+from tools.bench.setting import Setting
 from tools.plane import binaries
 from tools.plane import build
 from tools.plane import target
@@ -35,8 +38,21 @@ from tools.plane.kubectl import Kubectl
 from tools.plane.lifecycle import Plane
 from tools.plane.target import Target
 
-PARTS = ("control plane", "kwok")
+PLANE = ("control plane", "kwok")
 """Of the local plane; Cluster API would only take processor time."""
+
+Part = Callable[[Setting], Found]
+
+PARTS: Mapping[str, tuple[str, Part]] = {
+    "peers": ("Beside others", thousand.found),
+    "sizes": ("Few and many objects", sizes.found),
+    "waits": ("The end of a wait", latency.found),
+    "crowd": ("Many operations at once", crowding.found),
+    "change": ("One object changed", changing.found),
+    # Last, since the server is long busy with what is taken away.
+    "definitions": ("A server with many kinds", defining.found),
+}
+"""By the name that --only takes: the title of its table, and what to do."""
 
 # Lines appear as they come, into a pipe or a file too.
 say = functools.partial(print, flush=True)
@@ -46,51 +62,55 @@ def main() -> int:
     arguments = _parser().parse_args()
     try:
         with _cluster() as chosen:
-            found = _measured(chosen, arguments)
+            about, found = _measured(chosen, arguments)
     except (Error, PlaneError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt as interrupt:
         print(f"bench: ended by {interrupt or 'SIGINT'}", file=sys.stderr)
         return 130
-    say("\n" + rows.table(found.rows))
-    for reason in found.missing:
-        say(f"not measured: {reason}")
-    _write(arguments.output, found)
-    broken = [row.name for row in found.rows if row.met is False]
+    _write(arguments.output, about, found)
+    for name, one in found.items():
+        title, _ = PARTS[name]
+        say(f"\n{title}\n{rows.table(one.rows)}" if one.rows else "")
+        if one.missing:
+            say(f"{title}: not measured: {one.missing}")
+    say("\nFor the page on performance:")
+    for name, one in found.items():
+        if one.rows:
+            say(f"\n{rows.rst(PARTS[name][0], one.rows)}")
+    every = [row for one in found.values() for row in one.rows]
+    broken = [row.name for row in every if row.met is False]
+    missing = [one.missing for one in found.values() if one.missing]
     say(
-        f"budgets not met: {'; '.join(broken)}"
+        f"\nbudgets not met: {'; '.join(broken)}"
         if broken
-        else "all budgets are met"
+        else "\nall budgets are met"
     )
-    return 1 if arguments.strict and (broken or found.missing) else 0
-
-
-@dataclasses.dataclass(frozen=True)
-class Found:
-    """All that a run found out.
-
-    :param missing: why something was not measured.
-    """
-
-    rows: tuple[rows.Row, ...]
-    rounds: tuple[rounds.Round, ...]
-    latency: tuple[float, ...]
-    missing: tuple[str, ...]
-    about: dict[str, Any]
+    return 1 if arguments.strict and (broken or missing) else 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tools.bench",
-        description="Measure ours against kubectl and client-go, on the "
-        "cluster that KUBECONFIG names, else on the local plane.",
+        description="Measure ours against kubectl, Helm and client-go, on "
+        "the cluster that KUBECONFIG names, else on the local plane.",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=tuple(PARTS),
+        help="this part; may be given several times (default: all)",
     )
     parser.add_argument(
         "--rounds", type=int, default=5, help="that count (default: 5)"
     )
     parser.add_argument(
-        "--objects", type=int, default=1000, help="ConfigMaps (default: 1000)"
+        "--objects",
+        type=int,
+        default=1000,
+        help="ConfigMaps; sizes takes a tenth and ten times as many too, "
+        "and no more Widgets wait at once (default: 1000)",
     )
     parser.add_argument(
         "--workers",
@@ -102,7 +122,8 @@ def _parser() -> argparse.ArgumentParser:
         "--widgets",
         type=int,
         default=30,
-        help="to wait for, one by one (default: 30)",
+        help="waits for one Widget; half as many for 100, and a sixth for "
+        "1,000 at once (default: 30)",
     )
     parser.add_argument(
         "--output",
@@ -123,9 +144,9 @@ def _cluster() -> Iterator[Target]:
     """The chosen cluster; a local plane that we start, we stop."""
     chosen = target.choose(os.environ)
     plane = Plane.of(os.environ, say)
-    started = chosen.startable and not plane.records.names()
-    if chosen.startable:
-        plane.up(PARTS)
+    started = chosen.ours and not plane.records.names()
+    if chosen.ours:
+        plane.up(PLANE)
     try:
         yield chosen
     finally:
@@ -133,49 +154,37 @@ def _cluster() -> Iterator[Target]:
             plane.down()
 
 
-def _measured(chosen: Target, arguments: argparse.Namespace) -> Found:
-    program = building.client(os.environ, say)
-    kubectl = _kubectl(chosen)
-    lacking = target.missing(chosen)
-    ground = Ground(kubectl)
+def _measured(
+    chosen: Target, arguments: argparse.Namespace
+) -> tuple[dict[str, Any], dict[str, Found]]:
+    ground = Ground(_kubectl(chosen))
+    found = {}
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        objects = pathlib.Path(folder) / "objects.yaml"
-        manifests = workload.config_maps(arguments.objects)
-        workload.write(objects, manifests)
-        go = GoClient(program, chosen.kubeconfig, objects, arguments.workers)
-        package = workload.package(manifests)
-        plain = Ours(chosen.kubeconfig, package, dry_run=False)
-        checked = dataclasses.replace(plain, dry_run=True)
-        contenders = {
-            budgets.PLAIN: Contender(plain.apply, plain.delete),
-            budgets.GO: Contender(go.apply, go.delete),
-            budgets.KUBECTL: Contender(KubectlApply(kubectl, objects).apply),
-            budgets.CHECKED: Contender(checked.apply, checked.delete),
-        }
-        try:
-            about = _about(ground, arguments)
-            measured = _rounds(
-                ground, contenders, arguments.rounds, about["noise"]
-            )
-            seconds = []
-            if "stages" not in lacking:
-                say(f"waiting for {arguments.widgets} Widgets, one by one")
-                with ground.namespace() as namespace:
-                    seconds = latency.measured(
-                        go, chosen.kubeconfig, namespace, arguments.widgets
-                    )
-        finally:
-            ground.clear()
-    return Found(
-        (
-            *budgets.of_rounds(measured, arguments.objects),
-            *(budgets.of_latency(seconds) if seconds else ()),
-        ),
-        tuple(measured),
-        tuple(seconds),
-        tuple(reason for what, reason in lacking.items() if what == "stages"),
-        about,
-    )
+        setting = Setting(
+            ground,
+            chosen.kubeconfig,
+            pathlib.Path(folder),
+            functools.partial(building.program, environ=os.environ, say=say),
+            say,
+            arguments.rounds,
+            arguments.objects,
+            arguments.workers,
+            arguments.widgets,
+            lacking=frozenset(target.missing(chosen)),
+        )
+        about = _about(setting)
+        setting = dataclasses.replace(setting, noise=about["noise"])
+        for name in PARTS:
+            if not arguments.only or name in arguments.only:
+                title, part = PARTS[name]
+                say(f"\n{title}")
+                begin = time.monotonic()
+                try:
+                    found[name] = part(setting)
+                finally:
+                    ground.clear()
+                say(f"({time.monotonic() - begin:.0f} s)")
+    return about, found
 
 
 def _kubectl(chosen: Target) -> Kubectl:
@@ -190,55 +199,37 @@ def _kubectl(chosen: Target) -> Kubectl:
     )
 
 
-def _about(ground: Ground, arguments: argparse.Namespace) -> dict[str, Any]:
+def _about(setting: Setting) -> dict[str, Any]:
     """What was measured on, and under what circumstances."""
-    version = ground.kubectl.json("version")["serverVersion"]["gitVersion"]
+    version = setting.ground.kubectl.json("version")
     say("seeing what others send while nothing is measured")
     now = datetime.datetime.now(datetime.timezone.utc)
     return {
         "date": now.isoformat(timespec="seconds"),
-        "server": version,
+        "server": version["serverVersion"]["gitVersion"],
+        "helm": building.helm_version(),
         "cores": len(os.sched_getaffinity(0)),
         "load": os.getloadavg()[0],
-        "noise": ground.noise(),
-        "objects": arguments.objects,
-        "workers": arguments.workers,
+        "noise": setting.ground.noise(),
+        "rounds": setting.rounds,
+        "objects": setting.objects,
+        "workers": setting.workers,
     }
 
 
-def _rounds(
-    ground: Ground,
-    contenders: dict[str, Contender],
-    count: int,
-    noise: float,
-) -> list[rounds.Round]:
-    found = []
-    for number in range(count + 1):
-        measured = rounds.run(ground, contenders, number, noise)
-        times = ", ".join(
-            f"{what} {one.seconds:.2f}"
-            for what, one in sorted(measured.items())
-        )
-        if number:
-            found.append(measured)
-        name = f"round {number} of {count}" if number else "warm-up"
-        say(f"{name}, seconds: {times}")
-    return found
-
-
-def _write(path: pathlib.Path, found: Found) -> None:
+def _write(
+    path: pathlib.Path, about: dict[str, Any], found: Mapping[str, Found]
+) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = {
-        **found.about,
-        "rows": [row.as_dict() for row in found.rows],
-        "rounds": [
-            {what: dataclasses.asdict(one) for what, one in each.items()}
-            for each in found.rounds
-        ],
-        "latency": list(found.latency),
-        "missing": list(found.missing),
+    parts = {
+        name: {
+            "rows": [row.as_dict() for row in one.rows],
+            "measured": one.raw,
+            "missing": one.missing,
+        }
+        for name, one in found.items()
     }
-    path.write_text(json.dumps(content, indent=1) + "\n")
+    path.write_text(json.dumps({**about, "parts": parts}, indent=1) + "\n")
     say(f"\nthe numbers are in {path}")
 
 

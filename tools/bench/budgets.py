@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 import statistics
+from typing import Any
 
+from tools.bench.rounds import Measured
 from tools.bench.rounds import Round
 from tools.bench.rows import Budget
 from tools.bench.rows import Row
@@ -16,6 +21,10 @@ PLAIN = "ours"
 CHECKED = "ours with dry run"
 KUBECTL = "kubectl"
 GO = "client-go"
+HELM = "Helm"
+
+PAGE = 500
+"""Objects in a page of a list; a list of more takes several requests."""
 
 
 def of_rounds(rounds: Sequence[Round], objects: int) -> Iterator[Row]:
@@ -27,73 +36,191 @@ def of_rounds(rounds: Sequence[Round], objects: int) -> Iterator[Row]:
     def rate(what: str) -> list[float]:
         return [objects / taken for taken in seconds(what)]
 
-    def requests(what: str) -> float:
-        return (
-            statistics.median(found[what].requests for found in rounds)
-            / objects
+    def against(
+        name: str, ours: str, peer: str, budget: Budget | None = None
+    ) -> Row:
+        return compared(name, "s", seconds(ours), seconds(peer), budget)
+
+    def requests(name: str, ours: str, peer: str, most: float | None) -> Row:
+        return Row(
+            f"{name}: requests for an object",
+            "",
+            _requests((found[ours] for found in rounds), objects),
+            _requests((found[peer] for found in rounds), objects),
+            budget=None if most is None else Budget(most),
         )
 
+    plain, checked = f"{PLAIN} apply", f"{CHECKED} apply"
+    kubectl, go, helm = (f"{who} apply" for who in (KUBECTL, GO, HELM))
+    yield against("apply: time of kubectl's", plain, kubectl, Budget(0.5))
     yield compared(
-        "apply, no dry run: time of kubectl's",
-        "s",
-        seconds(f"{PLAIN} apply"),
-        seconds(f"{KUBECTL} apply"),
-        Budget(0.5),
-    )
-    yield compared(
-        "apply, no dry run: rate of client-go's",
+        "apply: rate of client-go's",
         "/s",
-        rate(f"{PLAIN} apply"),
-        rate(f"{GO} apply"),
+        rate(plain),
+        rate(go),
         Budget(0.65, at_least=True),
     )
-    yield Row(
-        "apply, no dry run: requests for an object",
-        "",
-        requests(f"{PLAIN} apply"),
-        requests(f"{KUBECTL} apply"),
-        budget=Budget(1.1),
+    yield against("apply: time of Helm's", plain, helm)
+    yield requests("apply", plain, kubectl, 1.1)
+    yield against(
+        "apply, dry run: time of kubectl's", checked, kubectl, Budget(0.8)
     )
-    yield compared(
-        "apply, dry run: time of kubectl's",
-        "s",
-        seconds(f"{CHECKED} apply"),
-        seconds(f"{KUBECTL} apply"),
-        Budget(0.8),
-    )
-    yield Row(
-        "apply, dry run: requests for an object",
-        "",
-        requests(f"{CHECKED} apply"),
-        requests(f"{KUBECTL} apply"),
-        budget=Budget(2.1),
-    )
-    yield compared(
-        "terminate: time of client-go's",
-        "s",
-        seconds(f"{PLAIN} delete"),
-        seconds(f"{GO} delete"),
-        Budget(1.5),
-    )
-    yield Row(
-        "terminate: requests for an object",
-        "",
-        requests(f"{PLAIN} delete"),
-        requests(f"{GO} delete"),
-    )
+    yield against("apply, dry run: time of Helm's", checked, helm)
+    yield requests("apply, dry run", checked, kubectl, 2.1)
+    plain, go, helm = (f"{who} delete" for who in (PLAIN, GO, HELM))
+    yield against("terminate: time of client-go's", plain, go, Budget(1.5))
+    yield against("terminate: time of Helm's", plain, helm, Budget(0.5))
+    yield requests("terminate", plain, go, None)
 
 
-def of_latency(seconds: Sequence[float]) -> Iterator[Row]:
-    """The rows on the end of a wait."""
-    yield Row(
-        "ready event to return: median",
-        "ms",
-        1000 * statistics.median(seconds),
-        budget=Budget(50),
-    )
-    yield Row(
-        "ready event to return: 99th percentile",
-        "ms",
-        1000 * percentile(seconds, 99),
-        budget=Budget(200),
-    )
+def _requests(measured: Iterable[Measured], objects: int) -> float:
+    return statistics.median(one.requests for one in measured) / objects
+
+
+def of_sizes(
+    rounds: Sequence[Mapping[int, Mapping[str, Mapping[str, float]]]],
+) -> Iterator[Row]:
+    """The rows on few, many and very many objects.
+
+    :param rounds: of each, by number of objects and operation: seconds,
+        peak in MiB, and requests.
+    """
+    *_, many, most = sorted(rounds[0])
+    for what in ("apply", "terminate"):
+        for objects in sorted(rounds[0]):
+
+            def values(
+                name: str, objects: int = objects, what: str = what
+            ) -> list[float]:
+                return [one[objects][what][name] for one in rounds]
+
+            title = f"{what} {objects:,}"
+            if objects == most:
+                yield compared(
+                    f"{title}: time of that of {many:,}",
+                    "s",
+                    values("seconds"),
+                    values("seconds", many),
+                    Budget(11),
+                )
+            else:
+                seconds = statistics.median(values("seconds"))
+                yield Row(f"{title}: time", "s", seconds)
+            yield Row(
+                f"{title}: memory",
+                "MiB",
+                max(values("peak")),
+                budget=Budget(300) if objects == most else None,
+            )
+            sent = statistics.median(values("requests"))
+            yield Row(f"{title}: requests for an object", "", sent / objects)
+
+
+@dataclasses.dataclass(frozen=True)
+class Waits:
+    """Waits for so many objects.
+
+    :param seconds: of each, from the last ready event to the return.
+    :param lists: requests for lists, and watches, in one undisturbed wait.
+    """
+
+    seconds: tuple[float, ...]
+    lists: float
+    watches: float
+
+
+def of_waits(waits: Mapping[int, Waits]) -> Iterator[Row]:
+    """The rows on the end of a wait, by the number of objects."""
+    for objects, one in waits.items():
+        name = f"{objects:,} waiting, ready to return"
+        yield Row(
+            f"{name}: median",
+            "ms",
+            1000 * statistics.median(one.seconds),
+            budget=Budget(50),
+        )
+        yield Row(
+            f"{name}: 99th percentile",
+            "ms",
+            1000 * percentile(one.seconds, 99),
+            budget=Budget(200),
+        )
+        # The last page of a list that fills its pages may be empty.
+        pages = objects // PAGE + 1
+        yield Row(
+            f"{objects:,} waiting: requests for lists",
+            "",
+            one.lists,
+            budget=Budget(pages),
+        )
+        yield Row(
+            f"{objects:,} waiting: watches",
+            "",
+            one.watches,
+            budget=Budget(1),
+        )
+
+
+def of_crowd(
+    rounds: Sequence[Mapping[str, Any]], operations: int, objects: int
+) -> Iterator[Row]:
+    """The rows on many operations at once, each of so many objects."""
+    title = f"{operations} at once"
+    for what in ("apply", "terminate"):
+        together = [one["together"][what] for one in rounds]
+        in_turn = [one["one_by_one"][what] for one in rounds]
+        yield compared(
+            f"{title}, {what}: rate, one by one",
+            "/s",
+            [operations * objects / one["seconds"] for one in together],
+            [operations * objects / one["seconds"] for one in in_turn],
+        )
+        yield compared(
+            f"{title}, {what}: slowest, fastest",
+            "s",
+            [one["slowest"] for one in together],
+            [one["fastest"] for one in together],
+        )
+    for what in ("sockets", "threads"):
+        yield Row(f"{title}: {what}", "", max(one[what] for one in rounds))
+    yield Row(f"{title}: memory", "MiB", max(one["peak"] for one in rounds))
+
+
+def of_changes(rounds: Sequence[Round], objects: int) -> Iterator[Row]:
+    """The rows on a package in which one object of so many changed."""
+    peer = [found[KUBECTL] for found in rounds]
+    for who, title in ((PLAIN, "change"), (CHECKED, "change, dry run")):
+        ours = [found[who] for found in rounds]
+        yield compared(
+            f"{title}: time of kubectl's",
+            "s",
+            [one.seconds for one in ours],
+            [one.seconds for one in peer],
+        )
+        yield Row(
+            f"{title}: requests for an object",
+            "",
+            _requests(ours, objects),
+            _requests(peer, objects),
+        )
+
+
+def of_definitions(
+    without: Mapping[str, Sequence[float]],
+    beside: Mapping[str, Sequence[float]],
+    objects: int,
+    definitions: int,
+) -> Iterator[Row]:
+    """The rows on a server with so many definitions more."""
+    for what in ("apply", "terminate"):
+        title = f"{what} {objects}, {definitions} definitions"
+        yield compared(
+            f"{title}: time without", "s", beside[what], without[what]
+        )
+        sent = f"{what} requests"
+        yield Row(
+            f"{title}: requests",
+            "",
+            statistics.median(beside[sent]),
+            statistics.median(without[sent]),
+        )

@@ -1,4 +1,4 @@
-"""The Go client, built once for each state of its source."""
+"""The Go programs of the bench, built once for each state of their source."""
 
 from __future__ import annotations
 
@@ -10,37 +10,53 @@ from tools.plane import binaries
 from tools.plane import golang
 from tools.plane import interrupts
 from tools.plane import lock
+from tools.plane import modules
 
-SOURCE = pathlib.Path(__file__).resolve().parent / "client"
+FOLDER = pathlib.Path(__file__).resolve().parent
+HELM = "helm.sh/helm/v4"
 
-_BINARY = binaries.Binary("client", "client", ".", 40)
+_SAID = "about a minute when nothing is cached"
 
 
-def client(
-    environ: Mapping[str, str], say: Callable[[str], object]
+def program(
+    name: str, environ: Mapping[str, str], say: Callable[[str], object]
 ) -> pathlib.Path:
-    """The built client, which is in the user's cache."""
-    files = [(path.name, path.read_bytes()) for path in _sources()]
-    key = binaries.key(files, [_BINARY])
+    """A built program, which is in the user's cache."""
+    binary = _binary(name)
+    source = FOLDER / binary.module
+    files = [(path.name, path.read_bytes()) for path in _sources(source)]
+    key = binaries.key(files, [binary])
     folder = binaries.cache(environ).parent / "bench" / key
     store = binaries.Store(folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with interrupts.raised(), lock.held(folder / "lock", say):
-        if store.missing([_BINARY]):
-            _build(store.path(_BINARY.name), say)
-    return store.path(_BINARY.name)
+        if store.missing([binary]):
+            say(f"building {name}, {_SAID}")
+            golang.build(
+                source,
+                store.path(name),
+                say,
+                stamp=binary.stamp,
+                package=binary.package,
+            )
+    return store.path(name)
 
 
-def _sources() -> list[pathlib.Path]:
+def helm_version() -> str:
+    """The version of Helm that its go.mod names."""
+    return modules.required((FOLDER / "helm" / "go.mod").read_text(), HELM)
+
+
+def _binary(name: str) -> binaries.Binary:
+    if name == "client":
+        return binaries.Binary(name, name, ".", 40)
+    stamp = f"-s -w -X {HELM}/internal/version.version={helm_version()}"
+    return binaries.Binary(name, name, f"{HELM}/cmd/helm", 60, stamp)
+
+
+def _sources(folder: pathlib.Path) -> list[pathlib.Path]:
     return [
         path
-        for path in SOURCE.iterdir()
+        for path in folder.iterdir()
         if path.suffix in (".go", ".mod", ".sum")
     ]
-
-
-def _build(path: pathlib.Path, say: Callable[[str], object]) -> None:
-    say("building the Go client, about a minute when nothing is cached")
-    golang.build(
-        SOURCE, path, say, stamp=_BINARY.stamp, package=_BINARY.package
-    )

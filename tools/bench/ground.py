@@ -15,6 +15,12 @@ from tools.plane.kubectl import Kubectl
 IDLE = 10.0
 """Seconds in which we do nothing, to see what others send."""
 
+QUIET = 0.25
+"""Processors that a server with nothing to do may keep busy."""
+
+PATIENCE = 60.0
+"""Seconds in which it has to come to rest."""
+
 SETTLE = 0.2
 """Seconds after which the server has counted all that it answered."""
 
@@ -50,7 +56,7 @@ class Ground:
                 "delete",
                 "namespace",
                 "--ignore-not-found",
-                "--timeout=120s",
+                "--timeout=300s",
                 *self.made,
             )
             if done.returncode:
@@ -63,6 +69,21 @@ class Ground:
         time.sleep(SETTLE)
         moment = time.monotonic()
         return metrics.counted(self.kubectl("get", "--raw=/metrics"), moment)
+
+    def quiet(self) -> None:
+        """Wait until the server has done what it still had to do.
+
+        It does much after it has answered: new definitions, for instance,
+        make it write its whole description anew.
+        """
+        end = time.monotonic() + PATIENCE
+        before = self.count()
+        while time.monotonic() < end:
+            time.sleep(2)
+            after = self.count()
+            if metrics.busy(before, after) < QUIET:
+                return
+            before = after
 
     def noise(self) -> float:
         """Requests in a second that others send while we send none."""

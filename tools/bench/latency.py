@@ -1,9 +1,9 @@
-"""From an object's ready event to the return of the operation."""
+"""From the ready event of the last object to the return of the operation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-import pathlib
+import dataclasses
 import subprocess
 import time
 
@@ -11,62 +11,146 @@ from tacker_k8s_cr import cluster
 from tacker_k8s_cr import lcm
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.lcm.operation import Listen
+from tacker_k8s_cr.options import Options
+from tacker_k8s_cr.progress import Progress
+from tools.bench import budgets
+from tools.bench import metrics
 from tools.bench import workload
+from tools.bench.ground import Ground
 from tools.bench.peers import GoClient
+from tools.bench.setting import SECONDS
+from tools.bench.setting import Found
+from tools.bench.setting import Setting
 from tools.plane.errors import PlaneError
 
-SECONDS = 60.0
-"""For one Widget; its Stage takes one."""
+RESOURCE = "widgets"
 
 
-def measured(
-    client: GoClient, kubeconfig: pathlib.Path, namespace: str, runs: int
-) -> list[float]:
-    """Seconds of each run.
+def found(setting: Setting) -> Found:
+    if "stages" in setting.lacking:
+        return Found(missing="the cluster has no Stages that make it ready")
+    # Not more than the objects, for a quick look with few of them.
+    runs = {
+        min(objects, setting.objects): count
+        for objects, count in (
+            (1, setting.widgets),
+            (100, max(1, setting.widgets // 2)),
+            (1000, max(1, setting.widgets // 6)),
+        )
+    }
+    client = GoClient(
+        setting.programs("client"),
+        setting.kubeconfig,
+        setting.folder,
+        setting.workers,
+    )
+    waits = {}
+    for objects, count in runs.items():
+        setting.say(f"waiting for {objects} Widget(s) at once, {count} times")
+        with setting.ground.namespace() as namespace:
+            waits[objects] = _measured(
+                setting, client, namespace, objects, count
+            )
+    return Found(
+        tuple(budgets.of_waits(waits)),
+        {objects: dataclasses.asdict(one) for objects, one in waits.items()},
+    )
+
+
+def _measured(
+    setting: Setting,
+    client: GoClient,
+    namespace: str,
+    objects: int,
+    runs: int,
+) -> budgets.Waits:
+    """One wait after the other.
 
     Another process watches, and writes down when the event came that says
-    Ready for the object's generation. That moment is compared with the one
-    at which the operation has returned: between the two we see the same
-    event, write the record as that of an instance at rest, and give the
-    lock back.
+    Ready for an object's generation. The last of these moments is compared
+    with the one at which the operation has returned: between the two we see
+    the same event, write the record as that of an instance at rest, and
+    give the lock back.
     """
-    connection = cluster.connect(kubeconfig)
-    with client.watching(workload.WIDGETS, namespace) as watch:
-        found = list(_runs(connection, watch, namespace, runs))
-    connection.close()
-    return found
+    connection = cluster.connect(setting.kubeconfig)
+    try:
+        with client.watching(workload.WIDGETS, namespace) as watch:
+            first, *rest = _names(objects, runs + 1)
+            # Counting takes its time: it has a run of its own.
+            counting = _Counting(setting.ground, objects)
+            _one(connection, watch, namespace, first, counting.listen)
+            lists, watches = counting.since()
+            seconds = [
+                _one(connection, watch, namespace, names) for names in rest
+            ]
+    finally:
+        connection.close()
+    return budgets.Waits(tuple(seconds), lists, watches)
 
 
-def _runs(
+def _names(objects: int, runs: int) -> list[list[str]]:
+    return [
+        [f"widget-{run}-{number}" for number in range(objects)]
+        for run in range(runs)
+    ]
+
+
+def _one(
     connection: Cluster,
     watch: subprocess.Popen[str],
     namespace: str,
-    runs: int,
-) -> Iterator[float]:
-    for number in range(runs):
-        name = f"widget-{number}"
-        package = workload.package([workload.widget(name)])
-        lcm.instantiate(
-            connection,
-            name,
-            package,
-            namespace=namespace,
-            deadline=Deadline.after(SECONDS),
-        )
-        returned = time.time_ns()
-        yield (returned - _ready(watch, name)) / 1e9
-        lcm.terminate(
-            connection,
-            name,
-            namespace=namespace,
-            deadline=Deadline.after(SECONDS),
-        )
+    names: list[str],
+    listen: Listen | None = None,
+) -> float:
+    """Seconds of one wait."""
+    lcm.instantiate(
+        connection,
+        names[0],
+        workload.package([workload.widget(name) for name in names]),
+        namespace=namespace,
+        deadline=Deadline.after(SECONDS),
+        options=Options(dry_run=False),
+        listen=listen,
+    )
+    returned = time.time_ns()
+    return (returned - max(_ready(watch, names))) / 1e9
 
 
-def _ready(watch: subprocess.Popen[str], name: str) -> int:
-    """When the other process saw this object ready."""
+class _Counting:
+    """Counts lists and watches from the moment all is written."""
+
+    def __init__(self, ground: Ground, objects: int):
+        self._ground = ground
+        self._objects = objects
+        self._before: metrics.Count | None = None
+
+    def listen(self, progress: Progress) -> None:
+        if self._before is None and len(progress.awaited) == self._objects:
+            self._before = self._ground.count()
+
+    def since(self) -> tuple[float, float]:
+        """A watch is counted when it has ended, as ours has by now."""
+        if self._before is None:
+            raise PlaneError("the operation did not tell of all its objects")
+        after = self._ground.count()
+        lists, watches = (
+            after.of(RESOURCE, verb) - self._before.of(RESOURCE, verb)
+            for verb in ("LIST", "WATCH")
+        )
+        return lists, watches
+
+
+def _ready(watch: subprocess.Popen[str], names: list[str]) -> Iterator[int]:
+    """When the other process saw each of these objects ready."""
     assert watch.stdout is not None  # noqa: S101  (asked for)
-    seen, _, moment = watch.stdout.readline().strip().partition(" ")
-    if seen != name:
-        raise PlaneError(f"the watch saw {seen or 'nothing'}, not {name}")
-    return int(moment)
+    missing = set(names)
+    while missing:
+        seen, _, moment = watch.stdout.readline().strip().partition(" ")
+        if seen not in missing:
+            raise PlaneError(
+                f"the watch saw {seen or 'nothing'}, and "
+                f"{len(missing)} more objects were to come"
+            )
+        missing.remove(seen)
+        yield int(moment)

@@ -19,16 +19,21 @@ RESOURCES = frozenset({"configmaps", "leases", "namespaces", "secrets"})
 """What an operation on ConfigMaps writes, with its record and its lock."""
 
 _LONG = frozenset({"CONNECT", "WATCH"})
+_CPU = re.compile(r"^process_cpu_seconds_total (?P<n>\S+)$", re.MULTILINE)
 _SAMPLE = re.compile(r"^apiserver_request_total\{(?P<labels>.*)\} (?P<n>\S+)$")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
 @dataclasses.dataclass(frozen=True)
 class Count:
-    """Requests answered since the server's start, by resource and verb."""
+    """Requests answered since the server's start, by resource and verb.
+
+    :param processor: seconds of processor time that the server took.
+    """
 
     by_kind: Mapping[tuple[str, str], float]
     moment: float
+    processor: float = 0.0
 
     def total(self, resources: Collection[str] = RESOURCES) -> float:
         return sum(
@@ -36,6 +41,9 @@ class Count:
             for (resource, verb), number in self.by_kind.items()
             if resource in resources and verb not in _LONG
         )
+
+    def of(self, resource: str, verb: str) -> float:
+        return self.by_kind.get((resource, verb), 0.0)
 
 
 def counted(text: str, moment: float) -> Count:
@@ -51,13 +59,20 @@ def counted(text: str, moment: float) -> Count:
         labels = dict(_LABEL.findall(sample["labels"]))
         key = labels.get("resource", ""), labels.get("verb", "")
         found[key] = found.get(key, 0.0) + float(sample["n"])
-    return Count(found, moment)
+    processor = _CPU.search(text)
+    return Count(found, moment, float(processor["n"]) if processor else 0.0)
 
 
 def rate(before: Count, after: Count) -> float:
     """Requests in a second between two counts."""
     seconds = after.moment - before.moment
     return (after.total() - before.total()) / seconds
+
+
+def busy(before: Count, after: Count) -> float:
+    """How many processors the server kept busy between two counts."""
+    seconds = after.moment - before.moment
+    return (after.processor - before.processor) / seconds
 
 
 def between(before: Count, after: Count, noise: float = 0.0) -> float:

@@ -1,4 +1,4 @@
-"""Whom we are measured against: kubectl, and client-go without limits."""
+"""Whom we are measured against: kubectl, Helm, client-go without limits."""
 
 from __future__ import annotations
 
@@ -31,6 +31,57 @@ class KubectlApply:
             f"--filename={self.objects}",
         )
         return time.perf_counter() - begin
+
+
+@dataclasses.dataclass(frozen=True)
+class Helm:
+    """``helm install`` and ``uninstall`` of a chart, processes as a whole.
+
+    Both wait, as ours does.
+    """
+
+    program: pathlib.Path
+    kubeconfig: pathlib.Path
+    chart: pathlib.Path
+
+    def apply(self, namespace: str) -> float:
+        return self._measured("install", namespace, str(self.chart))
+
+    def delete(self, namespace: str) -> float:
+        return self._measured("uninstall", namespace)
+
+    def _measured(self, verb: str, namespace: str, *rest: str) -> float:
+        begin = time.perf_counter()
+        done = subprocess.run(
+            [
+                str(self.program),
+                verb,
+                "bench",
+                *rest,
+                f"--namespace={namespace}",
+                "--wait",
+                "--timeout=5m",
+            ],
+            env=self._environ(),
+            capture_output=True,
+            text=True,
+        )
+        seconds = time.perf_counter() - begin
+        if done.returncode:
+            raise PlaneError(f"helm {verb}: {done.stderr.strip()}")
+        return seconds
+
+    def _environ(self) -> dict[str, str]:
+        """Nothing of what a person has set for Helm counts."""
+        home = self.chart.parent / "helm"
+        kept = {k: v for k, v in os.environ.items() if k[:5] != "HELM_"}
+        return {
+            **kept,
+            "KUBECONFIG": str(self.kubeconfig),
+            "HELM_CACHE_HOME": str(home),
+            "HELM_CONFIG_HOME": str(home),
+            "HELM_DATA_HOME": str(home),
+        }
 
 
 @dataclasses.dataclass(frozen=True)

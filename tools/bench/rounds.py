@@ -6,9 +6,12 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+from typing import TypeVar
 
 from tools.bench import metrics
 from tools.bench.ground import Ground
+
+Name = TypeVar("Name")
 
 Do = Callable[[str], float]
 """Does it in a namespace; the seconds that took."""
@@ -34,7 +37,7 @@ Round = Mapping[str, Measured]
 """What was measured, by who did what: ``kubectl apply``."""
 
 
-def order(names: Sequence[str], number: int) -> tuple[str, ...]:
+def order(names: Sequence[Name], number: int) -> tuple[Name, ...]:
     """Who comes after whom in a round: each is first in its turn.
 
     What one leaves behind for the next (a log to be cut, the server's

@@ -128,6 +128,28 @@ def table(rows: Sequence[Row]) -> str:
     )
 
 
+def rst(title: str, rows: Sequence[Row]) -> str:
+    """The rows as a table of reStructuredText, ready for a page."""
+    headings = ("", *HEADINGS[1:3], "ratio", "budget")
+    lines = [(title, *headings[1:]), *(_page(row) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    rule = "  ".join("=" * width for width in widths)
+    head, *rest = (
+        "  ".join(
+            cell.ljust(width) for cell, width in zip(line, widths, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+    return "\n".join([rule, head, rule, *rest, rule])
+
+
+def _page(row: Row) -> tuple[str, ...]:
+    name, ours, peer, _, budget, met = row.cells()
+    ratio = "" if row.ratio is None else f"{row.ratio.median:.2f}"
+    missed = "" if row.met is not False else f", {met.lower()}"
+    return name, ours.strip(), peer.strip(), ratio, budget + missed
+
+
 def _spread(ratio: Spread | None) -> str:
     if ratio is None:
         return ""

@@ -23,6 +23,7 @@ subresource="",verb="PUT",version="v1"} 664
 apiserver_request_total{code="200",component="apiserver",dry_run="",\
 group="apps",resource="deployments",scope="resource",subresource="",\
 verb="GET",version="v1"} 12
+process_cpu_seconds_total 41.5
 apiserver_request_duration_seconds_count{resource="configmaps",verb="APPLY"} 9
 """
 AFTER = BEFORE.replace('"APPLY",version="v1"} 3', '"APPLY",version="v1"} 103')
@@ -86,3 +87,25 @@ def test_what_others_send_all_the_time_is_subtracted(before):
 def test_noise_never_makes_a_count_negative(before):
     """An idle stretch that was busier than the measurement leaves none."""
     assert metrics.between(before, after(12.0, 0, 1), noise=3) == 0
+
+
+def test_one_verb_of_one_resource_can_be_asked_for(before):
+    """Watches too: whoever asks knows when they end."""
+    assert (8, 0) == (
+        before.of("configmaps", "WATCH"),
+        before.of("configmaps", "LIST"),
+    )
+
+
+def test_a_server_says_how_busy_it_is(before):
+    """Two seconds of processor time in four are half a processor."""
+    after = metrics.Count({}, 14.0, 43.5)
+
+    assert 0.5 == metrics.busy(before, after)
+
+
+def test_a_server_that_does_not_tell_its_time_is_not_busy():
+    """Whoever waits for it to come to rest does not wait long."""
+    before, after = metrics.counted("", 1.0), metrics.counted("", 2.0)
+
+    assert 0 == metrics.busy(before, after)

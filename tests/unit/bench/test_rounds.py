@@ -3,10 +3,8 @@
 import yaml
 
 from tacker_k8s_cr.objects import ObjectRef
-from tools.bench import budgets
 from tools.bench import rounds
 from tools.bench import workload
-from tools.bench.rounds import Measured
 
 
 def test_each_contender_is_first_in_its_turn():
@@ -47,36 +45,43 @@ def test_a_widget_is_a_manifest():
     assert ref == ObjectRef.of(workload.widget("one"))
 
 
-def test_rounds_become_rows_with_the_budgets():
-    """Times by the peer of the row, requests for one object."""
-    measured = {
-        "ours apply": Measured(1.0, 1050),
-        "ours delete": Measured(1.5, 1020),
-        "ours with dry run apply": Measured(2.0, 2300),
-        "ours with dry run delete": Measured(1.0, 1020),
-        "kubectl apply": Measured(4.0, 1000),
-        "client-go apply": Measured(0.5, 1000),
-        "client-go delete": Measured(0.5, 1001),
-    }
+def test_what_repeats_itself_is_as_long_and_no_two_are_alike():
+    """Helm keeps the chart twice, in a Secret of at most 1 MiB."""
+    made = workload.config_maps(50, drawn=30)
 
-    found = budgets.of_rounds([measured], objects=1000)
-
-    assert [
-        ("apply, no dry run: time of kubectl's", 0.25, True),
-        ("apply, no dry run: rate of client-go's", 0.5, False),
-        ("apply, no dry run: requests for an object", 1.05, True),
-        ("apply, dry run: time of kubectl's", 0.5, True),
-        ("apply, dry run: requests for an object", 2.3, False),
-        ("terminate: time of client-go's", 3.0, False),
-        ("terminate: requests for an object", 1.02, None),
-    ] == [
-        (row.name, row.ratio.median if row.ratio else row.ours, row.met)
-        for row in found
-    ]
+    assert {len(one["data"]["text"]) for one in made} == {workload.SIZE}
+    assert len({one["data"]["text"] for one in made}) == 50
 
 
-def test_waits_become_rows_with_the_budgets():
-    """The median and the 99th percentile, in milliseconds."""
-    found = budgets.of_latency([0.02] * 20 + [0.25])
+def test_of_a_changed_package_one_object_is_another():
+    """In what all contenders get to change."""
+    before = workload.config_maps(5)
 
-    assert [(20, True), (250, False)] == [(row.ours, row.met) for row in found]
+    after = workload.changed(before, 3)
+
+    assert [3] == [n for n in range(5) if before[n] != after[n]]
+    assert before[3]["metadata"] == after[3]["metadata"]
+    assert len(after[3]["data"]["text"]) == workload.SIZE
+
+
+def test_definitions_share_groups_and_no_name():
+    """Each kind of a group has a name that fits the group."""
+    made = workload.definitions(12)
+
+    assert len({one["metadata"]["name"] for one in made}) == 12
+    assert len({one["spec"]["group"] for one in made}) == 3
+    for one in made:
+        spec = one["spec"]
+        name = f"{spec['names']['plural']}.{spec['group']}"
+        assert name == one["metadata"]["name"]
+
+
+def test_a_chart_holds_the_manifests(tmp_path):
+    """Helm gets what ours gets."""
+    made = workload.config_maps(3)
+    workload.chart(tmp_path / "chart", made)
+
+    with open(tmp_path / "chart" / "templates" / "objects.yaml") as file:
+        assert list(made) == list(yaml.safe_load_all(file))
+    with open(tmp_path / "chart" / "Chart.yaml") as file:
+        assert "bench" == yaml.safe_load(file)["name"]

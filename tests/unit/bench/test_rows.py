@@ -110,3 +110,25 @@ def test_a_table_has_a_line_for_each_row_in_columns():
         "apply      1.00 s  4.00 s  0.25 (0.25, 0.25)  <= 0.5  met",
         "terminate  2.00 s  1.00 s  2.00 (2.00, 2.00)  <= 1.5  NOT MET",
     ]
+
+
+def test_a_table_for_the_page_is_one_that_docutils_reads():
+    """A simple table, with the title in the place of the first heading."""
+    shown = rows.rst(
+        "Beside others",
+        [
+            rows.compared("apply", "s", [1.0], [4.0], Budget(0.5)),
+            rows.compared("terminate", "s", [2.0], [1.0], Budget(1.5)),
+            rows.Row("requests", "", 1.0),
+        ],
+    )
+
+    assert shown.splitlines() == [
+        "=============  ======  ======  =====  ===============",
+        "Beside others  ours    peer    ratio  budget",
+        "=============  ======  ======  =====  ===============",
+        "apply          1.00 s  4.00 s  0.25   <= 0.5",
+        "terminate      2.00 s  1.00 s  2.00   <= 1.5, not met",
+        "requests       1.00",
+        "=============  ======  ======  =====  ===============",
+    ]

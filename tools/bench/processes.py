@@ -1,0 +1,70 @@
+"""What a process of its own occupies: memory, sockets, threads; on Linux."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import os
+import pathlib
+import threading
+
+_SELF = pathlib.Path("/proc/self")
+_EVERY = 0.05
+"""Seconds between two looks."""
+
+
+def peak() -> float:
+    """MiB that this process occupied at most.
+
+    What ``getrusage`` says may be that of the process which started it.
+    """
+    return _number("VmHWM") / 1024
+
+
+@dataclasses.dataclass
+class Most:
+    """The highest numbers that were seen."""
+
+    sockets: int = 0
+    threads: int = 0
+
+    def look(self) -> None:
+        self.sockets = max(self.sockets, _sockets())
+        self.threads = max(self.threads, _number("Threads"))
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[Most]:
+    """Look again and again, on one thread more, which is not counted."""
+    most = Most()
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(_EVERY):
+            most.look()
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield most
+    finally:
+        over.set()
+        thread.join()
+        most.threads -= 1
+
+
+def _number(name: str) -> int:
+    for line in (_SELF / "status").read_text().splitlines():
+        key, _, rest = line.partition(":")
+        if key == name:
+            return int(rest.split()[0])
+    raise LookupError(name)
+
+
+def _sockets() -> int:
+    found = 0
+    for name in os.listdir(_SELF / "fd"):
+        with contextlib.suppress(OSError):
+            found += os.readlink(_SELF / "fd" / name).startswith("socket:")
+    return found
