@@ -159,9 +159,7 @@ class Holders:
         for lease in self._leases:
             holder = objects.field(lease, ("spec", "holderIdentity"), "")
             place = objects.field(lease, ("metadata", "namespace"))
-            if place != ref.namespace or not str(holder).startswith(
-                f"{ref.name}-"
-            ):
+            if place != ref.namespace or self._holding(place, holder) != ref:
                 continue
             limit = objects.field(lease, ("spec", "leaseDurationSeconds"), 15)
             renewed = _renewed(lease)
@@ -172,6 +170,16 @@ class Holders:
                 f"at {renewed:%H:%M:%S}: nobody leads"
             )
         return ""
+
+    def _holding(self, namespace: str, holder: object) -> ObjectRef | None:
+        """The workload whose Pod holds: of two names, the longer tells."""
+        found = [
+            workload.ref
+            for workload in pods.workloads(self._package().manifests)
+            if workload.ref.namespace == namespace
+            and str(holder).startswith(f"{workload.ref.name}-")
+        ]
+        return max(found, key=lambda ref: len(ref.name), default=None)
 
     def _package(self) -> Lookup:
         with self._lock:

@@ -330,6 +330,30 @@ def test_a_controller_that_does_not_lead_is_told(cluster, thing):
     assert "its Lease of-hold was last renewed at 00:00:00" in note
 
 
+def test_the_leader_of_a_longer_name_is_anothers(cluster, thing):
+    """Names of Pods begin with that of their workload (F6)."""
+    for name in ("hold", "hold-webhook"):
+        running(cluster, name, 1)
+    made(
+        cluster,
+        {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": "of-webhook"},
+            "spec": {
+                "holderIdentity": "hold-webhook-7f-x_1",
+                "renewTime": "2026-01-01T00:00:00.000000Z",
+            },
+        },
+    )
+
+    (note,) = notes(cluster, thing)
+
+    assert note.endswith(
+        "its controller Deployment.apps/default/hold runs (1 of 1)"
+    )
+
+
 def test_whoever_set_a_finalizer_is_named_where_nothing_else_is_known(
     cluster, thing
 ):
