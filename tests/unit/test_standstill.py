@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 import pytest
 
 from tacker_k8s_cr.causes import standstill
+from tacker_k8s_cr.causes.standstill import Below
 from tacker_k8s_cr.causes.standstill import Part
+from tacker_k8s_cr.causes.standstill import Standing
 from tacker_k8s_cr.kinds import reasons
 from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.base import Registry
@@ -17,6 +19,7 @@ from tacker_k8s_cr.objects import Verdict
 from tacker_k8s_cr.progress import Awaited
 from tacker_k8s_cr.progress import Goal
 from tacker_k8s_cr.progress import Progress
+from tacker_k8s_cr.views import Seen
 
 REF = ObjectRef("test.example.org", "Thing", "ns", "top")
 
@@ -436,3 +439,17 @@ def test_a_patient_wait_does_not_turn_round_and_round():
     after = two(True).observed([thing("top", error="Ready/Quota")], 1.0)
 
     assert after.next_change(20.0) is None
+
+
+def test_an_error_of_its_own_needs_no_other_words():
+    """What is below speaks where the object itself does not (P11, P14)."""
+    below = Below(0.0, 0.0, error="below/Broken", reason="Pod/a/b: broken")
+    found = {}
+    for error in ("own/Broken", ""):
+        seen = Seen(Verdict(State.IN_PROGRESS, "own words", error))
+        found[error] = Standing(seen, below, 60.0).stuck(100.0)
+
+    assert {
+        "own/Broken": "own words (unchanged for 100 s)",
+        "": "own words; Pod/a/b: broken (unchanged for 100 s)",
+    } == {error: verdict.reason for error, verdict in found.items()}
