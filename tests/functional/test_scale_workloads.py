@@ -12,6 +12,8 @@ from tacker_k8s_cr import objects
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.report import Action
 from tests.functional import manifests
+from tests.functional.dying import Killed
+from tests.functional.dying import die
 
 pytestmark = pytest.mark.plane
 
@@ -178,9 +180,9 @@ def test_the_bounds_of_an_autoscaler_are_moved_when_asked(
     k8s_cr.scale(cluster, unique, {web: 0}, **move)
     assert ((6, 6), 0) == (bounds(), cluster.get(web)["spec"]["replicas"])
 
-    soon = k8s_cr.Deadline.after(0.5)
-    with pytest.raises(errors.NotReady):
-        k8s_cr.scale(cluster, unique, {web: 400}, **{**move, "deadline": soon})
+    with pytest.raises(Killed):
+        k8s_cr.scale(cluster, unique, {web: 9}, listen=die, **move)
+    assert ((9, 9), 9) == (bounds(), cluster.get(web)["spec"]["replicas"])
     k8s_cr.roll_back(cluster, unique, **life)
     assert ((6, 6), 0) == (bounds(), cluster.get(web)["spec"]["replicas"])
 

@@ -64,18 +64,31 @@ def test_the_page_of_parameters_has_them_all() -> None:
         assert f"``{key}``" in page, key
 
 
-@pytest.mark.parametrize("number", range(6))
+EXAMPLES = (
+    "",
+    "readiness",
+    "prune",
+    "expects",
+    "leaving",
+    "take_from",
+    "on_terminate",
+    "",
+)
+"""Whose value each block of the page is; empty for whole parameters."""
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_examples_of_parameters_are_read(number: int) -> None:
     """Each block is a request, or the value of one parameter of it."""
     value = list(blocks("reference/parameters"))[number]
-    keys = ("", "readiness", "prune", "expects", "on_terminate", "")
-    key = keys[number]
+    key = EXAMPLES[number]
+    operation = "scale" if key == "leaving" else "instantiate"
     if key:
         params = {schema.OURS: {key: value}}
     else:
         params = value.get("additionalParams", value)
 
-    assert isinstance(request.read(params), request.Asked)
+    assert isinstance(request.read(params, operation), request.Asked)
 
 
 def test_the_sample_of_the_configuration_is_current(
