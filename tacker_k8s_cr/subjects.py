@@ -108,4 +108,6 @@ class Choice:
 
 def chosen(said: Mapping[Subject, bool], ref: ObjectRef) -> bool | None:
     """What is chosen for an object; None where nothing is said of it."""
+    if not said:  # as of nearly all objects, of which there may be many
+        return None
     return next((said[s] for s in subjects(ref) if s in said), None)

@@ -68,8 +68,8 @@ def supported(inventory: Inventory) -> tuple[ObjectRef, frozenset[str]] | None:
 def _live(inventory: Inventory, manifest: Manifest) -> ObjectRef:
     """The object of a manifest, by the name that it has in the cluster."""
     ref = ObjectRef.of(manifest)
-    name = inventory.live_names.get(ref, ref.name)
-    return dataclasses.replace(ref, name=name)
+    name = inventory.live_names.get(ref)
+    return ref if name is None else dataclasses.replace(ref, name=name)
 
 
 def _all(inventory: Inventory) -> tuple[Manifest, ...]:

@@ -74,23 +74,20 @@ def recorded(manifests: Mapping[ObjectRef, Manifest]) -> Order:
 
     What a package said was checked when it was brought in.
     """
+    named = {ref: ObjectRef.of(m) for ref, m in manifests.items()}
     places: dict[ObjectRef, set[ObjectRef]] = defaultdict(set)
-    for ref, manifest in manifests.items():
-        places[ObjectRef.of(manifest)].add(ref)
+    for ref, name in named.items():
+        places[name].add(ref)
     package = _Package(
-        [Placed(ObjectRef.of(m), m, "") for m in manifests.values()]
+        [Placed(named[ref], m, "") for ref, m in manifests.items()]
     )
     waves, needs = package.waves(), package.needs()
     return Order(
-        {
-            ref: waves[ObjectRef.of(manifest)]
-            for ref, manifest in manifests.items()
-            if ObjectRef.of(manifest) in waves
-        },
+        {ref: waves[name] for ref, name in named.items() if name in waves},
         {
             ref: frozenset().union(*(places[other] for other in found))
-            for ref, manifest in manifests.items()
-            if (found := needs.get(ObjectRef.of(manifest)))
+            for ref, name in named.items()
+            if (found := needs.get(name))
         },
     )
 

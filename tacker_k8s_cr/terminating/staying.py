@@ -13,7 +13,6 @@ from tacker_k8s_cr.planning import placing
 from tacker_k8s_cr.policy import Policy
 from tacker_k8s_cr.subjects import Subject
 from tacker_k8s_cr.subjects import chosen
-from tacker_k8s_cr.subjects import subjects
 
 ANNOTATION = "on-terminate"
 KEEP = "keep"
@@ -41,22 +40,19 @@ def said(
     """
     found = {}
     for ref in owned:
-        for subject in subjects(ref):
-            if subject in asked:
-                found[ref] = asked[subject], "the request says so"
-                break
-        else:
-            if again and ref in policy.on_terminate:
-                found[ref] = policy.on_terminate[ref], "it was said before"
-                continue
-            own = objects.annotation(manifests.get(ref, {}), ANNOTATION)
-            may = policy.may_keep(ref)
-            if own is not None:
-                found[ref] = own == KEEP, "its annotation says so"
-            elif may is not None:
-                found[ref] = may, "the policy says so"
-            elif (usual := chosen(otherwise or {}, ref)) is not None:
-                found[ref] = usual, "the configuration says so"
+        if (wanted := chosen(asked, ref)) is not None:
+            found[ref] = wanted, "the request says so"
+            continue
+        if again and ref in policy.on_terminate:
+            found[ref] = policy.on_terminate[ref], "it was said before"
+            continue
+        own = objects.annotation(manifests.get(ref, {}), ANNOTATION)
+        if own is not None:
+            found[ref] = own == KEEP, "its annotation says so"
+        elif (may := policy.may_keep(ref)) is not None:
+            found[ref] = may, "the policy says so"
+        elif (usual := chosen(otherwise or {}, ref)) is not None:
+            found[ref] = usual, "the configuration says so"
     return found
 
 
