@@ -137,9 +137,12 @@ def split_api_version(api_version: str) -> tuple[str, str]:
 def field(obj: Any, path: Path, default: Any = None) -> Any:
     """What is at the path, or the default where anything on the way lacks."""
     for key in path:
-        if not isinstance(obj, Mapping) or obj.get(key) is None:
+        # Nearly all are dictionaries; to ask that first takes half the time.
+        if not isinstance(obj, (dict, Mapping)):
             return default
-        obj = obj[key]
+        obj = obj.get(key)
+        if obj is None:
+            return default
     return obj
 
 
