@@ -373,9 +373,7 @@ def test_a_record_is_found_by_a_rollback(
     conductor, namespace, records, names, traces, kubectl
 ):
     """Tacker has noted nothing, and the configuration is another by then."""
-    vnf = conductor.create(
-        conductor.package((*small.FIRST, small.never()))
-    )
+    vnf = conductor.create(conductor.package((*small.FIRST, small.never())))
     with (
         host.configured(record_namespace=records),
         pytest.raises(Failed) as failed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -148,3 +149,25 @@ def test_readiness_is_said_in_the_request(cluster, packed, target):
     )
 
     operations.terminate(target, asked("terminate"))
+
+
+def test_an_object_is_taken_from_another_instance(
+    cluster, packed, target, spaces, traces
+):
+    """Which is named by its id, and gives the object up (P20, TK-18)."""
+    home, _ = spaces
+    other = dataclasses.replace(target, instance=f"{target.instance}-other")
+    first = packed(settings("common", a="1"), settings("one"))
+    second = packed(settings("common", a="2"), settings("two"), name="b")
+    operations.instantiate(target, first, asked())
+    taking = {target.instance: [f"ConfigMap/{home}/common"]}
+
+    with pytest.raises(errors.Owned, match=f"instance {target.instance}"):
+        operations.instantiate(other, second, asked())
+    operations.instantiate(other, second, asked(take_from=taking))
+    operations.terminate(target, asked("terminate"))
+
+    assert ["common", "two"] == there(cluster, home, "common", "one", "two")
+    operations.terminate(other, asked("terminate"))
+    assert [] == there(cluster, home, "common", "one", "two")
+    assert [] == traces(other.instance, home)

@@ -41,6 +41,8 @@ EVERYTHING = {
         "dry_run": False,
         "conflict": "take",
         "adopt": ["ConfigMap/edge/settings", "Namespace/edge"],
+        "take_from": {"core": ["ConfigMap/edge/mine"]},
+        "record_namespace": "records",
         "webhook": {
             "url": "https://hooks.example/in?box=1",
             "probe": "try",
@@ -104,6 +106,8 @@ def test_everything_can_be_asked_for():
                     ObjectRef("", "Namespace", "", "edge"),
                 }
             ),
+            take_from={ObjectRef("", "ConfigMap", "edge", "mine"): "core"},
+            record_namespace="records",
             webhook=EVERYTHING["tacker_k8s_cr"]["webhook"],
         )
         == asked
@@ -157,7 +161,7 @@ def test_unknown_keys_of_ours_are_refused_by_name():
         "namespaces, readiness, prune, expects, timeout, blocked_after, "
         "on_failed, recreate, rollout, autoscaled, leaving, "
         "heal_machines, dry_run, "
-        "conflict, record_namespace, adopt, on_terminate, clear, "
+        "conflict, record_namespace, adopt, take_from, on_terminate, clear, "
         "remove_finalizers, lose_others, webhook",
     ) == tuple(said.splitlines())
 
@@ -267,6 +271,29 @@ def test_tackers_own_keys_do_no_harm_elsewhere(operation):
             {"tacker_k8s_cr": {"webhook": {"url": f"https://u:{PLANTED}@h"}}},
             f"{OURS}.webhook.url: wanted a URL of https or http without a "
             "user, found another text",
+        ),
+        (
+            {"tacker_k8s_cr": {"take_from": {"Core": []}}},
+            f"{OURS}.take_from: wanted names of instances, found another text",
+        ),
+        (
+            {"tacker_k8s_cr": {"take_from": {"core": "ConfigMap/a"}}},
+            f"{OURS}.take_from.core: wanted a list of objects, found another "
+            "text",
+        ),
+        (
+            {"tacker_k8s_cr": {"take_from": {"core": ["ConfigMap"]}}},
+            f"{OURS}.take_from.core[0]: wanted an object such as "
+            "ConfigMap/edge/settings, found another text",
+        ),
+        (
+            {
+                "tacker_k8s_cr": {
+                    "adopt": ["ConfigMap/a"],
+                    "take_from": {"core": ["ConfigMap/a"]},
+                }
+            },
+            f"{OURS}.take_from: ConfigMap/a is named twice",
         ),
         (
             {"tacker_k8s_cr": {"adopt": ["ConfigMap"]}},
