@@ -83,7 +83,7 @@ def of_sizes(
     """The rows on few, many and very many objects.
 
     :param rounds: of each, by number of objects and operation: seconds,
-        peak in MiB, and requests.
+        those of them on a processor, peak in MiB, and requests.
     """
     *_, many, most = sorted(rounds[0])
     for what in ("apply", "terminate"):
@@ -106,6 +106,8 @@ def of_sizes(
             else:
                 seconds = statistics.median(values("seconds"))
                 yield Row(f"{title}: time", "s", seconds)
+            processor = statistics.median(values("processor"))
+            yield Row(f"{title}: on a processor", "s", processor)
             yield Row(
                 f"{title}: memory",
                 "MiB",

@@ -48,6 +48,7 @@ def test_the_largest_size_is_compared_with_a_tenth_of_it():
 
     def lives(seconds, peak):
         one = {"seconds": seconds, "peak": peak, "requests": 1020}
+        one["processor"] = seconds / 2
         return {"apply": one, "terminate": one}
 
     found = judged(
@@ -64,6 +65,7 @@ def test_the_largest_size_is_compared_with_a_tenth_of_it():
     assert (71, None) == found["terminate 1,000: memory"]
     assert (2.5, None) == found["terminate 1,000: time"]
     assert (10.2, None) == found["apply 100: requests for an object"]
+    assert (0.5, None) == found["apply 100: on a processor"]
 
 
 def test_waits_become_rows_with_the_budgets():
