@@ -7,14 +7,13 @@ from collections.abc import Mapping
 
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.cluster.protocol import raised
-from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import staging
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.prepare import Prepared
+from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.planning import authored
 from tacker_k8s_cr.planning import needs
 from tacker_k8s_cr.planning import plan
 from tacker_k8s_cr.planning import pruning
@@ -22,18 +21,35 @@ from tacker_k8s_cr.planning.order import Order
 
 
 def needed(
-    refused: Collection[ObjectRef], made: Collection[ObjectRef], now: Inventory
+    op: Operation, refused: Collection[ObjectRef], made: Collection[ObjectRef]
 ) -> dict[ObjectRef, str]:
-    """What the change made, and an object refers to that stays as it is."""
-    needed = needs.needs(authored.manifests(now))
+    """What the change made, and an object refers to that stays as it is.
+
+    The objects themselves say so: a rollback that is repeated finds in the
+    record what was to be restored.
+    """
+    known = {ref: _bare(ref) for ref in made}
     found: dict[ObjectRef, str] = {}
-    look = list(refused)
+    look = sorted(refused)
     while look:
         ref = look.pop()
-        for other in needed.get(ref, frozenset()) & set(made) - found.keys():
+        live = op.cluster.get(ref)
+        if live is None:
+            continue
+        refers = needs.needs({**known, ref: live}).get(ref, frozenset())
+        for other in sorted(refers & known.keys() - found.keys()):
             found[other] = f"{ref}, which stays as it is, needs it"
             look.append(other)
     return found
+
+
+def _bare(ref: ObjectRef) -> Manifest:
+    """An object of which nothing but its name is known."""
+    return {
+        "apiVersion": f"{ref.group}/v1" if ref.group else "v1",
+        "kind": ref.kind,
+        "metadata": {"name": ref.name, "namespace": ref.namespace},
+    }
 
 
 def missing(op: Operation, ready: Prepared) -> dict[ObjectRef, str]:

@@ -193,9 +193,7 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
     taken = {ref: uid for ref, uid in new.items() if ref in others}
     made = {ref: uid for ref, uid in new.items() if ref not in others}
     used = carry.used(op, made, authored.manifests(now))
-    used.update(
-        restoring.needed(ready.refused, made.keys() - used.keys(), now)
-    )
+    used.update(restoring.needed(op, ready.refused, made.keys() - used.keys()))
     made = {ref: uid for ref, uid in made.items() if ref not in used}
     preflight.deleting(op.cluster, made, wanted=op.options.check_rights)
     carry.refuse_losses(op, made)
@@ -218,6 +216,7 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
         if lost and not told:
             raise errors.NotRestored({**lost, **given})
         _forget(op, op.inventory)
+    op.notes.update({ref: (why,) for ref, why in stay.items()})
     return op.report(
         {
             **dict.fromkeys(ready.refused, Action.KEPT),

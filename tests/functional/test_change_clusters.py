@@ -215,7 +215,9 @@ def test_a_plain_cluster_is_changed_part_by_part(
     # kubeadm joins no machine of another minor version.
     assert reasons[pool].endswith(f"{leader} stays v1.36.0")
     assert ({"v1.36.0"}, {"v1.36.0"}) == asked()
-    k8s_cr.roll_back(cluster, unique, **life(namespace))
+    report = k8s_cr.roll_back(cluster, unique, **life(namespace))
+    notes = {row.ref: row.notes for row in report.rows}
+    assert (reasons[leader],) == notes[leader]
     assert {"workload-machine", "workload-worker"} == templates(
         "DevMachineTemplate", "infrastructure"
     )
@@ -304,6 +306,8 @@ def test_a_class_is_changed_with_what_is_made_of_it(
     assert ({"v1.36.0"}, {"v1.36.0"}) == asked()
     (name,) = templates("DevMachineTemplate", "infrastructure")
     assert name.startswith("mem-")
+    if shape is older:
+        return  # the way back is the same in both
     with pytest.raises(errors.NotRestored, match=r"stays v1\.36\.0"):
         k8s_cr.roll_back(cluster, unique, **life(namespace))
     assert {"mem"} == templates("DevMachineTemplate", "infrastructure")

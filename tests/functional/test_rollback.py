@@ -214,6 +214,59 @@ def test_what_cannot_be_restored_is_named_and_the_rest_is(
     assert {"back", "gone"} == names(cluster, kind, namespace)
 
 
+def test_what_stays_as_it_is_keeps_what_it_needs(
+    cluster, namespace, packed, life, unique
+):
+    """Though the change has made that, and all else goes (P22, E7).
+
+    The second try ends, and its report says what is not as it was.
+    """
+    group = f"{unique}.example.org"
+    definition = manifests.definition(group, "Thing")
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    spec = schema["properties"]["spec"]
+    text = {"type": "string", "maxLength": 9}
+    spec["properties"]["uses"] = {
+        "type": "object",
+        "properties": {"kind": text, "name": text},
+    }
+    spec["x-kubernetes-validations"] = [
+        {"rule": "size(self.size) >= size(oldSelf.size)", "message": "grows"}
+    ]
+
+    def package(size, used, *more, name):
+        uses = {"kind": "ConfigMap", "name": used}
+        thing = manifests.custom(
+            group, "Thing", "one", STORED, size=size, uses=uses
+        )
+        found = manifests.config_map(used)
+        return packed(definition, thing, found, *more, name=name)
+
+    k8s_cr.instantiate(cluster, unique, package("s", "old", name="a"), **life)
+    more = manifests.config_map("more")
+    k8s_cr.change(
+        cluster, unique, package("xl", "new", more, name="b"), **life
+    )
+
+    with pytest.raises(errors.NotRestored, match="grows"):
+        k8s_cr.roll_back(cluster, unique, **life)
+
+    kind = GroupKind("", "ConfigMap")
+    assert {"old", "new"} == names(cluster, kind, namespace)
+    thing = cluster.get(ref("Thing", namespace, "one", group))
+    assert "xl" == thing["spec"]["size"]
+    report = k8s_cr.roll_back(cluster, unique, **life)
+    why = {
+        row.ref.name: row.verdict.reason
+        for row in report.rows
+        if row.action is Action.KEPT
+    }
+    assert {"one", "new"} == set(why)
+    assert "grows" in why["one"]
+    assert "which stays as it is, needs it" in why["new"]
+    assert "instantiated" == report.phase
+
+
 def test_what_a_change_took_over_is_given_back(
     cluster, namespace, packed, life, unique
 ):
