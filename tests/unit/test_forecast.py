@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import copy
 
+import pytest
+
+from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
+from tacker_k8s_cr import lcm
+from tacker_k8s_cr import objects
 from tacker_k8s_cr.kinds.capi import rollouts
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.options import Options
+from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.planning import differences
 from tacker_k8s_cr.planning import forecast
 from tacker_k8s_cr.planning import oneway
@@ -75,6 +83,49 @@ def test_what_surprises_comes_first_and_can_be_read_alone():
     assert ["update", "unchanged"] == [row["forecast"] for row in plain]
     assert plain[0]["rollout"]["certain"]
     assert plain[1]["rollout"] is None
+
+
+def test_a_change_of_a_class_names_the_clusters_of_others(cluster, life):
+    """Their machines are replaced as well (P9)."""
+    group = "cluster.x-k8s.io"
+    for kind in ("Cluster", "ClusterClass"):
+        cluster.create(manifests.definition(group, kind), "somebody")
+    stored = {objects.PREFIX + "readiness": "created"}
+
+    def of_class(template):
+        worker = {"class": "a", "infrastructure": {"ref": {"name": template}}}
+        made = manifests.custom(
+            group,
+            "ClusterClass",
+            "mem",
+            stored,
+            workers={"machineDeployments": [worker]},
+        )
+        return Package("test", (Document(made, "a.yaml"),))
+
+    def theirs(name, wanted):
+        made = manifests.custom(
+            group, "Cluster", name, topology={"classRef": {"name": wanted}}
+        )
+        made["metadata"]["namespace"] = "default"
+        return ObjectRef.of(cluster.create(made, "somebody"))
+
+    touched = theirs("theirs", "mem")
+    theirs("other", "another")
+    lcm.instantiate(cluster, "one", of_class("small"), **life)
+
+    told = lcm.forecast(cluster, "one", of_class("large"), **life)
+
+    assert (touched,) == told.of(Fate.AFFECT)
+    assert "ref.name: small -> large" in str(told.rollouts[touched])
+    with pytest.raises(errors.WouldReplace, match=r"Cluster.*theirs"):
+        lcm.change(
+            cluster,
+            "one",
+            of_class("large"),
+            options=Options(rollout="refuse"),
+            **life,
+        )
 
 
 def test_versions_and_fields_that_a_definition_loses_are_for_good():
