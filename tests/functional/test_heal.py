@@ -17,6 +17,7 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.report import Action
 from tests.functional import manifests
+from tests.functional import topology
 
 pytestmark = pytest.mark.plane
 
@@ -295,6 +296,8 @@ def test_one_machine_of_a_control_plane_at_a_time(
     life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(400)}
     package = of_three(k8s_cr.load(CLUSTER / "Files/kubernetes"))
     k8s_cr.instantiate(cluster, unique, package, **life)
+    # What Cluster API fills in, and its webhooks, is no drift.
+    assert () == k8s_cr.drift(cluster, unique, **life).rows
     before = members(MACHINE, CONTROL_PLANE)
     first, second, third = sorted(before.values())
 
@@ -341,6 +344,33 @@ def test_one_machine_of_a_control_plane_at_a_time(
         "workload-control-plane",
     )
     assert name == cluster.get(ref)["status"]["lastRemediation"]["machine"]
+    k8s_cr.terminate(cluster, unique, **life)
+    assert [] == traces(unique, namespace)
+
+
+@pytest.mark.capi
+def test_machines_that_a_topology_made_are_members_of_the_cluster(
+    cluster, namespace, packed, unique, members, traces
+):
+    """Those of its control plane too, though no package holds it (G3, G1)."""
+    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(400)}
+    package = packed(
+        *topology.cluster_class(), topology.cluster("workload", 3, md_0=1)
+    )
+    k8s_cr.instantiate(cluster, unique, package, **life)
+    assert () == k8s_cr.drift(cluster, unique, **life).rows
+    before = members(MACHINE)
+    old = {
+        *sorted(members(MACHINE, CONTROL_PLANE).values())[:1],
+        *members(MACHINE, f"!{CONTROL_PLANE}").values(),
+    }
+
+    report = k8s_cr.heal(cluster, unique, old, **life)
+
+    after = members(MACHINE)
+    assert 2 == report.count(Action.HEALED)
+    assert 4 == len(after)
+    assert old == set(before.values()) - set(after.values())
     k8s_cr.terminate(cluster, unique, **life)
     assert [] == traces(unique, namespace)
 
