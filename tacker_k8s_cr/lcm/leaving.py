@@ -23,6 +23,7 @@ from tacker_k8s_cr.healing import members
 from tacker_k8s_cr.inventory import Goer
 from tacker_k8s_cr.lcm import reaching
 from tacker_k8s_cr.lcm.operation import Operation
+from tacker_k8s_cr.lcm.reaching import MACHINE
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
@@ -30,8 +31,6 @@ from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.objects import Verdict
 
 LOG = logging.getLogger(__name__)
-
-MACHINE = GroupKind("cluster.x-k8s.io", "Machine")
 
 MARK = "cluster.x-k8s.io/delete-machine"
 """Annotation on a Machine that goes first. Its value does not matter to

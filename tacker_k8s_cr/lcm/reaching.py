@@ -9,12 +9,16 @@ from collections.abc import Sequence
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
+from tacker_k8s_cr import views
 from tacker_k8s_cr.applying import replicas
 from tacker_k8s_cr.applying.routes import Target
 from tacker_k8s_cr.causes import explain
 from tacker_k8s_cr.cluster.protocol import Watch
 from tacker_k8s_cr.errors import Unsettled
+from tacker_k8s_cr.healing import members
+from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.lcm.operation import Operation
+from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.objects import Verdict
@@ -52,15 +56,16 @@ def until(
 
 
 def numbers(op: Operation, targets: Sequence[Target]) -> None:
-    """Wait for what topologies make of the numbers that were set.
+    """Wait for what the numbers that were set are to make come about.
 
     A topology is reconciled, and its Cluster counts its machines, a moment
-    before and after the number arrives there.
+    before and after the number arrives there. And whoever counts machines
+    may count those of a number before.
     """
     bearers = {
         ObjectRef.of(target.bearer): target
         for target in targets
-        if target.bearer and ObjectRef.of(target.bearer) != target.ref
+        if target.bearer and contract.in_family(target.written.group)
     }
     if not bearers:
         return
@@ -72,8 +77,16 @@ def numbers(op: Operation, targets: Sequence[Target]) -> None:
                 found[ref] = why
         return found
 
-    watches = [Watch(ref.group_kind, ref.namespace, "") for ref in bearers]
+    watches = [
+        Watch(kind, ref.namespace, "")
+        for ref in bearers
+        for kind in (ref.group_kind, MACHINE_SET, MACHINE)
+    ]
     until(op, watches, look)
+
+
+MACHINE = GroupKind(contract.GROUP, "Machine")
+MACHINE_SET = GroupKind(contract.GROUP, "MachineSet")
 
 
 def _lacking(op: Operation, ref: ObjectRef, target: Target) -> str:
@@ -84,5 +97,25 @@ def _lacking(op: Operation, ref: ObjectRef, target: Target) -> str:
     # An autoscaler may go on from the number at once.
     if number != target.number and target.keeper is None:
         return f"spec.replicas {number}, {target.number} asked"
-    verdict = op.progress.registry[ref.group_kind].assess(obj)
-    return "" if verdict.state is State.CURRENT else verdict.reason
+    registry = op.progress.registry
+    verdict = views.seen(
+        obj,
+        registry[ref.group_kind],
+        views.UNSEEN,
+        op.deadline.now,
+        wanted=True,
+        asked=registry.asked(ref),
+    ).verdict
+    if verdict.state is not State.CURRENT:
+        return verdict.reason
+    machines = 0
+    for crew in members.crews(op.cluster, registry, obj):
+        keeper = ObjectRef.of(crew.keeper)
+        told = registry[keeper.group_kind].assess(crew.keeper)
+        if told.state is not State.CURRENT:
+            return f"{keeper}: {told.reason}"
+        machines += len(crew.members)
+    # A control plane may do without any.
+    if machines and machines != number:
+        return f"{machines} Machine(s), {number} asked"
+    return ""

@@ -17,6 +17,7 @@ from tacker_k8s_cr.inventory import Healing
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Journal
 from tacker_k8s_cr.inventory import Phase
+from tacker_k8s_cr.kinds.scaling import Bounds
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Aspect
@@ -67,6 +68,8 @@ policies = st.builds(
     ),
     st.dictionaries(text, text, max_size=2),
 )
+goers = st.lists(st.builds(Goer, refs, text, refs), max_size=3).map(tuple)
+sizes = st.none() | st.integers(0, 9)
 plain = {
     "instance": text,
     "namespace": text,
@@ -83,13 +86,15 @@ plain = {
     "scaling": st.dictionaries(
         refs, st.none() | st.integers(0, 9), max_size=3
     ),
+    "bounds": st.dictionaries(refs, st.builds(Bounds, sizes, sizes)),
+    "leaving": goers,
     "policy": policies,
     "met": st.frozensets(refs, max_size=3),
 }
 healings = st.builds(
     Healing,
     st.booleans(),
-    st.lists(st.builds(Goer, refs, text, refs), max_size=3).map(tuple),
+    goers,
     st.text(max_size=4),
 )
 inventories = st.builds(
