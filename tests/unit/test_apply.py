@@ -20,7 +20,6 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning.plan import Apply
 from tests.fakes import FakeCluster
 from tests.functional import manifests
-from tests.unit.test_kill import Clock
 from tests.unit.test_kill import deaths
 from tests.unit.test_kill import owned
 from tests.unit.test_kill import package
@@ -28,21 +27,6 @@ from tests.unit.test_kill import records
 from tests.unit.test_kill import run
 
 GROUP = "test.example.org"
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def cluster(clock):
-    return FakeCluster(idle=clock.idle)
-
-
-@pytest.fixture
-def life(clock):
-    return {"deadline": Deadline.after(600, clock)}
 
 
 def ref(name, kind="ConfigMap", group=""):

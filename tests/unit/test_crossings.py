@@ -18,7 +18,6 @@ from tacker_k8s_cr.package.model import Vnfd
 from tacker_k8s_cr.recording import record
 from tests.fakes import FakeCluster
 from tests.functional import manifests
-from tests.unit.test_kill import Clock
 from tests.unit.test_kill import Killed
 from tests.unit.test_kill import mortal
 from tests.unit.test_kill import owned
@@ -32,18 +31,8 @@ FAST = Options(dry_run=False)
 
 
 @pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
 def cluster(clock):
     return FakeCluster(controller=play_deployments, idle=clock.idle)
-
-
-@pytest.fixture
-def life(clock):
-    return {"deadline": Deadline.after(600, clock)}
 
 
 def ref(kind, name, group="", namespace="default"):

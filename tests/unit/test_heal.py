@@ -24,7 +24,6 @@ from tests.fakes.workloads import FAILING
 from tests.fakes.workloads import RUNNING
 from tests.fakes.workloads import Workloads
 from tests.functional import manifests
-from tests.unit.test_kill import Clock
 from tests.unit.test_kill import deaths
 from tests.unit.test_kill import owned
 from tests.unit.test_kill import package
@@ -44,11 +43,6 @@ BARE = {
 PACKAGE = package(
     manifests.deployment("web", 2), manifests.config_map("c"), BARE
 )
-
-
-@pytest.fixture
-def clock():
-    return Clock()
 
 
 @pytest.fixture

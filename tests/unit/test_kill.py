@@ -106,24 +106,6 @@ def mortal(cluster, requests, after):
     return Mortal(cluster, iter(range(requests, -10_000, -1)), after)
 
 
-class Clock:
-    """It moves when a watch has nothing to show."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
-
-    def idle(self, seconds):
-        self.now += max(seconds, 0.001)
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 @pytest.fixture
 def fresh(clock):
     def cluster():

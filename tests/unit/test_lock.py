@@ -21,17 +21,6 @@ LEASE = leases.ref("one", "default")
 AWAY = errors.Unreachable("https://fake.example.org", "Connection refused")
 
 
-class Clock:
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
-
-    def idle(self, seconds):
-        self.now += max(seconds, 0.001)
-
-
 class Server(FakeCluster):
     """A fake cluster that may be away for its Lease, all the time.
 
@@ -57,11 +46,6 @@ class Server(FakeCluster):
             return super().replace(manifest, manager)
         finally:
             self.world.answered.set()
-
-
-@pytest.fixture
-def clock():
-    return Clock()
 
 
 @pytest.fixture

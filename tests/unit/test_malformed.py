@@ -24,22 +24,10 @@ from tacker_k8s_cr.package.model import Package
 from tests import malformed
 from tests.fakes import FakeCluster
 from tests.fakes import kinds
+from tests.fakes.clock import Clock
 
 FOLDERS = 200
 CSARS = 12
-
-
-class Clock:
-    """It moves when a watch has nothing to show."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def idle(self, seconds: float) -> None:
-        self.now += max(seconds, 1.0)
 
 
 def serve(cluster: FakeCluster, package: Package) -> None:
@@ -63,7 +51,7 @@ def outcome(path: pathlib.Path) -> str:
     Any other exception than ours is raised, and so is a write before a
     refusal of the package.
     """
-    clock = Clock()
+    clock = Clock(least=1.0)
     cluster = FakeCluster(idle=clock.idle)
     before = dict(cluster.world.objects)
     try:

@@ -19,27 +19,10 @@ from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.planning.plan import Apply
 from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Action
-from tests.fakes import FakeCluster
 from tests.functional import manifests
-from tests.unit.test_kill import Clock
 from tests.unit.test_kill import package
 
 GROUP = "test.example.org"
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def cluster(clock):
-    return FakeCluster(idle=clock.idle)
-
-
-@pytest.fixture
-def life(clock):
-    return {"deadline": Deadline.after(600, clock)}
 
 
 def ref(kind, name, group=""):

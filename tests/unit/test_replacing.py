@@ -18,17 +18,11 @@ from tacker_k8s_cr.progress import Progress
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 from tests.unit.test_heal import machine
-from tests.unit.test_kill import Clock
 
 GROUP = "cluster.x-k8s.io"
 KEEPER = ObjectRef(
     f"controlplane.{GROUP}", "KubeadmControlPlane", "default", "k"
 )
-
-
-@pytest.fixture
-def clock():
-    return Clock()
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from tests.unit.test_kill import GROUP
 from tests.unit.test_kill import NEW
 from tests.unit.test_kill import OLD
 from tests.unit.test_kill import STORED
-from tests.unit.test_kill import Clock
 from tests.unit.test_kill import deaths
 from tests.unit.test_kill import owned
 from tests.unit.test_kill import package
@@ -46,11 +45,6 @@ FAILING = package(
 
 
 @pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
 def fresh(clock):
     def cluster():
         return FakeCluster(idle=clock.idle)
@@ -61,11 +55,6 @@ def fresh(clock):
 @pytest.fixture
 def cluster(fresh):
     return fresh()
-
-
-@pytest.fixture
-def life(clock):
-    return {"deadline": Deadline.after(600, clock)}
 
 
 def inventory(cluster):

@@ -22,7 +22,6 @@ from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Action
 from tests.fakes import FakeCluster
 from tests.functional import manifests
-from tests.unit.test_kill import Clock
 from tests.unit.test_kill import Killed
 from tests.unit.test_kill import mortal
 from tests.unit.test_operations import play_deployments
@@ -39,11 +38,6 @@ def package(**maps):
 
 ONE = package(common="one", a="one")
 TWO = package(common="two", b="two")
-
-
-@pytest.fixture
-def clock():
-    return Clock()
 
 
 @pytest.fixture
@@ -403,3 +397,49 @@ def test_a_number_is_not_changed_by_taking_its_object(clock):
     )
 
     assert 3 == cluster.get(web)["spec"]["replicas"]
+
+
+def test_a_change_keeps_what_was_adopted(fresh, clock):
+    """The instance did not make it, and its end gives it up (P20, P19)."""
+    cluster = fresh()
+    theirs = ObjectRef("", "ConfigMap", "default", "theirs")
+    made = manifests.config_map("theirs", "default", key="theirs")
+    cluster.create(made, "somebody")
+    adopting = Options(adopt=frozenset([theirs]))
+    given = package(b="two", theirs="theirs")
+    run(lcm.instantiate, cluster, clock, "two", given, options=adopting)
+
+    report = run(lcm.change, cluster, clock, "two", package(b="two"))
+
+    assert {theirs: Action.KEPT}.items() <= {
+        row.ref: row.action for row in report.rows
+    }.items()
+    assert cluster.get(theirs) is not None
+    run(lcm.terminate, cluster, clock, "two")
+    assert objects.INSTANCE not in objects.labels(cluster.get(theirs))
+
+
+def test_a_refused_instantiation_deletes_nothing_that_it_was_to_adopt(
+    fresh, clock
+):
+    """It may not have come to that object yet (P20, B8)."""
+    cluster = fresh()
+    theirs = ObjectRef("", "ConfigMap", "default", "z")
+    made = manifests.config_map("z", "default", key="theirs")
+    cluster.create(made, "somebody")
+    no = errors.Rejected(COMMON, 422, "Invalid", "no")
+    cluster.fail(no, "patch", ObjectRef("", "ConfigMap", "default", "b"))
+
+    with pytest.raises(errors.Rejected):
+        run(
+            lcm.instantiate,
+            cluster,
+            clock,
+            "two",
+            package(b="two", z="theirs"),
+            options=Options(adopt=frozenset([theirs]), dry_run=False),
+        )
+
+    assert "theirs" == cluster.get(theirs)["data"]["key"]
+    assert objects.INSTANCE not in objects.labels(cluster.get(theirs))
+    assert [] == [ref for ref in records(cluster) if "two" in ref.name]

@@ -19,7 +19,6 @@ from tacker_k8s_cr.package.model import Vnfd
 from tacker_k8s_cr.recording import record
 from tests.fakes import FakeCluster
 from tests.functional import manifests
-from tests.unit.test_kill import Clock
 from tests.unit.test_operations import play_deployments
 
 VNFD = Vnfd(
@@ -43,11 +42,6 @@ GIVEN = Package(
     ),
     VNFD,
 )
-
-
-@pytest.fixture
-def clock():
-    return Clock()
 
 
 @pytest.fixture
