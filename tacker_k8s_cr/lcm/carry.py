@@ -41,6 +41,10 @@ REFUSALS = (
 """Errors that waiting cannot help: what was begun is taken back."""
 
 
+MET = "it was taken over from others; the instance's end leaves it to them"
+"""Why a change of package keeps an object that it no longer names."""
+
+
 def namespace(name: str) -> ObjectRef:
     return ObjectRef("", "Namespace", "", name)
 
@@ -51,6 +55,9 @@ def planned(
     """The plan of a package in the place of what the instance has."""
     manifests = authored.manifests(before)
     dropped = before.owned.keys() - {item.ref for item in ready.items}
+    kept = used(op, dropped, manifests)
+    # Somebody else made them: a change of ours is no reason to lose them.
+    kept.update(dict.fromkeys(dropped & before.met, MET))
     former = pruning.Former(
         before.owned,
         namespace(op.home),
@@ -58,7 +65,7 @@ def planned(
         placing.defines(manifests.values()),
         needs.needs(manifests),
         barriers.recorded(manifests),
-        used(op, dropped, manifests),
+        kept,
     )
     found = plan.change(
         ready.items,
