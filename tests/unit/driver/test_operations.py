@@ -82,3 +82,28 @@ def test_an_instance_does_not_show_the_access_to_its_cluster():
     target = instances.Target("i", "edge", {"bearer_token": "planted-0815"})
 
     assert "planted" not in repr(target)
+
+
+def test_machines_are_replaced_unless_somebody_says_else(options):
+    """The option says it for all requests, and one of them else (P9)."""
+    assert (
+        "allow" == operations.options(request.Asked(), conf.settings()).rollout
+    )
+    options(rollout="refuse")
+    asked = request.read(
+        {
+            "tacker_k8s_cr": {
+                "rollout": "allow",
+                "recreate": ["Job.batch/edge/migrate"],
+            }
+        },
+        "change",
+    )
+
+    found = operations.options(asked, conf.settings())
+
+    assert "allow" == found.rollout
+    assert {ObjectRef("batch", "Job", "edge", "migrate")} == found.recreate
+    closed = operations.options(request.Asked(), conf.settings())
+    assert "refuse" == closed.rollout
+    assert frozenset() == closed.recreate
