@@ -869,7 +869,10 @@ def test_a_heal_that_was_done_is_not_done_again_by_a_retry(
 def test_a_scale_that_fails_is_rolled_back(
     conductor, instantiated, names, namespace, kubectl
 ):
-    """To the level that Tacker still has; the record follows."""
+    """To the level that Tacker still has; the record follows.
+
+    Only Machines can be chosen to go; that is refused beforehand.
+    """
     vnf, _ = instantiated((small.web(), small.db()))
     first = conductor.vnfcs(vnf)
     kubectl("create", "quota", "full", "--hard=pods=2", "-n", namespace)
@@ -894,6 +897,17 @@ def test_a_scale_that_fails_is_rolled_back(
         vnf, "SCALE", type="SCALE_OUT", aspectId="webs", numberOfSteps=1
     )
     assert 3 == len(conductor.vnfcs(vnf))
+    with pytest.raises(Failed) as refused:
+        conductor.run(
+            vnf,
+            "SCALE",
+            type="SCALE_IN",
+            aspectId="webs",
+            numberOfSteps=1,
+            additionalParams={"tacker_k8s_cr": {"leaving": ["web-1"]}},
+        )
+    assert "web-1: to go was chosen" in refused.value.error.detail
+    assert {"webs": 2} == conductor.levels(vnf)
     conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
 
 
