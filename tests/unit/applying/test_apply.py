@@ -20,11 +20,11 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning.plan import Apply
 from tests.fakes import FakeCluster
 from tests.functional import manifests
-from tests.unit.test_kill import deaths
-from tests.unit.test_kill import owned
-from tests.unit.test_kill import package
-from tests.unit.test_kill import records
-from tests.unit.test_kill import run
+from tests.unit.lcm.test_kill import deaths
+from tests.unit.lcm.test_kill import owned
+from tests.unit.lcm.test_kill import package
+from tests.unit.lcm.test_kill import records
+from tests.unit.lcm.test_kill import run
 
 GROUP = "test.example.org"
 

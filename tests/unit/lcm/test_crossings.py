@@ -18,12 +18,12 @@ from tacker_k8s_cr.package.model import Vnfd
 from tacker_k8s_cr.recording import record
 from tests.fakes import FakeCluster
 from tests.functional import manifests
-from tests.unit.test_kill import Killed
-from tests.unit.test_kill import mortal
-from tests.unit.test_kill import owned
-from tests.unit.test_kill import package
-from tests.unit.test_kill import records
-from tests.unit.test_operations import play_deployments
+from tests.unit.lcm.test_kill import Killed
+from tests.unit.lcm.test_kill import mortal
+from tests.unit.lcm.test_kill import owned
+from tests.unit.lcm.test_kill import package
+from tests.unit.lcm.test_kill import records
+from tests.unit.lcm.test_operations import play_deployments
 
 GROUP = "test.example.org"
 STORED = {objects.PREFIX + "readiness": "created"}

@@ -20,7 +20,7 @@ from tacker_k8s_cr.planning.plan import Apply
 from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Action
 from tests.functional import manifests
-from tests.unit.test_kill import package
+from tests.unit.lcm.test_kill import package
 
 GROUP = "test.example.org"
 

@@ -18,7 +18,7 @@ from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Action
 from tests.fakes import FakeCluster
 from tests.functional import manifests
-from tests.unit.test_operations import play_deployments
+from tests.unit.lcm.test_operations import play_deployments
 
 COMMON = ObjectRef("", "ConfigMap", "default", "common")
 

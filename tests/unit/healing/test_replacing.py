@@ -17,7 +17,7 @@ from tacker_k8s_cr.progress import Awaited
 from tacker_k8s_cr.progress import Progress
 from tests.fakes import FakeCluster
 from tests.functional import manifests
-from tests.unit.test_heal import machine
+from tests.unit.lcm.test_heal import machine
 
 GROUP = "cluster.x-k8s.io"
 KEEPER = ObjectRef(
