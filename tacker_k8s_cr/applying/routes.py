@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
@@ -205,10 +206,18 @@ def _of_object(
     return dataclasses.replace(target, path=path)
 
 
-def ask(cluster: Cluster, target: Target, manager: str) -> Manifest:
+def ask(
+    cluster: Cluster,
+    target: Target,
+    manager: str,
+    sent: Callable[[], None] = lambda: None,
+) -> Manifest:
     """Send the number, and only that; the object that was written.
 
     Bounds of an autoscaler go first, so that it does not take it back.
+
+    :param sent: told once the number is set: the object may yet have to be
+        read, which may fail.
     """
     if target.keeper and target.bounds:
         bounds.moved(cluster, target.keeper, target.bounds, manager)
@@ -221,6 +230,7 @@ def ask(cluster: Cluster, target: Target, manager: str) -> Manifest:
             manager,
             subresource="scale",
         )
+        sent()
         # It answers with a Scale, which has no generation.
         obj = cluster.get(target.written)
         if obj is None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import functools
 import logging
 
 from tacker_k8s_cr import errors
@@ -180,11 +181,17 @@ def send(op: Operation, targets: Sequence[routes.Target]) -> None:
     """Set the numbers, and wait for the objects in what comes."""
     for target in targets:
         op.ledger.guard()
-        obj = routes.ask(op.ledger.writing, target, op.manager)
+        written = {target.written: Action.SCALED}
+        obj = routes.ask(
+            op.ledger.writing,
+            target,
+            op.manager,
+            functools.partial(op.actions.update, written),
+        )
         if target.notes:
             op.notes[target.written] = target.notes
             LOG.warning("%s: %s", target.ref, "; ".join(target.notes))
-        op.actions[target.written] = Action.SCALED
+        op.actions.update(written)
         if target.written in op.inventory.owned:
             op.taken_in(target.written, obj, Action.SCALED, "replicas")
 
