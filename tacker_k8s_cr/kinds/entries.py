@@ -152,8 +152,14 @@ def with_notes(
     def changed(item: Manifest) -> Manifest:
         notes = {**reading.annotations_of(item), **values}
         left = {k: v for k, v in notes.items() if v is not None}
-        metadata = reading.mapping(item, ("metadata",))
-        return {**item, "metadata": {**metadata, "annotations": left}}
+        metadata = _without(
+            reading.mapping(item, ("metadata",)), "annotations"
+        )
+        # The server refuses mappings that are empty here.
+        if left:
+            metadata = {**metadata, "annotations": left}
+        bare = _without(item, "metadata")
+        return {**bare, "metadata": metadata} if metadata else bare
 
     return _changed(obj, entry, changed)
 

@@ -15,6 +15,8 @@ from tacker_k8s_cr.lcm import leaving
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Document
+from tests.functional.dying import Killed
+from tests.functional.dying import die
 from tests.functional.test_cluster_api import CAPI
 from tests.functional.test_cluster_api import MACHINE
 from tests.functional.test_cluster_api import SAMPLE
@@ -111,7 +113,7 @@ def test_machines_are_scaled_by_every_route(
     control plane, of which an even number is refused. Chosen Machines go
     first, and a mark is taken off again when the scale is refused.
     """
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(400)}
+    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(560)}
 
     def ref(kind, name, group=CAPI):
         return ObjectRef(group, kind, namespace, name)
@@ -164,9 +166,8 @@ def test_machines_are_scaled_by_every_route(
         scale(auto, 3)
     assert "autoscaled: move" in str(caught.value)
     moving = {"options": k8s_cr.Options(autoscaled="move")}
-    soon = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(1)}
-    with pytest.raises(errors.NotReady):
-        k8s_cr.scale(cluster, unique, {auto: 4}, **moving, **soon)
+    with pytest.raises(Killed):
+        scale(auto, 4, listen=die, **moving)
     assert ["4", "4"] == bounds()
     k8s_cr.roll_back(cluster, unique, **life)
     assert ["1", "2"] == bounds()
