@@ -584,13 +584,46 @@ def test_claims_go_with_all_who_would_use_them_again(cluster):
         },
         ownerReferences=owned_by(db, uid),
     )
+    other, _ = made(
+        far,
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "other"},
+            "spec": {"volumes": [{"name": "tmp", "emptyDir": {}}]},
+        },
+    )
 
     assert {db, pod, claim} == set(cleared(cluster, far, clearing.CLAIMS))
+
+    assert far.get(other)
 
     assert None is far.get(db)
     assert None is far.get(claim)
     assert far.get(web)
     assert far.get(ObjectRef("", "Service", "default", "balancer"))
+
+
+def test_data_stays_unless_it_is_asked_for(cluster):
+    """Load balancers alone go without it (P18)."""
+    far = FakeCluster()
+    workload(cluster)
+    balancer, _ = made(far, service("balancer", "LoadBalancer"))
+    inside, _ = made(far, service("inside", "ClusterIP"))
+    claim, _ = made(
+        far,
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "data"},
+            "spec": {},
+        },
+    )
+
+    assert (balancer,) == cleared(cluster, far, clearing.LOAD_BALANCERS)
+
+    assert far.get(inside)
+    assert far.get(claim)
 
 
 def test_a_cluster_that_never_worked_is_not_asked(cluster):
