@@ -80,7 +80,7 @@ def users(
     if not refs:
         return {}
     found: dict[ObjectRef, set[str]] = defaultdict(set)
-    by_digest = {stored.digest(ref): ref for ref in refs}
+    by_digest: dict[str, ObjectRef] = {}
     former = {}
     places = {ref.namespace for ref in refs} | {home}
     for obj in _records(cluster, places - {""}):
@@ -91,6 +91,8 @@ def users(
         told = objects.annotation(obj, record.SHARES)
         if told is None:
             former[ref] = other
+        if told and not by_digest:  # most instances share nothing
+            by_digest = {stored.digest(ref): ref for ref in refs}
         for each in by_digest.keys() & (told or "").split():
             found[by_digest[each]].add(other)
     for ref, secret in raised(cluster.each(cluster.get, former)):
