@@ -122,8 +122,8 @@ def _parser() -> argparse.ArgumentParser:
         "--widgets",
         type=int,
         default=30,
-        help="waits for one Widget; half as many for 100, and a sixth for "
-        "1,000 at once (default: 30)",
+        help="waits for one Widget; a third as many for 100, and a tenth "
+        "for 1,000 at once (default: 30)",
     )
     parser.add_argument(
         "--output",

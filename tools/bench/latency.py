@@ -35,8 +35,8 @@ def found(setting: Setting) -> Found:
         min(objects, setting.objects): count
         for objects, count in (
             (1, setting.widgets),
-            (100, max(1, setting.widgets // 2)),
-            (1000, max(1, setting.widgets // 6)),
+            (100, max(1, setting.widgets // 3)),
+            (1000, max(1, setting.widgets // 10)),
         )
     }
     client = GoClient(
