@@ -36,7 +36,7 @@ demo: $(ENVIRONMENT)  ## a Cluster API cluster through its whole life
 	@$(RUN) tools.demo $(ARGS)
 
 .PHONY: bench
-bench: $(ENVIRONMENT)  ## measure against kubectl and a Go client
+bench: $(ENVIRONMENT)  ## measure against kubectl, Helm and a Go client
 	@$(RUN) tools.bench $(ARGS)
 
 .PHONY: bench-tacker
