@@ -122,9 +122,7 @@ def owns(
     :param path: an item of a list is there as ``k:{"name":"a"}``.
     :param operation: of the entry; a manager may have one of each.
     """
-    wanted = tuple(
-        key if key.startswith("k:") else f"f:{key}" for key in path
-    )
+    wanted = tuple(key if key.startswith("k:") else f"f:{key}" for key in path)
     return any(
         entry.get("manager") == manager
         and entry.get("operation") == operation

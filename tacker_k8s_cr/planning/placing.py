@@ -148,9 +148,7 @@ def with_replicas(item: Placed, path: Path, number: int | None) -> Placed:
     )
 
 
-def set_field(
-    obj: Manifest, path: Path, value: str | int | None
-) -> Manifest:
+def set_field(obj: Manifest, path: Path, value: str | int | None) -> Manifest:
     """The object with the value at the path; with None without the field."""
     key, *rest = path
     changed = dict(obj)

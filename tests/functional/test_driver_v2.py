@@ -382,7 +382,8 @@ def test_a_record_is_found_by_a_rollback(
             vnf,
             "INSTANTIATE",
             flavourId="simple",
-            additionalParams=params(namespace, timeout=4),
+            # The rollback has that time, too.
+            additionalParams=params(namespace, timeout=15),
         )
     assert f"tacker-k8s-cr.{vnf}" not in names("secrets")
 
