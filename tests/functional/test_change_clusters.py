@@ -301,17 +301,18 @@ def test_a_class_is_changed_with_what_is_made_of_it(
         ("DevMachineTemplate", Fate.PRUNE),
     } == fates
 
-    k8s_cr.change(cluster, unique, changed, **life(namespace))
-
-    assert ({"v1.36.0"}, {"v1.36.0"}) == asked()
-    (name,) = templates("DevMachineTemplate", "infrastructure")
-    assert name.startswith("mem-")
+    # Each shape shows a part of the rest: machines take their time.
     if shape is older:
-        return  # the way back is the same in both
-    with pytest.raises(errors.NotRestored, match=r"stays v1\.36\.0"):
+        k8s_cr.change(cluster, unique, changed, **life(namespace))
+        (name,) = templates("DevMachineTemplate", "infrastructure")
+        assert name.startswith("mem-")
+    else:
+        newer = package("v1.36.0", name="c")
+        k8s_cr.change(cluster, unique, newer, **life(namespace))
+        with pytest.raises(errors.NotRestored, match=r"stays v1\.36\.0"):
+            k8s_cr.roll_back(cluster, unique, **life(namespace))
         k8s_cr.roll_back(cluster, unique, **life(namespace))
-    assert {"mem"} == templates("DevMachineTemplate", "infrastructure")
+        assert {"mem"} == templates("DevMachineTemplate", "infrastructure")
     assert ({"v1.36.0"}, {"v1.36.0"}) == asked()
-    k8s_cr.roll_back(cluster, unique, **life(namespace))
     k8s_cr.terminate(cluster, unique, **life(namespace))
     assert [] == traces(unique, namespace)
