@@ -33,6 +33,7 @@ from tacker.extensions import vnfm  # noqa: E402
 from tacker.objects.fields import ErrorPoint  # noqa: E402
 
 from tacker_k8s_cr.driver import translate  # noqa: E402
+from tacker_k8s_cr.driver.instances import Target  # noqa: E402
 
 pytestmark = pytest.mark.plane
 
@@ -465,7 +466,7 @@ def test_what_an_earlier_try_left_on_another_vim_is_not_forgotten(
     tacker.vim = running.vim(
         f"https://localhost:{port}", powerless, known["ssl_ca_cert"]
     )
-    found = f"has objects in namespace {namespace} of VIM {vim.vim_id}"
+    found = f"has its record in namespace {namespace} of VIM {vim.vim_id}"
 
     with pytest.raises(exceptions.Conflict, match=found):
         tacker.instantiate(vnf, request_for(namespace))
@@ -508,7 +509,8 @@ def test_a_vim_that_cannot_be_asked_is_refused_too(
     tacker = conductor("custom_resource")
     vnf = running.vnf_instance(vim)
     former = str(uuid.uuid4())
-    translate.note(vnf, namespace, former)
+    target = Target(vnf.id, namespace, {}, namespace=namespace)
+    translate.note(vnf, target, former)
 
     with pytest.raises(exceptions.Conflict, match="another VNF inst") as error:
         tacker.instantiate(vnf, request_for(namespace))

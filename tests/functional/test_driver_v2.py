@@ -758,7 +758,9 @@ def test_what_was_left_on_another_vim_is_not_forgotten(
         instantiate(conductor, vnf, namespace, timeout=5)
 
     assert 409 == other.value.error.status
-    assert f"has objects in namespace {namespace}" in other.value.error.detail
+    assert (
+        f"has its record in namespace {namespace}" in other.value.error.detail
+    )
     failed.back()
     assert [] == traces(vnf, namespace)
     with pytest.raises(Failed) as other:
