@@ -16,6 +16,15 @@ _RESTART = 20.0
 _LOOKUP = 5.0
 """Seconds to go on while the server's name is not known."""
 
+_GARBLED = (
+    "DECRYPTION_FAILED_OR_BAD_RECORD_MAC",
+    "SSLV3_ALERT_BAD_RECORD_MAC",
+    "TLSV1_ALERT_DECODE_ERROR",
+    "TLSV1_ALERT_INTERNAL_ERROR",
+)
+"""What OpenSSL says when one side did not understand a record: nothing that
+a setting explains, and gone with the next connection."""
+
 
 def meaning(server: str, error: Exception) -> Error | Again:
     """What an error of the connection means."""
@@ -27,9 +36,11 @@ def meaning(server: str, error: Exception) -> Error | Again:
         return Unreachable(server, why)
     ended = (ssl.SSLEOFError, ssl.SSLZeroReturnError)
     if isinstance(cause, ssl.SSLError) and not isinstance(cause, ended):
-        return Unreachable(
-            server, f"TLS failed: {cause.reason or 'no reason'}"
-        )
+        why = f"TLS failed: {cause.reason or 'no reason'}"
+        failed = Unreachable(server, why)
+        if cause.reason in _GARBLED:
+            return Again(failed, patience=_LOOKUP, carried_out=True)
+        return failed
     if isinstance(error, exceptions.NameResolutionError):
         why = "its name is not known"
         return Again(Unreachable(server, why), patience=_LOOKUP)

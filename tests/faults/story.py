@@ -83,10 +83,20 @@ def story(name: str) -> Story:
 
 
 def workload_cluster(name: str) -> Story:
-    """The sample with a Cluster; its new version has another of Kubernetes."""
+    """The sample with a Cluster; the new one replaces its control plane.
+
+    Its version stays, since no rollback lowers one. Names are the instance's
+    own: Cluster API looks a Cluster up in a cache, where one of that name that
+    has just gone may still be.
+    """
     documents = k8s_cr.load(SAMPLE).documents
-    old = tuple(document.manifest for document in documents)
-    new = json.loads(json.dumps(old).replace('"v1.35.0"', '"v1.36.0"'))
+    text = json.dumps([document.manifest for document in documents])
+    text = text.replace('"workload', f'"{name}')
+    old = tuple(json.loads(text))
+    new = json.loads(text)
+    for manifest in new:
+        if manifest["kind"] == "KubeadmControlPlane":
+            manifest["spec"]["kubeadmConfigSpec"]["preKubeadmCommands"] = [":"]
     kinds = {ObjectRef.of(manifest).group_kind for manifest in old}
     return Story(old, tuple(new), (*sorted(kinds), SECRET, LEASE), (SECRET,))
 

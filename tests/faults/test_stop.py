@@ -53,14 +53,23 @@ def stopped(ground, death, namespace):
     life = Life(death.at, signal=signal.SIGSTOP)
     first = begun(death.operation, ground.gate.way(name, life))
     life.pid.set_result(first.pid)
+
+    def next_one():
+        # The request at which the first was stopped may be carried out just
+        # when this one has read the record, which it then has to read again.
+        outcome = begun(SECOND[death.operation]).outcome()
+        if outcome.error == "Busy":
+            outcome = begun(SECOND[death.operation]).outcome()
+        return outcome
+
     second = dying.Outcome()
     if life.reached.wait(dying.SECONDS):
-        second = begun(SECOND[death.operation]).outcome()
+        second = next_one()
         os.kill(first.pid, signal.SIGCONT)
     ended = first.outcome()
     if not life.struck:
         # A machine so busy that the lock was lost without us.
-        second = begun(SECOND[death.operation]).outcome()
+        second = next_one()
     if second.error not in ("", "InstanceUnknown"):
         said.append(second)
     if ended.error not in ("", "Busy", "LockLost"):
