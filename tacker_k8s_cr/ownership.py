@@ -32,7 +32,7 @@ def made_by(obj: Manifest, manager: str, since: float = 0.0) -> bool:
     when it stores it, after all mutating webhooks: an entry that is older
     by no more than a request takes is of the apply that made the object.
     Times are in whole seconds: with the same time it is, too, unless
-    somebody else wrote more than metadata and status within that second.
+    somebody else may have made the object within that second.
 
     :param since: seconds in which the apply was sent more than once. Where
         a manifest has empty mappings, which a server does not keep, each
@@ -56,8 +56,11 @@ def made_by(obj: Manifest, manager: str, since: float = 0.0) -> bool:
     last = created
     if since:
         last += datetime.timedelta(seconds=since + 1)
+    mine = [entry for entry, _ in entries if _is_apply(entry, manager)]
     return any(created <= time <= last for time in times) and all(
-        _is_apply(entry, manager) or _only_tended(entry)
+        _is_apply(entry, manager)
+        or _only_tended(entry)
+        or _only_added(entry, mine)
         for entry, time in entries
         if time is not None and time <= last
     )
@@ -81,6 +84,32 @@ def _only_tended(entry: Manifest) -> bool:
     """Whether an entry has what controllers write on objects of others."""
     owned = objects.field(entry, ("fieldsV1",), {})
     return set(owned) <= {"f:metadata", "f:status"}
+
+
+def _only_added(entry: Manifest, mine: Iterable[Manifest]) -> bool:
+    """Whether an entry has only what can be added to an object of ours.
+
+    A controller that fills in a field soon does so within the second. Who
+    makes an object by a create owns its sections as such, as the server
+    writes with a dot, or fields that our manifest has as well.
+    """
+    if entry.get("operation") != "Update":
+        return False
+    fields = objects.field(entry, ("fieldsV1",), {})
+    if any("." in section for section in fields.values()):
+        return False
+    return not any(
+        _overlap(fields, objects.field(own, ("fieldsV1",), {})) for own in mine
+    )
+
+
+def _overlap(one: Manifest, other: Manifest) -> bool:
+    """Whether two sets of fields have one that is in both."""
+    return any(
+        not one[key] or not other[key] or _overlap(one[key], other[key])
+        for key in one.keys() & other.keys()
+        if key != "."
+    )
 
 
 def renamed(

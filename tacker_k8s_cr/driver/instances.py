@@ -133,10 +133,21 @@ def located(target: Target, seconds: float = READ_SECONDS) -> Target:
     """
     with opened(target, conf.settings()) as cluster:
         brief = cluster.until(Deadline.after(seconds))
+
+        def here(place: str) -> bool:
+            # One of another namespace is of a try that was given up.
+            entry = record.read(brief, target.instance, place)
+            wanted = target.namespace
+            return entry is not None and wanted in (
+                "",
+                entry.inventory.namespace,
+            )
+
         for place in filter(None, (target.home, target.namespace)):
-            ref = record.secret_ref(target.instance, place)
             with contextlib.suppress(errors.Forbidden):
-                if brief.get_metadata(ref):
+                if here(place):
                     return dataclasses.replace(target, home=place)
-        homes = neighbours.homes(brief, target.instance)
-    return dataclasses.replace(target, home=homes[0]) if homes else target
+        for place in neighbours.homes(brief, target.instance):
+            if here(place):
+                return dataclasses.replace(target, home=place)
+    return target

@@ -59,6 +59,48 @@ def test_neither_of_them_alone_is_enough(stranger):
     assert not ownership.ours(stranger, "one")
 
 
+def soon(fields, operation="Update"):
+    """An object of ours that somebody else wrote to within the second."""
+    ours = obj(OURS, managers=[(MANAGER, "Apply"), ("capi-dev", operation)])
+    mine, other = ours["metadata"]["managedFields"]
+    mine["fieldsV1"] = {"f:spec": {"f:backend": {"f:inMemory": {}}}}
+    other["fieldsV1"] = fields
+    return ours
+
+
+ENDPOINT = {".": {}, "f:host": {}, "f:port": {}}
+
+
+def test_a_field_that_a_controller_fills_in_at_once_changes_no_owner():
+    """As that of a DevCluster does with the endpoint (P21, M7).
+
+    A run that died before its record was written would else share the object
+    that it had made itself.
+    """
+    filled = soon(
+        {
+            "f:metadata": {"f:finalizers": {".": {}}},
+            "f:spec": {"f:controlPlaneEndpoint": ENDPOINT},
+        }
+    )
+
+    assert ownership.ours(filled, "one")
+
+
+@pytest.mark.parametrize(
+    "stranger",
+    [
+        soon({"f:spec": {".": {}, "f:controlPlaneEndpoint": ENDPOINT}}),
+        soon({"f:spec": {"f:backend": {"f:inMemory": {}}}}),
+        soon({"f:spec": {"f:backend": {}}}),
+        soon({"f:spec": {"f:controlPlaneEndpoint": ENDPOINT}}, "Apply"),
+    ],
+)
+def test_who_may_have_made_it_within_the_second_is_its_owner(stranger):
+    """It has a section as such, or what our manifest has (P20)."""
+    assert not ownership.ours(stranger, "one")
+
+
 @pytest.mark.parametrize(
     ("found", "owner"),
     [
