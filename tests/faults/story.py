@@ -86,8 +86,7 @@ def workload_cluster(name: str) -> Story:
     """The sample with a Cluster; the new one replaces its control plane.
 
     Its version stays, since no rollback lowers one. Names are the instance's
-    own: Cluster API looks a Cluster up in a cache, where one of that name that
-    has just gone may still be.
+    own, so that no trial meets what a controller remembers of another.
     """
     documents = k8s_cr.load(SAMPLE).documents
     text = json.dumps([document.manifest for document in documents])
