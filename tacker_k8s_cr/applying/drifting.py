@@ -128,7 +128,7 @@ def told(
             why = outcome.sentence().removeprefix(f"{ref}: ")
             row = _also(row, Drift.UNKNOWN, f"not compared: {why}")
         else:
-            row = row.and_fields(outcome)
+            row = row.differing(outcome)
         rows.append(row)
     return tuple(row for row in rows if row.ways)
 

@@ -62,5 +62,5 @@ def _cells(row: Drifted) -> Sequence[Any]:
         row.ref.namespace,
         row.ref.name,
         ", ".join(way.value for way in row.ways),
-        "\n".join([*details, *map(str, row.fields)]),
+        "\n".join([*details, *map(str, row.differences)]),
     )

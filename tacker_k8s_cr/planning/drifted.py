@@ -35,20 +35,20 @@ class Drifted:
 
     :param uid: that the instance has of it.
     :param reason: a sentence for each of the ways that has one.
-    :param fields: what would be taken back, as it is and as it should be.
+    :param differences: what would be taken back, as it is and as it should be.
     """
 
     ref: ObjectRef
     uid: str
     ways: tuple[Drift, ...]
     reason: str = ""
-    fields: tuple[Difference, ...] = ()
+    differences: tuple[Difference, ...] = ()
 
-    def and_fields(self, fields: tuple[Difference, ...]) -> Drifted:
-        if not fields:
+    def differing(self, found: tuple[Difference, ...]) -> Drifted:
+        if not found:
             return self
         ways = (*self.ways, Drift.CHANGED)
-        return dataclasses.replace(self, ways=ways, fields=fields)
+        return dataclasses.replace(self, ways=ways, differences=found)
 
     def as_dict(self) -> Mapping[str, Any]:
         return {
@@ -59,7 +59,7 @@ class Drifted:
             "uid": self.uid,
             "drift": [way.value for way in self.ways],
             "reason": self.reason,
-            "fields": [field.as_dict() for field in self.fields],
+            "differences": [found.as_dict() for found in self.differences],
         }
 
 

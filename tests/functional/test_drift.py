@@ -150,10 +150,10 @@ def test_drift_is_told_field_by_field_and_nothing_is_written(
         config("bare"): ["unlabelled", "changed"],
     } == {ref: [way.value for way in row.ways] for ref, row in rows.items()}
     assert ["data.key: theirs -> value"] == [
-        str(field) for field in rows[config("edited")].fields
+        str(field) for field in rows[config("edited")].differences
     ]
     assert rows[config("new")].reason.endswith("manages it as somebody")
-    (field,) = rows[password].fields
+    (field,) = rows[password].differences
     assert "data.word" == field.path
     text = json.dumps(found.as_dict()) + repr(found)
     for shown in ("letmein", word, base64.b64encode(b"letmein").decode()[:9]):
@@ -191,7 +191,7 @@ def test_drift_by_the_program(run, files, unique, cluster, config):
     (row,) = value.value["objects"]
     assert ("a", ["changed"]) == (row["name"], row["drift"])
     assert [{"path": "data.key", "before": "theirs", "after": "ours"}] == row[
-        "fields"
+        "differences"
     ]
     assert "a changed" == columns.out.strip()
     assert 2 == run("drift", f"{unique}x").code

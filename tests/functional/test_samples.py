@@ -92,7 +92,7 @@ def test_the_custom_resource_sample_lives(
     changed = {
         (row["kind"], field["after"])
         for row in foretold["objects"]
-        for field in row["fields"]
+        for field in row["differences"]
     }
     assert {("Deployment", NEWER)} == changed
     run("change", unique, folder)
