@@ -91,12 +91,13 @@ def _only_added(entry: Manifest, mine: Iterable[Manifest]) -> bool:
 
     A controller that fills in a field soon does so within the second. Who
     makes an object by a create owns its sections as such, as the server
-    writes with a dot, or fields that our manifest has as well.
+    writes with a dot or with nothing inside, or fields that our manifest has
+    as well.
     """
     if entry.get("operation") != "Update":
         return False
     fields = objects.field(entry, ("fieldsV1",), {})
-    if any("." in section for section in fields.values()):
+    if any(not section or "." in section for section in fields.values()):
         return False
     return not any(
         _overlap(fields, objects.field(own, ("fieldsV1",), {})) for own in mine

@@ -93,6 +93,7 @@ def test_a_field_that_a_controller_fills_in_at_once_changes_no_owner():
         soon({"f:spec": {".": {}, "f:controlPlaneEndpoint": ENDPOINT}}),
         soon({"f:spec": {"f:backend": {"f:inMemory": {}}}}),
         soon({"f:spec": {"f:backend": {}}}),
+        soon({"f:type": {}}),
         soon({"f:spec": {"f:controlPlaneEndpoint": ENDPOINT}}, "Apply"),
     ],
 )
