@@ -25,6 +25,18 @@ INSTANCE = PREFIX + "instance"
 MANAGER = "tacker-k8s-cr:"
 """Field manager of every write of ours, followed by the instance's id."""
 
+SERVER_SET = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+"""Fields of metadata that a server writes and a package cannot know."""
+
 
 @dataclasses.dataclass(frozen=True, order=True)
 class GroupKind:

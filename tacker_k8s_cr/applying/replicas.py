@@ -12,7 +12,6 @@ from tacker_k8s_cr import objects
 from tacker_k8s_cr.applying import bearers
 from tacker_k8s_cr.applying import paths
 from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kinds import entries
 from tacker_k8s_cr.kinds import scaling
@@ -144,15 +143,8 @@ def found(
         cluster, registry, subresources, inventory.manifests
     )
     numbers_: dict[str, int | None] = {}
-    for vdu, obj in raised(
-        cluster.each(
-            lambda vdu: cluster.get(entries.owner(inventory.vdus[vdu])),
-            inventory.vdus,
-        )
-    ):
-        ref = inventory.vdus[vdu]
-        owned = inventory.owned.get(entries.owner(ref))
-        if obj is None or objects.uid(obj) != owned:
+    for vdu, ref, obj in bearers.of_vdus(cluster, inventory):
+        if obj is None:
             numbers_[vdu] = None
         elif entry := entries.named(ref):
             numbers_[vdu] = entries.number(obj, entry)

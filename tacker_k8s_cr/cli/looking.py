@@ -1,21 +1,71 @@
-"""Compare an instance with its inventory, as a command."""
+"""See how an instance is, and what has changed of it, as commands."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+import os
 from typing import TYPE_CHECKING, Any
 
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr.cli import outcome
+from tacker_k8s_cr.cli import showing
 from tacker_k8s_cr.cli.lines import Silent
 from tacker_k8s_cr.cli.operating import Operating
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.report import Report
 
 if TYPE_CHECKING:
     from tacker_k8s_cr.cluster.protocol import Cluster
     from tacker_k8s_cr.planning.drifted import Drifted
     from tacker_k8s_cr.planning.drifted import Drifts
+
+
+class Status(Operating):
+    """Show how every object of an instance is now; writes nothing.
+
+    On a terminal a tree by kind, unless a format or columns are named.
+    """
+
+    timeout = "1m"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        self._usual = parser.get_default("formatter")
+        parser.set_defaults(formatter=None)
+        return parser
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        self._as_tree = (
+            parsed_args.formatter is None
+            and not parsed_args.columns
+            and showing.on_terminal(self.app.stdout, os.environ)
+        )
+        if parsed_args.formatter is None:
+            parsed_args.formatter = self._usual
+        return super().run(parsed_args)
+
+    def operate(
+        self,
+        args: argparse.Namespace,
+        cluster: Cluster,
+        deadline: Deadline,
+        listen: Silent,
+    ) -> Report:
+        return k8s_cr.status(
+            cluster,
+            args.name,
+            **self.life(args, deadline),
+        )
+
+    def show(self, args: argparse.Namespace, report: Report) -> None:
+        if not self._as_tree:
+            super().show(args, report)
+            return
+        # It takes a while to import, and is used for people only.
+        from tacker_k8s_cr.cli.live import show_tree
+
+        show_tree(report, self.app.stdout)
 
 
 class Drift(Operating):
@@ -38,10 +88,7 @@ class Drift(Operating):
         found: Drifts = k8s_cr.drift(
             cluster,
             args.name,
-            namespace=args.namespace,
-            record_namespace=args.record_namespace,
-            deadline=deadline,
-            registry=self.registry,
+            **self.life(args, deadline),
         )
         return found
 

@@ -73,10 +73,7 @@ class Heal(Operating):
             None
             if args.all
             else _uids(args, cluster.until(deadline), self.registry),
-            namespace=args.namespace,
-            record_namespace=args.record_namespace,
-            deadline=deadline,
-            registry=self.registry,
+            **self.life(args, deadline),
             options=k8s_cr.Options(
                 dwell=args.blocked_after,
                 on_failed=args.on_failed,
@@ -109,10 +106,7 @@ class Rollback(Operating):
         return k8s_cr.roll_back(
             cluster,
             args.name,
-            namespace=args.namespace,
-            record_namespace=args.record_namespace,
-            deadline=deadline,
-            registry=self.registry,
+            **self.life(args, deadline),
             options=k8s_cr.Options(
                 dwell=args.blocked_after,
                 on_failed=args.on_failed,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import argparse
+import collections
 from collections.abc import Mapping
 from collections.abc import Sequence
 import logging
@@ -101,6 +102,17 @@ class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
     ) -> Shown:
         """Carry the operation out."""
 
+    def life(
+        self, args: argparse.Namespace, deadline: Deadline
+    ) -> dict[str, Any]:
+        """The keywords that all operations have: where, and how long."""
+        return {
+            "namespace": args.namespace,
+            "record_namespace": args.record_namespace,
+            "deadline": deadline,
+            "registry": self.registry,
+        }
+
     # -- Running -------------------------------------------------------------
 
     def run(self, parsed_args: argparse.Namespace) -> int:
@@ -164,10 +176,7 @@ class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
 
     def counted(self, report: Any) -> str:
         """What there is of what, for the line that people read."""
-        counted: dict[str, int] = {}
-        for row in report.rows:
-            name = row.action.value
-            counted[name] = counted.get(name, 0) + 1
+        counted = collections.Counter(row.action.value for row in report.rows)
         said = ", ".join(f"{n} {name}" for name, n in counted.items())
         return f"objects: {said or 'none'}"
 

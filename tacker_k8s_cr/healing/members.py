@@ -56,16 +56,7 @@ def by_vdu(
     An object that is gone, or is another by now, has none.
     """
     found: dict[str, tuple[Member, ...]] = {}
-    for vdu, obj in raised(
-        cluster.each(
-            lambda vdu: cluster.get(entries.owner(inventory.vdus[vdu])),
-            inventory.vdus,
-        )
-    ):
-        ref = inventory.vdus[vdu]
-        owned = inventory.owned.get(entries.owner(ref))
-        if obj and objects.uid(obj) != owned:
-            obj = None
+    for vdu, ref, obj in bearers.of_vdus(cluster, inventory):
         if obj and (entry := entries.named(ref)):
             obj = bearers.of(cluster, obj, entry)
         found[vdu] = of(cluster, registry, obj) if obj else ()

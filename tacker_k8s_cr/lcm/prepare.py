@@ -131,26 +131,9 @@ def prepared(
         expected=found.expected,
     )
     settled = frozenset(vdus.values()) if fixed else frozenset()
-    with preflight.checked(
-        cluster,
-        ready.items,
-        before.home,
-        vdus=tuple(vdus.values()),
-        wanted=options.check_rights,
-    ) as rights:
-        absent = check.namespaces(cluster, items)
-        ready = _against(
-            cluster,
-            ready,
-            before,
-            found,
-            absent,
-            options,
-            settled,
-            keep=keep,
-        )
-        rights.shared = ready.owners.shared
-    return ready
+    return _against(
+        cluster, ready, before, found, options, settled=settled, keep=keep
+    )
 
 
 def recorded(
@@ -192,25 +175,15 @@ def recorded(
         order=barriers.of(items, registry, wanted.live_names),
         expected=found.expected,
     )
-    with preflight.checked(
+    ready = _against(
         cluster,
-        ready.items,
-        now.home,
-        vdus=tuple(wanted.vdus.values()),
-        wanted=options.check_rights,
-    ) as rights:
-        absent = check.namespaces(cluster, items)
-        ready = _against(
-            cluster,
-            ready,
-            now,
-            found,
-            absent,
-            options,
-            lenient=lenient,
-            recreate=recreate,
-        )
-        rights.shared = ready.owners.shared
+        ready,
+        now,
+        found,
+        options,
+        lenient=lenient,
+        recreate=recreate,
+    )
     done = {
         item.ref
         for item in ready.items
@@ -246,23 +219,31 @@ def _against(
     ready: Prepared,
     before: Inventory,
     found: check.Kinds,
-    absent: frozenset[str],
     options: Options,
     settled: Collection[ObjectRef] = (),
     **how: Any,
 ) -> Prepared:
-    met = against.met(
+    """The same, held against the rights that we have and what is there."""
+    with preflight.checked(
         cluster,
         ready.items,
-        before,
-        ready.registry,
-        ready.order,
-        found,
-        absent,
-        options,
-        settled,
-        **how,
-    )
+        before.home,
+        vdus=tuple(ready.vdus.values()),
+        wanted=options.check_rights,
+    ) as rights:
+        met = against.met(
+            cluster,
+            ready.items,
+            before,
+            ready.registry,
+            ready.order,
+            found,
+            check.namespaces(cluster, ready.items),
+            options,
+            settled,
+            **how,
+        )
+        rights.shared = met.owners.shared
     return dataclasses.replace(
         ready,
         items=met.items,

@@ -13,23 +13,12 @@ from collections.abc import Sequence
 import re
 from typing import Any
 
+from tacker_k8s_cr import objects
 from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.documents import Found
 from tacker_k8s_cr.package.model import Document
-
-SERVER_SET = (
-    "creationTimestamp",
-    "deletionGracePeriodSeconds",
-    "deletionTimestamp",
-    "generation",
-    "managedFields",
-    "resourceVersion",
-    "selfLink",
-    "uid",
-)
-"""Fields of metadata that a server writes and a package cannot know."""
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _API_VERSION = re.compile(rf"({_LABEL}(\.{_LABEL})*/)?{_LABEL}")
@@ -194,7 +183,7 @@ def _texts(metadata: Mapping[str, Any], field: str) -> Iterator[str]:
 
 
 def _server_set(metadata: Mapping[str, Any]) -> Iterator[str]:
-    found = [name for name in SERVER_SET if metadata.get(name)]
+    found = [name for name in objects.SERVER_SET if metadata.get(name)]
     if found:
         yield (
             f"metadata has {', '.join(found)}, which only a server sets: the "
@@ -215,7 +204,7 @@ def _kept(value: Mapping[str, Any]) -> Manifest:
     metadata = {
         name: content
         for name, content in value["metadata"].items()
-        if name not in SERVER_SET
+        if name not in objects.SERVER_SET
     }
     manifest = {**value, "metadata": metadata}
     manifest.pop("status", None)

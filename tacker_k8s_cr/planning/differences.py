@@ -9,6 +9,7 @@ import dataclasses
 import json
 from typing import Any
 
+from tacker_k8s_cr import objects
 from tacker_k8s_cr.cluster import masking
 from tacker_k8s_cr.objects import Manifest
 
@@ -18,20 +19,6 @@ LONGEST = 80
 Step = str | int
 Where = tuple[Step, ...]
 """Where a field stands; an item of a list by its name, or by its number."""
-
-_MADE = frozenset(
-    {
-        "creationTimestamp",
-        "deletionGracePeriodSeconds",
-        "deletionTimestamp",
-        "generation",
-        "managedFields",
-        "resourceVersion",
-        "selfLink",
-        "uid",
-    }
-)
-"""Metadata that the server writes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +83,7 @@ def _own(obj: Manifest) -> dict[str, Any]:
         found["metadata"] = {
             key: value
             for key, value in metadata.items()
-            if key not in _MADE
+            if key not in objects.SERVER_SET
             and not (
                 # It holds a whole manifest, which other fields show.
                 key == "annotations"

@@ -1,8 +1,9 @@
-"""What a change of package would do, as a command and before the change."""
+"""Put another package in the place of one, or see what that would do."""
 
 from __future__ import annotations
 
 import argparse
+import collections
 from collections.abc import Callable
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
@@ -13,6 +14,7 @@ from tacker_k8s_cr.cli import reading
 from tacker_k8s_cr.cli.lines import Silent
 from tacker_k8s_cr.cli.operating import Operating
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.report import Report
 
 if TYPE_CHECKING:
     from tacker_k8s_cr.cluster.protocol import Cluster
@@ -20,7 +22,56 @@ if TYPE_CHECKING:
     from tacker_k8s_cr.planning.forecast import Row
 
 
-class Foretell(Operating):
+class Changing(Operating):
+    """What a change and its forecast have in common."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        arguments.add_package(parser)
+        arguments.add_policy(parser)
+        arguments.add_writing(parser)
+        arguments.add_changing(parser)
+        arguments.add_waiting(parser)
+        arguments.add_losing(parser)
+
+    def package(
+        self, args: argparse.Namespace, cluster: Cluster, deadline: Deadline
+    ) -> dict[str, Any]:
+        """The keywords of both: the new package, and how it is meant."""
+        return {
+            "package": k8s_cr.load(*args.paths),
+            "vdu_mapping": dict(args.vdu or ()),
+            "policy": reading.policy(args),
+            "options": reading.options(args, cluster.until(deadline)),
+            **self.life(args, deadline),
+        }
+
+
+class Change(Changing):
+    """Replace the package, then take away what the new one does not name.
+
+    Custom resource definitions, namespaces, volume claims and Clusters are
+    kept unless their manifest had the annotation "prune", or the policy
+    names them. Numbers of replicas stay as they are. The policy stays
+    unless another is given.
+    """
+
+    def operate(
+        self,
+        args: argparse.Namespace,
+        cluster: Cluster,
+        deadline: Deadline,
+        listen: Silent,
+    ) -> Report:
+        return k8s_cr.change(
+            cluster,
+            args.name,
+            **self.package(args, cluster, deadline),
+            listen=listen,
+            foresee=_warning(self.app.stderr, self.app.options.verbose_level),
+        )
+
+
+class Foretell(Changing):
     """Show what a change of package would do; writes nothing.
 
     Of each object which fields change, whose machines are replaced and why,
@@ -35,14 +86,6 @@ class Foretell(Operating):
     def operation(self) -> str:
         return "forecast"
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        arguments.add_package(parser)
-        arguments.add_policy(parser)
-        arguments.add_writing(parser)
-        arguments.add_changing(parser)
-        arguments.add_waiting(parser)
-        arguments.add_losing(parser)
-
     def operate(
         self,
         args: argparse.Namespace,
@@ -53,24 +96,14 @@ class Foretell(Operating):
         return k8s_cr.forecast(
             cluster,
             args.name,
-            k8s_cr.load(*args.paths),
-            namespace=args.namespace,
-            record_namespace=args.record_namespace,
-            deadline=deadline,
-            registry=self.registry,
-            vdu_mapping=dict(args.vdu or ()),
-            policy=reading.policy(args),
-            options=reading.options(args, cluster.until(deadline)),
+            **self.package(args, cluster, deadline),
         )
 
     def cells(self, report: Forecast) -> list[Sequence[Any]]:
         return list(map(_cells, report.rows))
 
     def counted(self, report: Forecast) -> str:
-        counted: dict[str, int] = {}
-        for row in report.rows:
-            name = row.fate.value
-            counted[name] = counted.get(name, 0) + 1
+        counted = collections.Counter(row.fate.value for row in report.rows)
         said = ", ".join(f"{name} {n}" for name, n in counted.items())
         return f"objects: {said or 'none'}"
 
@@ -85,7 +118,7 @@ def _cells(row: Row) -> Sequence[Any]:
     )
 
 
-def warning(stream: TextIO, verbosity: int) -> Callable[[Forecast], None]:
+def _warning(stream: TextIO, verbosity: int) -> Callable[[Forecast], None]:
     """Tells, before a change acts, what is not to come as a surprise."""
 
     def told(forecast: Forecast) -> None:
