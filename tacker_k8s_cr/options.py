@@ -41,6 +41,9 @@ class Options:
         they cannot be changed in place.
     :param rollout: ``allow`` a change of package to replace machines, or
         ``refuse`` it.
+    :param versions: a change takes workload clusters to another version of
+        Kubernetes ``together`` with all else that differs, or ``first``, and
+        goes on when they have got there.
     :param on_failed: ``end`` the wait at once when an object failed or is
         blocked, or ``settle``: first wait for the others.
     :param autoscaled: ``refuse`` to scale what an autoscaler keeps the
@@ -68,6 +71,7 @@ class Options:
     on_failed: str = "end"
     recreate: frozenset[ObjectRef] = frozenset()
     rollout: str = "allow"
+    versions: str = "together"
     autoscaled: str = scaling.REFUSE
     heal_machines: str = "delete"
     take_from: Mapping[ObjectRef, str] = dataclasses.field(
@@ -87,6 +91,10 @@ class Options:
         if self.rollout not in ("allow", "refuse"):
             raise errors.RequestInvalid(
                 f"rollout: {self.rollout!r} is neither allow nor refuse"
+            )
+        if self.versions not in ("together", "first"):
+            raise errors.RequestInvalid(
+                f"versions: {self.versions!r} is neither together nor first"
             )
         if self.autoscaled not in scaling.WAYS:
             raise errors.RequestInvalid(

@@ -81,6 +81,34 @@ def ordered(order: Order, items: Sequence[Placed], live: Views) -> Order:
     return dataclasses.replace(order, needs=needs)
 
 
+def ahead(
+    before: Sequence[Manifest],
+    now: Sequence[Manifest],
+    after: Sequence[Manifest],
+) -> tuple[dict[ObjectRef, Manifest], frozenset[ObjectRef]]:
+    """Manifests as they are now, with the versions that come after.
+
+    And those of them that get another version by that. There is none where
+    nothing but versions differs: that needs no step of its own.
+
+    :param before: what the change began from.
+    :param now: the same, or what a step of it that died has made of it.
+    """
+    wanted = {ObjectRef.of(manifest): manifest for manifest in after}
+    former = {ObjectRef.of(manifest): manifest for manifest in before}
+    step = {ObjectRef.of(manifest): manifest for manifest in now}
+    rising = []
+    for ref, manifest in step.items():
+        version = versions.of(wanted.get(ref, {}))
+        place = versions.path(ref.group_kind)
+        if place is None or not version or not versions.of(manifest):
+            continue
+        if version != versions.of(former.get(ref, manifest)):
+            rising.append(ref)
+        step[ref] = placing.set_field(manifest, place, version)
+    return step, frozenset(rising if step != wanted else ())
+
+
 def _chained(
     cluster: Cluster, item: Placed, manifests: Mapping[ObjectRef, Manifest]
 ) -> bool:

@@ -225,6 +225,14 @@ def add_changing(parser: argparse.ArgumentParser) -> None:
         help="whether machines may be replaced, or that is refused before "
         "anything is written; %(default)s unless given",
     )
+    group.add_argument(
+        "--versions",
+        choices=("together", "first"),
+        default="together",
+        help="whether workload clusters get another version of Kubernetes "
+        "together with all else that differs, or first: the rest follows "
+        "when they have it; %(default)s unless given",
+    )
 
 
 def add_losing(parser: argparse.ArgumentParser) -> None:

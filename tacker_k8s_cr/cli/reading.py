@@ -37,6 +37,7 @@ def options(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
             for text in getattr(args, "recreate", ())
         ),
         rollout=getattr(args, "rollout", "allow"),
+        versions=getattr(args, "versions", "together"),
         take_from={
             _object("--take-from", text, args, cluster): instance
             for instance, text in args.take_from

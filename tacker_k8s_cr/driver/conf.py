@@ -75,6 +75,7 @@ class Settings:
     on_failed: str
     heal_machines: str
     rollout: str
+    versions: str
     autoscaled: str
     pool_size: int
     dry_run: bool

@@ -203,6 +203,7 @@ def options(
         take_from=asked.take_from,
         recreate=asked.recreate,
         rollout=asked.rollout or settings.rollout,
+        versions=asked.versions or settings.versions,
         autoscaled=asked.autoscaled or settings.autoscaled,
         grace_seconds=grace_seconds,
         lose_others=asked.lose_others,

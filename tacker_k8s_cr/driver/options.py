@@ -88,6 +88,16 @@ OPERATIONS = (
         "workload clusters.",
     ),
     cfg.StrOpt(
+        "versions",
+        default="together",
+        choices=[
+            ("together", "With all else that differs: machines go once."),
+            ("first", "The rest follows when they have got there."),
+        ],
+        help="When a change of package takes workload clusters to another "
+        "version of Kubernetes.",
+    ),
+    cfg.StrOpt(
         "autoscaled",
         default="refuse",
         choices=[

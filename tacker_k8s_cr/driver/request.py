@@ -71,6 +71,7 @@ class Asked:
     )
     recreate: frozenset[ObjectRef] = frozenset()
     rollout: str = ""
+    versions: str = ""
     autoscaled: str = ""
     leaving: tuple[str, ...] = ()
     lose_others: bool = False
@@ -141,6 +142,7 @@ def read(
         },
         recreate=frozenset(map(_object, ours.get("recreate", ()))),
         rollout=ours.get("rollout", ""),
+        versions=ours.get("versions", ""),
         autoscaled=ours.get("autoscaled", ""),
         leaving=tuple(ours.get("leaving", ())),
         lose_others=ours.get("lose_others", False),

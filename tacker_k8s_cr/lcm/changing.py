@@ -14,6 +14,7 @@ from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.lcm import ahead
 from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import foreseen
 from tacker_k8s_cr.lcm import givers
@@ -21,6 +22,7 @@ from tacker_k8s_cr.lcm import intended
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm import taking
+from tacker_k8s_cr.lcm.ahead import Ahead
 from tacker_k8s_cr.lcm.operation import Listen
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.prepare import Prepared
@@ -81,9 +83,15 @@ def change(
         listen,
         record_namespace,
     )
-    found = _looked(op, package, registry, vdu_mapping, policy, whole=False)
-    ready, planned = found.ready, found.planned
+    asked = package, registry, vdu_mapping, policy
+    found = _looked(op, *asked, whole=False)
     _tell(op, found.forecast, foresee)
+    if found.ahead:
+        first = ahead.prepared(op, found.before, found.ahead, registry)
+        with op.locked():
+            ahead.bring_in(op, found.ahead, first)
+            found = _looked(op, *asked, whole=False)
+    ready, planned = found.ready, found.planned
     inventory = dataclasses.replace(
         intended.with_package(
             found.before, package, ready, found.policy, options.adopt
@@ -151,6 +159,7 @@ class _Looked:
     ready: Prepared
     planned: Plan
     forecast: Forecast
+    ahead: Ahead | None
 
 
 def _looked(
@@ -184,8 +193,11 @@ def _looked(
     )
     op.knowing(ready.registry)
     planned = carry.planned(op, ready, before, policy)
+    step = ahead.found(op, before, ready, package.digest)
     forecast = foreseen.forecasted(op, before, ready, planned, whole=whole)
-    return _Looked(before, policy, ready, planned, forecast)
+    if step:
+        forecast = forecast.saying(dict.fromkeys(step.rising, ahead.WHY))
+    return _Looked(before, policy, ready, planned, forecast, step)
 
 
 def _all(ref: ObjectRef) -> bool:

@@ -141,7 +141,9 @@ def _take_in(
     awaited = {}
     views = []
     for item in written:
-        op.actions[item.ref] = item.action
+        # What an earlier step of the operation has written was written.
+        if item.action is not Action.UNCHANGED or item.ref not in op.actions:
+            op.actions[item.ref] = item.action
         if item.left:
             op.notes[item.ref] = (item.note,)
         former = item.action is Action.UNCHANGED

@@ -120,6 +120,18 @@ class Forecast:
             ),
         )
 
+    def saying(self, why: Mapping[ObjectRef, str]) -> Forecast:
+        """With another thing to say on some objects."""
+        rows = (
+            dataclasses.replace(
+                row, why="; ".join(filter(None, (row.why, why[row.ref])))
+            )
+            if row.ref in why
+            else row
+            for row in self.rows
+        )
+        return dataclasses.replace(self, rows=tuple(rows))
+
     def as_dict(self) -> Mapping[str, Any]:
         """Plain values for JSON."""
         return {

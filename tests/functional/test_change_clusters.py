@@ -17,7 +17,10 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.planning.forecast import Fate
 from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.report import Action
 from tests.functional import topology
+from tests.functional.dying import Killed
+from tests.functional.dying import die
 from tests.functional.test_cluster_api import CAPI
 from tests.functional.test_cluster_api import MACHINE
 from tests.functional.test_cluster_api import SAMPLE
@@ -259,7 +262,9 @@ def test_a_class_is_changed_with_what_is_made_of_it(
 
     A template of a class that changes is a new one, to which the class
     refers; that its Clusters roll is told, with the version that goes up
-    and does not come down.
+    and does not come down. Where it was asked for, all machines have the
+    version before anything else changes, though the first try died on the
+    way (P9, P19).
     """
     ref = ObjectRef(CAPI, "Cluster", namespace, "workload")
 
@@ -303,7 +308,27 @@ def test_a_class_is_changed_with_what_is_made_of_it(
 
     # Each shape shows a part of the rest: machines take their time.
     if shape is older:
-        k8s_cr.change(cluster, unique, changed, **life(namespace))
+        first = k8s_cr.Options(versions="first")
+        again = {"options": first, **life(namespace)}
+        forecast = lcm.forecast(cluster, unique, changed, **again)
+        (row,) = (row for row in forecast.rows if row.ref == ref)
+        assert row.why.endswith("changes first, the rest when it has that")
+        with pytest.raises(Killed):
+            k8s_cr.change(cluster, unique, changed, listen=die, **again)
+        then = []
+
+        def listen(progress):
+            kinds = {found.kind for found in progress.awaited}
+            if "DevMachineTemplate" in kinds and not then:
+                then.append(asked())
+
+        report = k8s_cr.change(
+            cluster, unique, changed, listen=listen, **again
+        )
+        assert [({"v1.36.0"}, {"v1.36.0"})] == then
+        assert Action.CONFIGURED in {
+            row.action for row in report.rows if row.ref == ref
+        }
         (name,) = templates("DevMachineTemplate", "infrastructure")
         assert name.startswith("mem-")
     else:

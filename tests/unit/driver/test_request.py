@@ -159,7 +159,7 @@ def test_unknown_keys_of_ours_are_refused_by_name():
         "mode, role, expires_after, renew",
         f"{OURS}.time_out: no such parameter; is timeout meant? there are "
         "namespaces, readiness, prune, expects, timeout, blocked_after, "
-        "on_failed, recreate, rollout, autoscaled, leaving, "
+        "on_failed, recreate, rollout, versions, autoscaled, leaving, "
         "heal_machines, dry_run, "
         "conflict, record_namespace, adopt, take_from, on_terminate, clear, "
         "remove_finalizers, lose_others, webhook",

@@ -1,0 +1,63 @@
+"""The step of a change that brings versions of Kubernetes first."""
+
+from __future__ import annotations
+
+from tacker_k8s_cr.applying import upgrading
+from tacker_k8s_cr.objects import ObjectRef
+
+
+def leader(version, **spec):
+    return {
+        "apiVersion": "controlplane.cluster.x-k8s.io/v1beta2",
+        "kind": "KubeadmControlPlane",
+        "metadata": {"name": "a", "namespace": "n"},
+        "spec": {"version": version, **spec},
+    }
+
+
+def plain(value):
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "c", "namespace": "n"},
+        "data": {"a": value},
+    }
+
+
+LEADER = ObjectRef.of(leader(""))
+OLD = (leader("v1.35.0", replicas=1), plain("1"))
+HALF = (leader("v1.36.0", replicas=1), plain("1"))
+NEW = (leader("v1.36.0", replicas=3), plain("2"))
+
+
+def test_only_versions_go_ahead():
+    """Everything else is as it was, until they have got there (P9)."""
+    step, rising = upgrading.ahead(OLD, OLD, NEW)
+
+    assert list(HALF) == list(step.values())
+    assert {LEADER} == rising
+
+
+def test_a_step_that_died_is_gone_on_with():
+    """The manifests have the versions by then; the machines may not (P19)."""
+    step, rising = upgrading.ahead(OLD, HALF, NEW)
+
+    assert list(HALF) == list(step.values())
+    assert {LEADER} == rising
+
+
+def test_a_step_that_is_over_is_not_made_again():
+    """A change that died after it has the manifests of the package (P19)."""
+    assert not upgrading.ahead(OLD, NEW, NEW)[1]
+
+
+def test_versions_alone_need_no_step_of_their_own():
+    """Nor does a package that names the versions that are there (P9)."""
+    assert not upgrading.ahead(OLD, OLD, HALF)[1]
+    assert not upgrading.ahead(HALF, HALF, NEW)[1]
+
+
+def test_what_is_new_or_goes_has_no_version_to_change():
+    """It comes, or goes, with the rest (P9)."""
+    assert not upgrading.ahead(OLD[1:], OLD[1:], NEW)[1]
+    assert not upgrading.ahead(OLD, OLD, NEW[1:])[1]
