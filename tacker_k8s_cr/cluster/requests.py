@@ -20,6 +20,7 @@ from tacker_k8s_cr.cluster.answers import Again
 from tacker_k8s_cr.cluster.answers import Answer
 from tacker_k8s_cr.cluster.answers import Request
 from tacker_k8s_cr.cluster.connection import Access
+from tacker_k8s_cr.cluster.incoming import Limit
 from tacker_k8s_cr.cluster.judging import judged
 from tacker_k8s_cr.deadline import Clock
 from tacker_k8s_cr.deadline import Deadline
@@ -87,15 +88,15 @@ class Sender:
         return self._persist(request, self._whole)
 
     def stream(
-        self, request: Request, silence: float
+        self, request: Request, lasts: float
     ) -> urllib3.BaseHTTPResponse:
         """An answer that is read as it comes.
 
-        :param silence: seconds without a byte after which it ends.
+        :param lasts: seconds after which it ends, whatever comes of it.
         """
 
         def opened(request: Request) -> urllib3.BaseHTTPResponse:
-            return self._response(request, silence, preload=False)
+            return self._response(request, lasts, preload=False)
 
         return self._persist(request, opened)
 
@@ -155,6 +156,7 @@ class Sender:
         left = self.deadline.left
         if not left:
             raise Unavailable(str(request), 408, "the deadline passed")
+        whole = self.deadline if preload else self.deadline.sooner(silence)
         headers = {**access.headers, "Accept": request.accept}
         if request.body is not None:
             headers["Content-Type"] = request.content_type
@@ -169,7 +171,8 @@ class Sender:
                 redirect=False,
                 assert_same_host=False,
                 timeout=urllib3.Timeout(
-                    connect=min(_CONNECT, left), read=min(silence, left)
+                    connect=min(_CONNECT, left),
+                    read=Limit(min(silence, left), whole),
                 ),
                 preload_content=preload,
             )

@@ -2,8 +2,8 @@
 
 urllib3 writes them one after the other. That is two TLS records, twice the
 changes between threads, and for the server a second wait: a tenth of the
-processor time that a request takes. Answers have their heads read as in
-``heads``.
+processor time that a request takes. Answers are read as in ``incoming``,
+their heads as in ``heads``.
 """
 
 from __future__ import annotations
@@ -11,14 +11,19 @@ from __future__ import annotations
 from typing import Any
 
 from tacker_k8s_cr.cluster.heads import PlainHead
+from tacker_k8s_cr.cluster.incoming import Incoming
 
 
 def together(kind: type[Any]) -> type[Any]:
     """A kind of urllib3's connections that is as the given one otherwise."""
 
     class Together(kind):  # type: ignore[misc]
-        response_class = PlainHead
         _parts: list[bytes] | None = None
+
+        def response_class(self, sock: Any, **settings: Any) -> PlainHead:
+            """What the library makes an answer of."""
+            incoming: Any = Incoming(sock, self.timeout)
+            return PlainHead(incoming, **settings)
 
         def request(self, *args: Any, **kwargs: Any) -> None:
             parts = self._parts = []

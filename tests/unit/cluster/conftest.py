@@ -34,6 +34,7 @@ def url(script: Scripted) -> Iterator[str]:
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield f"http://127.0.0.1:{server.server_address[1]}"
+    script.over.set()
     server.shutdown()
     thread.join()
     server.server_close()

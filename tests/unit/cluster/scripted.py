@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
 import dataclasses
 import http.server
 import json
+import threading
 from typing import Any
 import urllib.parse
 
@@ -30,6 +32,7 @@ class Scripted:
     def __init__(self) -> None:
         self.replies: list[Reply] = []
         self.sent: list[Sent] = []
+        self.over = threading.Event()
 
     def then(self, *replies: Reply) -> None:
         self.replies.extend(replies)
@@ -117,5 +120,21 @@ def events(*given: Any, end: str = "proper") -> Reply:
             handler.wfile.write(b"0\r\n\r\n")
         else:
             handler.close_connection = True
+
+    return reply
+
+
+def drips(before: str, drop: str) -> Reply:
+    """An answer of which a drop comes every 20 ms, for a minute."""
+
+    def reply(handler: Handler) -> None:
+        handler.close_connection = True
+        handler.wfile.write(before.replace("\n", "\r\n").encode())
+        text = drop.replace("\n", "\r\n").encode()
+        with contextlib.suppress(ConnectionError):
+            for _ in range(3000):
+                handler.wfile.write(text)
+                if handler.script.over.wait(0.02):
+                    break
 
     return reply
