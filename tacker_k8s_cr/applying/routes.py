@@ -82,11 +82,16 @@ def checked(
 ) -> tuple[Target, ...]:
     """The ways to set these numbers. Raises NotScalable; writes nothing.
 
+    Who goes back to the number before a scale that ended early gets the
+    bounds before as well, whatever is said of autoscalers.
+
     :param autoscaled: what to do where an autoscaler has the number, if
         the object's annotation does not say it.
     """
     return tuple(
-        _checked(cluster, inventory, registry, ref, number, autoscaled)
+        restored(cluster, inventory, registry, ref, number)
+        if ref in inventory.bounds and inventory.scaling.get(ref) == number
+        else _checked(cluster, inventory, registry, ref, number, autoscaled)
         for ref, number in wanted.items()
     )
 
