@@ -14,6 +14,10 @@ import yaml
 from tests.e2e import gate
 from tests.e2e import packages
 from tests.e2e.packages import Vdu
+from tests.e2e.shown import affected
+from tests.e2e.shown import by_vdu
+from tests.e2e.shown import info_ids
+from tests.e2e.shown import levels
 from tests.secrecy import left
 from tools import csar as csars
 from tools.tacker import rest
@@ -107,32 +111,6 @@ def body(v2, vim, csar, namespace, **ours):
 def short(seconds):
     """A parameter for an operation that is to fail."""
     return {"tacker_k8s_cr": {"timeout": seconds}}
-
-
-def by_vdu(vnfcs):
-    """Of each VDU, the ids of its VNFCs."""
-    found = {}
-    for vnfc in vnfcs:
-        found.setdefault(vnfc["vduId"], set()).add(vnfc["id"])
-    return found
-
-
-def affected(occurrence):
-    """Of each VNFC that an operation changed: how, by its id."""
-    changes = occurrence.get("resourceChanges") or {}
-    listed = changes.get("affectedVnfcs") or ()
-    return {vnfc["id"]: vnfc["changeType"] for vnfc in listed}
-
-
-def levels(v2, instance):
-    info = v2.show(instance)["instantiatedVnfInfo"]
-    return {i["aspectId"]: i["scaleLevel"] for i in info["scaleStatus"]}
-
-
-def info_ids(v2, instance, *vdus):
-    """Of these VDUs, the ids that a heal request names."""
-    info = v2.show(instance)["instantiatedVnfInfo"]
-    return [v["id"] for v in info["vnfcInfo"] if v["vduId"] in vdus]
 
 
 def names(kubectl, namespace, kind):

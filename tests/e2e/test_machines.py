@@ -1,0 +1,196 @@
+"""What a request asks for the machines of a Cluster, through Tacker."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import yaml
+
+from tests.e2e import gate
+from tests.e2e import packages
+from tests.e2e.packages import Vdu
+from tests.e2e.shown import affected
+from tests.e2e.shown import by_vdu
+from tests.e2e.shown import info_id
+from tests.e2e.shown import levels
+from tests.e2e.shown import refused
+from tools import csar as csars
+from tools.tacker import rest
+
+pytestmark = [pytest.mark.plane, pytest.mark.capi]
+
+CAPI = "cluster.x-k8s.io"
+GROUP = f"{CAPI}/cluster-api-autoscaler-node-group"
+BOUNDS = {f"{GROUP}-min-size": "1", f"{GROUP}-max-size": "2"}
+OTHER = "unix:///run/other.sock"
+
+VDUS = (
+    Vdu("control_plane", "workload-control-plane", initial=3),
+    Vdu("workers", "workload-workers"),
+    Vdu("auto", "auto"),
+)
+
+CHECK = {
+    "apiVersion": f"{CAPI}/v1beta2",
+    "kind": "MachineHealthCheck",
+    "metadata": {"name": "control-plane"},
+    "spec": {
+        "clusterName": "workload",
+        "selector": {"matchLabels": {f"{CAPI}/control-plane": ""}},
+        "checks": {"nodeStartupTimeoutSeconds": 600},
+    },
+}
+
+
+def cluster():
+    """The sample's manifests, with a health check and an autoscaled pool.
+
+    Machines of the pool take long to come.
+    """
+    folder = csars.SAMPLES / "capi_workload_cluster" / packages.MANIFESTS
+    found = [
+        manifest
+        for path in sorted(folder.iterdir())
+        for manifest in yaml.safe_load_all(path.read_text())
+    ]
+    auto, template = (
+        copy.deepcopy(one(found, kind))
+        for kind in ("MachineDeployment", "DevMachineTemplate")
+    )
+    auto["metadata"].update(name="auto", annotations=BOUNDS)
+    template["metadata"]["name"] = "auto-machine"
+    spec = auto["spec"]["template"]["spec"]
+    spec["infrastructureRef"]["name"] = "auto-machine"
+    vm = template["spec"]["template"]["spec"]["backend"]["inMemory"]["vm"]
+    vm["provisioning"]["startupDuration"] = "20s"
+    return [*found, template, auto, CHECK]
+
+
+def one(found, kind):
+    (manifest,) = (m for m in found if m["kind"] == kind)
+    return manifest
+
+
+def changed():
+    """Bootstrap data of all workers is another."""
+    found = cluster()
+    spec = one(found, "KubeadmConfigTemplate")["spec"]["template"]["spec"]
+    join = spec["joinConfiguration"]
+    join["nodeRegistration"]["criSocket"] = OTHER
+    return found
+
+
+@pytest.fixture
+def package(tmp_path, v2):
+    def made(manifests):
+        csar = packages.of(tmp_path, {"all.yaml": manifests}, VDUS)
+        v2.upload(csar.path)
+        return csar
+
+    return made
+
+
+def asked(**ours):
+    return {"tacker_k8s_cr": ours}
+
+
+def ids(found, vdu):
+    """Of the VNFCs of a VDU: what their machines are called, by their id."""
+    return {
+        vnfc["id"]: vnfc["computeResource"]["resourceId"]
+        for vnfc in found
+        if vnfc["vduId"] == vdu
+    }
+
+
+def test_machines_are_chosen_by_requests(
+    v2, vim, package, namespace, kubectl, nothing_left, traces_of
+):
+    """Which ones leave, how they are healed, whether any is replaced.
+
+    A scale that names a worker removes that one, and the control plane stays
+    (TK-16). What an autoscaler keeps is scaled when the request moves its
+    bounds, and the rollback puts them back. A machine of a control plane is
+    remediated by whoever keeps it (G3). A change that would replace machines
+    is refused with the reason where the request says so (P9).
+    """
+    csar = package(cluster())
+    vnf = v2.create(csar.vnfd)
+    body = rest.instantiation(v2, vim, csar.files, namespace=namespace)
+    v2.done(vnf, "instantiate", body, 300)
+    first = v2.vnfcs(vnf)
+    assert [3, 1, 1] == [len(ids(first, vdu.name)) for vdu in VDUS]
+
+    # -- Who leaves
+    ((gone, name),) = ids(first, "workers").items()
+    v2.done(vnf, "scale", rest.scaling("workers", 1), 240)
+    (kept,) = ids(v2.vnfcs(vnf), "workers").keys() - {gone}
+    fewer = rest.scaling("workers", -1, **asked(leaving=[name]))
+    done = v2.done(vnf, "scale", fewer, 240)
+    assert {gone: "REMOVED"} == affected(done)
+    second = by_vdu(v2.vnfcs(vnf))
+    assert {**by_vdu(first), "workers": {kept}} == second
+
+    # -- Bounds of an autoscaler
+    failed = v2.run(vnf, "scale", rest.scaling("auto", 2))
+    status, detail = refused(failed)
+    assert 422 == status
+    assert "between 1 and 2" in detail
+    assert "autoscaled: move" in detail
+    back = v2.rollback(failed["id"])
+    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    moving = asked(autoscaled="move", timeout=8)
+    failed = v2.run(vnf, "scale", rest.scaling("auto", 2, **moving))
+    assert 504 == refused(failed)[0]
+    assert ["3", "3"] == bounds(kubectl, namespace)
+    gate.repeated(v2.rollback, failed["id"], "ROLLED_BACK")
+    assert ["1", "2"] == bounds(kubectl, namespace)
+    assert second == by_vdu(v2.vnfcs(vnf))
+    assert dict.fromkeys(second, 0) == levels(v2, vnf)
+
+    # -- Whether any is replaced
+    other = package(changed())
+    params = asked(rollout="refuse")
+    failed = v2.run(
+        vnf,
+        "change_vnfpkg",
+        rest.changing(other.vnfd, other.files, **params),
+    )
+    status, detail = refused(failed)
+    assert 409 == status
+    assert f"{namespace}/workload-workers: 1 machine(s) are repl" in detail
+    assert OTHER in detail
+    back = v2.rollback(failed["id"], 240)
+    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    assert second == by_vdu(v2.vnfcs(vnf))
+    assert csar.vnfd == v2.show(vnf)["vnfdId"]
+
+    # -- How one is healed
+    machines = ids(first, "control_plane")
+    ill = min(machines)
+    remediating = asked(heal_machines="remediate")
+    wrong = rest.healing([info_id(v2, vnf, kept)], **remediating)
+    failed = v2.run(vnf, "heal", wrong)
+    status, detail = refused(failed)
+    assert 422 == status
+    assert "no MachineHealthCheck" in detail
+    v2.fail(failed["id"])
+    right = rest.healing([info_id(v2, vnf, ill)], **remediating)
+    v2.done(vnf, "heal", right, 300)
+    third = by_vdu(v2.vnfcs(vnf))
+    assert second["workers"] == third["workers"]
+    assert 3 == len(third["control_plane"])
+    assert {ill} == second["control_plane"] - third["control_plane"]
+    keeper = ("get", "kubeadmcontrolplane", "workload-control-plane")
+    path = "-o=jsonpath={.status.lastRemediation.machine}"
+    assert machines[ill] == kubectl(*keeper, "-n", namespace, path)
+
+    v2.done(vnf, "terminate", rest.FORCEFUL, 300)
+    v2.delete(vnf)
+    assert [] == traces_of(vnf)
+
+
+def bounds(kubectl, namespace):
+    found = kubectl.json("get", "machinedeployment", "auto", "-n", namespace)
+    return [found["metadata"]["annotations"][name] for name in BOUNDS]
