@@ -134,6 +134,7 @@ def _uids(
     }
     for uid, place in candidates.places(crews).items():
         uids[place.goer.ref] = uid
+    uids |= {ref: uid for uid, ref in candidates.hidden(crews).items()}
     return {
         uids[
             choosing.chosen(

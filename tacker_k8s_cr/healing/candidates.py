@@ -54,6 +54,23 @@ def places(crews: Crews) -> dict[str, Place]:
     return found
 
 
+def hidden(crews: Crews) -> dict[str, ObjectRef]:
+    """By UID what keeps members that are no objects."""
+    return {
+        objects.uid(crew.keeper): ObjectRef.of(crew.keeper)
+        for several in crews.values()
+        for crew in several
+        if crew.hidden
+    }
+
+
+HIDDEN = (
+    "its provider shows no Machines that could be replaced one by one, and "
+    "replaces them itself"
+)
+"""Why a heal leaves what keeps such members."""
+
+
 # -- What is to go -----------------------------------------------------------
 
 
@@ -231,7 +248,7 @@ def lacking(
             for member in there
         )
         wanted = members.number(crew.keeper, registry)
-        if wanted is not None and current < wanted:
+        if not crew.hidden and wanted is not None and current < wanted:
             return (
                 f"{ObjectRef.of(crew.keeper)}: {current} of {wanted} "
                 "member(s) current"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 
+from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.applying import bearers
 from tacker_k8s_cr.cluster.protocol import Cluster
@@ -26,6 +27,8 @@ NODES: Mapping[GroupKind, Path] = {
 }
 """Kinds of members, and where each says on which node it runs, or which
 node it is."""
+
+POOL = GroupKind(contract.GROUP, "MachinePool")
 
 DAEMONS = GroupKind("apps", "DaemonSet")
 
@@ -92,10 +95,13 @@ class Crew:
 
     :param keeper: such as a ReplicaSet; a member itself, where an instance
         owns it directly.
+    :param hidden: whether its members are no objects, as the machines of a
+        pool whose provider shows none.
     """
 
     keeper: Manifest
     members: tuple[Manifest, ...]
+    hidden: bool = False
 
 
 def of_instance(
@@ -153,9 +159,27 @@ def crews(
         for child in children:
             yield from crews(cluster, registry, child)
     if own or any(below in NODES for below, _ in made(obj)):
-        yield Crew(obj, tuple(own))
+        yield Crew(obj, tuple(own), not own and _hides(cluster, obj))
     for used in _control_planes(cluster, registry, obj):
         yield from crews(cluster, registry, used)
+
+
+def _hides(cluster: Cluster, keeper: Manifest) -> bool:
+    """Whether it is a pool whose provider shows no Machines.
+
+    By the contract its infrastructure says of what kind they are if it does.
+    """
+    if GroupKind.of(keeper) != POOL:
+        return False
+    where = ("spec", "template", "spec", "infrastructureRef")
+    ref = contract.referred(keeper, where)
+    try:
+        infrastructure = cluster.get(ref) if ref else None
+    except (errors.Forbidden, errors.KindUnknown):
+        return True
+    return not objects.field(
+        infrastructure, ("status", "infrastructureMachineKind")
+    )
 
 
 def _control_planes(

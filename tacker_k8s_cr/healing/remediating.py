@@ -119,11 +119,14 @@ def marked(
     manager: str,
     guard: Callable[[], None],
 ) -> None:
-    """Mark machines; one that is gone needs no mark."""
+    """Mark machines as ours to heal; one that is gone needs no mark.
+
+    Only that there is a mark matters to Cluster API, not what it says.
+    """
 
     def one(goer: Goer) -> None:
         guard()
-        metadata = {"uid": goer.uid, "annotations": {MARK: ""}}
+        metadata = {"uid": goer.uid, "annotations": {MARK: manager}}
         with contextlib.suppress(errors.Outdated):
             cluster.patch(goer.ref, {"metadata": metadata}, manager)
 

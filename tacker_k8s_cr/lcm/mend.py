@@ -22,6 +22,7 @@ from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm import marks
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm import staging
@@ -91,8 +92,16 @@ def heal(
     before = carry.taken_up(op)
     known = prepare.known(op.cluster, registry, before)
     op.knowing(known)
-    found = candidates.places(crews.of_instance(op.cluster, known, before))
+    there = crews.of_instance(op.cluster, known, before)
+    found = candidates.places(there)
+    alone = candidates.hidden(there)
+    if pools := alone.keys() & set(members or ()):
+        unseen = {alone[uid]: candidates.HIDDEN for uid in pools}
+        raise errors.NotHealable(unseen)
     choice = candidates.chosen(before, found, known, members, operation)
+    if choice.healing.everything:
+        unseen = dict.fromkeys(alone.values(), candidates.HIDDEN)
+        choice = choice.without(unseen)
     marked = _marked(before, choice, found, options)
     refused = remediating.refused(op.cluster, [found[uid] for uid in marked])
     if refused and not choice.healing.everything:
@@ -104,8 +113,13 @@ def heal(
         ready = prepare.recorded(op.cluster, before, before, registry, options)
         op.knowing(ready.registry)
     with op.locked():
+        again = {goer.uid for goer in choice.healing.goers}
+        stay = marks.taken_off(op, before, {remediating.MARK: again})
         inventory = dataclasses.replace(
-            before, phase=Phase.HEALING, healing=choice.healing
+            before,
+            phase=Phase.HEALING,
+            healing=choice.healing,
+            leaving=stay,
         )
         op.ledger.write(inventory.entering(op.name, "", ()))
         if ready and choice.healing.everything:
@@ -125,6 +139,8 @@ def heal(
     healed = dict.fromkeys(gone, Action.HEALED)
     op.actions = {r: a for r, a in op.actions.items() if r not in healed}
     kept = dict.fromkeys(choice.kept, Action.KEPT)
+    whole = {r: (w,) for r, w in choice.kept.items() if r in op.actions}
+    op.notes.update(whole)
     return op.report({**healed, **kept}, choice.kept)
 
 
@@ -189,7 +205,12 @@ def _replace(
     op.uncertain = True
     remediating.marked(
         op.ledger.writing,
-        [goer for goer in goers if goer.uid in marked],
+        [
+            place.goer
+            for place in places
+            if place.goer.uid in marked
+            and not remediating.is_marked(place.member)
+        ],
         op.manager,
         op.ledger.guard,
     )

@@ -59,34 +59,6 @@ def more():
     )
 
 
-def pool():
-    """A pool whose infrastructure nobody provides, current when stored."""
-    return {
-        "apiVersion": f"{CAPI}/v1beta2",
-        "kind": "MachinePool",
-        "metadata": {
-            "name": "pool",
-            "annotations": {objects.PREFIX + "readiness": "created"},
-        },
-        "spec": {
-            "clusterName": "workload",
-            "replicas": 1,
-            "template": {
-                "spec": {
-                    "clusterName": "workload",
-                    "version": "v1.35.0",
-                    "bootstrap": {"dataSecretName": "none"},
-                    "infrastructureRef": {
-                        "apiGroup": f"infrastructure.{CAPI}",
-                        "kind": "DevMachinePool",
-                        "name": "none",
-                    },
-                }
-            },
-        },
-    }
-
-
 @pytest.fixture
 def machines(cluster, namespace):
     """By name the UIDs of machines with a label."""
@@ -105,13 +77,13 @@ OWN = f"{CAPI}/control-plane"
 
 
 def test_machines_are_scaled_by_every_route(
-    cluster, namespace, packed, unique, machines
+    cluster, namespace, unique, machines
 ):
     """Only the number is sent, so that no machine is replaced (P9, TK-16).
 
-    A MachineDeployment, to zero and back; a MachineSet; a MachinePool; a
-    control plane, of which an even number is refused. Chosen Machines go
-    first, and a mark is taken off again when the scale is refused.
+    A MachineDeployment, to zero and back; a MachineSet; a control plane, of
+    which an even number is refused. Chosen Machines go first, and a mark is
+    taken off again when the scale is refused.
     """
     life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(560)}
 
@@ -202,12 +174,5 @@ def test_machines_are_scaled_by_every_route(
     gone = sorted(three)[:2]
     scale(control_plane, 1, leaving=[three[gone[0]], gone[1]])
     assert {sorted(three)[2]} == set(machines(OWN))
-
-    # -- A MachinePool
-    other = f"{unique}-p"
-    k8s_cr.instantiate(cluster, other, packed(pool()), **life)
-    k8s_cr.scale(cluster, other, {ref("MachinePool", "pool"): 3}, **life)
-    assert 3 == cluster.get(ref("MachinePool", "pool"))["spec"]["replicas"]
-    k8s_cr.terminate(cluster, other, **life)
 
     k8s_cr.terminate(cluster, unique, **life)

@@ -15,6 +15,7 @@ from tacker_k8s_cr.objects import Verdict
 
 DEPLOYMENT_NAME = "cluster.x-k8s.io/deployment-name"
 SET_NAME = "cluster.x-k8s.io/set-name"
+POOL_NAME = "cluster.x-k8s.io/pool-name"
 MANAGED_BY = "cluster.x-k8s.io/replicas-managed-by"
 
 SET_COUNTERS = ("replicas", "readyReplicas", "availableReplicas")
@@ -173,6 +174,12 @@ def _machines(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
     return contract.labelled("Machine", SET_NAME, name)
 
 
+def _of_pool(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
+    """None where the provider does not show the machines of its pools."""
+    name = reading.text(obj, ("metadata", "name"))
+    return contract.labelled("Machine", POOL_NAME, name)
+
+
 _IN_TEMPLATE = contract.references(
     ("spec", "template", "spec", "infrastructureRef"),
     ("spec", "template", "spec", "bootstrap", "configRef"),
@@ -187,7 +194,10 @@ HANDLERS: Mapping[GroupKind, Handler] = {
     ),
     # The references of a pool name the very objects it uses, no templates.
     GroupKind(contract.GROUP, "MachinePool"): Handler(
-        machine_pool, replicas=contract.REPLICAS, children=_IN_TEMPLATE
+        machine_pool,
+        replicas=contract.REPLICAS,
+        children=_IN_TEMPLATE,
+        made=_of_pool,
     ),
     GroupKind(contract.GROUP, "Machine"): Handler(
         machine,

@@ -9,11 +9,15 @@ import pytest
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
+from tacker_k8s_cr.healing import candidates
 from tacker_k8s_cr.healing import members
+from tacker_k8s_cr.healing.members import Crew
 from tacker_k8s_cr.healing.members import Member
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Resource
 from tests.fakes import FakeCluster
+from tests.fakes.kinds import VERBS
 
 LABELS = {"app": "web"}
 
@@ -192,3 +196,89 @@ def test_what_cannot_be_read_is_an_error(cluster, web):
 
     with pytest.raises(errors.Forbidden):
         members.by_vdu(cluster, kinds.BUILT_IN, inventory(web, VDU1=ref))
+
+
+# -- Pools of machines --------------------------------------------------------
+
+CORE = "cluster.x-k8s.io/v1beta2"
+INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
+
+
+@pytest.fixture
+def pool(cluster, make):
+    """A MachinePool of two, whose infrastructure has this status."""
+    for group, kind in (
+        ("cluster.x-k8s.io", "MachinePool"),
+        ("cluster.x-k8s.io", "Machine"),
+        (INFRASTRUCTURE, "DevMachinePool"),
+    ):
+        served = Resource(
+            group, "v1beta2", kind, f"{kind.lower()}s", True, VERBS
+        )
+        cluster.world.kinds[served.group_kind] = (served,)
+
+    def made(**status):
+        reference = {
+            "apiGroup": INFRASTRUCTURE,
+            "kind": "DevMachinePool",
+            "name": "pool",
+        }
+        make(
+            f"{INFRASTRUCTURE}/v1beta2",
+            "DevMachinePool",
+            "pool",
+            status={"ready": True, **status},
+        )
+        spec = {"infrastructureRef": reference}
+        return make(
+            CORE,
+            "MachinePool",
+            "pool",
+            spec={"replicas": 2, "template": {"spec": spec}},
+        )
+
+    return made
+
+
+def kept(cluster, obj):
+    return list(members.crews(cluster, kinds.BUILT_IN, obj))
+
+
+def test_machines_of_a_pool_are_members_where_they_are_shown(
+    cluster, make, pool
+):
+    """The one that is gone is missed, also if it was the only one (G3)."""
+    found = pool(infrastructureMachineKind="DevMachine")
+    assert [Crew(found, ())] == kept(cluster, found)
+    labels = {"cluster.x-k8s.io/pool-name": "pool"}
+    make(CORE, "Machine", "theirs", labels=labels)
+    machine = make(CORE, "Machine", "a", found, labels)
+
+    assert [Crew(found, (machine,))] == kept(cluster, found)
+    registry = kinds.BUILT_IN
+    why = candidates.lacking(kept(cluster, found), (), registry)
+    assert "0 of 2 member(s) current" in why
+
+
+def test_a_pool_without_machines_lacks_none(cluster, pool):
+    """Its provider counts them alone: nobody waits for them to come (G3)."""
+    found = pool()
+
+    (crew,) = kept(cluster, found)
+
+    assert crew.hidden
+    assert candidates.lacking([crew], (), kinds.BUILT_IN) is None
+    ref = ObjectRef.of(found)
+    uid = found["metadata"]["uid"]
+    assert {uid: ref} == candidates.hidden({ref: (crew,)})
+
+
+def test_a_pool_may_show_what_we_may_not_read(cluster, pool):
+    """Then its machines are no members either."""
+    found = pool(infrastructureMachineKind="DevMachine")
+    denied = errors.Forbidden("get", "devmachinepools", "default", "no")
+    cluster.fail(denied, "get")
+
+    (crew,) = kept(cluster, found)
+
+    assert crew.hidden
