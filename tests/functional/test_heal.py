@@ -24,6 +24,7 @@ pytestmark = pytest.mark.plane
 POD = GroupKind("", "Pod")
 MACHINE = GroupKind("cluster.x-k8s.io", "Machine")
 CONTROL_PLANE = "cluster.x-k8s.io/control-plane"
+WORKERS = {"cluster.x-k8s.io/deployment-name": "workload-workers"}
 CLUSTER = (
     pathlib.Path(__file__).parents[2]
     / "samples/vnf_packages/capi_workload_cluster"
@@ -222,13 +223,15 @@ def test_to_heal_nobody_is_to_wait(cluster, packed, life, unique, members):
 def test_machines_are_replaced_and_the_cluster_stays(
     cluster, namespace, unique, members, traces
 ):
-    """A chosen worker, then all (G3).
+    """A chosen worker, then all; deleted, or remediated (G3).
 
     The only machine of a control plane cannot be replaced: chosen it is
-    refused, of all it is left out.
+    refused, of all it is left out. A worker that is only marked is found
+    sick by its health check, and its MachineSet replaces it.
     """
     life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(240)}
-    k8s_cr.instantiate(cluster, unique, k8s_cr.load(CLUSTER), **life)
+    package = watched(k8s_cr.load(CLUSTER), "workers", WORKERS)
+    k8s_cr.instantiate(cluster, unique, package, **life)
     ref = ObjectRef("cluster.x-k8s.io", "Cluster", namespace, "workload")
     uid = objects.uid(cluster.get(ref))
     label = CONTROL_PLANE
@@ -246,12 +249,25 @@ def test_machines_are_replaced_and_the_cluster_stays(
     assert len(workers) == len(after)
     assert one not in after.values()
 
-    report = k8s_cr.heal(cluster, unique, **life)
+    marking = k8s_cr.Options(heal_machines="remediate")
+    with cluster.watching([Watch(MACHINE, namespace, f"!{label}")]) as seen:
+        seen.take(60)
+        report = k8s_cr.heal(cluster, unique, options=marking, **life)
+        moved = seen.take(60)
 
     assert set(only) == {
         row.ref.name for row in report.rows if row.action is Action.KEPT
     }
     assert only == members(MACHINE, label)
+    found = {
+        (objects.uid(item.obj), condition["status"], condition["reason"])
+        for item in moved
+        if isinstance(item, Changed)
+        for condition in objects.field(item.obj, ("status", "conditions"), ())
+        if condition["type"] == "HealthCheckSucceeded"
+    }
+    for uid_ in after.values():
+        assert (uid_, "False", "HasRemediateAnnotation") in found
     assert set() == (
         set(after.values()) & set(members(MACHINE, f"!{label}").values())
     )
@@ -260,18 +276,24 @@ def test_machines_are_replaced_and_the_cluster_stays(
     assert [] == traces(unique, namespace)
 
 
-def of_three(package):
-    """The package with three control plane machines, under a check."""
+def watched(package, name, labels):
+    """The package with a check of the machines that have these labels."""
     check = {
         "apiVersion": "cluster.x-k8s.io/v1beta2",
         "kind": "MachineHealthCheck",
-        "metadata": {"name": "control-plane"},
+        "metadata": {"name": name},
         "spec": {
             "clusterName": "workload",
-            "selector": {"matchLabels": {CONTROL_PLANE: ""}},
+            "selector": {"matchLabels": labels},
             "checks": {"nodeStartupTimeoutSeconds": 600},
         },
     }
+    documents = (*package.documents, Document(check, "check.yaml"))
+    return dataclasses.replace(package, documents=documents)
+
+
+def of_three(package):
+    """The package with three control plane machines, under a check."""
     documents = []
     for document in package.documents:
         manifest = document.manifest
@@ -279,8 +301,8 @@ def of_three(package):
             spec = {**manifest["spec"], "replicas": 3}
             manifest = {**manifest, "spec": spec}
         documents.append(Document(manifest, document.where))
-    documents.append(Document(check, "check.yaml"))
-    return dataclasses.replace(package, documents=tuple(documents))
+    package = dataclasses.replace(package, documents=tuple(documents))
+    return watched(package, "control-plane", {CONTROL_PLANE: ""})
 
 
 @pytest.mark.capi
