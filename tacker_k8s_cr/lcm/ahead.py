@@ -9,6 +9,7 @@ from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm import marks
 from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.prepare import Prepared
@@ -80,4 +81,6 @@ def bring_in(op: Operation, step: Ahead, ready: Prepared) -> None:
         ready.owners.going,
         ready.order,
     )
-    carry.bring_in(op, stages, ready, step.inventory)
+    stay = marks.taken_off(op, op.inventory)
+    inventory = dataclasses.replace(step.inventory, leaving=stay)
+    carry.bring_in(op, stages, ready, inventory)

@@ -19,6 +19,7 @@ from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import foreseen
 from tacker_k8s_cr.lcm import givers
 from tacker_k8s_cr.lcm import intended
+from tacker_k8s_cr.lcm import marks
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm import taking
@@ -103,6 +104,8 @@ def change(
     )
     some = givers.of_package(op, ready)
     with givers.locked(op, some) as let_go:
+        stay = marks.taken_off(op, op.inventory)
+        inventory = dataclasses.replace(inventory, leaving=stay)
         inventory = taking.handed_over(op, inventory, some)
         let_go()
         spared = carry.bring_in(op, planned, ready, inventory)

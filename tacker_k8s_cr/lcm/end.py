@@ -18,6 +18,7 @@ from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm import marks
 from tacker_k8s_cr.lcm import staging
 from tacker_k8s_cr.lcm import takeback
 from tacker_k8s_cr.lcm.operation import Listen
@@ -116,6 +117,8 @@ def ended(
     _check(op, kept, going)
     left: dict[ObjectRef, str] = {}
     with op.locked():
+        # What stays is not to go first, nor to be replaced, years later.
+        marks.taken_off(op, op.inventory)
         op.ledger.write(inventory.entering(op.name, "", ()))
         # From now on nobody begins to share; somebody may have before.
         kept = carry.stays(op, ours.owned, manifests, said)

@@ -10,17 +10,16 @@ from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import logging
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.applying.routes import Target
-from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import Watch
-from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Unsettled
 from tacker_k8s_cr.healing import members
 from tacker_k8s_cr.inventory import Goer
+from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.lcm import marks
 from tacker_k8s_cr.lcm import reaching
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.reaching import MACHINE
@@ -30,14 +29,7 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.objects import Verdict
 
-LOG = logging.getLogger(__name__)
-
-MARK = "cluster.x-k8s.io/delete-machine"
-"""Annotation on a Machine that goes first. Its value does not matter to
-Cluster API; ours says whose it is."""
-
-BRIEF = 5.0
-"""Seconds for taking marks off, whatever is left of the deadline."""
+MARK = marks.LEAVES
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,7 +67,7 @@ def chosen(
         missing -= some.keys()
         wanted = {objects.uid(m): m for m in some.values()}
         if wanted:
-            _check(target, there, wanted)
+            _check(target, there, wanted, op.manager)
             found.append(_leaving(target, there, wanted))
     done = all(target.before == target.number for target in targets)
     if missing and not done:
@@ -101,8 +93,12 @@ def _check(
     target: Target,
     there: Sequence[Manifest],
     wanted: Mapping[str, Manifest],
+    manager: str,
 ) -> None:
-    """Raise NotScalable where others would go, or none."""
+    """Raise NotScalable where others would go, or none.
+
+    :param manager: whose marks on others come off before the number falls.
+    """
     if target.before is None or target.before == target.number:
         return
     falls = max(0, target.before - target.number)
@@ -118,7 +114,7 @@ def _check(
         for machine in there
         if objects.uid(machine) not in wanted
         and members.works(machine)
-        and _mark(machine) is not None
+        and reading.annotations_of(machine).get(MARK, manager) != manager
     ]
     if len(going) + len(others) > falls:
         raise errors.NotScalable(
@@ -141,53 +137,6 @@ def _leaving(
         ),
         frozenset(objects.uid(m) for m in there if members.works(m)),
     )
-
-
-def _mark(machine: Manifest) -> str | None:
-    path = ("metadata", "annotations", MARK)
-    found: str | None = objects.field(machine, path)
-    return found
-
-
-# -- Marks -------------------------------------------------------------------
-
-
-def marked(op: Operation, goers: Collection[Goer]) -> None:
-    """Mark those that go, but for what somebody else has marked already."""
-    for goer in goers:
-        machine = op.cluster.get_metadata(goer.ref)
-        if machine is None or objects.uid(machine) != goer.uid:
-            continue
-        if _mark(machine) is None:
-            op.ledger.guard()
-            _write(op, goer, op.manager, op.ledger.writing)
-
-
-def unmarked(op: Operation, goers: Collection[Goer]) -> None:
-    """Take our marks off; what cannot be reached keeps them for now.
-
-    The record still tells of them then.
-    """
-    writing = op.ledger.writing.until(Deadline.after(BRIEF))
-    for goer in goers:
-        try:
-            machine = writing.get_metadata(goer.ref)
-            if (
-                machine is not None
-                and objects.uid(machine) == goer.uid
-                and _mark(machine) == op.manager
-            ):
-                _write(op, goer, None, writing)
-        except errors.Error as error:
-            LOG.warning("%s keeps its mark %s: %s", goer.ref, MARK, error)
-
-
-def _write(
-    op: Operation, goer: Goer, value: str | None, writing: Cluster
-) -> None:
-    notes = {MARK: value}
-    body = {"metadata": {"uid": goer.uid, "annotations": notes}}
-    writing.patch(goer.ref, body, op.manager)
 
 
 # -- What came of it ---------------------------------------------------------

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-import contextlib
 import dataclasses
 import functools
 import logging
@@ -18,13 +16,13 @@ from tacker_k8s_cr.applying import replicas
 from tacker_k8s_cr.applying import routes
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.inventory import Goer
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kinds.scaling import Bounds
 from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import leaving as goers
+from tacker_k8s_cr.lcm import marks
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm import reaching
@@ -107,49 +105,36 @@ def scale(
             **inventory.scaling,
         },
         bounds={**_bounds(wanted), **inventory.bounds},
-        leaving=tuple(goer for item in going for goer in item.goers),
     )
+    some = tuple(goer for item in going for goer in item.goers)
+    again = {marks.LEAVES: {goer.uid for goer in some}}
     with op.locked():
+        stay = marks.taken_off(op, inventory, again)
+        scaling = dataclasses.replace(scaling, leaving=(*some, *stay))
         op.ledger.write(scaling.entering(op.name, "replicas", ()))
-        with _marks(op, inventory.leaving, scaling.leaving):
-            try:
-                send(op, wanted)
-            except carry.REFUSALS:
-                if not op.actions:
-                    op.ledger.write(inventory)
-                raise
+        try:
+            marks.put(op, some)
+            send(op, wanted)
             settle(op, wanted)
             goers.gone(op, going)
+        except errors.Error as error:
+            stay = marks.taken_off(op, op.inventory, brief=True)
+            if isinstance(error, carry.REFUSALS) and not op.actions:
+                was = dataclasses.replace(inventory, leaving=stay)
+                op.ledger.write(was)
+            raise
         op.ledger.rest(
             dataclasses.replace(
                 op.inventory,
                 scale_levels=levels,
                 numbers=_kept(inventory, targets, by_name=not aspect),
                 bounds={},
-                leaving=(),
+                leaving=stay,
                 healing=None,
                 before=None,
             )
         )
     return op.report()
-
-
-@contextlib.contextmanager
-def _marks(
-    op: Operation, former: Collection[Goer], chosen: Collection[Goer]
-) -> Iterator[None]:
-    """Mark the chosen for as long as this goes well.
-
-    :param former: what an earlier try has marked, and could not undo.
-    """
-    again = {goer.uid for goer in chosen}
-    goers.unmarked(op, [goer for goer in former if goer.uid not in again])
-    try:
-        goers.marked(op, chosen)
-        yield
-    except errors.Error:
-        goers.unmarked(op, chosen)
-        raise
 
 
 def _bounds(targets: Iterable[routes.Target]) -> dict[ObjectRef, Bounds]:

@@ -10,12 +10,13 @@ from tacker_k8s_cr.applying import routes
 from tacker_k8s_cr.applying import upgrading
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.inventory import Goer
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import end
-from tacker_k8s_cr.lcm import leaving
+from tacker_k8s_cr.lcm import marks
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm import resize
@@ -90,7 +91,7 @@ def roll_back(
     if inventory.phase is Phase.HEALING:
         op.knowing(registry)
         with op.locked():
-            _forget(op, inventory)
+            _forget(op, inventory, marks.taken_off(op, inventory))
         return op.report()
     if inventory.phase is Phase.INSTANTIATED and not _undoable(
         inventory, package
@@ -112,11 +113,16 @@ def _undoable(inventory: Inventory, package: Package | None) -> bool:
     )
 
 
-def _forget(op: Operation, inventory: Inventory) -> None:
-    """At rest, with nothing that a repetition could take back."""
+def _forget(
+    op: Operation, inventory: Inventory, marked: tuple[Goer, ...]
+) -> None:
+    """At rest, with nothing that a repetition could take back.
+
+    :param marked: Machines whose marks could not be taken off.
+    """
     op.ledger.rest(
         dataclasses.replace(
-            inventory, before=None, healing=None, bounds={}, leaving=()
+            inventory, before=None, healing=None, bounds={}, leaving=marked
         )
     )
 
@@ -144,12 +150,12 @@ def _unscaled(
             lost[ref] = error.why
     with op.locked():
         op.ledger.write(inventory.entering(op.name, "replicas", ()))
-        leaving.unmarked(op, inventory.leaving)
+        marked = marks.taken_off(op, inventory)
         resize.send(op, targets)
         resize.settle(op, targets)
         if lost:
             raise errors.NotRestored(lost)
-        _forget(op, op.inventory)
+        _forget(op, op.inventory, marked)
     return op.report()
 
 
@@ -208,6 +214,8 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
         before=former,
     )
     with op.locked():
+        marked = marks.taken_off(op, now)
+        back = dataclasses.replace(back, leaving=marked)
         op.ledger.write(back.entering(op.name, "", ()))
         restoring.restore(op, ready, made, authored.order(now))
         lost = {**stay, **ready.refused, **restoring.missing(op, ready)}
@@ -215,7 +223,7 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
         op.ledger.disown(taken)
         if lost and not told:
             raise errors.NotRestored({**lost, **given})
-        _forget(op, op.inventory)
+        _forget(op, op.inventory, marked)
     op.notes.update({ref: (why,) for ref, why in stay.items()})
     return op.report(
         {

@@ -1,0 +1,127 @@
+"""The controllers of MachineSets and their Machines, and a health check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import itertools
+from typing import Any
+
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.healing import remediating
+from tacker_k8s_cr.lcm import marks
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tests.fakes import fields
+from tests.fakes.store import Stored
+
+GROUP = "cluster.x-k8s.io"
+VERSION = "v1beta2"
+SET = GroupKind(GROUP, "MachineSet")
+MACHINE = GroupKind(GROUP, "Machine")
+CHECK = GroupKind(GROUP, "MachineHealthCheck")
+
+
+class Machines:
+    """A ``controller`` of a fake cluster that counts machines at once.
+
+    What is marked for remediation goes when ``remediate`` is called.
+    """
+
+    def __init__(self) -> None:
+        self._names = itertools.count()
+
+    def __call__(self, fake: Any, obj: Manifest) -> None:
+        if obj["kind"] in ("Lease", "Secret"):
+            return
+        world = fake.world
+        for keeper in list(_alive(world, SET)):
+            self._keep(world, keeper)
+        names = [machine["metadata"]["name"] for machine in of(world)]
+        for check in list(_alive(world, CHECK)):
+            _report(world, check, {"targets": names})
+
+    def remediate(self, fake: Any) -> None:
+        for machine in of(fake.world):
+            if remediating.is_marked(machine):
+                fake.world.doom(ObjectRef.of(machine))
+                self(fake, machine)
+
+    def _keep(self, world: Any, keeper: Manifest) -> None:
+        wanted = keeper["spec"]["replicas"]
+        there = sorted(of(world), key=lambda m: marks.LEAVES not in _notes(m))
+        for machine in there[: max(0, len(there) - wanted)]:
+            world.doom(ObjectRef.of(machine))
+        for _ in range(wanted - len(there)):
+            self._make(world, keeper)
+        status = {
+            "observedGeneration": keeper["metadata"]["generation"],
+            **dict.fromkeys(
+                ("replicas", "readyReplicas", "availableReplicas"), wanted
+            ),
+            "conditions": [{"type": "MachinesReady", "status": "True"}],
+        }
+        _report(world, keeper, status)
+
+    def _make(self, world: Any, keeper: Manifest) -> None:
+        ref = ObjectRef.of(keeper)
+        manifest = {
+            "apiVersion": keeper["apiVersion"],
+            "kind": MACHINE.kind,
+            "metadata": {
+                "name": f"{ref.name}-{next(self._names)}",
+                "namespace": ref.namespace,
+                "labels": {f"{GROUP}/set-name": ref.name},
+                "ownerReferences": [
+                    {
+                        "apiVersion": keeper["apiVersion"],
+                        "kind": ref.kind,
+                        "name": ref.name,
+                        "uid": objects.uid(keeper),
+                        "controller": True,
+                    }
+                ],
+            },
+            "spec": {},
+        }
+        new = world.new(manifest)
+        whole = fields.merged(new, manifest)
+        made = Stored(new, {}).updated(whole, "controller")
+        kept = world.kept(made, None)
+        status = {
+            "observedGeneration": 1,
+            "phase": "Running",
+            "conditions": [{"type": "Ready", "status": "True"}],
+        }
+        _report(world, kept, status)
+
+
+def of(world: Any) -> list[Manifest]:
+    """All machines that do not go."""
+    return list(_alive(world, MACHINE))
+
+
+def marked(world: Any) -> dict[str, list[str]]:
+    """By machine, what it is marked for."""
+    found = {
+        machine["metadata"]["name"]: sorted(_notes(machine))
+        for machine in of(world)
+    }
+    return {name: notes for name, notes in found.items() if notes}
+
+
+def _notes(machine: Manifest) -> Manifest:
+    found: Manifest = machine["metadata"].get("annotations") or {}
+    return found
+
+
+def _alive(world: Any, kind: GroupKind) -> Iterator[Manifest]:
+    for ref, stored in sorted(world.objects.items()):
+        if ref.group_kind == kind:
+            yield stored.obj
+
+
+def _report(world: Any, obj: Manifest, status: Manifest) -> None:
+    stored = world.objects[ObjectRef.of(obj)]
+    after = {**stored.obj, "status": dict(status)}
+    world.kept(stored.updated(after, "controller", "status"), stored)
