@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import contextlib
+import pathlib
+import shutil
 import threading
 from typing import Any
 
@@ -18,6 +20,17 @@ Obj = dict[str, Any]
 
 MANAGER = "media-controller"
 POD = GroupKind("", "Pod")
+SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "samples" / "handlers"
+
+
+def sources(group: str, folder: pathlib.Path) -> pathlib.Path:
+    """A copy of the sample, whose handlers are for kinds of this group."""
+    copy = folder / SAMPLE.name
+    shutil.copytree(SAMPLE, copy)
+    for path in copy.glob("media_handlers/*.py"):
+        text = path.read_text()
+        path.write_text(text.replace("media.example.org", group))
+    return copy
 
 
 def definitions(group: str) -> list[Obj]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
-import shutil
 import subprocess
 import sys
 import uuid
@@ -20,7 +18,6 @@ from tests.functional import media
 
 pytestmark = pytest.mark.plane
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = [sys.executable, "-m", "tacker_k8s_cr.cli.shell"]
 
 
@@ -33,11 +30,7 @@ def group():
 @pytest.fixture(scope="module")
 def sample(group, tmp_path_factory):
     """Where the sample's wheel is installed, for kinds of this group."""
-    source = tmp_path_factory.mktemp("source") / "handlers"
-    shutil.copytree(ROOT / "samples" / "handlers", source)
-    for path in source.glob("media_handlers/*.py"):
-        text = path.read_text()
-        path.write_text(text.replace("media.example.org", group))
+    source = media.sources(group, tmp_path_factory.mktemp("source"))
     target = tmp_path_factory.mktemp("installed")
     build = ["build", "--wheel", "--no-isolation", str(source)]
     _python(*build)

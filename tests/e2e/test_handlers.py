@@ -1,0 +1,215 @@
+"""Handlers that others install beside Tacker, used by its conductor."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+
+import pytest
+
+from tests.e2e import packages
+from tests.e2e.packages import Vdu
+from tests.e2e.shown import by_vdu
+from tests.e2e.shown import info_id
+from tests.e2e.shown import refused
+from tests.functional import manifests
+from tests.functional import media
+from tools.tacker import rest
+
+pytestmark = pytest.mark.plane
+
+WRONG = """
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.objects import GroupKind
+
+def assess(obj):
+    return obj["status"]["phase"]
+
+HANDLERS = {GroupKind("", "PodTemplate"): Handler(assess)}
+"""
+
+PROJECT = """
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "wrong"
+version = "1.0"
+
+[project.entry-points."tacker_k8s_cr.handlers"]
+wrong = "wrong_handlers:HANDLERS"
+
+[tool.setuptools]
+py-modules = ["wrong_handlers"]
+"""
+
+
+@pytest.fixture(scope="module")
+def group():
+    """A group of kinds that no other test has."""
+    return f"media-{uuid.uuid4().hex[:10]}.example.org"
+
+
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory):
+    """A distribution whose only handler raises."""
+    folder = tmp_path_factory.mktemp("wrong")
+    (folder / "pyproject.toml").write_text(PROJECT)
+    (folder / "wrong_handlers.py").write_text(WRONG)
+    return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed(host, group, wrong, tmp_path_factory):
+    """Tacker with both distributions, for as long as the tests last."""
+    before = host.state.options
+    sample = media.sources(group, tmp_path_factory.mktemp("sample"))
+    plugins = (*before.plugins, str(sample), str(wrong))
+    host.reload(dataclasses.replace(before, plugins=plugins))
+    yield
+    host.reload(before)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def defined(kubectl, group):
+    """The sample's kinds."""
+    found = media.definitions(group)
+    kubectl.apply(found)
+    names = [obj["metadata"]["name"] for obj in found]
+    kubectl("wait", "--for=condition=Established", "crd", *names)
+    yield
+    kubectl("delete", "crd", *names, "--wait=false")
+
+
+@pytest.fixture
+def controller(cluster, group, namespace):
+    with media.Controller(cluster, group, namespace) as working:
+        yield working
+
+
+@pytest.fixture
+def package(tmp_path, v2):
+    """Uploads a package of these manifests, for both APIs."""
+
+    def made(*objs, vdus=()):
+        csar = packages.of(tmp_path, {"a.yaml": objs}, vdus)
+        v2.upload(csar.path)
+        return csar
+
+    return made
+
+
+def test_kinds_of_others_live_through_tacker(
+    v2,
+    vim,
+    package,
+    group,
+    controller,
+    namespace,
+    kubectl,
+    nothing_left,
+    traces_of,
+):
+    """Their handlers say what is current, a number, and a VNFC (TK-2, TK-5).
+
+    Without them none could be scaled: the definitions have no scale
+    sub-resource.
+    """
+    csar = package(
+        manifests.config_map("tuning"),
+        media.store(group, "calls", 3, "tuning"),
+        media.transcoder(group, "hd", 1),
+        vdus=[Vdu("calls", "calls", initial=3), Vdu("hd", "hd")],
+    )
+    vnf = v2.create(csar.vnfd)
+    body = rest.instantiation(v2, vim, csar.files, namespace=namespace)
+    v2.done(vnf, "instantiate", body)
+    first = v2.vnfcs(vnf)
+    assert {"calls"} == {vnfc["vduId"] for vnfc in first}
+    assert 3 == len(first)
+
+    # -- A number that is no good is refused beforehand
+    failed = v2.run(vnf, "scale", rest.scaling("calls", 1))
+    status, detail = refused(failed)
+    assert 422 == status
+    assert "odd number of members or none, and 4 is even" in detail
+    back = v2.rollback(failed["id"])
+    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    v2.done(vnf, "scale", rest.scaling("calls", 2))
+    second = by_vdu(v2.vnfcs(vnf))["calls"]
+    assert 5 == len(second)
+    v2.done(vnf, "scale", rest.scaling("hd", 3))
+    path = "-o=jsonpath={.spec.workers}"
+    kind = f"transcoders.{group}"
+    assert "4" == kubectl("get", kind, "hd", "-n", namespace, path)
+
+    # -- One of its Pods
+    ill = min(second)
+    v2.done(vnf, "heal", rest.healing([info_id(v2, vnf, ill)]))
+    assert {ill} == second - by_vdu(v2.vnfcs(vnf))["calls"]
+
+    # -- What it is at its end: it goes alone, before its settings
+    v2.done(vnf, "terminate", rest.FORCEFUL)
+    assert {"calls": True} == controller.backups
+    v2.delete(vnf)
+    assert [] == traces_of(vnf)
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_what_a_handler_calls_failed_ends_the_operation(
+    request, version, vim, package, group, controller, namespace, traces_of
+):
+    """At once, with its reason; without it the object would do (TK-2)."""
+    api = request.getfixturevalue(version)
+    csar = package(media.transcoder(group, "hd", 1, codec="none"))
+    instance = api.create(csar.vnfd)
+
+    body = rest.instantiation(api, vim, csar.files, namespace=namespace)
+    ended = api.run(instance, "instantiate", body)
+
+    assert "FAILED_TEMP" == ended["operationState"]
+    detail = ended["error"]["detail"]
+    assert f"Transcoder.{group}/{namespace}/hd" in detail
+    assert "Rejected" in detail
+    back = api.rollback(ended["id"])
+    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    assert [] == traces_of(instance)
+
+
+def pod_template():
+    """A kind of no consequence; nobody's VNF of another test has one."""
+    return {
+        "apiVersion": "v1",
+        "kind": "PodTemplate",
+        "metadata": {"name": "a"},
+        "template": {
+            "spec": {
+                "containers": [{"name": "main", "image": "example.org/a:1"}]
+            }
+        },
+    }
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_a_handler_that_raises_is_reported_as_that_handlers_error(
+    request, version, vim, package, namespace, nothing_left, traces_of
+):
+    """Not as a fault of Tacker or the cluster; it can be taken back (TK-2)."""
+    api = request.getfixturevalue(version)
+    csar = package(pod_template(), manifests.config_map("b"))
+    instance = api.create(csar.vnfd)
+
+    body = rest.instantiation(api, vim, csar.files, namespace=namespace)
+    ended = api.run(instance, "instantiate", body)
+
+    assert "FAILED_TEMP" == ended["operationState"]
+    assert 500 == ended["error"]["status"]
+    assert (
+        f"handlers of the entry point wrong: PodTemplate/{namespace}/a: "
+        "assess raised KeyError in line 6 of wrong_handlers.py"
+    ) in ended["error"]["detail"]
+    back = api.rollback(ended["id"])
+    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    assert [] == traces_of(instance)
+    api.delete(instance)
