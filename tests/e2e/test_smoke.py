@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.plane, pytest.mark.smoke]
 def test_a_custom_resource_lives_through_v1(
     v1, vim, sample, uploaded, namespace, nothing_left, traces_of
 ):
-    """Instantiated, scaled out and in, terminated; nothing is left (TK-5)."""
+    """Scaled out and in, healed, terminated; nothing is left (TK-5, TK-10)."""
     csar = sample("custom_resource")
     instance = v1.create(uploaded(csar).vnfd)
 
@@ -32,7 +32,10 @@ def test_a_custom_resource_lives_through_v1(
     assert first["id"] in {vnfc["id"] for vnfc in vnfcs}
 
     v1.done(instance, "scale", rest.scaling("routers", -2))
-    assert 1 == len(v1.vnfcs(instance))
+    [before] = v1.vnfcs(instance)
+    v1.done(instance, "heal", rest.healing([before["id"]]))
+    [after] = v1.vnfcs(instance)
+    assert before["id"] != after["id"]
 
     v1.done(instance, "terminate", rest.FORCEFUL)
     v1.delete(instance)

@@ -161,12 +161,13 @@ def cluster_package(tmp_path, v1):
 
 
 @pytest.mark.capi
-def test_a_heal_replaces_machines_and_keeps_their_cluster(
+def test_machines_are_scaled_and_healed_and_keep_their_cluster(
     v1, vim, cluster_package, namespace, kubectl, nothing_left
 ):
-    """Tacker terminates and instantiates; the Cluster stays (TK-10).
+    """The chosen one goes (TK-16); a heal leaves the Cluster (TK-10).
 
-    So does the only machine of its control plane, with the cluster's data.
+    Tacker terminates and instantiates for it. The only machine of the
+    control plane stays, too, with the cluster's data.
     """
     instance = v1.create(cluster_package.vnfd)
     body = rest.instantiation(
@@ -177,13 +178,24 @@ def test_a_heal_replaces_machines_and_keeps_their_cluster(
     cluster = uid(kubectl, namespace, "cluster", "workload")
     assert {"control_plane", "workers"} == before.keys()
 
+    v1.done(instance, "scale", rest.scaling("workers", 1), 240)
+    more = [v for v in v1.vnfcs(instance) if v["vduId"] == "workers"]
+    assert before["workers"] < ids(more)
+    assert 2 == len(more)
+    (old,) = names(v for v in more if v["id"] in before["workers"])
+    chosen = {"tacker_k8s_cr": {"leaving": [old]}}
+    v1.done(instance, "scale", rest.scaling("workers", -1, **chosen), 240)
+    less = of_vdus(v1.vnfcs(instance))
+    assert before["control_plane"] == less["control_plane"]
+    assert ids(more) - before["workers"] == less["workers"]
+
     v1.done(instance, "heal", rest.healing(), 300)
 
     after = of_vdus(v1.vnfcs(instance))
     assert cluster == uid(kubectl, namespace, "cluster", "workload")
     assert before["control_plane"] == after["control_plane"]
     assert 1 == len(after["workers"])
-    assert not before["workers"] & after["workers"]
+    assert not less["workers"] & after["workers"]
     v1.done(instance, "terminate", rest.FORCEFUL, 300)
     v1.delete(instance)
 
