@@ -193,3 +193,29 @@ def _count(world: Any, keeper: Manifest) -> None:
             },
         ]
     _report(world, keeper, status)
+
+
+def play_deployments(fake: Any, obj: Manifest) -> None:
+    """The controller of Deployments, which makes each current at once."""
+    if obj["kind"] == "Deployment":
+        number = obj["spec"]["replicas"]
+        counters = ("replicas", "readyReplicas", "updatedReplicas")
+        fake.report(
+            ObjectRef.of(obj),
+            {
+                **dict.fromkeys((*counters, "availableReplicas"), number),
+                "observedGeneration": obj["metadata"]["generation"],
+                "conditions": [
+                    {
+                        "type": "Available",
+                        "status": "True",
+                        "reason": "MinimumReplicasAvailable",
+                    },
+                    {
+                        "type": "Progressing",
+                        "status": "True",
+                        "reason": "NewReplicaSetAvailable",
+                    },
+                ],
+            },
+        )

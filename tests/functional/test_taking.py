@@ -20,8 +20,8 @@ from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Action
 from tests.functional import manifests
 from tests.functional.conftest import SECONDS
-from tests.unit.lcm.test_kill import Killed
-from tests.unit.lcm.test_kill import mortal
+from tests.mortal import Killed
+from tests.mortal import mortal
 
 pytestmark = pytest.mark.plane
 

@@ -20,7 +20,7 @@ from tacker_k8s_cr.rights import Right
 from tacker_k8s_cr.rights import Rule
 from tests.fakes import FakeCluster
 from tests.functional import manifests
-from tests.unit.lcm.test_kill import package
+from tests.unit.packages import package
 
 CONFIG_MAP = Resource("", "v1", "ConfigMap", "configmaps", True)
 DEPLOYMENT = Resource(

@@ -20,11 +20,11 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning.plan import Apply
 from tests.fakes import FakeCluster
 from tests.functional import manifests
-from tests.unit.lcm.test_kill import deaths
-from tests.unit.lcm.test_kill import owned
-from tests.unit.lcm.test_kill import package
-from tests.unit.lcm.test_kill import records
-from tests.unit.lcm.test_kill import run
+from tests.unit.lcm.deaths import deaths
+from tests.unit.lcm.deaths import owned
+from tests.unit.lcm.deaths import records
+from tests.unit.lcm.deaths import run
+from tests.unit.packages import package
 
 GROUP = "test.example.org"
 

@@ -18,8 +18,8 @@ from tacker_k8s_cr.package.model import Vdu
 from tacker_k8s_cr.package.model import Vnfd
 from tacker_k8s_cr.recording import record
 from tests.fakes import FakeCluster
+from tests.fakes.workloads import play_deployments
 from tests.functional import manifests
-from tests.unit.lcm.test_operations import play_deployments
 
 VNFD = Vnfd(
     id="v",

@@ -17,13 +17,13 @@ from tacker_k8s_cr.package.model import Vdu
 from tacker_k8s_cr.package.model import Vnfd
 from tacker_k8s_cr.recording import record
 from tests.fakes import FakeCluster
+from tests.fakes.workloads import play_deployments
 from tests.functional import manifests
-from tests.unit.lcm.test_kill import Killed
-from tests.unit.lcm.test_kill import mortal
-from tests.unit.lcm.test_kill import owned
-from tests.unit.lcm.test_kill import package
-from tests.unit.lcm.test_kill import records
-from tests.unit.lcm.test_operations import play_deployments
+from tests.mortal import Killed
+from tests.mortal import mortal
+from tests.unit.lcm.deaths import owned
+from tests.unit.lcm.deaths import records
+from tests.unit.packages import package
 
 GROUP = "test.example.org"
 STORED = {objects.PREFIX + "readiness": "created"}

@@ -24,11 +24,11 @@ from tests.fakes.workloads import FAILING
 from tests.fakes.workloads import RUNNING
 from tests.fakes.workloads import Workloads
 from tests.functional import manifests
-from tests.unit.lcm.test_kill import deaths
-from tests.unit.lcm.test_kill import owned
-from tests.unit.lcm.test_kill import package
-from tests.unit.lcm.test_kill import records
-from tests.unit.lcm.test_kill import run
+from tests.unit.lcm.deaths import deaths
+from tests.unit.lcm.deaths import owned
+from tests.unit.lcm.deaths import records
+from tests.unit.lcm.deaths import run
+from tests.unit.packages import package
 
 POD = GroupKind("", "Pod")
 WEB = ObjectRef("apps", "Deployment", "default", "web")

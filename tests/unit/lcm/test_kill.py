@@ -6,104 +6,32 @@ of three operations is tried.
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import itertools
 
 import pytest
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
-from tacker_k8s_cr import objects
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.options import Options
-from tacker_k8s_cr.package.model import Document
-from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.recording import leases
 from tacker_k8s_cr.recording import lock
 from tacker_k8s_cr.recording import record
-from tacker_k8s_cr.recording import stored
 from tests.fakes import FakeCluster
 from tests.functional import manifests
-
-GROUP = "test.example.org"
-STORED = {objects.PREFIX + "readiness": "created"}
-
-
-def package(*given):
-    return Package(
-        "test",
-        tuple(
-            Document(manifest, f"a.yaml, document {number}")
-            for number, manifest in enumerate(given, 1)
-        ),
-    )
-
-
-OLD = package(
-    manifests.custom(GROUP, "Thing", "one", STORED),
-    manifests.definition(GROUP, "Thing"),
-    manifests.config_map("same"),
-    manifests.config_map("old"),
-)
-NEW = package(
-    manifests.definition(GROUP, "Thing"),
-    manifests.custom(GROUP, "Thing", "one", STORED, size="xl"),
-    manifests.custom(GROUP, "Thing", "two", STORED),
-    manifests.config_map("same"),
-)
-
-
-class Killed(BaseException):
-    """Nobody catches it, as nobody catches a signal."""
-
-
-VERBS = (
-    "apply",
-    "create",
-    "delete",
-    "get",
-    "get_metadata",
-    "list_metadata",
-    "list_objects",
-    "patch",
-    "replace",
-    "version",
-)
-
-
-class Mortal:
-    """A cluster that is gone for its caller from one request on."""
-
-    def __init__(self, cluster, life, after):
-        self._cluster = cluster
-        self._life = life
-        self._after = after
-
-    def __getattr__(self, name):
-        found = getattr(self._cluster, name)
-        if name not in VERBS:
-            return found
-
-        def verb(*args, **more):
-            left = next(self._life, 0)
-            if left <= 0 and not (left == 0 and self._after):
-                raise Killed
-            result = found(*args, **more)
-            if left <= 0:
-                raise Killed
-            return result
-
-        return verb
-
-    def until(self, deadline):
-        return Mortal(self._cluster.until(deadline), self._life, self._after)
-
-
-def mortal(cluster, requests, after):
-    """Lives for so many requests; the next one is its last."""
-    return Mortal(cluster, iter(range(requests, -10_000, -1)), after)
+from tests.mortal import Killed
+from tests.mortal import mortal
+from tests.unit.lcm.deaths import deaths
+from tests.unit.lcm.deaths import headless
+from tests.unit.lcm.deaths import nothing
+from tests.unit.lcm.deaths import owned
+from tests.unit.lcm.deaths import records
+from tests.unit.lcm.deaths import run
+from tests.unit.packages import GROUP
+from tests.unit.packages import NEW
+from tests.unit.packages import OLD
+from tests.unit.packages import package
 
 
 @pytest.fixture
@@ -112,69 +40,6 @@ def fresh(clock):
         return FakeCluster(idle=clock.idle)
 
     return cluster
-
-
-def run(operation, cluster, clock, *args, **more):
-    return operation(
-        cluster, "one", *args, deadline=Deadline.after(300, clock), **more
-    )
-
-
-def owned(cluster):
-    """Names of all that bears our label."""
-    return sorted(
-        ref.name
-        for ref, stored in cluster.world.objects.items()
-        if objects.INSTANCE in objects.labels(stored.obj)
-    )
-
-
-def records(cluster):
-    """Head, pieces, and the Lease."""
-    return [
-        ref
-        for ref in cluster.world.objects
-        if ref.name.startswith(record.NAME)
-    ]
-
-
-def headless(cluster):
-    """Pieces that the head does not name."""
-    head = cluster.get(record.secret_ref("one", "default"))
-    text = base64.b64decode(head["data"]["head"]).decode()
-    name = head["metadata"]["name"]
-    named = {name, *(f"{name}.{piece}" for piece in stored.pieces_of(text))}
-    return [
-        ref
-        for ref in records(cluster)
-        if ref.kind == "Secret" and ref.name not in named
-    ]
-
-
-def deaths(operation, prepare, fresh, clock, *args, **more):
-    """Every cluster in which the operation died, one request later each.
-
-    To die before a request leaves what it leaves to die after the one before.
-    """
-    for requests in itertools.count():
-        cluster = fresh()
-        prepare(cluster)
-        try:
-            run(
-                operation,
-                mortal(cluster, requests, True),
-                clock,
-                *args,
-                **more,
-            )
-        except Killed:
-            yield cluster
-        else:
-            return
-
-
-def nothing(cluster):
-    """The cluster as it comes."""
 
 
 def test_instantiate_is_taken_up_wherever_it_died(fresh, clock):

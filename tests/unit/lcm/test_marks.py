@@ -22,11 +22,11 @@ from tests.fakes import FakeCluster
 from tests.fakes import machines
 from tests.fakes.machines import Machines
 from tests.functional import manifests
-from tests.unit.lcm.test_kill import Killed
-from tests.unit.lcm.test_kill import deaths
-from tests.unit.lcm.test_kill import mortal
-from tests.unit.lcm.test_kill import package
-from tests.unit.lcm.test_kill import run
+from tests.mortal import Killed
+from tests.mortal import mortal
+from tests.unit.lcm.deaths import deaths
+from tests.unit.lcm.deaths import run
+from tests.unit.packages import package
 
 SET = ObjectRef(machines.GROUP, "MachineSet", "default", "set")
 REMEDIATE = Options(heal_machines="remediate")

@@ -19,8 +19,9 @@ from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.planning.plan import Apply
 from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Action
+from tests.fakes.workloads import play_deployments
 from tests.functional import manifests
-from tests.unit.lcm.test_kill import package
+from tests.unit.packages import package
 
 GROUP = "test.example.org"
 
@@ -241,32 +242,6 @@ def test_a_package_may_be_changed_after_a_scale_that_failed(cluster, life):
     lcm.change(cluster, "one", mended, **life)
 
     assert 2 == cluster.get(web)["spec"]["replicas"]
-
-
-def play_deployments(fake, obj):
-    """The controller of Deployments, which makes each current at once."""
-    if obj["kind"] == "Deployment":
-        number = obj["spec"]["replicas"]
-        counters = ("replicas", "readyReplicas", "updatedReplicas")
-        fake.report(
-            ObjectRef.of(obj),
-            {
-                **dict.fromkeys((*counters, "availableReplicas"), number),
-                "observedGeneration": obj["metadata"]["generation"],
-                "conditions": [
-                    {
-                        "type": "Available",
-                        "status": "True",
-                        "reason": "MinimumReplicasAvailable",
-                    },
-                    {
-                        "type": "Progressing",
-                        "status": "True",
-                        "reason": "NewReplicaSetAvailable",
-                    },
-                ],
-            },
-        )
 
 
 def test_a_record_that_somebody_else_wrote_stops_us(cluster, life):

@@ -16,15 +16,15 @@ from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.recording import record
 from tests.fakes import FakeCluster
 from tests.functional import manifests
-from tests.unit.lcm.test_kill import GROUP
-from tests.unit.lcm.test_kill import NEW
-from tests.unit.lcm.test_kill import OLD
-from tests.unit.lcm.test_kill import STORED
-from tests.unit.lcm.test_kill import deaths
-from tests.unit.lcm.test_kill import owned
-from tests.unit.lcm.test_kill import package
-from tests.unit.lcm.test_kill import records
-from tests.unit.lcm.test_kill import run
+from tests.unit.lcm.deaths import deaths
+from tests.unit.lcm.deaths import owned
+from tests.unit.lcm.deaths import records
+from tests.unit.lcm.deaths import run
+from tests.unit.packages import GROUP
+from tests.unit.packages import NEW
+from tests.unit.packages import OLD
+from tests.unit.packages import STORED
+from tests.unit.packages import package
 
 BEFORE = ["old", "one", "same", f"things.{GROUP}"]
 OTHER = "other.example.org"

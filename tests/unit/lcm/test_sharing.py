@@ -17,8 +17,8 @@ from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Action
 from tests.fakes import FakeCluster
+from tests.fakes.workloads import play_deployments
 from tests.functional import manifests
-from tests.unit.lcm.test_operations import play_deployments
 
 COMMON = ObjectRef("", "ConfigMap", "default", "common")
 

@@ -21,10 +21,10 @@ from tacker_k8s_cr.recording import lock
 from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Action
 from tests.fakes import FakeCluster
+from tests.fakes.workloads import play_deployments
 from tests.functional import manifests
-from tests.unit.lcm.test_kill import Killed
-from tests.unit.lcm.test_kill import mortal
-from tests.unit.lcm.test_operations import play_deployments
+from tests.mortal import Killed
+from tests.mortal import mortal
 
 COMMON = ObjectRef("", "ConfigMap", "default", "common")
 FROM_ONE = Options(take_from={COMMON: "one"})
