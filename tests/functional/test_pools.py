@@ -8,15 +8,18 @@ import pytest
 
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import errors
-from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr import kinds
+from tacker_k8s_cr.healing import members
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Document
 from tests.functional import pools
+from tests.functional import test_cli
 from tests.functional.test_cluster_api import SAMPLE
 
 pytestmark = [pytest.mark.plane, pytest.mark.capi]
 
-NODE = GroupKind("", "Node")
+environ = test_cli.environ
+run = test_cli.run
 
 
 @pytest.fixture
@@ -41,7 +44,7 @@ def machines(cluster, namespace):
 
 
 def test_pools_are_scaled_and_healed(
-    cluster, namespace, unique, provider, machines, traces
+    cluster, run, namespace, unique, provider, machines, traces
 ):
     """A pool is current with as many nodes as were asked (P8, TK-16).
 
@@ -75,6 +78,9 @@ def test_pools_are_scaled_and_healed(
         assert pool["spec"]["replicas"] == len(found)
         return {one["name"] for one in found}
 
+    def of_pool(ref):
+        return members.of(cluster, kinds.BUILT_IN, cluster.get(ref))
+
     report = k8s_cr.instantiate(cluster, unique, package, **life)
 
     said = {row.ref: str(row.verdict) for row in report.rows}
@@ -83,6 +89,8 @@ def test_pools_are_scaled_and_healed(
     first = nodes(counted)
     two = machines("shown")
     assert two.keys() == nodes(shown)
+    assert two.keys() == {member.node for member in of_pool(shown)}
+    assert () == of_pool(counted)
 
     # -- Out, in, to none and back -------------------------------------------
     scale({counted: 3, shown: 3})
@@ -121,6 +129,9 @@ def test_pools_are_scaled_and_healed(
     with pytest.raises(errors.NotHealable, match="shows no Machines") as got:
         k8s_cr.heal(cluster, unique, {pool}, **life)
     assert [counted] == list(got.value.reasons)
+    said = run("heal", unique, "MachinePool/counted")
+    assert 2 == said.code
+    assert "shows no Machines" in said.err
     there = nodes(counted)
 
     report = k8s_cr.heal(cluster, unique, **life)
