@@ -34,6 +34,9 @@ LOG = logging.getLogger(__name__)
 _CONNECT = 10.0
 """Seconds for a connection with its TLS handshake."""
 
+_ONCE = urllib3.Retry(False, redirect=False)
+"""What the library makes of ``False``, anew for each request."""
+
 _READ = 65.0
 """Seconds of silence; the server itself ends a request after 60."""
 
@@ -167,7 +170,7 @@ class Sender:
                 access.base + request.path,
                 request.body,
                 headers,
-                retries=False,
+                retries=_ONCE,
                 redirect=False,
                 assert_same_host=False,
                 timeout=urllib3.Timeout(

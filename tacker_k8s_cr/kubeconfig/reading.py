@@ -26,6 +26,7 @@ Reader = Callable[[str], bytes]
 MOUNTED = "/var/run/secrets/kubernetes.io/serviceaccount"
 """Where a pod finds the files of its own service account."""
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _FILES = ("certificate-authority", "client-certificate", "client-key")
 _REFUSED = ("exec", "auth-provider", "tokenFile", *_FILES)
 _ACTING_AS = ("as", "as-uid", "as-groups")
@@ -123,7 +124,7 @@ def _why(error: Exception) -> str:
 def _document(text: str, where: str, directory: str) -> dict[str, Any]:
     """The text as a mapping, its file names made absolute."""
     try:
-        document = yaml.safe_load(text)
+        document = yaml.load(text, Loader=_LOADER)  # noqa: S506
     except (yaml.YAMLError, ValueError) as error:
         # The parser's own words would show the line it stumbled over.
         mark = getattr(error, "problem_mark", None)
