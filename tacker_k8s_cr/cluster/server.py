@@ -13,7 +13,6 @@ import copy
 import itertools
 from typing import Any
 
-from tacker_k8s_cr import ownership
 from tacker_k8s_cr.cluster import listing
 from tacker_k8s_cr.cluster import reviews
 from tacker_k8s_cr.cluster import verbs
@@ -201,11 +200,7 @@ class ApiServer:
                 dry_run=dry_run,
             )
             answer = self._send(request)
-            created = answer.code == 201
-            if answer.repeated and not uid and not created:
-                # The first attempt, whose answer was lost, may have made it.
-                since = answer.repeated
-                created = ownership.made_by(answer.body, manager, since)
+            created = verbs.has_made(answer, manager, uid)
             return Applied(answer.body, created)
 
         return self._written(manifest, applied)

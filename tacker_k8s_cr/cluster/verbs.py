@@ -6,8 +6,10 @@ from collections.abc import Mapping
 import json
 from typing import Any
 
+from tacker_k8s_cr import ownership
 from tacker_k8s_cr.cluster import paths
 from tacker_k8s_cr.cluster.answers import APPLY
+from tacker_k8s_cr.cluster.answers import Answer
 from tacker_k8s_cr.cluster.answers import Request
 from tacker_k8s_cr.errors import Rejected
 from tacker_k8s_cr.objects import Manifest
@@ -64,6 +66,17 @@ def apply(
         },
     )
     return _write("patch", "PATCH", path, ref, resource, manifest, APPLY)
+
+
+def has_made(answer: Answer, manager: str, uid: str) -> bool:
+    """Whether an apply, by its answer, has made the object.
+
+    :param uid: with which it was sent; there was an object then.
+    """
+    if answer.code == 201 or uid or not answer.repeated:
+        return answer.code == 201
+    # The first attempt, whose answer was lost, may have made it.
+    return ownership.made_by(answer.body, manager, answer.repeated)
 
 
 def create(manifest: Manifest, resource: Resource, manager: str) -> Request:

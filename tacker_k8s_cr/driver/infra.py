@@ -24,6 +24,7 @@ from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import occurrences
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import resources
 from tacker_k8s_cr.driver import scaling
 from tacker_k8s_cr.driver import synchronizing
 from tacker_k8s_cr.driver import translate
@@ -83,7 +84,7 @@ class KubernetesCr(scaling.Scaling):
             known = objects.VnfResourceList.get_by_vnf_instance_id(
                 context, vnf_instance.id
             )
-            rows = translate.vnf_resources(
+            rows = resources.vnf_resources(
                 context, vnf_instance, found, known.objects
             )
         return {vnf_instance.id: rows} if rows else {}
@@ -176,7 +177,7 @@ class KubernetesCr(scaling.Scaling):
                 home=target.namespace,
             )
             inventory, members = instances.members(target)
-            wanted = translate.chosen(
+            wanted = resources.chosen(
                 heal_vnf_request.vnfc_instance_id,
                 members,
                 inventory.healing,
@@ -219,7 +220,7 @@ class KubernetesCr(scaling.Scaling):
         except errors.Error:
             with contextlib.suppress(errors.Error):
                 found = instances.members(target)[1]
-                info.vnfc_resource_info = translate.vnfc_resources(found)
+                info.vnfc_resource_info = resources.vnfc_resources(found)
             raise
         return True
 

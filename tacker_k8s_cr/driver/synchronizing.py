@@ -18,6 +18,7 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import failures
 from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import occurrences
+from tacker_k8s_cr.driver import resources
 from tacker_k8s_cr.driver import rounds
 from tacker_k8s_cr.driver import translate
 from tacker_k8s_cr.driver.instances import Seen
@@ -39,7 +40,7 @@ def note_members(
         target = translate.target_of(vnf_instance, vim_connection_info)
         _, members = instances.members(target)
     info = vnf_instance.instantiated_vnf_info
-    info.vnfc_resource_info = translate.vnfc_resources(members)
+    info.vnfc_resource_info = resources.vnfc_resources(members)
 
 
 def synchronize(context: Any, vnf_instance: Any, target: Target) -> bool:
@@ -103,7 +104,7 @@ def _differs(vnf_instance: Any, seen: Seen) -> bool:
     }
     there = {
         (item.id, item.vdu_id, item.compute_resource.resource_id)
-        for item in translate.vnfc_resources(seen.members)
+        for item in resources.vnfc_resources(seen.members)
     }
     if noted != there:
         return True
@@ -116,7 +117,7 @@ def _differs(vnf_instance: Any, seen: Seen) -> bool:
 
 def _note(vnf_instance: Any, seen: Seen) -> None:
     info = vnf_instance.instantiated_vnf_info
-    info.vnfc_resource_info = translate.vnfc_resources(seen.members)
+    info.vnfc_resource_info = resources.vnfc_resources(seen.members)
     at = levels(vnf_instance, seen)
     if at is None:
         LOG.warning(

@@ -6,15 +6,12 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import re
 from typing import Any
-import uuid
 
 from tacker import objects
 from tacker.objects import fields
 
 from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.errors import RequestInvalid
-from tacker_k8s_cr.healing.members import Member
-from tacker_k8s_cr.inventory import Healing
 from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package.model import Package
 
@@ -24,13 +21,7 @@ NOTE = "tacker_k8s_cr"
 NOTE_OF_VIM = "tacker_k8s_cr_vim"
 """The same for the id of the VIM, as long as something may be on it."""
 
-LONGEST_LIST = 200
-"""Rows of Tacker's table of resources that an instance has at most. Tacker
-writes and deletes them one by one; the record in the cluster has all."""
-
 _REFERENCE = re.compile(r"([-a-z0-9]{1,63})/([-0-9a-f]{36})")
-_MEMBERS = uuid.UUID("6f2c3f0e-9d0a-5f6c-8b58-0c1f4f2d7f43")
-"""Of the ids that we make of the UIDs of Pods and Machines."""
 
 
 # -- Where an instance is ----------------------------------------------------
@@ -211,92 +202,3 @@ def scale_status(levels: Mapping[str, int]) -> list[Any]:
         objects.ScaleInfo(aspect_id=aspect, scale_level=level)
         for aspect, level in levels.items()
     ]
-
-
-# -- What there is -----------------------------------------------------------
-
-
-def vnf_resources(
-    context: Any, vnf_instance: Any, package: Package, known: Iterable[Any]
-) -> list[Any]:
-    """Tacker's record of the first objects of a package.
-
-    :param known: those that an earlier try left; they are not repeated.
-    """
-    there = {(item.resource_type, item.resource_name) for item in known}
-    named = dict.fromkeys(
-        (
-            f"{manifest['apiVersion']},{manifest['kind']}"[:255],
-            str(manifest["metadata"]["name"]),
-        )
-        for manifest in package.manifests[:LONGEST_LIST]
-    )
-    return [
-        objects.VnfResource(
-            context=context,
-            vnf_instance_id=vnf_instance.id,
-            resource_type=type_,
-            resource_name=name,
-            resource_identifier=noted(vnf_instance),
-            resource_status="",
-            tenant_id=vnf_instance.tenant_id,
-        )
-        for type_, name in named
-        if (type_, name) not in there
-    ]
-
-
-def vnfc_id(uid: str) -> str:
-    """The id of a Pod's or Machine's VNFC."""
-    return str(uuid.uuid5(_MEMBERS, uid))
-
-
-def chosen(
-    wanted: Iterable[str],
-    members: Mapping[str, Iterable[Member]],
-    healing: Healing | None,
-) -> frozenset[str]:
-    """The UIDs of the VNFCs with these ids.
-
-    Of those that are there, or that a heal which ended early took away. Of
-    any other the controller has made another by itself.
-    """
-    known = {member.uid for found in members.values() for member in found}
-    known.update(goer.uid for goer in (healing.goers if healing else ()))
-    uids = {vnfc_id(uid): uid for uid in known}
-    return frozenset(uids[id_] for id_ in wanted if id_ in uids)
-
-
-def vnfc_resources(members: Mapping[str, Iterable[Member]]) -> list[Any]:
-    """Tacker's record of each Pod or Machine.
-
-    Its id comes from the object's UID: Tacker asks several times for each
-    operation, and takes another id for another VNFC.
-    """
-    return [
-        objects.VnfcResourceInfo(
-            id=vnfc_id(member.uid),
-            vdu_id=vdu,
-            compute_resource=objects.ResourceHandle(
-                vim_connection_id=None,
-                resource_id=member.ref.name,
-                vim_level_resource_type=member.owner.kind,
-            ),
-            metadata=_metadata(member),
-            storage_resource_ids=[],
-            vnfc_cp_info=[],
-        )
-        for vdu, found in members.items()
-        for member in found
-    ]
-
-
-def _metadata(member: Member) -> dict[str, str]:
-    known = {
-        "kind": member.ref.kind,
-        "namespace": member.ref.namespace,
-        "uid": member.uid,
-        "owner": member.owner.name,
-        "node": member.node,
-    }
-    return {key: value for key, value in known.items() if value}

@@ -128,14 +128,7 @@ def _readable(instance: str) -> Iterator[None]:
     )
 
 
-_BROKEN = (
-    AttributeError,
-    IndexError,
-    KeyError,
-    TypeError,
-    ValueError,
-    zlib.error,
-)
+_BROKEN = (AttributeError, LookupError, TypeError, ValueError, zlib.error)
 
 
 def write(
@@ -261,12 +254,7 @@ def _all(
     cluster: Cluster, do: Callable[[str], Result], names: Iterable[str]
 ) -> dict[str, Result]:
     """Do it for all of the pieces, in parallel."""
-    found = {}
-    for name, outcome in cluster.each(do, sorted(set(names))):
-        if isinstance(outcome, Error):
-            raise outcome
-        found[name] = outcome
-    return found
+    return dict(raised(cluster.each(do, sorted(set(names)))))
 
 
 def _piece_ref(head: ObjectRef, name: str) -> ObjectRef:

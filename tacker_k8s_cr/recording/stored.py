@@ -7,7 +7,6 @@ so that a part that did not change is not written again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -18,15 +17,13 @@ from typing import Any
 import zlib
 
 from tacker_k8s_cr import policy
-from tacker_k8s_cr.inventory import Gift
-from tacker_k8s_cr.inventory import Goer
 from tacker_k8s_cr.inventory import Healing
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Journal
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.scaling import Bounds
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.package import model
+from tacker_k8s_cr.recording import plain
 
 FORMAT = 4
 """Of what is stored. A reader refuses a higher one."""
@@ -55,20 +52,22 @@ _PARTS: Mapping[
 ] = {
     "owned": (
         lambda inventory: inventory.owned,
-        lambda owned: [[*_ref(r), uid] for r, uid in owned.items()],
+        plain.pairs,
     ),
     "manifests": (lambda inventory: inventory.manifests, list),
     "shared": (
         lambda inventory: inventory.shared,
-        lambda shared: [_ref(r) for r in shared],
+        lambda shared: [plain.of_ref(r) for r in shared],
     ),
     "met": (
         lambda inventory: inventory.met,
-        lambda met: [_ref(r) for r in sorted(met)],
+        lambda met: [plain.of_ref(r) for r in sorted(met)],
     ),
     "before.owned": (
         lambda inventory: inventory.before and inventory.before.owned,
-        lambda owned: [[*_ref(r), uid] for r, uid in (owned or {}).items()],
+        lambda owned: [
+            [*plain.of_ref(r), uid] for r, uid in (owned or {}).items()
+        ],
     ),
     "before.manifests": (
         lambda inventory: inventory.before and inventory.before.manifests,
@@ -76,31 +75,31 @@ _PARTS: Mapping[
     ),
     "before.shared": (
         lambda inventory: inventory.before and inventory.before.shared,
-        lambda shared: [_ref(r) for r in shared or ()],
+        lambda shared: [plain.of_ref(r) for r in shared or ()],
     ),
     "before.met": (
         lambda inventory: inventory.before and inventory.before.met,
-        lambda met: [_ref(r) for r in sorted(met or ())],
+        lambda met: [plain.of_ref(r) for r in sorted(met or ())],
     ),
     "goers": (
         lambda inventory: inventory.healing and inventory.healing.goers,
-        lambda goers: [_goer(goer) for goer in goers or ()],
+        lambda goers: [plain.of_goer(goer) for goer in goers or ()],
     ),
     "taking": (
         lambda inventory: inventory.taking,
-        lambda gifts: list(map(_gift, gifts.items())),
+        lambda gifts: list(map(plain.of_gift, gifts.items())),
     ),
     "taken": (
         lambda inventory: inventory.taken,
-        lambda gifts: list(map(_gift, gifts.items())),
+        lambda gifts: list(map(plain.of_gift, gifts.items())),
     ),
     "given": (
         lambda inventory: inventory.given,
-        lambda given: [[*_ref(r), to] for r, to in given.items()],
+        plain.pairs,
     ),
     "pending": (
         lambda inventory: inventory.journal.pending,
-        lambda pending: [_ref(r) for r in pending],
+        lambda pending: [plain.of_ref(r) for r in pending],
     ),
 }
 """What may be large, and lies in pieces: where it is, and as plain values."""
@@ -118,12 +117,12 @@ def store(
     known = json.loads(head)["parts"] if last else {}
     pieces: dict[str, bytes] = {}
     parts = {}
-    for part, (value_of, plain) in _PARTS.items():
+    for part, (value_of, told) in _PARTS.items():
         value = value_of(inventory)
         if last and value is value_of(last) and part in known:
             parts[part] = known[part]
             continue
-        cut = _cut(plain(value))
+        cut = _cut(told(value))
         pieces.update(cut)
         parts[part] = list(cut)
     gifts = inventory.taking or inventory.taken or inventory.given
@@ -150,17 +149,23 @@ def _plain(inventory: Inventory) -> dict[str, Any]:
         **({"record": inventory.record} if inventory.record else {}),
         "phase": inventory.phase.value,
         "digest": inventory.digest,
-        "liveNames": [[*_ref(r), n] for r, n in inventory.live_names.items()],
+        "liveNames": [
+            [*plain.of_ref(r), n] for r, n in inventory.live_names.items()
+        ],
         "vnfd": inventory.vnfd and dataclasses.asdict(inventory.vnfd),
-        "vdus": {vdu: _ref(r) for vdu, r in inventory.vdus.items()},
+        "vdus": {vdu: plain.of_ref(r) for vdu, r in inventory.vdus.items()},
         "scaleLevels": dict(inventory.scale_levels),
-        "numbers": [[*_ref(r), n] for r, n in inventory.numbers.items()],
-        "scaling": [[*_ref(r), n] for r, n in inventory.scaling.items()],
+        "numbers": [
+            [*plain.of_ref(r), n] for r, n in inventory.numbers.items()
+        ],
+        "scaling": [
+            [*plain.of_ref(r), n] for r, n in inventory.scaling.items()
+        ],
         "bounds": [
-            [*_ref(r), [found.least, found.most]]
+            [*plain.of_ref(r), [found.least, found.most]]
             for r, found in inventory.bounds.items()
         ],
-        "leaving": [_goer(goer) for goer in inventory.leaving],
+        "leaving": [plain.of_goer(goer) for goer in inventory.leaving],
         "policy": inventory.policy.as_dict(),
     }
 
@@ -197,7 +202,7 @@ def load(stored: Stored) -> Inventory:
     if head.get("healing") is not None:
         healing = Healing(
             head["healing"],
-            tuple(map(_goer_of, part("goers"))),
+            tuple(map(plain.goer, part("goers"))),
             head.get("healingOf") or "",
         )
     if head.get("before"):
@@ -206,9 +211,9 @@ def load(stored: Stored) -> Inventory:
         _told(head, part),
         healing=healing,
         before=before,
-        taking=dict(map(_gift_of, part("taking"))),
-        taken=dict(map(_gift_of, part("taken"))),
-        given=_by_ref(part("given")),
+        taking=dict(map(plain.gift, part("taking"))),
+        taken=dict(map(plain.gift, part("taken"))),
+        given=plain.by_ref(part("given")),
         receipts=tuple(head["receipts"]),
         journal=Journal(
             head["operation"],
@@ -238,29 +243,25 @@ def _told(
         instance=fields["instance"],
         namespace=fields["namespace"],
         phase=Phase(fields["phase"]),
-        owned=_by_ref(part(f"{which}owned")),
+        owned=plain.by_ref(part(f"{which}owned")),
         shared=tuple(refs("shared")),
         manifests=tuple(part(f"{which}manifests")),
         digest=fields.get("digest", ""),
-        live_names=_by_ref(fields["liveNames"]),
-        vnfd=fields["vnfd"] and _vnfd(fields["vnfd"]),
+        live_names=plain.by_ref(fields["liveNames"]),
+        vnfd=fields["vnfd"] and plain.vnfd(fields["vnfd"]),
         vdus={vdu: ObjectRef(*item) for vdu, item in fields["vdus"].items()},
         scale_levels=fields["scaleLevels"],
-        numbers=_by_ref(fields.get("numbers", ())),
-        scaling=_by_ref(fields.get("scaling", ())),
+        numbers=plain.by_ref(fields.get("numbers", ())),
+        scaling=plain.by_ref(fields.get("scaling", ())),
         bounds={
             ref: Bounds(*found)
-            for ref, found in _by_ref(fields.get("bounds", ())).items()
+            for ref, found in plain.by_ref(fields.get("bounds", ())).items()
         },
-        leaving=tuple(map(_goer_of, fields.get("leaving", ()))),
+        leaving=tuple(map(plain.goer, fields.get("leaving", ()))),
         policy=policy.of(fields.get("policy", {})),
         met=frozenset(refs("met")),
         record=fields.get("record", ""),
     )
-
-
-def _by_ref(items: Iterable[Any]) -> dict[ObjectRef, Any]:
-    return {ObjectRef(*item[:4]): item[4] for item in items}
 
 
 def _fields(head: str) -> Any:
@@ -271,34 +272,6 @@ def _fields(head: str) -> Any:
             f"reads {FORMAT} and lower"
         )
     return found
-
-
-def _ref(ref: ObjectRef) -> list[str]:
-    return [ref.group, ref.kind, ref.namespace, ref.name]
-
-
-def _goer(goer: Goer) -> list[str]:
-    return [*_ref(goer.ref), goer.uid, *_ref(goer.owner)]
-
-
-def _goer_of(item: Sequence[str]) -> Goer:
-    return Goer(ObjectRef(*item[:4]), item[4], ObjectRef(*item[5:]))
-
-
-def _gift(item: tuple[ObjectRef, Gift]) -> list[Any]:
-    ref, gift = item
-    return [
-        *_ref(ref),
-        gift.uid,
-        gift.giver,
-        gift.home,
-        gift.met,
-        gift.manifest,
-    ]
-
-
-def _gift_of(item: Sequence[Any]) -> tuple[ObjectRef, Gift]:
-    return ObjectRef(*item[:4]), Gift(*item[4:])
 
 
 def _text(value: Any) -> str:
@@ -313,20 +286,3 @@ def _cut(value: Sequence[Any]) -> dict[str, bytes]:
     whole = zlib.compress(_text(value).encode(), 3)
     cut = [whole[i : i + PIECE] for i in range(0, len(whole), PIECE)]
     return {hashlib.sha256(b).hexdigest()[:16]: b for b in cut}
-
-
-def _vnfd(value: Mapping[str, Any]) -> model.Vnfd:
-    return model.Vnfd(
-        **{
-            **value,
-            "vdus": {k: model.Vdu(**v) for k, v in value["vdus"].items()},
-            "aspects": {
-                k: model.Aspect(
-                    v["id"],
-                    v["max_level"],
-                    {vdu: tuple(s) for vdu, s in v["steps"].items()},
-                )
-                for k, v in value["aspects"].items()
-            },
-        }
-    )

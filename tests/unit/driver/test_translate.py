@@ -6,6 +6,7 @@ import pytest
 from tacker import objects
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import resources
 from tacker_k8s_cr.driver import translate
 from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.healing.members import Member
@@ -161,10 +162,10 @@ def test_tackers_resources_are_bounded_and_not_repeated():
     vnf_instance = instance(tenant_id="tenant", vnf_metadata={})
 
     def rows(known):
-        return translate.vnf_resources(None, vnf_instance, package, known)
+        return resources.vnf_resources(None, vnf_instance, package, known)
 
     first = rows([])
-    assert translate.LONGEST_LIST == len(first)
+    assert resources.LONGEST_LIST == len(first)
     assert ("v1,ConfigMap", "c0") == (
         first[0].resource_type,
         first[0].resource_name,
@@ -177,10 +178,10 @@ def test_chosen_vnfcs_are_found_by_what_is_there():
     """Or by the heal that took them away; of others there are new ones."""
     there = {"VDU1": [member("web-1"), member("web-2", "u-2")]}
     gone = Healing(goers=(Goer(WEB, "u-3", WEB),))
-    wanted = [translate.vnfc_id(uid) for uid in ("u-2", "u-3", "u-4")]
+    wanted = [resources.vnfc_id(uid) for uid in ("u-2", "u-3", "u-4")]
 
-    assert {"u-2"} == translate.chosen(wanted, there, None)
-    assert {"u-2", "u-3"} == translate.chosen(wanted, there, gone)
+    assert {"u-2"} == resources.chosen(wanted, there, None)
+    assert {"u-2", "u-3"} == resources.chosen(wanted, there, gone)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +247,7 @@ def test_a_level_that_is_not_there_is_refused():
 
 def test_members_become_vnfc_resources():
     """The name is the resource's id, and the owner's kind its type."""
-    [found] = translate.vnfc_resources(
+    [found] = resources.vnfc_resources(
         {"VDU1": [member("web-1", node="node-1")]}
     )
 
@@ -268,7 +269,7 @@ def test_a_member_keeps_its_id():
     """Tacker asks again and again, and an id is one VNFC's for life."""
 
     def id_of(**fields):
-        return translate.vnfc_resources({"V": [member("a", **fields)]})[0].id
+        return resources.vnfc_resources({"V": [member("a", **fields)]})[0].id
 
     assert id_of() == id_of(node="known by now")
     assert id_of(uid="u-1") != id_of(uid="u-2")
@@ -277,7 +278,7 @@ def test_a_member_keeps_its_id():
 def test_tacker_can_store_what_we_note():
     """Its record of the instance takes them, and gives them out as JSON."""
     info = objects.InstantiatedVnfInfo(flavour_id="simple", vnf_instance_id=ID)
-    info.vnfc_resource_info = translate.vnfc_resources(
+    info.vnfc_resource_info = resources.vnfc_resources(
         {"VDU1": [member("web-1"), member("web-2", "u-2")]}
     )
 
