@@ -20,6 +20,12 @@ def applied_by(obj: Manifest, manager: str) -> bool:
     )
 
 
+def written(obj: Manifest) -> str:
+    """When somebody last wrote into the object; empty if that is not said."""
+    entries = objects.field(obj, ("metadata", "managedFields"), ())
+    return max((str(entry.get("time") or "") for entry in entries), default="")
+
+
 REQUEST = datetime.timedelta(seconds=60)
 """For which an API server works on a request at most."""
 

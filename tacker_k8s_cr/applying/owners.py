@@ -143,15 +143,16 @@ def _ending(
     of = {
         ref: objects.labels(others[ref]).get(objects.INSTANCE) for ref in refs
     }
-    gone = {
-        name
+    ends = {
+        name: neighbours.ending(cluster, name)
         for name in set(of.values())
-        if name and neighbours.ending(cluster, name)
+        if name
     }
     return {
-        ref: f"{ownership.owner(others[ref])}, which is being terminated"
+        ref: f"{ownership.owner(others[ref])}, which is being terminated "
+        f"({where}); if its end stands still, terminate it again"
         for ref, name in of.items()
-        if name in gone
+        if name and (where := ends[name])
     }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
+from tacker_k8s_cr import ownership
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.objects import Manifest
@@ -35,15 +36,23 @@ def alive(cluster: Cluster, instance: str, elsewhere_than: str = "") -> bool:
         return True
 
 
-def ending(cluster: Cluster, instance: str) -> bool:
-    """Whether an instance is being removed, as far as its record shows."""
+def ending(cluster: Cluster, instance: str) -> str:
+    """Where the record of an instance is that is being removed, and since
+    when nothing moves; empty for one that is not, as far as is shown.
+    """
     try:
         found = cluster.list_metadata(
             record.SECRET, "", record.selector(instance)
         )
-        return any(objects.annotation(obj, record.ENDS) for obj in found)
+        for obj in found:
+            if objects.annotation(obj, record.ENDS):
+                where = ObjectRef.of(obj).namespace
+                written = ownership.written(obj)
+                last = f", last written at {written}" if written else ""
+                return f"its record is in the namespace {where}{last}"
     except errors.Forbidden:
-        return False
+        pass
+    return ""
 
 
 def homes(cluster: Cluster, instance: str) -> tuple[str, ...]:

@@ -176,6 +176,8 @@ def test_nobody_begins_to_share_with_an_instance_that_ends(cluster, life):
     (said,) = refused
     assert f"{DEFINED}: exists already and belongs to" in said
     assert "the instance one, which is being terminated" in said
+    assert "its record is in the namespace default, last written at 2" in said
+    assert "terminate it again" in said
     assert [DEFINED] == [
         row.ref for row in report.rows if row.action is Action.KEPT
     ]
