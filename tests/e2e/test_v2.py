@@ -621,6 +621,9 @@ KEEPER = "kubeadmcontrolplane/workload-control-plane"
 SETTING = "initConfiguration:"
 MORE = "preKubeadmCommands: [':']\n    "
 """Of a control plane: what stands in its file, and what is put before it."""
+TEMPLATES = "devmachinetemplates"
+SLOWER = {"startupDuration: 2s": "startupDuration: 3s"}
+"""Another template of all machines, which cannot be changed in place."""
 
 
 @pytest.mark.capi
@@ -639,11 +642,12 @@ def test_workload_clusters_live_through_v2(
     VNFCs are Machines, with their Nodes (TK-9, TK-10, TK-16, TK-17). A change
     that stops half way is finished by a retry on one cluster. One of the
     control plane's settings, since no rollback lowers a version, is taken
-    back on the other, which stays the same object.
+    back on the other, which stays the same object. Their template is another
+    one after the change (P10), and the former one after the rollback (P22).
     """
     older = workload_cluster({})
-    newer = workload_cluster({"v1.35.0": "v1.36.0"}, gated())
-    other = workload_cluster({SETTING: f"{MORE}{SETTING}"}, gated())
+    newer = workload_cluster({"v1.35.0": "v1.36.0", **SLOWER}, gated())
+    other = workload_cluster({SETTING: f"{MORE}{SETTING}", **SLOWER}, gated())
     spaces = (namespace, second)
     vnfs = [v2.create(older.vnfd) for _ in spaces]
 
@@ -677,6 +681,7 @@ def test_workload_clusters_live_through_v2(
         ),
     )
     assert {"FAILED_TEMP"} == {f["operationState"] for f in failed}
+    assert 2 == len(names(kubectl, second, TEMPLATES))
     opened(kubectl, namespace)
     changed = gate.repeated(v2.retry, failed[0]["id"], "COMPLETED")
     gate.repeated(v2.rollback, failed[1]["id"], "ROLLED_BACK")
@@ -688,6 +693,8 @@ def test_workload_clusters_live_through_v2(
     assert not set().union(*scaled.values()) & set().union(*now.values())
     assert {"REMOVED", "ADDED"} == set(affected(changed).values())
     assert newer.vnfd == v2.show(forth)["vnfdId"]
+    (template,) = names(kubectl, namespace, TEMPLATES)
+    assert template.startswith("workload-machine-")
     v2.done(forth, "heal", rest.healing(info_ids(v2, forth, "workers")), 240)
     healed = by_vdu(v2.vnfcs(forth))
     assert now["control_plane"] == healed["control_plane"]
@@ -700,6 +707,7 @@ def test_workload_clusters_live_through_v2(
     assert older.vnfd == v2.show(back)["vnfdId"]
     keeper = kubectl.json("get", KEEPER, "-n", second)
     assert "preKubeadmCommands" not in keeper["spec"]["kubeadmConfigSpec"]
+    assert {"workload-machine"} == names(kubectl, second, TEMPLATES)
     machines = kubectl.json("get", "machines", "-n", second)["items"]
     assert {item["metadata"]["uid"] for item in machines} == {
         vnfc["id"] for vnfc in v2.vnfcs(back)
