@@ -24,6 +24,7 @@ CORE = "cluster.x-k8s.io"
 GROUP = f"infrastructure.{CORE}"
 POOL = GroupKind(CORE, "MachinePool")
 MACHINE = GroupKind(CORE, "Machine")
+CLUSTERS = f"clusters.{CORE}"
 CLUSTER = f"{CORE}/cluster-name"
 MEMBER = f"{CORE}/pool-name"
 LEAVES = f"{CORE}/delete-machine"

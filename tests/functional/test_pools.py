@@ -23,9 +23,14 @@ run = test_cli.run
 
 
 @pytest.fixture
-def provider(cluster, namespace, unique):
+def provider(cluster, kubectl, namespace, unique):
     with pools.Provider(cluster, namespace, unique) as working:
         yield working
+        # A failed test may leave it, and without its provider it would stay.
+        where = ("--namespace", namespace, "--ignore-not-found")
+        kubectl("delete", pools.CLUSTERS, "workload", *where, "--timeout=60s")
+    made = (one["metadata"]["name"] for one in working.definitions())
+    kubectl("delete", "crd", *made, "--ignore-not-found", "--wait=false")
 
 
 @pytest.fixture
