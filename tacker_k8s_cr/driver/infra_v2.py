@@ -130,7 +130,7 @@ class KubernetesCrV2:
         """
         target = translate.target(inst, grant_req)
         before = translate.level_before(inst, req)
-        if not translate.scale_begun(
+        if not instances.scale_begun(
             instances.inventory(target), req.aspectId, before
         ):
             LOG.info("nothing was scaled; nothing is taken back")

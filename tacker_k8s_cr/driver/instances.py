@@ -21,6 +21,7 @@ from tacker_k8s_cr.driver.request import Asked
 from tacker_k8s_cr.healing import members as found_members
 from tacker_k8s_cr.healing.members import Member
 from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.recording import leases
 from tacker_k8s_cr.recording import neighbours
 from tacker_k8s_cr.recording import record
@@ -122,6 +123,18 @@ def inventory(
         brief = cluster.until(Deadline.after(seconds))
         entry = record.read(brief, target.instance, target.home)
     return entry.inventory if entry else None
+
+
+def scale_begun(found: Inventory | None, aspect: str, before: int) -> bool:
+    """Whether a scale is to be taken back.
+
+    :param found: the record. It is at rest, at the level before, where the
+        scale was refused.
+    """
+    if found is None:
+        return False
+    at_rest = found.phase is Phase.INSTANTIATED
+    return not (at_rest and found.scale_levels.get(aspect, 0) == before)
 
 
 def located(target: Target, seconds: float = READ_SECONDS) -> Target:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import json
+import logging
 from typing import Any
 
 from tacker_k8s_cr import errors
@@ -16,6 +17,8 @@ from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import synchronizing
 from tacker_k8s_cr.driver import translate
 from tacker_k8s_cr.driver import unsupported
+
+LOG = logging.getLogger(__name__)
 
 
 class Scaling(unsupported.Unsupported):
@@ -90,17 +93,23 @@ class Scaling(unsupported.Unsupported):
         vnf_instance: Any,
         **_: Any,
     ) -> None:
-        """Take a scale out back, to the level that Tacker still has."""
+        """Take a scale out back, to the level that Tacker still has.
+
+        What refused the scale would refuse the way back from nothing, too.
+        """
         occurrences.let_go(context)
         with failures.translated("scale", vnf_instance.id):
             info = vnf_instance.instantiated_vnf_info
             aspect = scale_vnf_request.aspect_id
-            operations.scale(
-                translate.target(info.instance_id, auth_attr, vnf_instance),
-                aspect,
-                translate.scale_levels(info.scale_status)[aspect],
-                request.Asked(),
+            target = translate.target(
+                info.instance_id, auth_attr, vnf_instance
             )
+            before = translate.scale_levels(info.scale_status)[aspect]
+            found = instances.inventory(target)
+            if not instances.scale_begun(found, aspect, before):
+                LOG.info("nothing was scaled; nothing is taken back")
+                return
+            operations.scale(target, aspect, before, request.Asked())
 
     def scale_update_wait(self, **_: Any) -> None:
         """Nothing is left to wait for: ``scale_in_reverse`` did."""

@@ -23,8 +23,6 @@ from tacker_k8s_cr.driver.request import Asked
 from tacker_k8s_cr.errors import RequestInvalid
 from tacker_k8s_cr.healing.members import Member
 from tacker_k8s_cr.inventory import Healing
-from tacker_k8s_cr.inventory import Inventory
-from tacker_k8s_cr.inventory import Phase
 
 OURS = "tacker_k8s_cr"
 """Our key in the metadata of an instance; without it, it is not ours."""
@@ -184,18 +182,6 @@ def grace_seconds(req: Any) -> int | None:
     if seconds is None:
         seconds = config.CONF.v2_vnfm.default_graceful_termination_timeout
     return seconds
-
-
-def scale_begun(found: Inventory | None, aspect: str, before: int) -> bool:
-    """Whether a scale is to be taken back.
-
-    :param found: the record. It is at rest, at the level before, where the
-        scale was refused.
-    """
-    if found is None:
-        return False
-    at_rest = found.phase is Phase.INSTANTIATED
-    return not (at_rest and found.scale_levels.get(aspect, 0) == before)
 
 
 # -- What there is -----------------------------------------------------------

@@ -34,6 +34,7 @@ from tacker.objects.fields import ErrorPoint  # noqa: E402
 
 from tacker_k8s_cr.driver import translate  # noqa: E402
 from tacker_k8s_cr.driver.instances import Target  # noqa: E402
+from tacker_k8s_cr.objects import ObjectRef  # noqa: E402
 
 pytestmark = pytest.mark.plane
 
@@ -665,9 +666,13 @@ def test_rows_of_resources_are_not_repeated(
 
 
 def test_a_scale_is_taken_back_to_the_level_that_tacker_has(
-    running, conductor, vim, namespace
+    running, conductor, vim, namespace, cluster
 ):
-    """It is absolute, so that doing it twice is doing it once."""
+    """It is absolute, so that doing it twice is doing it once.
+
+    Where the scale was refused there is nothing to take back, and that is
+    no error.
+    """
     tacker = conductor("custom_resource")
     vnf = running.vnf_instance(vim)
     tacker.instantiate(vnf, request_for(namespace))
@@ -679,7 +684,23 @@ def test_a_scale_is_taken_back_to_the_level_that_tacker_has(
 
     tacker.look(vnf, request_for(namespace))
     assert len(first) == len(resources(vnf))
+    autoscaler = cluster.create(autoscaling("call-router", namespace), "test")
+    with pytest.raises(exceptions.InvalidInput, match="HorizontalPodAuto"):
+        tacker.scale(vnf, "routers", 2)
+    tacker.roll_back_scale(vnf, "routers")
+    cluster.delete(ObjectRef.of(autoscaler), autoscaler["metadata"]["uid"])
     tacker.terminate(vnf)
+
+
+def autoscaling(name, namespace):
+    """An autoscaler of a Deployment."""
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"scaleTargetRef": target, "maxReplicas": 2},
+    }
 
 
 def test_the_error_point_is_set_before_the_first_write(

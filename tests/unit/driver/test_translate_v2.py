@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 import pytest
 from tacker.sol_refactored import objects
 
+from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import synchronizing_v2
 from tacker_k8s_cr.driver import translate_v2
@@ -240,7 +241,7 @@ def test_a_scale_is_taken_back_where_it_began():
     """One that was refused changed nothing, and would be refused again."""
 
     def begun(found):
-        return translate_v2.scale_begun(found, "dbs", 1)
+        return instances.scale_begun(found, "dbs", 1)
 
     assert begun(inventory(Phase.SCALING, dbs=1))
     assert begun(inventory(Phase.INSTANTIATED, dbs=2))
