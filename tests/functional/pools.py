@@ -81,7 +81,11 @@ class Provider:
             "subresources": {"status": {}},
         }
         found = []
-        for kind in (self.infrastructure.kind, self.machine.kind):
+        for kind in (
+            self.infrastructure.kind,
+            self.machine.kind,
+            f"{self.infrastructure.kind}Template",
+        ):
             names = {"kind": kind, "plural": f"{kind.lower()}s"}
             found.append(
                 {
@@ -156,8 +160,9 @@ class Provider:
 
     def _keep(self, pool: Obj) -> None:
         name = pool["metadata"]["name"]
+        used = pool["spec"]["template"]["spec"]["infrastructureRef"]["name"]
         infra = self._cluster.get(
-            ObjectRef(GROUP, self.infrastructure.kind, self._namespace, name)
+            ObjectRef(GROUP, self.infrastructure.kind, self._namespace, used)
         )
         if infra is None or not objects.field(
             infra, ("metadata", "ownerReferences")

@@ -14,6 +14,7 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Document
 from tests.functional import pools
 from tests.functional import test_cli
+from tests.functional import topology
 from tests.functional.test_cluster_api import SAMPLE
 
 pytestmark = [pytest.mark.plane, pytest.mark.capi]
@@ -145,5 +146,82 @@ def test_pools_are_scaled_and_healed(
     assert "shows no Machines" in notes[counted]
     assert set() == after.keys() & machines("shown").keys()
     assert there == nodes(counted)
+    k8s_cr.terminate(cluster, unique, **life)
+    assert [] == traces(unique, namespace)
+
+
+def test_a_pool_of_a_topology_is_scaled_through_its_cluster(
+    cluster, namespace, packed, unique, provider, traces
+):
+    """By the entry's name, and no other machine is replaced (P8, TK-16).
+
+    What the provider cannot give goes back (P22). Who heals others does not
+    wait for machines that nobody sees (G3).
+    """
+    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(300)}
+    kind = f"{provider.infrastructure.kind}Template"
+    *templates, its_class = topology.cluster_class()
+    templates.append(
+        topology.template(f"{pools.GROUP}/v1", kind, {"shown": False})
+    )
+    bootstrap = topology.of_class(topology.BOOTSTRAP, "KubeadmConfigTemplate")
+    its_class["spec"]["workers"]["machinePools"] = [
+        {
+            "class": "pooled",
+            "bootstrap": bootstrap,
+            "infrastructure": topology.of_class(f"{pools.GROUP}/v1", kind),
+        }
+    ]
+    made = topology.cluster("workload", md_0=1)
+    entry = {"class": "pooled", "name": "mp-0", "replicas": 1}
+    made["spec"]["topology"]["workers"]["machinePools"] = [entry]
+    package = packed(*provider.definitions(), *templates, its_class, made)
+    workload = ObjectRef(pools.CORE, "Cluster", namespace, "workload")
+    place = dataclasses.replace(workload, name="workload:machinePools.mp-0")
+
+    def pool():
+        (found,) = cluster.list_objects(pools.POOL, namespace)
+        return found
+
+    def numbers():
+        """In the topology, and of nodes that there are."""
+        workers = cluster.get(workload)["spec"]["topology"]["workers"]
+        (said,) = workers["machinePools"]
+        return said["replicas"], len(pool()["status"].get("nodeRefs", ()))
+
+    def others():
+        return {
+            one["metadata"]["uid"]
+            for one in cluster.list_objects(pools.MACHINE, namespace)
+        }
+
+    k8s_cr.instantiate(cluster, unique, package, **life)
+    assert (1, 1) == numbers()
+    before = others()
+
+    k8s_cr.scale(cluster, unique, {place: 3}, **life)
+    assert (3, 3) == numbers()
+    k8s_cr.scale(cluster, unique, {ObjectRef.of(pool()): 2}, **life)
+    assert (2, 2) == numbers()
+    with pytest.raises(errors.NotReady, match="phase ScalingUp"):
+        k8s_cr.scale(
+            cluster,
+            unique,
+            {place: pools.MOST + 1},
+            namespace=namespace,
+            deadline=k8s_cr.Deadline.after(10),
+        )
+    k8s_cr.roll_back(cluster, unique, **life)
+    assert (2, 2) == numbers()
+    k8s_cr.change(cluster, unique, package, **life)
+    assert (2, 2) == numbers()
+    assert before == others()
+
+    (worker,) = cluster.list_objects(
+        pools.MACHINE, namespace, f"!{pools.CORE}/control-plane"
+    )
+    old = worker["metadata"]["uid"]
+    k8s_cr.heal(cluster, unique, {old}, **life)
+    assert {old} == before - others()
     k8s_cr.terminate(cluster, unique, **life)
     assert [] == traces(unique, namespace)
