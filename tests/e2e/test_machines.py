@@ -15,6 +15,7 @@ from tests.e2e.shown import by_vdu
 from tests.e2e.shown import info_id
 from tests.e2e.shown import levels
 from tests.e2e.shown import refused
+from tests.functional import topology
 from tools import csar as csars
 from tools.tacker import rest
 
@@ -83,8 +84,8 @@ def changed():
 
 @pytest.fixture
 def package(tmp_path, v2):
-    def made(manifests):
-        csar = packages.of(tmp_path, {"all.yaml": manifests}, VDUS)
+    def made(manifests, vdus=VDUS):
+        csar = packages.of(tmp_path, {"all.yaml": manifests}, vdus)
         v2.upload(csar.path)
         return csar
 
@@ -131,6 +132,14 @@ def test_machines_are_chosen_by_requests(
     assert {gone: "REMOVED"} == affected(done)
     second = by_vdu(v2.vnfcs(vnf))
     assert {**by_vdu(first), "workers": {kept}} == second
+
+    # -- A number that its controller would refuse
+    failed = v2.run(vnf, "scale", rest.scaling("control_plane", 1))
+    status, detail = refused(failed)
+    assert 422 == status
+    assert "odd" in detail
+    back = v2.rollback(failed["id"])
+    assert "ROLLED_BACK" == back["operationState"], back.get("error")
 
     # -- Bounds of an autoscaler
     failed = v2.run(vnf, "scale", rest.scaling("auto", 2))
@@ -194,3 +203,55 @@ def test_machines_are_chosen_by_requests(
 def bounds(kubectl, namespace):
     found = kubectl.json("get", "machinedeployment", "auto", "-n", namespace)
     return [found["metadata"]["annotations"][name] for name in BOUNDS]
+
+
+def test_a_number_of_a_topology_is_set_in_its_cluster(
+    v2, vim, package, namespace, kubectl, nothing_left, traces_of
+):
+    """A VDU is an entry, by name or by vdu_mapping (P8, TK-16).
+
+    A change of the package leaves the number that the scale gave it (P7).
+    """
+    manifests = [
+        *topology.cluster_class(),
+        topology.cluster("workload", md_0=1),
+    ]
+    vdus = [Vdu("workers", "md-0"), Vdu("masters", "masters", most=2)]
+    csar = package(manifests, vdus)
+    vnf = v2.create(csar.vnfd)
+    place = {"kind": "Cluster", "name": "workload:controlPlane"}
+    params = {"namespace": namespace, "vdu_mapping": {"masters": place}}
+    body = rest.instantiation(v2, vim, csar.files, **params)
+    v2.done(vnf, "instantiate", body, 300)
+    first = by_vdu(v2.vnfcs(vnf))
+    assert {"workers": 1, "masters": 1} == {v: len(first[v]) for v in first}
+
+    v2.done(vnf, "scale", rest.scaling("workers", 1), 240)
+
+    second = by_vdu(v2.vnfcs(vnf))
+    assert first["masters"] == second["masters"]
+    assert first["workers"] < second["workers"]
+    assert 2 == len(second["workers"])
+    named = {"workers": 2, "masters": 1}
+    assert named == numbers(kubectl, namespace)
+    other = package([*manifests, packages.config_map("more")], vdus)
+    asked = rest.changing(
+        other.vnfd, other.files, vdu_mapping={"masters": place}
+    )
+    v2.done(vnf, "change_vnfpkg", asked, 300)
+    assert named == numbers(kubectl, namespace)
+    assert second == by_vdu(v2.vnfcs(vnf))
+    v2.done(vnf, "terminate", rest.FORCEFUL, 300)
+    v2.delete(vnf)
+    assert [] == traces_of(vnf)
+
+
+def numbers(kubectl, namespace):
+    """As the topology of the Cluster has them."""
+    cluster = kubectl.json("get", "cluster", "workload", "-n", namespace)
+    found = cluster["spec"]["topology"]
+    (workers,) = found["workers"]["machineDeployments"]
+    return {
+        "workers": workers["replicas"],
+        "masters": found["controlPlane"]["replicas"],
+    }
