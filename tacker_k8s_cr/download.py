@@ -86,7 +86,8 @@ def _read(
                 f"cannot be fetched: answered {answer.status_code}, wanted 200"
             )
         held = bytearray()
-        for block in answer.iter_content(_BLOCK):
+        # One read at a time, so that no server can be slow within a block.
+        while block := answer.raw.read1(_BLOCK, decode_content=True):
             held += block
             if len(held) > limit:
                 raise _Unfit(f"is larger than {limit // 2**20} MiB")

@@ -1,7 +1,9 @@
 """Fetching a manifest that a package names by a URL, from a real server."""
 
+import contextlib
 from http import server
 import threading
+import time
 
 import pytest
 
@@ -18,6 +20,9 @@ class Files(server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         path = self.path.partition("?")[0]
+        if path == "/drips":
+            self.drip()
+            return
         status = {"/gone": 404, "/moved": 302}.get(path, 200)
         body = {"/large": b"x" * 2000}.get(path, b"kind: A\n")
         self.send_response(status)
@@ -25,6 +30,17 @@ class Files(server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def drip(self):
+        """A byte every 20 ms, for a minute."""
+        self.send_response(200)
+        self.send_header("Content-Length", "3000")
+        self.end_headers()
+        with contextlib.suppress(ConnectionError):
+            for _ in range(3000):
+                self.wfile.write(b"x")
+                if self.server.over.wait(0.02):
+                    break
 
     def log_message(self, *_):
         """Nothing is printed."""
@@ -34,9 +50,11 @@ class Files(server.BaseHTTPRequestHandler):
 def url():
     """Where the server listens."""
     with server.ThreadingHTTPServer(("127.0.0.1", 0), Files) as running:
+        running.over = threading.Event()
         thread = threading.Thread(target=running.serve_forever)
         thread.start()
         yield f"http://127.0.0.1:{running.server_address[1]}"
+        running.over.set()
         running.shutdown()
         thread.join()
 
@@ -71,6 +89,17 @@ def test_what_is_no_such_file_is_refused(url, path, said):
 
     assert f"{url}{path}: " in error
     assert said in error
+
+
+def test_what_comes_drop_by_drop_is_not_waited_for(url):
+    """The deadline is looked at with each drop (P25)."""
+    begun = time.monotonic()
+
+    assert "no time was left" in refused(
+        f"{url}/drips", limit=2**20, seconds=0.5
+    )
+
+    assert time.monotonic() - begun < 15
 
 
 def test_no_time_left_is_an_error(url):
