@@ -52,7 +52,7 @@ def machines(cluster, namespace):
 def test_pools_are_scaled_and_healed(
     cluster, run, namespace, unique, provider, machines, traces
 ):
-    """A pool is current with as many nodes as were asked (P8, TK-16).
+    """A pool is current with as many nodes as were asked (P8, T11, TK-16).
 
     Out, in, to none and back; what its provider cannot give goes back (P22).
     Where that shows machines, the chosen one goes, and one that is healed
@@ -118,6 +118,13 @@ def test_pools_are_scaled_and_healed(
     assert 1 == len(nodes(counted))
     k8s_cr.change(cluster, unique, package, **life)
     assert 2 == len(nodes(shown))
+    for theirs in ("them", None):
+        notes = {f"{pools.CORE}/replicas-managed-by": theirs}
+        cluster.patch(counted, {"metadata": {"annotations": notes}}, "them")
+        if theirs:
+            with pytest.raises(errors.NotScalable, match="replicas-managed-"):
+                scale({counted: 2})
+    assert 1 == len(nodes(counted))
 
     # -- Healed --------------------------------------------------------------
     before = machines("shown")
