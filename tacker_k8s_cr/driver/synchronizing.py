@@ -14,7 +14,6 @@ from typing import Any
 from tacker import objects
 from tacker.objects import fields
 
-from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import failures
 from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import occurrences
@@ -62,19 +61,18 @@ def _synchronized(context: Any, vnf_instance: Any, target: Target) -> bool:
         return False
     fresh.task_state = _SYNCHRONIZING
     fresh.save()
-    try:
+    with contextlib.ExitStack() as stack:
+        # Whatever goes wrong: with that state it would be refused for ever.
+        stack.callback(_give_back, context, vnf_instance.id)
         # What was seen before is from a time when it could still change.
         seen = instances.seen(target, rounds.SECONDS)
         changed = _differs(fresh, seen) and not _at_work(seen)
-    except errors.Error:
-        _give_back(context, vnf_instance.id)
-        raise
-    if not changed or occurrences.under_way(context, fresh.id):
-        _give_back(context, vnf_instance.id)
-        return False
-    _note(fresh, seen)
-    fresh.task_state = None
-    fresh.save()
+        if not changed or occurrences.under_way(context, fresh.id):
+            return False
+        _note(fresh, seen)
+        fresh.task_state = None
+        fresh.save()
+        stack.pop_all()
     LOG.info(
         "synchronized: %d VNFC(s)",
         len(fresh.instantiated_vnf_info.vnfc_resource_info),
