@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 Obj = dict[str, Any]
@@ -49,17 +50,38 @@ def deployment(name: str, replicas: int | None = 1, **pod: Any) -> Obj:
     }
 
 
-def definition(group: str, kind: str, *, status: bool = True) -> Obj:
-    """A definition with a size of at most 3 letters and replicas."""
+ANYTHING: Obj = {
+    "type": "object",
+    "x-kubernetes-preserve-unknown-fields": True,
+}
+"""The schema of a part that may hold whatever it likes."""
+
+SIZED: Obj = {
+    "type": "object",
+    "properties": {
+        "replicas": {"type": "integer"},
+        "size": {"type": "string", "maxLength": 3},
+    },
+}
+"""Of one with a size of at most 3 letters, and replicas."""
+
+
+def definition(
+    group: str,
+    kind: str,
+    *,
+    status: bool = True,
+    scale: bool = True,
+    spec: Obj = SIZED,
+) -> Obj:
+    """A definition; the schema is that of its objects' spec."""
     plural = f"{kind.lower()}s"
-    subresources: Obj = {
-        "scale": {
+    subresources: Obj = {"status": {}} if status else {}
+    if scale:
+        subresources["scale"] = {
             "specReplicasPath": ".spec.replicas",
             "statusReplicasPath": ".status.replicas",
         }
-    }
-    if status:
-        subresources["status"] = {}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -78,22 +100,8 @@ def definition(group: str, kind: str, *, status: bool = True) -> Obj:
                         "openAPIV3Schema": {
                             "type": "object",
                             "properties": {
-                                "spec": {
-                                    "type": "object",
-                                    "properties": {
-                                        "replicas": {"type": "integer"},
-                                        "size": {
-                                            "type": "string",
-                                            "maxLength": 3,
-                                        },
-                                    },
-                                },
-                                "status": {
-                                    "type": "object",
-                                    "x-kubernetes-preserve-unknown-fields": (
-                                        True
-                                    ),
-                                },
+                                "spec": copy.deepcopy(spec),
+                                "status": dict(ANYTHING),
                             },
                         }
                     },

@@ -15,6 +15,7 @@ from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import Watch
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
+from tests.functional import manifests
 
 Obj = dict[str, Any]
 
@@ -35,39 +36,10 @@ def sources(group: str, folder: pathlib.Path) -> pathlib.Path:
 
 def definitions(group: str) -> list[Obj]:
     """Without a scale sub-resource, so that only a handler can scale."""
-    return [_definition(group, kind) for kind in ("Transcoder", "Store")]
-
-
-def _definition(group: str, kind: str) -> Obj:
-    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    plural = f"{kind.lower()}s"
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": {"kind": kind, "plural": plural},
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "subresources": {"status": {}},
-                    "schema": {
-                        "openAPIV3Schema": {
-                            "type": "object",
-                            "properties": {
-                                "spec": anything,
-                                "status": anything,
-                            },
-                        }
-                    },
-                }
-            ],
-        },
-    }
+    return [
+        manifests.definition(group, kind, scale=False, spec=manifests.ANYTHING)
+        for kind in ("Transcoder", "Store")
+    ]
 
 
 def transcoder(group: str, name: str, workers: int, **spec: Any) -> Obj:
