@@ -193,6 +193,13 @@ def test_bounds_that_a_scale_moved_are_put_back_by_its_rollback(
         spec = kubectl.json("get", "hpa", "auto", "-n", namespace)["spec"]
         return spec["minReplicas"], spec["maxReplicas"]
 
+    failed = v1.run(instance, "scale", rest.scaling("web", 2))
+    assert "FAILED_TEMP" == failed["operationState"]
+    assert "between 1 and 2" in failed["error"]["detail"]
+    back = v1.rollback(failed["id"])
+    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    assert (1, 2) == bounds()
+
     kubectl("create", "quota", "few", "--hard=pods=1", "-n", namespace)
     moving = {"tacker_k8s_cr": {"autoscaled": "move"}}
     failed = v1.run(instance, "scale", rest.scaling("web", 2, **moving))
