@@ -37,8 +37,10 @@ def alive(cluster: Cluster, instance: str, elsewhere_than: str = "") -> bool:
 
 
 def ending(cluster: Cluster, instance: str) -> str:
-    """Where the record of an instance is that is being removed, and since
-    when nothing moves; empty for one that is not, as far as is shown.
+    """Where the record lies of an instance that is being removed, in words.
+
+    With when it was last written: an end that hangs writes nothing. Empty
+    for an instance that does not end, as far as is shown.
     """
     try:
         found = cluster.list_metadata(
