@@ -24,25 +24,39 @@ class Ahead:
     """A step of a change that brings versions, and nothing else.
 
     :param inventory: of the instance as that step wants it.
-    :param rising: objects that get another version.
+    :param ready: what the step writes, checked.
     """
 
     inventory: Inventory
-    rising: frozenset[ObjectRef]
+    ready: Prepared
+
+    @property
+    def rising(self) -> frozenset[ObjectRef]:
+        """Objects that get another version."""
+        return frozenset(item.ref for item in self.ready.items)
 
 
 def found(
-    op: Operation, before: Inventory, ready: Prepared, digest: str
+    op: Operation,
+    before: Inventory,
+    after: Prepared,
+    digest: str,
+    registry: Registry,
 ) -> Ahead | None:
     """The step of a change that asks for one; None where it needs none.
 
-    :param digest: of the package that is to be brought in.
+    Only what it writes is checked: of the rest there is what was there
+    before, as the new package may well mend.
+
+    :param after: the package that is to be brought in. Its order is that
+        of the step: workers after their control planes.
+    :param digest: of that package.
     """
     if op.options.versions != "first":
         return None
     past = before.past(digest)
     step, rising = upgrading.ahead(
-        past.manifests, before.manifests, ready.authored
+        past.manifests, before.manifests, after.authored
     )
     if not rising:
         return None
@@ -54,26 +68,16 @@ def found(
         scaling={},
         healing=None,
     )
-    return Ahead(inventory, rising)
-
-
-def prepared(
-    op: Operation, before: Inventory, step: Ahead, registry: Registry
-) -> Prepared:
-    """What the step is to write, checked; nothing is written."""
     ready = prepare.recorded(
-        op.cluster, step.inventory, before, registry, op.options
+        op.cluster, inventory, before, registry, op.options, only=rising
     )
-    return dataclasses.replace(
-        ready,
-        items=tuple(item for item in ready.items if item.ref in step.rising),
-        not_yet=ready.not_yet & step.rising,
-    )
+    ready = dataclasses.replace(ready, order=after.order)
+    return Ahead(inventory, ready)
 
 
-def bring_in(op: Operation, step: Ahead, ready: Prepared) -> None:
+def bring_in(op: Operation, step: Ahead) -> None:
     """Write the versions, and wait until the workload clusters have them."""
-    op.knowing(ready.registry)
+    ready = step.ready
     stages = plan.instantiate(
         ready.items,
         ready.registry,

@@ -88,10 +88,9 @@ def change(
     found = _looked(op, *asked, whole=False)
     _tell(op, found.forecast, foresee)
     if found.ahead:
-        first = ahead.prepared(op, found.before, found.ahead, registry)
         with op.locked():
-            ahead.bring_in(op, found.ahead, first)
-            found = _looked(op, *asked, whole=False)
+            ahead.bring_in(op, found.ahead)
+            found = _looked(op, *asked, whole=False, stepping=False)
     ready, planned = found.ready, found.planned
     inventory = dataclasses.replace(
         intended.with_package(
@@ -173,6 +172,7 @@ def _looked(
     policy: ChosenPolicy,
     *,
     whole: bool,
+    stepping: bool = True,
 ) -> _Looked:
     op.ledger.read(
         Phase.INSTANTIATED, Phase.CHANGING, Phase.SCALING, Phase.HEALING
@@ -196,7 +196,9 @@ def _looked(
     )
     op.knowing(ready.registry)
     planned = carry.planned(op, ready, before, policy)
-    step = ahead.found(op, before, ready, package.digest)
+    step = None
+    if stepping:
+        step = ahead.found(op, before, ready, package.digest, registry)
     forecast = foreseen.forecasted(op, before, ready, planned, whole=whole)
     if step:
         forecast = forecast.saying(dict.fromkeys(step.rising, ahead.WHY))

@@ -52,7 +52,7 @@ def forecasted(
     rows = {
         row.ref: row
         for row in (
-            *_applied(op, before, ready, templates, whole=whole),
+            *_applied(op, ready, templates, whole=whole),
             *_gone(op, ready, planned, templates),
         )
     }
@@ -97,7 +97,6 @@ def _templates(before: Inventory, ready: Prepared) -> list[_Template]:
 
 def _applied(
     op: Operation,
-    before: Inventory,
     ready: Prepared,
     templates: Collection[_Template],
     *,
@@ -112,8 +111,6 @@ def _applied(
         and item.ref not in ready.recreated
         and (whole or matters(item.ref))
     ]
-    if not whole:
-        looked = _differing(before, ready, looked)
     at = {item.ref: _version(item) for item in looked}
     views = dict(
         raised(op.cluster.each(lambda ref: op.cluster.get(ref, at[ref]), at))
@@ -133,20 +130,6 @@ def _applied(
                 yield Row(ref, Fate.CREATE)
         elif ref in views:
             yield _updated(ready, item, views[ref], names)
-
-
-def _differing(
-    before: Inventory, ready: Prepared, items: Collection[Placed]
-) -> list[Placed]:
-    """Those whose manifest, or what it refers to, is another than before."""
-    last = {ObjectRef.of(m): m for m in before.manifests}
-    now = {ObjectRef.of(m): m for m in ready.authored}
-    rotated = before.live_names != ready.live_names
-    return [
-        item
-        for item in items
-        if rotated or last.get(item.ref) != now.get(item.ref)
-    ]
 
 
 def _version(item: Placed) -> str:

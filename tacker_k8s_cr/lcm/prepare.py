@@ -145,6 +145,7 @@ def recorded(
     *,
     lenient: bool = False,
     recreate: Collection[ObjectRef] = (),
+    only: Collection[ObjectRef] | None = None,
 ) -> Prepared:
     """Check what an instance applied, now or before; nothing is written.
 
@@ -154,13 +155,18 @@ def recorded(
 
     :param lenient: leave out what cannot be, rather than refuse it all.
     :param recreate: what may be made again where it cannot be changed.
+    :param only: of which objects; None for all. Of some there is no order.
     """
     where = f"the record of {now.instance}"
-    documents = tuple(Document(m, where) for m in wanted.manifests)
+    documents = tuple(
+        Document(manifest, where)
+        for manifest in wanted.manifests
+        if only is None or ObjectRef.of(manifest) in only
+    )
     found, registry = _kinds(cluster, documents, registry, wanted.policy)
     items = tuple(
-        Placed(ObjectRef.of(manifest), manifest, where)
-        for manifest in wanted.manifests
+        Placed(ObjectRef.of(document.manifest), document.manifest, where)
+        for document in documents
     )
     items = replicas.numbered(items, registry, replicas.recorded(wanted))
     ready = Prepared(
@@ -172,7 +178,9 @@ def recorded(
         wanted.vdus,
         wanted.scale_levels,
         wanted.live_names,
-        order=barriers.of(items, registry, wanted.live_names),
+        order=barriers.of(items, registry, wanted.live_names)
+        if only is None
+        else orders.NONE,
         expected=found.expected,
     )
     ready = _against(
