@@ -211,6 +211,18 @@ def _of_object(
     return dataclasses.replace(target, path=path)
 
 
+def bounds_moved(cluster: Cluster, target: Target, manager: str) -> bool:
+    """Move the bounds of an autoscaler, where they are others.
+
+    That goes before the number, so that it does not take that back.
+    """
+    keeper, wanted = target.keeper, target.bounds
+    if keeper is None or wanted is None or keeper.bounds == wanted:
+        return False
+    bounds.moved(cluster, keeper, wanted, manager)
+    return True
+
+
 def ask(
     cluster: Cluster,
     target: Target,
@@ -219,13 +231,9 @@ def ask(
 ) -> Manifest:
     """Send the number, and only that; the object that was written.
 
-    Bounds of an autoscaler go first, so that it does not take it back.
-
     :param sent: told once the number is set: the object may yet have to be
         read, which may fail.
     """
-    if target.keeper and target.bounds:
-        bounds.moved(cluster, target.keeper, target.bounds, manager)
     if target.entry:
         return into_topology(cluster, target, target.entry, manager)
     if target.path is None:

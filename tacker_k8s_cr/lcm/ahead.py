@@ -66,6 +66,7 @@ def found(
         phase=Phase.CHANGING,
         before=past,
         scaling={},
+        bounds={},
         healing=None,
     )
     ready = prepare.recorded(

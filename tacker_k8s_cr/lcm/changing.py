@@ -99,6 +99,7 @@ def change(
         phase=Phase.CHANGING,
         before=found.before.past(package.digest),
         scaling={},
+        bounds={},
         healing=None,
     )
     some = givers.of_package(op, ready)

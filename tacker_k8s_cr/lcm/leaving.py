@@ -1,7 +1,7 @@
 """Machines that are to go when a number falls.
 
 Their controllers take first what bears an annotation. It is put on before
-the number falls, and taken off again what stays after all.
+the number falls, and stays until they are gone, or the number is back.
 """
 
 from __future__ import annotations
@@ -37,11 +37,34 @@ class Leaving:
     """The Machines of one number that go.
 
     :param before: UIDs of all that worked for it.
+    :param others: UIDs of those among them that an earlier scale had chosen.
     """
 
     target: Target
     goers: tuple[Goer, ...]
     before: frozenset[str]
+    others: frozenset[str]
+
+    @property
+    def falls(self) -> int:
+        """How many go, with those that a former number has yet to take."""
+        return _falls(self.target, len(self.before))
+
+    @property
+    def chosen(self) -> frozenset[str]:
+        """UIDs of the chosen that work: one that goes already is no more."""
+        return self.before.intersection(goer.uid for goer in self.goers)
+
+    @property
+    def free(self) -> frozenset[str]:
+        """UIDs of those that are to stay for the chosen to go."""
+        there = len(self.chosen) + len(self.others)
+        return self.others if there > self.falls else frozenset()
+
+
+def _falls(target: Target, works: int) -> int:
+    before = target.number if target.before is None else target.before
+    return max(0, before - target.number) + max(0, works - before)
 
 
 def chosen(
@@ -50,8 +73,10 @@ def chosen(
     """What is to go of each number. Raises NotScalable; writes nothing.
 
     :param names: names or UIDs of Machines. When a number is there already
-        none of it has to be: that was done by an earlier try.
+        none of it has to be: that was done by an earlier try. Nor has what
+        the record tells of.
     """
+    former = op.inventory.leaving
     missing = set(names)
     found = []
     for target in targets:
@@ -68,7 +93,9 @@ def chosen(
         wanted = {objects.uid(m): m for m in some.values()}
         if wanted:
             _check(target, there, wanted, op.manager)
-            found.append(_leaving(target, there, wanted))
+            found.append(_leaving(target, there, wanted, former))
+    for goer in former:
+        missing -= {goer.uid, goer.ref.name}
     done = all(target.before == target.number for target in targets)
     if missing and not done:
         raise errors.NotScalable(
@@ -99,10 +126,18 @@ def _check(
 
     :param manager: whose marks on others come off before the number falls.
     """
-    if target.before is None or target.before == target.number:
+    if target.before is None:
         return
-    falls = max(0, target.before - target.number)
+    falls = _falls(target, sum(map(members.works, there)))
     going = [machine for machine in wanted.values() if members.works(machine)]
+    if len(going) > falls and target.before == target.number:
+        names = ", ".join(sorted(ObjectRef.of(m).name for m in going))
+        raise errors.NotScalable(
+            target.ref,
+            f"{names}: chosen to go and still there, while of the number "
+            f"{target.number} there go {falls}: another may have gone in an "
+            "earlier try; roll back, or scale to a lower number",
+        )
     if len(going) > falls:
         raise errors.NotScalable(
             target.ref,
@@ -128,14 +163,18 @@ def _leaving(
     target: Target,
     there: Sequence[Manifest],
     wanted: Mapping[str, Manifest],
+    former: Collection[Goer],
 ) -> Leaving:
+    before = frozenset(objects.uid(m) for m in there if members.works(m))
+    earlier = before.intersection(goer.uid for goer in former)
     return Leaving(
         target,
         tuple(
             Goer(ObjectRef.of(machine), uid, target.ref)
             for uid, machine in sorted(wanted.items())
         ),
-        frozenset(objects.uid(m) for m in there if members.works(m)),
+        before,
+        earlier - wanted.keys(),
     )
 
 
@@ -174,10 +213,9 @@ def _look(op: Operation, item: Leaving) -> dict[ObjectRef, str]:
         }
     works = {uid for uid, machine in there.items() if members.works(machine)}
     stay = works & chosen_.keys()
-    falls = (item.target.before or 0) - item.target.number
-    if falls > 0:
+    if item.falls:
         others = item.before - works - chosen_.keys()
-        if len(others) > falls - len(chosen_):
+        if len(others) > item.falls - len(item.chosen):
             _refuse(item, {chosen_[uid] for uid in stay}, len(others))
     return {
         chosen_[uid]: "is chosen to go, and still there"

@@ -36,6 +36,9 @@ from tacker_k8s_cr.report import Report
 
 LOG = logging.getLogger(__name__)
 
+REFUSALS = (errors.NotScalable, *carry.REFUSALS)
+"""Errors of a number that is not to be set; to try again does not help."""
+
 
 def scale(
     cluster: Cluster,
@@ -102,27 +105,32 @@ def scale(
         scaling={
             **{target.ref: target.before for target in wanted},
             **(_at_levels(inventory, targets) if aspect else {}),
-            **inventory.scaling,
+            **(inventory.scaling if _again(inventory) else {}),
         },
-        bounds={**_bounds(wanted), **inventory.bounds},
+        bounds={
+            **_bounds(wanted),
+            **(inventory.bounds if _again(inventory) else {}),
+        },
     )
     some = tuple(goer for item in going for goer in item.goers)
     again = {marks.LEAVES: {goer.uid for goer in some}}
+    marked = {goer.uid: goer for goer in (*some, *marks.left(inventory))}
+    scaling = dataclasses.replace(scaling, leaving=tuple(marked.values()))
+    free = frozenset(uid for item in going for uid in item.free)
     with op.locked():
-        stay = marks.taken_off(op, inventory, again)
-        scaling = dataclasses.replace(scaling, leaving=(*some, *stay))
         op.ledger.write(scaling.entering(op.name, "replicas", ()))
         try:
             marks.put(op, some)
+            # Those of another choice come off when the new ones are on: a
+            # number that has fallen already never finds none.
+            marks.taken_off(op, op.inventory, again, free=free)
             send(op, wanted)
             settle(op, wanted)
             goers.gone(op, going)
         except errors.Error as error:
-            stay = marks.taken_off(op, op.inventory, brief=True)
-            if isinstance(error, carry.REFUSALS) and not op.actions:
-                was = dataclasses.replace(inventory, leaving=stay)
-                op.ledger.write(was)
+            _failed(op, inventory, error)
             raise
+        stay = marks.taken_off(op, op.inventory)
         op.ledger.rest(
             dataclasses.replace(
                 op.inventory,
@@ -135,6 +143,24 @@ def scale(
             )
         )
     return op.report()
+
+
+def _again(inventory: Inventory) -> bool:
+    """Whether a scale ended early, from before which numbers are known."""
+    return inventory.phase is Phase.SCALING
+
+
+def _failed(op: Operation, before: Inventory, error: errors.Error) -> None:
+    """Let go of the marks that nothing is to follow any more.
+
+    What was refused before anything was written is forgotten. What may have
+    been written yet keeps all marks: the number may fall in a moment.
+    """
+    if op.uncertain:
+        return
+    stay = marks.taken_off(op, op.inventory, brief=True)
+    if isinstance(error, carry.REFUSALS) and not op.actions:
+        op.ledger.write(dataclasses.replace(before, leaving=stay))
 
 
 def _bounds(targets: Iterable[routes.Target]) -> dict[ObjectRef, Bounds]:
@@ -167,18 +193,46 @@ def send(op: Operation, targets: Sequence[routes.Target]) -> None:
     for target in targets:
         op.ledger.guard()
         written = {target.written: Action.SCALED}
-        obj = routes.ask(
-            op.ledger.writing,
-            target,
-            op.manager,
-            functools.partial(op.actions.update, written),
-        )
+        try:
+            if routes.bounds_moved(op.ledger.writing, target, op.manager):
+                # No object of the report, and yet to be taken back.
+                op.uncertain = True
+            obj = routes.ask(
+                op.ledger.writing,
+                target,
+                op.manager,
+                functools.partial(op.actions.update, written),
+            )
+        except (errors.Unavailable, errors.Unreachable):
+            # A request whose answer is lost may have been carried out.
+            op.uncertain = True
+            raise
         if target.notes:
             op.notes[target.written] = target.notes
             LOG.warning("%s: %s", target.ref, "; ".join(target.notes))
         op.actions.update(written)
         if target.written in op.inventory.owned:
             op.taken_in(target.written, obj, Action.SCALED, "replicas")
+
+
+def sent(
+    op: Operation, targets: Sequence[routes.Target]
+) -> dict[ObjectRef, str]:
+    """Set what numbers can be set; by number, why the others cannot."""
+    refused = {}
+    for target in targets:
+        try:
+            send(op, [target])
+        except REFUSALS as error:
+            refused[target.ref] = why(error)
+    return refused
+
+
+def why(error: errors.Error) -> str:
+    """The reason of an error about a number, without its name."""
+    if isinstance(error, errors.NotScalable):
+        return error.why
+    return error.sentence()
 
 
 def settle(op: Operation, targets: Sequence[routes.Target]) -> None:

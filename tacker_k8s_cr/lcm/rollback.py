@@ -24,6 +24,7 @@ from tacker_k8s_cr.lcm import restoring
 from tacker_k8s_cr.lcm import takeback
 from tacker_k8s_cr.lcm.operation import Listen
 from tacker_k8s_cr.lcm.operation import Operation
+from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.options import DEFAULT
 from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package.model import Package
@@ -113,6 +114,14 @@ def _undoable(inventory: Inventory, package: Package | None) -> bool:
     )
 
 
+def _told(op: Operation, inventory: Inventory) -> bool:
+    """Whether an earlier try said what it could not restore."""
+    journal = inventory.journal
+    return journal.operation == op.name and (
+        errors.NOT_RESTORED in journal.error
+    )
+
+
 def _forget(
     op: Operation, inventory: Inventory, marked: tuple[Goer, ...]
 ) -> None:
@@ -134,7 +143,8 @@ def _unscaled(
     op: Operation, inventory: Inventory, registry: Registry
 ) -> Report:
     op.knowing(prepare.known(op.cluster, registry, inventory))
-    lost = {}
+    told = _told(op, inventory)
+    lost: dict[ObjectRef, str] = {}
     targets: list[routes.Target] = []
     for ref, number in inventory.scaling.items():
         if number is None:
@@ -146,17 +156,19 @@ def _unscaled(
                     op.cluster, inventory, op.progress.registry, ref, number
                 )
             )
-        except errors.NotScalable as error:
-            lost[ref] = error.why
+        except resize.REFUSALS as error:
+            lost[ref] = resize.why(error)
     with op.locked():
         op.ledger.write(inventory.entering(op.name, "replicas", ()))
-        marked = marks.taken_off(op, inventory)
-        resize.send(op, targets)
-        resize.settle(op, targets)
-        if lost:
+        refused = resize.sent(op, targets)
+        lost.update(refused)
+        resize.settle(op, [t for t in targets if t.ref not in refused])
+        # The number is back: without a mark before, another would go.
+        marked = marks.taken_off(op, op.inventory)
+        if lost and not told:
             raise errors.NotRestored(lost)
         _forget(op, op.inventory, marked)
-    return op.report()
+    return op.report(dict.fromkeys(lost, Action.KEPT), lost)
 
 
 # -- Of a change -------------------------------------------------------------
@@ -167,9 +179,7 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
     if former is None:  # no change leaves such a record
         raise errors.InstanceExists(now.instance, "has no state before")
     # Who repeats it knows what cannot be restored.
-    told = now.journal.operation == op.name and (
-        errors.NOT_RESTORED in now.journal.error
-    )
+    told = _told(op, now)
     manifests, stay = upgrading.kept(
         op.cluster, former.manifests, former.live_names
     )

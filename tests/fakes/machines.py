@@ -26,13 +26,16 @@ class Machines:
     """A ``controller`` of a fake cluster that counts machines at once.
 
     What is marked for remediation goes when ``remediate`` is called.
+
+    :ivar idle: it does nothing for now.
     """
 
     def __init__(self) -> None:
+        self.idle = False
         self._names = itertools.count()
 
     def __call__(self, fake: Any, obj: Manifest) -> None:
-        if obj["kind"] in ("Lease", "Secret"):
+        if self.idle or obj["kind"] in ("Lease", "Secret"):
             return
         world = fake.world
         for keeper in list(_alive(world, SET)):
@@ -117,7 +120,8 @@ def _notes(machine: Manifest) -> Manifest:
 
 def _alive(world: Any, kind: GroupKind) -> Iterator[Manifest]:
     for ref, stored in sorted(world.objects.items()):
-        if ref.group_kind == kind:
+        going = stored.obj["metadata"].get("deletionTimestamp")
+        if ref.group_kind == kind and not going:
             yield stored.obj
 
 
