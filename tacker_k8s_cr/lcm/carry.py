@@ -12,6 +12,7 @@ from tacker_k8s_cr.applying import owners
 from tacker_k8s_cr.applying import trial
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.lcm import lingering
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import staging
 from tacker_k8s_cr.lcm import taking
@@ -58,6 +59,7 @@ def planned(
     kept = used(op, dropped, manifests)
     # Somebody else made them: a change of ours is no reason to lose them.
     kept.update(dict.fromkeys(dropped & before.met, MET))
+    kept.update(lingering.needed(op.cluster, ready.items, dropped))
     former = pruning.Former(
         before.owned,
         namespace(op.home),

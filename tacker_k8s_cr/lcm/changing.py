@@ -214,9 +214,9 @@ def _tell(op: Operation, found: Forecast, foresee: Foresee | None) -> None:
     """Say before it happens what is not to come as a surprise."""
     for ref, rollout in found.rollouts.items():
         op.notes[ref] = (str(rollout),)
-    if op.options.rollout == "refuse" and found.rollouts:
+    if op.options.rollout == "refuse" and found.replaced:
         raise errors.WouldReplace(
-            {ref: str(rollout) for ref, rollout in found.rollouts.items()}
+            {ref: str(rollout) for ref, rollout in found.replaced.items()}
         )
     for line in found.warnings:
         LOG.info("%s: %s: %s", op.instance, op.name, line)

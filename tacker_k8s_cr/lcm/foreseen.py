@@ -162,7 +162,12 @@ def _updated(
         why,
         found,
         forecast.rollout(
-            ref.group_kind, found, rollouts.machines(live), templates
+            ref.group_kind,
+            found,
+            rollouts.machines(live),
+            templates,
+            live,
+            would,
         ),
         oneway.of_update(live, would),
     )

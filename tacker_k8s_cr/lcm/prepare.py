@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
@@ -18,6 +19,7 @@ from tacker_k8s_cr.applying.owners import Owners
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.kinds.capi import clusters
 from tacker_k8s_cr.lcm import against
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.objects import GroupKind
@@ -219,7 +221,15 @@ def _kinds(
     known = check.judged(registry, found.subresources)
     known = paths.known(cluster, known, found.subresources, manifests)
     known = known.extended(check.claims(cluster, documents, registry))
+    known = _workers(known, manifests)
     return found, policy.judging(known)
+
+
+def _workers(registry: Registry, manifests: Iterable[Manifest]) -> Registry:
+    """With what a package says on the workers of its Clusters."""
+    if registry[clusters.CLUSTER].name:  # a third party judges them
+        return registry
+    return registry.extended(clusters.knowing(manifests))
 
 
 def _against(
@@ -278,4 +288,5 @@ def known(
             found[kind] = cluster.resource(kind).subresources
     registry = check.judged(registry, found)
     registry = paths.known(cluster, registry, found, inventory.manifests)
+    registry = _workers(registry, inventory.manifests)
     return inventory.policy.judging(registry)

@@ -16,6 +16,7 @@ from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import end
+from tacker_k8s_cr.lcm import lingering
 from tacker_k8s_cr.lcm import marks
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
@@ -210,6 +211,7 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
     made = {ref: uid for ref, uid in new.items() if ref not in others}
     used = carry.used(op, made, authored.manifests(now))
     used.update(restoring.needed(op, ready.refused, made.keys() - used.keys()))
+    used.update(lingering.needed(op.cluster, ready.items, made))
     made = {ref: uid for ref, uid in made.items() if ref not in used}
     preflight.deleting(op.cluster, made, wanted=op.options.check_rights)
     carry.refuse_losses(op, made)

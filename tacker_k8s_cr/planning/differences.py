@@ -132,21 +132,32 @@ def _is_list(value: Any) -> bool:
 
 
 def _named(items: Sequence[Any]) -> dict[Step, Any] | None:
-    """The items of a list of mappings by name, or else by number.
+    """The items of a list of mappings by name or class, or else by number.
 
     None for a list of plain values, which is one value.
     """
     if not all(isinstance(item, Mapping) for item in items):
         return None
-    names = [item.get("name") for item in items]
-    if len(set(map(str, names))) == len(names) and all(
-        isinstance(name, str) for name in names
-    ):
-        return {
-            f"[name={json.dumps(n)}]": i
-            for n, i in zip(names, items, strict=True)
-        }
+    for key in KEYS:
+        names = [item.get(key) for item in items]
+        if len(set(map(str, names))) == len(names) and all(
+            isinstance(name, str) for name in names
+        ):
+            return {
+                to_item(key, name): item
+                for name, item in zip(names, items, strict=True)
+            }
     return dict(enumerate(items))
+
+
+KEYS = ("name", "class")
+"""What tells the items of a list apart; the workers of a ClusterClass are
+told apart by the second."""
+
+
+def to_item(key: str, name: object) -> str:
+    """The step of a path to the item of a list that bears a name."""
+    return f"[{key}={json.dumps(name)}]"
 
 
 def _path(where: Where) -> str:
@@ -154,7 +165,7 @@ def _path(where: Where) -> str:
     for step in where:
         if isinstance(step, int):
             text += f"[{step}]"
-        elif step.startswith("[name="):
+        elif step.startswith(tuple(f"[{key}=" for key in KEYS)):
             text += step
         else:
             # A name with dots in it would look like several.

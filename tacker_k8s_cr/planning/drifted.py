@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import enum
-import json
 from typing import Any
 
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import ownership
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.planning.differences import KEYS
 from tacker_k8s_cr.planning.differences import Difference
+from tacker_k8s_cr.planning.differences import to_item
 
 
 class Drift(enum.Enum):
@@ -157,7 +158,8 @@ def _item(items: Sequence[Any], step: str | int) -> Any:
     if isinstance(step, int):
         return items[step] if step < len(items) else None
     for item in items:
-        name = item.get("name") if isinstance(item, Mapping) else None
-        if step == f"[name={json.dumps(name)}]":
+        if isinstance(item, Mapping) and any(
+            step == to_item(key, item.get(key)) for key in KEYS
+        ):
             return item
     return None

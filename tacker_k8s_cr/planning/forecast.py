@@ -12,8 +12,10 @@ from typing import Any
 
 from tacker_k8s_cr.kinds.capi import rollouts
 from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning.differences import Difference
+from tacker_k8s_cr.planning.differences import Where
 
 
 class Fate(enum.Enum):
@@ -38,19 +40,22 @@ class Rollout:
     :param certain: whether they are replaced in any case, or only if a
         provider or a class wants it so.
     :param causes: the fields that differ, with what they refer to.
+    :param waits: each is replaced when somebody deletes it, and not before.
     """
 
     machines: int | None
     causes: tuple[str, ...]
     parts: tuple[str, ...] = ()
     certain: bool = True
+    waits: bool = False
 
     def __str__(self) -> str:
         count = "" if self.machines is None else f"{self.machines} "
         verb = "are" if self.certain else "may be"
         part = f" ({'; '.join(self.parts)})" if self.parts else ""
+        when = " when somebody deletes them" if self.waits else ""
         why = "; ".join(self.causes)
-        return f"{count}machine(s){part} {verb} replaced: {why}"
+        return f"{count}machine(s){part} {verb} replaced{when}: {why}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,6 +109,11 @@ class Forecast:
         return {r.ref: r.rollout for r in self.rows if r.rollout}
 
     @property
+    def replaced(self) -> Mapping[ObjectRef, Rollout]:
+        """As ``rollouts``, of those that the change itself replaces."""
+        return {ref: r for ref, r in self.rollouts.items() if not r.waits}
+
+    @property
     def final(self) -> Mapping[ObjectRef, tuple[str, ...]]:
         """By object, what cannot be undone."""
         return {row.ref: row.final for row in self.rows if row.final}
@@ -151,6 +161,7 @@ class Forecast:
                         "machines": row.rollout.machines,
                         "parts": list(row.rollout.parts),
                         "certain": row.rollout.certain,
+                        "when_deleted": row.rollout.waits,
                         "causes": list(row.rollout.causes),
                     },
                     "irreversible": list(row.final),
@@ -165,17 +176,25 @@ def rollout(
     differences: Iterable[Difference],
     machines: int | None,
     templates: Mapping[str, Sequence[Difference]],
+    live: Manifest | None = None,
+    would: Manifest | None = None,
 ) -> Rollout | None:
     """What the differences of an object do to its machines, if anything.
 
     :param templates: by the new name of each template that changed, how.
+    :param live: the object, and how it would be.
     """
     causes: list[str] = []
     parts: dict[str, None] = {}
     certain = False
+    differences = tuple(differences)
+    other = _came_or_go(group_kind, differences)
+    begins = bool(live and would and rollouts.begins(live, would))
     for found in differences:
         does = rollouts.replacing(group_kind, found.where)
-        if does is None:
+        if begins and rollouts.is_strategy(found.where):
+            does = rollouts.Replacing()
+        if does is None or rollouts.pool(group_kind, found.where) in other:
             continue
         certain = certain or does.certain
         causes.append(_cause(found, templates))
@@ -183,7 +202,21 @@ def rollout(
             parts[does.part] = None
     if not causes:
         return None
-    return Rollout(machines, tuple(causes), tuple(parts), certain)
+    waits = bool(would and rollouts.when_deleted(would))
+    return Rollout(machines, tuple(causes), tuple(parts), certain, waits)
+
+
+def _came_or_go(
+    group_kind: GroupKind, differences: Iterable[Difference]
+) -> set[Where]:
+    """Groups of workers that are new, or go: none of theirs is replaced."""
+    return {
+        pool
+        for found in differences
+        if (pool := rollouts.pool(group_kind, found.where))
+        and found.where == (*pool, "class")
+        and None in (found.before, found.after)
+    }
 
 
 def _cause(

@@ -27,6 +27,7 @@ MADE_ANEW = "it is made anew: what the former object held is lost"
 def concerns(group_kind: GroupKind) -> bool:
     """Whether an update of such an object may be for good."""
     return versions.leads(group_kind) or group_kind in (
+        rollouts.CLUSTER,
         placing.DEFINITION,
         storage.CLAIM,
     )
@@ -45,6 +46,13 @@ def of_update(before: Manifest, after: Manifest) -> tuple[str, ...]:
             found.append(f"{sizes[0]} -> {sizes[1]}: a claim cannot shrink")
     if kind == placing.DEFINITION:
         found += _of_definition(before, after)
+    if kind == rollouts.CLUSTER:
+        after_ = rollouts.workers(after)
+        found += [
+            f"the workers {name} go: their machines, and what runs on them"
+            for name in rollouts.workers(before)
+            if name not in after_
+        ]
     return tuple(found)
 
 

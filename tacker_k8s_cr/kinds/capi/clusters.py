@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
+import dataclasses
+from typing import Any
 
 from tacker_k8s_cr.kinds import base
 from tacker_k8s_cr.kinds import reading
@@ -10,6 +14,7 @@ from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.kinds.capi import signals
+from tacker_k8s_cr.kinds.capi import strategies
 from tacker_k8s_cr.kinds.reading import Condition
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
@@ -29,17 +34,21 @@ GROUPS = ("controlPlane", "workers")
 ROLLED = ("ControlPlaneMachinesUpToDate", "WorkerMachinesUpToDate")
 
 
-def cluster(obj: Manifest) -> Verdict:
+def cluster(obj: Manifest, leaving: Collection[str] = ()) -> Verdict:
     """A Cluster, by its conditions and counters.
 
     Its phase tells of infrastructure and endpoint only, and is Provisioned
     for a cluster whose machines never start.
+
+    :param leaving: names of Clusters with workers that take a change only
+        when somebody deletes them, which no status of a Cluster shows.
     """
     if verdict := signals.begun(obj):
         return verdict
     if contract.spoken(obj) is contract.V1BETA2:
         found = reading.conditions(obj)
-        return _settling(obj, found, ("status",)) or _available(obj)
+        verdict = _settling(obj, found, ("status",), leaving)
+        return verdict or _available(obj)
     if verdict := signals.silent(obj):
         return verdict
     found = reading.conditions(obj)
@@ -48,7 +57,7 @@ def cluster(obj: Manifest) -> Verdict:
     # Ready knows nothing of workers. Where the object shows the newer
     # conditions beside it, they do.
     if newer := reading.conditions(obj, signals.NEWER):
-        verdict = _settling(obj, newer, ("status", "v1beta2"))
+        verdict = _settling(obj, newer, ("status", "v1beta2"), leaving)
         return verdict or _available(obj)
     return base.current("Ready")
 
@@ -61,7 +70,10 @@ def _deciding(obj: Manifest, summary: str) -> tuple[str, ...]:
 
 
 def _settling(
-    obj: Manifest, found: dict[str, Condition], where: Path
+    obj: Manifest,
+    found: dict[str, Condition],
+    where: Path,
+    leaving: Collection[str],
 ) -> Verdict | None:
     """In progress unless all that was asked of the cluster is done."""
     needed = _deciding(obj, "Available")
@@ -69,9 +81,14 @@ def _settling(
         return verdict
     if verdict := signals.silent(obj, found.get("Available")):
         return verdict
-    if verdict := signals.busy(obj, found):
-        return verdict
     untold = _untold(obj, found)
+    waits = _waits(obj, leaving)
+    if waits:
+        untold.add(ROLLED[1])
+    leaders = found.get(ROLLED[0])
+    rolling = not (waits and leaders and leaders.true)
+    if verdict := signals.busy(obj, found, rolling=rolling):
+        return verdict
     rolled = [name for name in ROLLED if name not in untold]
     if verdict := signals.unmet(obj, found, *rolled):
         return verdict
@@ -79,7 +96,37 @@ def _settling(
         counters = MEMBERS[1:] if condition in untold else MEMBERS
         if verdict := _short(obj, (*where, members), counters):
             return verdict
+    return _unrolled(obj, where) if waits else None
+
+
+def _unrolled(obj: Manifest, where: Path) -> Verdict | None:
+    """In progress while other workers of a topology are replaced."""
+    updated = reading.number(obj, (*where, "workers", MEMBERS[0]))
+    least = sum(
+        reading.number(entry, ("replicas",)) or 0
+        for entry in entries(obj)
+        if not strategies.when_deleted(entry)
+    )
+    if updated is not None and updated < least:
+        path = ".".join((*where[1:], "workers", MEMBERS[0]))
+        return signals.waiting(obj, f"{path} {updated}/{least}")
     return None
+
+
+def _waits(obj: Manifest, leaving: Collection[str]) -> bool:
+    """Whether workers may stay as they are until somebody deletes them."""
+    return reading.text(obj, ("metadata", "name")) in leaving or any(
+        map(strategies.when_deleted, entries(obj))
+    )
+
+
+def entries(obj: Manifest) -> tuple[Mapping[str, Any], ...]:
+    """What a topology says on its groups of workers."""
+    workers = (*TOPOLOGY, "workers")
+    return (
+        *reading.items(obj, (*workers, "machineDeployments")),
+        *reading.items(obj, (*workers, "machinePools")),
+    )
 
 
 def _untold(obj: Manifest, found: dict[str, Condition]) -> set[str]:
@@ -123,16 +170,11 @@ def _asked(obj: Manifest) -> dict[str, int]:
     An entry may leave its number to an autoscaler, and workers may exist
     beside the topology, so that more is no fault.
     """
-    workers = (*TOPOLOGY, "workers")
-    entries = (
-        *reading.items(obj, (*workers, "machineDeployments")),
-        *reading.items(obj, (*workers, "machinePools")),
-    )
     own = reading.number(obj, (*TOPOLOGY, "controlPlane", "replicas"))
     return {
         "controlPlane": own or 0,
         "workers": sum(
-            reading.number(entry, ("replicas",)) or 0 for entry in entries
+            reading.number(entry, ("replicas",)) or 0 for entry in entries(obj)
         ),
     }
 
@@ -208,3 +250,29 @@ HANDLERS: Mapping[GroupKind, Handler] = {
         made=_workers,
     ),
 }
+
+
+CLUSTER = GroupKind(contract.GROUP, "Cluster")
+_DEPLOYMENT = GroupKind(contract.GROUP, "MachineDeployment")
+
+
+def knowing(manifests: Iterable[Manifest]) -> Mapping[GroupKind, Handler]:
+    """A handler of Clusters that knows the workers of a package.
+
+    For a registry to be extended with. Empty where no workers wait for
+    somebody to delete them.
+    """
+    leaving = frozenset(
+        reading.text(manifest, ("spec", "clusterName"))
+        for manifest in manifests
+        if GroupKind.of(manifest) == _DEPLOYMENT
+        and strategies.when_deleted(reading.mapping(manifest, ("spec",)))
+    )
+    if not leaving:
+        return {}
+    known = HANDLERS[CLUSTER]
+    return {
+        CLUSTER: dataclasses.replace(
+            known, assess=lambda obj: cluster(obj, leaving)
+        )
+    }

@@ -8,6 +8,7 @@ from tacker_k8s_cr.kinds import base
 from tacker_k8s_cr.kinds import reading
 from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.capi import contract
+from tacker_k8s_cr.kinds.capi import rollouts
 from tacker_k8s_cr.kinds.capi import signals
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
@@ -28,19 +29,39 @@ def machine_deployment(obj: Manifest) -> Verdict:
         return verdict
     spoken = contract.spoken(obj)
     found = reading.conditions(obj)
+    rolls = not rollouts.when_deleted(obj)
     if verdict := signals.silent(obj, found.get("Available")):
         return verdict
     if spoken is contract.V1BETA2:
         if verdict := signals.unmet(obj, found, "Available"):
             return verdict
-        if verdict := signals.busy(obj, found):
+        if verdict := signals.busy(obj, found, rolling=rolls):
             return verdict
     wanted = _wanted(obj)
+    counters = spoken.counters if rolls else spoken.counters[1:]
     return (
-        signals.lacking(obj, ("status",), spoken.counters, wanted)
-        or _rolled(obj, wanted)
-        or base.current(f"{wanted} machine(s) ready")
+        signals.lacking(obj, ("status",), counters, wanted)
+        or _away(obj)
+        or (_rolled(obj, wanted) if rolls else None)
+        or base.current(f"{wanted} machine(s) ready{_behind(obj, rolls)}")
     )
+
+
+def _behind(obj: Manifest, rolls: bool) -> str:
+    """What is to be told of machines that nobody replaces by himself."""
+    behind = rollouts.behind(obj)
+    if rolls or not behind:
+        return ""
+    return f"; {behind} of them take the change when somebody deletes them"
+
+
+def _away(obj: Manifest) -> Verdict | None:
+    for where in (("status",), ("status", "deprecated", "v1beta1")):
+        away = reading.number(obj, (*where, "unavailableReplicas"))
+        if away:
+            path = ".".join((*where[1:], "unavailableReplicas"))
+            return signals.waiting(obj, f"{path} {away}/0")
+    return None
 
 
 def _rolled(obj: Manifest, wanted: int) -> Verdict | None:
@@ -52,11 +73,6 @@ def _rolled(obj: Manifest, wanted: int) -> Verdict | None:
     older ones, and the versions, are from the MachineSets themselves (seen
     with Cluster API 1.14).
     """
-    for where in (("status",), ("status", "deprecated", "v1beta1")):
-        away = reading.number(obj, (*where, "unavailableReplicas"))
-        if away:
-            path = ".".join((*where[1:], "unavailableReplicas"))
-            return signals.waiting(obj, f"{path} {away}/0")
     where = ("status", "deprecated", "v1beta1")
     if reading.number(obj, (*where, "updatedReplicas")) is not None:
         return signals.lacking(obj, where, ("updatedReplicas",), wanted)

@@ -14,6 +14,7 @@ import dataclasses
 from tacker_k8s_cr.kinds import reading
 from tacker_k8s_cr.kinds.capi import clusters
 from tacker_k8s_cr.kinds.capi import contract
+from tacker_k8s_cr.kinds.capi import strategies
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 
@@ -78,6 +79,21 @@ def replacing(group_kind: GroupKind, where: Where) -> Replacing | None:
     if group_kind == CLASS:
         return _of_class(path)
     return None
+
+
+def pool(group_kind: GroupKind, where: Where) -> tuple[str | int, ...]:
+    """Where the group of workers stands that a field is of.
+
+    Of a Cluster with a topology, or of a class; empty for another field.
+    """
+    before = {CLUSTER: ("spec", "topology"), CLASS: ("spec",)}
+    start = before.get(group_kind)
+    if start is None or tuple(where[: len(start)]) != start:
+        return ()
+    rest = tuple(where[len(start) :])
+    if len(rest) < 3 or rest[0] != "workers":
+        return ()
+    return (*start, *rest[:3])
 
 
 def _at_once(path: tuple[str | int, ...]) -> bool:
@@ -151,6 +167,45 @@ def class_of(cluster: Manifest) -> str:
     return reading.text(topology, ("classRef", "name")) or reading.text(
         topology, ("class",)
     )
+
+
+def workers(cluster: Manifest) -> tuple[str, ...]:
+    """The names of the groups of workers that a topology asks for."""
+    return tuple(
+        reading.text(entry, ("name",)) for entry in clusters.entries(cluster)
+    )
+
+
+def when_deleted(deployment: Manifest) -> bool:
+    """Whether machines take a change only when somebody deletes them."""
+    return GroupKind.of(deployment) == DEPLOYMENT and strategies.when_deleted(
+        reading.mapping(deployment, ("spec",))
+    )
+
+
+def begins(live: Manifest, would: Manifest) -> bool:
+    """Whether machines that have been left as they were are let go."""
+    left = when_deleted(live) and not when_deleted(would)
+    return left and behind(live) > 0
+
+
+def is_strategy(where: Where) -> bool:
+    """Whether a field says how a change reaches machines."""
+    return tuple(where[1:]) in strategies.PLACES
+
+
+def behind(deployment: Manifest) -> int:
+    """How many machines have not taken a change, as far as is reported."""
+    kept = ("status", "deprecated", "v1beta1", "updatedReplicas")
+    for path in (
+        ("status", "upToDateReplicas"),
+        ("status", "updatedReplicas"),
+        kept,
+    ):
+        updated = reading.number(deployment, path)
+        if updated is not None:
+            return max(0, (machines(deployment) or 0) - updated)
+    return 0
 
 
 def machines(obj: Manifest) -> int | None:

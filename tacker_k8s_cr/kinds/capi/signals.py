@@ -166,7 +166,8 @@ def unmet(
     return None
 
 
-BUSY = ("RollingOut", "ScalingUp", "ScalingDown", "Remediating", "Updating")
+ROLLING = "RollingOut"
+BUSY = (ROLLING, "ScalingUp", "ScalingDown", "Remediating", "Updating")
 """Conditions that are True while something is going on."""
 
 
@@ -185,10 +186,16 @@ def silent(
     return waiting(obj, "its controller has not reported on it yet")
 
 
-def busy(obj: Manifest, found: dict[str, Condition]) -> Verdict | None:
+def busy(
+    obj: Manifest, found: dict[str, Condition], *, rolling: bool = True
+) -> Verdict | None:
+    """In progress while something is going on.
+
+    :param rolling: machines that are not up to date count for that.
+    """
     for name in BUSY:
         condition = found.get(name)
-        if condition and condition.true:
+        if condition and condition.true and (rolling or name != ROLLING):
             return waiting(obj, str(condition))
     return None
 

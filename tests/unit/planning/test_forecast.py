@@ -62,6 +62,122 @@ def test_the_cause_names_what_changed_in_a_template():
     assert forecast.rollout(rollouts.CLUSTER, found, 3, {}) is None
 
 
+@pytest.mark.parametrize("shape", ["strategy", "rollout"])
+def test_what_waits_for_somebody_is_no_replacement(shape):
+    """It is told, and there is nothing to refuse (P9).
+
+    That the others may be replaced from now on is.
+    """
+
+    def left(kind, version="v1.35.0"):
+        made = pool("a", version)
+        said = {"type": kind}
+        if shape == "rollout":
+            made["spec"]["rollout"] = {"strategy": said}
+        else:
+            made["spec"]["strategy"] = said
+        made["status"] = {"replicas": 2, "updatedReplicas": 0}
+        return made
+
+    def told(before, after):
+        rolls = forecast.rollout(
+            rollouts.DEPLOYMENT,
+            differences.between(before, after),
+            2,
+            {},
+            before,
+            after,
+        )
+        return rolls, Forecast(
+            "a", "ns", (Row(POOL, Fate.UPDATE, "", (), rolls),)
+        )
+
+    rolls, found = told(left("OnDelete"), left("OnDelete", "v1.36.0"))
+    assert str(rolls).startswith(
+        "2 machine(s) are replaced when somebody deletes them: spec."
+    )
+    assert {} == found.replaced
+    assert {POOL: rolls} == found.rollouts
+    assert found.as_dict()["objects"][0]["rollout"]["when_deleted"]
+
+    rolls, found = told(left("OnDelete"), left("RollingUpdate"))
+    assert "strategy.type: OnDelete -> RollingUpdate" in str(rolls)
+    assert {POOL: rolls} == found.replaced
+    assert told(left("RollingUpdate"), left("OnDelete"))[0] is None
+
+
+def topology(*names, of="default"):
+    entries = [{"name": n, "class": of, "replicas": 2} for n in names]
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "Cluster",
+        "metadata": {"name": "a", "namespace": "ns"},
+        "spec": {"topology": {"workers": {"machineDeployments": entries}}},
+    }
+
+
+def of_class(*names):
+    entries = [
+        {"class": name, "infrastructure": {"templateRef": {"name": name}}}
+        for name in names
+    ]
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "ClusterClass",
+        "metadata": {"name": "a", "namespace": "ns"},
+        "spec": {"workers": {"machineDeployments": entries}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        (rollouts.CLUSTER, topology("a"), topology("a", "b")),
+        (rollouts.CLUSTER, topology("a", "b"), topology("a")),
+        (rollouts.CLUSTER, topology("b"), topology("a", "b")),
+        (rollouts.CLASS, of_class("a"), of_class("a", "b")),
+        (rollouts.CLASS, of_class("b"), of_class("a", "b")),
+        (rollouts.CLASS, of_class("a", "b"), of_class("b")),
+    ],
+)
+def test_workers_that_come_or_go_replace_none(kind, before, after):
+    """Wherever in the list they stand (P9)."""
+    found = differences.between(before, after)
+
+    assert forecast.rollout(kind, found, 2, {}) is None
+    assert found
+
+
+def test_workers_that_change_are_told_as_before():
+    """Beside some that are new (P9)."""
+    found = differences.between(topology("a"), topology("b", "a", of="big"))
+    rolls = forecast.rollout(rollouts.CLUSTER, found, 2, {})
+    assert rolls
+    assert ("workers a",) == rolls.parts
+
+    changed = of_class("b", "a")
+    changed["spec"]["workers"]["machineDeployments"][1]["infrastructure"] = {
+        "templateRef": {"name": "other"}
+    }
+    found = differences.between(of_class("a"), changed)
+    rolls = forecast.rollout(rollouts.CLASS, found, 2, {})
+    assert rolls
+    (cause,) = rolls.causes
+    assert (
+        'spec.workers.machineDeployments[class="a"].infrastructure'
+        ".templateRef.name: a -> other"
+    ) == cause
+
+
+def test_workers_that_a_topology_no_longer_has_go_for_good():
+    """As those do that have objects of their own (P9, E9)."""
+    assert (
+        "the workers b go: their machines, and what runs on them",
+    ) == oneway.of_update(topology("a", "b"), topology("a"))
+    assert () == oneway.of_update(topology("a"), topology("a", "b"))
+    assert oneway.concerns(rollouts.CLUSTER)
+
+
 def test_what_surprises_comes_first_and_can_be_read_alone():
     """Machines, then what is for good, then the fields (P9, E1)."""
     found = differences.between(pool("a"), pool("a", "v1.36.0"))
