@@ -222,7 +222,10 @@ def left_by_crash(
     if inventory.phase is Phase.INSTANTIATING:
         # It comes before there is a record that could announce it.
         pending.add(ObjectRef("", "Namespace", "", inventory.home))
-    doubtful = sorted(pending - inventory.owned.keys())
+    if inventory.phase is not Phase.HEALING:
+        # A heal leaves the UID of one that went until there is another.
+        pending -= inventory.owned.keys()
+    doubtful = sorted(pending)
     return {
         ref: objects.uid(obj)
         for ref, obj in raised(cluster.each(cluster.get_metadata, doubtful))

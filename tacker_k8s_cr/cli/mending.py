@@ -121,20 +121,26 @@ def _uids(
 ) -> set[str]:
     """The UIDs of the members that are named.
 
-    One that a heal has replaced already may be named too.
+    One that a heal has replaced already may be named too, and one that
+    the record alone tells of. A controller may give a new one the name of
+    the old: as long as a heal of chosen ones is to be finished, who repeats
+    the command means those.
     """
     from tacker_k8s_cr.healing import candidates
     from tacker_k8s_cr.healing import members
+    from tacker_k8s_cr.healing import owing
+    from tacker_k8s_cr.inventory import Phase
 
     inventory = reading.inventory(args, cluster)
     crews = members.of_instance(cluster, registry, inventory)
-    uids = {
-        goer.ref: goer.uid
-        for goer in (inventory.healing.goers if inventory.healing else ())
-    }
+    known = owing.recorded(inventory)
+    uids = {goer.ref: uid for uid, goer in known.items()}
     for uid, place in candidates.places(crews).items():
         uids[place.goer.ref] = uid
     uids |= {ref: uid for uid, ref in candidates.hidden(crews).items()}
+    last = inventory.healing
+    if last and not last.everything and inventory.phase is Phase.HEALING:
+        uids |= {goer.ref: goer.uid for goer in last.goers}
     return {
         uids[
             choosing.chosen(

@@ -180,7 +180,7 @@ class KubernetesCr(scaling.Scaling):
             wanted = resources.chosen(
                 heal_vnf_request.vnfc_instance_id,
                 members,
-                inventory.healing,
+                inventory,
             )
             operations.heal(target, wanted, asked)
 

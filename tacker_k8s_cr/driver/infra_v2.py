@@ -145,7 +145,7 @@ class KubernetesCrV2:
         """Replace the named VNFCs, or all, in place."""
         target = translate.target(inst, grant_req)
         inventory, found = instances.members(target)
-        wanted = translate.members_asked(inst, req, found, inventory.healing)
+        wanted = translate.members_asked(inst, req, found, inventory)
         asked = translate.asked(req, "heal", target.namespace)
         operations.heal(target, wanted, asked)
         _note_members(inst, target)

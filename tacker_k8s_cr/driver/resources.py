@@ -10,8 +10,9 @@ import uuid
 from tacker import objects
 
 from tacker_k8s_cr.driver import translate
+from tacker_k8s_cr.healing import owing
 from tacker_k8s_cr.healing.members import Member
-from tacker_k8s_cr.inventory import Healing
+from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.package.model import Package
 
 LONGEST_LIST = 200
@@ -60,15 +61,16 @@ def vnfc_id(uid: str) -> str:
 def chosen(
     wanted: Iterable[str],
     members: Mapping[str, Iterable[Member]],
-    healing: Healing | None,
+    inventory: Inventory,
 ) -> frozenset[str]:
     """The UIDs of the VNFCs with these ids.
 
-    Of those that are there, or that a heal which ended early took away. Of
+    Of those that are there, or that the record tells of: a heal which
+    ended early took them away, or nobody but a heal makes them again. Of
     any other the controller has made another by itself.
     """
     known = {member.uid for found in members.values() for member in found}
-    known.update(goer.uid for goer in (healing.goers if healing else ()))
+    known |= owing.recorded(inventory).keys()
     uids = {vnfc_id(uid): uid for uid in known}
     return frozenset(uids[id_] for id_ in wanted if id_ in uids)
 

@@ -21,8 +21,9 @@ from tacker_k8s_cr.driver import vim
 from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.driver.request import Asked
 from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.healing import owing
 from tacker_k8s_cr.healing.members import Member
-from tacker_k8s_cr.inventory import Healing
+from tacker_k8s_cr.inventory import Inventory
 
 OURS = "tacker_k8s_cr"
 """Our key in the metadata of an instance; without it, it is not ours."""
@@ -150,12 +151,13 @@ def scale_levels(inst: Any) -> dict[str, int]:
 
 
 def members_asked(
-    inst: Any, req: Any, found: Members, healing: Healing | None
+    inst: Any, req: Any, found: Members, inventory: Inventory
 ) -> frozenset[str] | None:
     """UIDs of the members that a heal is for; None for all.
 
-    Those that are there, or that a heal which ended early took away; of any
-    other its controller has made another by itself. For a VNF of containers
+    Those that are there, or that the record tells of: a heal which ended
+    early took them away, or nobody but a heal makes them again. Of any other
+    its controller has made another by itself. For a VNF of containers
     Tacker's own driver heals all where no VNFC is named, whatever
     ``additionalParams.all`` says, which is about storage.
     """
@@ -163,7 +165,7 @@ def members_asked(
     if not wanted:
         return None
     known = {item.uid for items in found.values() for item in items}
-    known.update(goer.uid for goer in (healing.goers if healing else ()))
+    known |= owing.recorded(inventory).keys()
     return frozenset(known) & frozenset(
         vnfc.vnfcResourceInfoId
         for vnfc in inst.instantiatedVnfInfo.get("vnfcInfo", None) or ()

@@ -11,6 +11,7 @@ import dataclasses
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.healing import members
+from tacker_k8s_cr.healing import owing
 from tacker_k8s_cr.healing import quorum
 from tacker_k8s_cr.healing.members import Crew
 from tacker_k8s_cr.inventory import Goer
@@ -101,7 +102,8 @@ def chosen(
 
     To repeat a heal of all that ended early is to go on with it: what it
     has replaced is not replaced again. With the name of its operation that
-    holds after its end as well, and any other name is another heal.
+    holds after its end as well, and any other name is another heal. Any
+    heal makes again what the one before has deleted and not made again.
 
     :param asked: UIDs; None for all members.
 
@@ -109,7 +111,9 @@ def chosen(
     for members that nobody would replace.
     """
     last = inventory.healing or Healing()
-    known = {goer.uid: goer for goer in last.goers}
+    known = owing.recorded(inventory)
+    there = {uid: place.member for uid, place in found.items()}
+    rest = {goer.uid: goer for goer in owing.owed(inventory, there)}
     in_order = _sick_first(found, registry)
     if asked is not None:
         if unknown := sorted(set(asked) - found.keys() - known.keys()):
@@ -117,12 +121,15 @@ def chosen(
                 f"heal: no member of the instance {inventory.instance} has "
                 f"the UID {', '.join(unknown)}"
             )
-        there = [uid for uid in in_order if uid in asked]
-        refused = dict(_refused(inventory, found, registry, there))
+        going = [uid for uid in in_order if uid in asked and uid not in rest]
+        refused = dict(_refused(inventory, found, registry, going))
         if refused:
             raise errors.NotHealable(refused)
-        gone = [known[uid] for uid in asked if uid not in found]
-        goers = (*(found[uid].goer for uid in there), *gone)
+        gone = {uid: known[uid] for uid in asked if uid not in found}
+        goers = (
+            *(found[uid].goer for uid in going),
+            *(gone | rest).values(),
+        )
         return Choice(Healing(False, goers, operation), {})
     early = inventory.phase is Phase.HEALING
     if (
@@ -138,8 +145,9 @@ def chosen(
         and not registry[place.goer.owner.group_kind].fleeting
     ]
     kept = dict(_refused(inventory, found, registry, whole))
-    goers = tuple(
-        found[uid].goer for uid in whole if found[uid].goer.ref not in kept
+    goers = (
+        *(found[uid].goer for uid in whole if found[uid].goer.ref not in kept),
+        *rest.values(),
     )
     return Choice(Healing(True, goers, operation), kept)
 
@@ -166,10 +174,7 @@ def _refused(
     uids: Iterable[str],
 ) -> Iterator[tuple[ObjectRef, str]]:
     """Members that cannot go, in this order, and why."""
-    held = {
-        dataclasses.replace(ref, name=inventory.live_names.get(ref, ref.name))
-        for ref in map(ObjectRef.of, inventory.manifests)
-    }
+    held = owing.held(inventory)
     mended: set[str] = set()
     for uid in uids:
         place = found[uid]

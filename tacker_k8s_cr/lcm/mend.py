@@ -25,6 +25,7 @@ from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import marks
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
+from tacker_k8s_cr.lcm import remaking
 from tacker_k8s_cr.lcm import staging
 from tacker_k8s_cr.lcm.operation import Listen
 from tacker_k8s_cr.lcm.operation import Operation
@@ -63,11 +64,13 @@ def heal(
     other object is removed, a Cluster neither.
 
     To repeat a heal that ended early is to finish it: what it replaced is
-    not replaced again.
+    not replaced again. Another heal makes again what that has deleted and
+    no controller does.
 
     :param members: UIDs of Pods or Machines; None for all, and none to wait
         until all is current. One that the running or the last heal has
-        replaced counts as healed.
+        replaced counts as healed. One of the package that has vanished may
+        be among them, by the UID that it had.
     :param operation: what the caller calls this heal. To repeat one of the
         same name does nothing once it is done, and one of another name does
         not go on with it.
@@ -130,7 +133,7 @@ def heal(
             _replace(op, places, marked, left)
         _await(op, choice.healing.goers)
         if direct:
-            _make_again(op, direct, found, registry)
+            remaking.made_again(op, direct, found, registry)
         if not choice.healing.goers and not choice.healing.everything:
             op.look(op.inventory.owned)
         op.settle()
@@ -264,36 +267,3 @@ def _await(
     )
     for ref in owners:
         op.actions.setdefault(ref, Action.UNCHANGED)
-
-
-def _make_again(
-    op: Operation,
-    direct: Collection[Goer],
-    found: Mapping[str, Place],
-    registry: Registry,
-) -> None:
-    """Replace what the instance owns directly, from the record.
-
-    What went with it, such as what a Machine was started from, is made
-    again too.
-    """
-    going = tuple(
-        Delete(goer.ref, goer.uid) for goer in direct if goer.uid in found
-    )
-    if going:
-        staging.carry_out(op, plan.Stage("members", going))
-    inventory = op.inventory
-    ready = prepare.recorded(
-        op.cluster, inventory, inventory, registry, op.options
-    )
-    missing = [
-        item for item in ready.items if item.ref not in ready.owners.live
-    ]
-    stages = plan.instantiate(
-        missing,
-        ready.registry,
-        going=ready.owners.going,
-        order=ready.order,
-    ).stages
-    for stage in stages:
-        staging.carry_out(op, stage)

@@ -6,10 +6,13 @@ import dataclasses
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
+from tacker_k8s_cr import objects
 from tacker_k8s_cr.applying import routes
 from tacker_k8s_cr.applying import upgrading
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.healing import owing
 from tacker_k8s_cr.inventory import Goer
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
@@ -20,6 +23,7 @@ from tacker_k8s_cr.lcm import lingering
 from tacker_k8s_cr.lcm import marks
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
+from tacker_k8s_cr.lcm import remaking
 from tacker_k8s_cr.lcm import resize
 from tacker_k8s_cr.lcm import restoring
 from tacker_k8s_cr.lcm import takeback
@@ -52,7 +56,8 @@ def roll_back(
     objects get the numbers from before. A change of package: the manifests
     from before are applied again and waited for, and what the change made
     goes, Clusters and definitions too. Of a heal there is nothing to take
-    back but that it runs. A termination cannot be taken back.
+    back but that it runs; what it has deleted and no controller makes again
+    is made again. A termination cannot be taken back.
 
     To repeat it does nothing more: what was before is forgotten when it
     has been restored.
@@ -91,10 +96,7 @@ def roll_back(
     if inventory.phase is Phase.SCALING:
         return _unscaled(op, inventory, registry)
     if inventory.phase is Phase.HEALING:
-        op.knowing(registry)
-        with op.locked():
-            _forget(op, inventory, marks.taken_off(op, inventory))
-        return op.report()
+        return _unhealed(op, inventory, registry)
     if inventory.phase is Phase.INSTANTIATED and not _undoable(
         inventory, package
     ):
@@ -135,6 +137,41 @@ def _forget(
             inventory, before=None, healing=None, bounds={}, leaving=marked
         )
     )
+
+
+# -- Of a heal ---------------------------------------------------------------
+
+
+def _unhealed(
+    op: Operation, inventory: Inventory, registry: Registry
+) -> Report:
+    """No member comes back, but one that went is made again."""
+    known = prepare.known(op.cluster, registry, inventory)
+    op.knowing(known)
+    refs = [goer.ref for goer in owing.direct(inventory)]
+    found = raised(op.cluster.each(op.cluster.get_metadata, refs))
+    there = {objects.uid(obj): obj for _, obj in found if obj is not None}
+    owed = owing.owed(inventory, there)
+    # Who repeats it knows what cannot be restored.
+    told = _told(op, inventory)
+    lost: dict[ObjectRef, str] = {}
+    with op.locked():
+        marked = marks.taken_off(op, inventory)
+        after = inventory
+        if owed:
+            op.ledger.write(inventory.entering(op.name, "", ()))
+            try:
+                lost = remaking.made_again(
+                    op, owed, there, registry, lenient=True
+                )
+                op.settle()
+            except carry.REFUSALS as error:
+                lost = {goer.ref: error.sentence() for goer in owed}
+            if lost and not told:
+                raise errors.NotRestored(lost)
+            after = op.inventory
+        _forget(op, after, marked)
+    return op.report(dict.fromkeys(lost, Action.KEPT), lost)
 
 
 # -- Of a scale --------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Tacker's own objects <-> our values."""
 
+import dataclasses
 import json
 
 import pytest
@@ -12,6 +13,7 @@ from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.healing.members import Member
 from tacker_k8s_cr.inventory import Goer
 from tacker_k8s_cr.inventory import Healing
+from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package import Package
 from tacker_k8s_cr.package.model import Aspect
@@ -175,13 +177,34 @@ def test_tackers_resources_are_bounded_and_not_repeated():
 
 
 def test_chosen_vnfcs_are_found_by_what_is_there():
-    """Or by the heal that took them away; of others there are new ones."""
-    there = {"VDU1": [member("web-1"), member("web-2", "u-2")]}
-    gone = Healing(goers=(Goer(WEB, "u-3", WEB),))
-    wanted = [resources.vnfc_id(uid) for uid in ("u-2", "u-3", "u-4")]
+    """Or by the record; of others there are new ones.
 
-    assert {"u-2"} == resources.chosen(wanted, there, None)
-    assert {"u-2", "u-3"} == resources.chosen(wanted, there, gone)
+    It tells of those that a heal took away, and of a Pod of the package
+    that has vanished: only a heal makes that again (P2).
+    """
+    there = {"VDU1": [member("web-1"), member("web-2", "u-2")]}
+    pod = ObjectRef("", "Pod", "default", "alone")
+    at_rest = Inventory("one", "default")
+    healed = dataclasses.replace(
+        at_rest, healing=Healing(goers=(Goer(WEB, "u-3", WEB),))
+    )
+    alone = dataclasses.replace(
+        at_rest,
+        owned={pod: "u-4", WEB: "u-5"},
+        manifests=(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": "alone", "namespace": "default"},
+            },
+        ),
+    )
+    uids = ("u-2", "u-3", "u-4", "u-5")
+    wanted = [resources.vnfc_id(uid) for uid in uids]
+
+    assert {"u-2"} == resources.chosen(wanted, there, at_rest)
+    assert {"u-2", "u-3"} == resources.chosen(wanted, there, healed)
+    assert {"u-2", "u-4"} == resources.chosen(wanted, there, alone)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Tacker's v2 requests and records <-> our values; on Tacker's own types."""
 
+import dataclasses
 import json
 
 from hypothesis import given
@@ -187,18 +188,33 @@ def test_an_aspect_that_is_not_there_is_refused():
 def test_a_heal_names_members_by_their_uids():
     """VNFC ids of the request lead to the objects.
 
-    One that is gone is healed, unless a heal that ended early took it.
+    One that is gone is healed, unless a heal that ended early took it, or
+    it was a Pod of the package: only a heal makes that again (P2).
     """
     inst = stored(
         instance({"DB": [member("db-0", "u0"), member("db-1", "u1")]})
     )
 
     there = {"DB": [member("db-1", "u1"), member("db-2", "u2")]}
-    healing = Healing(goers=(Goer(OWNER, "u0", OWNER),))
+    at_rest = Inventory("one", "default")
+    healed = dataclasses.replace(
+        at_rest, healing=Healing(goers=(Goer(OWNER, "u0", OWNER),))
+    )
+    vanished = dataclasses.replace(
+        at_rest,
+        owned={ObjectRef("", "Pod", "default", "db-0"): "u0"},
+        manifests=(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": "db-0", "namespace": "default"},
+            },
+        ),
+    )
 
-    def asked(healing=None, **fields):
+    def asked(inventory=at_rest, **fields):
         return translate_v2.members_asked(
-            inst, objects.HealVnfRequest(**fields), there, healing
+            inst, objects.HealVnfRequest(**fields), there, inventory
         )
 
     assert {"u1"} == asked(vnfcInstanceId=["DB-u1"])
@@ -206,7 +222,8 @@ def test_a_heal_names_members_by_their_uids():
         vnfcInstanceId=["DB-u1"], additionalParams={"all": True}
     )
     assert set() == asked(vnfcInstanceId=["DB-u0"])
-    assert {"u0"} == asked(healing, vnfcInstanceId=["DB-u0"])
+    assert {"u0"} == asked(healed, vnfcInstanceId=["DB-u0"])
+    assert {"u0"} == asked(vanished, vnfcInstanceId=["DB-u0"])
     assert None is asked()
     assert None is asked(additionalParams={"all": True})
     assert None is asked(additionalParams={"all": False})
