@@ -115,6 +115,9 @@ def heal(
     if direct or choice.healing.everything:
         ready = prepare.recorded(op.cluster, before, before, registry, options)
         op.knowing(ready.registry)
+        theirs = {goer.ref for goer in direct} & ready.owners.shared
+        if theirs and not choice.healing.everything:
+            raise errors.NotHealable(dict.fromkeys(theirs, remaking.THEIRS))
     with op.locked():
         again = {goer.uid for goer in choice.healing.goers}
         stay = marks.taken_off(op, before, {remediating.MARK: again})

@@ -250,6 +250,21 @@ def test_a_bare_pod_that_vanished_is_healed_by_the_uid_that_it_had(
     ]
 
 
+def test_one_whose_name_somebody_else_has_taken_is_not_healed(cluster, life):
+    """Though it is just what the package says: it would not be ours (T12)."""
+    lcm.instantiate(cluster, "one", PACKAGE, **life)
+    uid = uid_of(cluster, ALONE)
+    cluster.delete(ALONE, uid)
+    metadata = {"name": "alone", "namespace": "default"}
+    theirs = cluster.create({**BARE, "metadata": metadata}, "stranger")
+
+    with pytest.raises(errors.NotHealable, match="somebody else has made"):
+        lcm.heal(cluster, "one", {uid}, **life)
+
+    assert objects.uid(theirs) == uid_of(cluster, ALONE)
+    assert Phase.INSTANTIATED is inventory(cluster).phase
+
+
 def test_one_that_vanished_and_that_no_package_holds_is_nobody(cluster, life):
     """A change has kept it; there is nothing to make it again from."""
     kept = {"k8s-cr.tacker.openstack.org/prune": "false"}
