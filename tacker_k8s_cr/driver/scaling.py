@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import dataclasses
 import json
 import logging
 from typing import Any
@@ -96,6 +97,8 @@ class Scaling(unsupported.Unsupported):
         """Take a scale out back, to the level that Tacker still has.
 
         What refused the scale would refuse the way back from nothing, too.
+        The way back is as the request said, but for Machines that it chose:
+        they are not those that have come since.
         """
         occurrences.let_go(context)
         with failures.translated("scale", vnf_instance.id):
@@ -109,7 +112,9 @@ class Scaling(unsupported.Unsupported):
             if not instances.scale_begun(found, aspect, before):
                 LOG.info("nothing was scaled; nothing is taken back")
                 return
-            operations.scale(target, aspect, before, request.Asked())
+            asked = _asked(vnf_info, target.namespace)
+            asked = dataclasses.replace(asked, leaving=())
+            operations.scale(target, aspect, before, asked)
 
     def scale_update_wait(self, **_: Any) -> None:
         """Nothing is left to wait for: ``scale_in_reverse`` did."""

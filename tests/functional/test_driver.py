@@ -19,6 +19,7 @@ import pytest
 
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import kubeconfig as kubeconfigs
+from tacker_k8s_cr.kinds import scaling
 from tests import host
 from tools import csar
 from tools.receiver import Answer
@@ -128,12 +129,13 @@ class Conductor:
             instantiate_vnf_req=request,
         )
 
-    def scale(self, vnf_instance, aspect, level, steps=1):
+    def scale(self, vnf_instance, aspect, level, steps=1, **ours):
         info = vnf_instance.instantiated_vnf_info
         self.vnf_dict = {
             "instance_id": info.instance_id,
             "policy_name": aspect,
             "after_scale_level": level,
+            "vnf_lcm_op_occ": occurrence(ours),
         }
         common = {
             "plugin": None,
@@ -177,9 +179,12 @@ class Conductor:
         self.instantiate(vnf_instance, request, scale_status=levels)
         vnf_instance.task_state = None
 
-    def roll_back_scale(self, vnf_instance, aspect):
+    def roll_back_scale(self, vnf_instance, aspect, **ours):
         info = vnf_instance.instantiated_vnf_info
-        vnf_info = {"instance_id": info.instance_id}
+        vnf_info = {
+            "instance_id": info.instance_id,
+            "vnf_lcm_op_occ": occurrence(ours),
+        }
         common = {
             "plugin": None,
             "auth_attr": self.vim.access_info,
@@ -209,6 +214,12 @@ class Conductor:
         }
         self.call("delete", terminate_vnf_req=request, **common)
         self.call("delete_wait", **common)
+
+
+def occurrence(ours):
+    """Tacker's record of a scale with these parameters."""
+    said = {"additional_params": {"tacker_k8s_cr": ours} if ours else {}}
+    return objects.VnfLcmOpOcc(operation_params=json.dumps(said))
 
 
 @pytest.fixture
@@ -689,6 +700,35 @@ def test_a_scale_is_taken_back_to_the_level_that_tacker_has(
         tacker.scale(vnf, "routers", 2)
     tacker.roll_back_scale(vnf, "routers")
     cluster.delete(ObjectRef.of(autoscaler), autoscaler["metadata"]["uid"])
+    tacker.terminate(vnf)
+
+
+def test_a_scale_that_moved_bounds_is_taken_back(
+    running, conductor, vim, namespace, cluster
+):
+    """As its request said; the bounds go with the number (TK-5, P7).
+
+    A scale that succeeded has forgotten which bounds there were before.
+    """
+    tacker = conductor("custom_resource")
+    vnf = running.vnf_instance(vim)
+    tacker.instantiate(vnf, request_for(namespace))
+    router = ObjectRef("apps", "Deployment", namespace, "call-router")
+    notes = scaling.as_annotations(scaling.Bounds(1, 2))
+    cluster.patch(router, {"metadata": {"annotations": notes}}, "test")
+
+    def found():
+        obj = cluster.get(router)
+        notes = obj["metadata"]["annotations"]
+        return obj["spec"]["replicas"], scaling.annotated_bounds(notes)
+
+    first, _ = found()
+    tacker.scale(vnf, "routers", 2, autoscaled="move")
+    assert (first + 2, scaling.Bounds(first + 2, first + 2)) == found()
+
+    tacker.roll_back_scale(vnf, "routers", autoscaled="move", leaving=["x"])
+
+    assert (first, scaling.Bounds(first, first + 2)) == found()
     tacker.terminate(vnf)
 
 
