@@ -19,6 +19,8 @@ from tacker_k8s_cr.planning.placing import Placed
 
 SET = GroupKind(contract.GROUP, "MachineSet")
 
+MAYBE = "we may not list MachineSets to see whether machines are made from it"
+
 
 def needed(
     cluster: Cluster, items: Iterable[Placed], refs: Collection[ObjectRef]
@@ -36,10 +38,12 @@ def needed(
     for place in sorted(places):
         try:
             sets = list(cluster.list_objects(SET, place))
+        except errors.KindUnknown:
+            continue
         except errors.Forbidden:
             # Who may not look loses nothing by leaving them.
             here = {r for r in former if r.namespace == place}
-            found.update(dict.fromkeys(here, "machines may be made from it"))
+            found.update(dict.fromkeys(here, MAYBE))
             continue
         for obj in sets:
             pool = _pool(obj)
