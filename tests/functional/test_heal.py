@@ -126,9 +126,12 @@ def test_a_member_that_keeps_its_name_is_another_one(
 
 
 def test_a_bare_pod_is_made_again_from_the_record(
-    cluster, packed, life, unique, members
+    cluster, namespace, packed, life, unique, members
 ):
-    """Nobody else would: the instance owns it (XO-9)."""
+    """Nobody else would: the instance owns it (XO-9).
+
+    Nor if it has vanished: then it has the UID that the record has of it.
+    """
     package = packed(pod("alone"), manifests.config_map("settings"))
     k8s_cr.instantiate(cluster, unique, package, **life)
     before = members()["alone"]
@@ -142,6 +145,16 @@ def test_a_bare_pod_is_made_again_from_the_record(
         for row in k8s_cr.status(cluster, unique, **life).rows
         if row.ref.name == "alone"
     }
+
+    before = members()["alone"]
+    alone = ObjectRef("", "Pod", namespace, "alone")
+    cluster.delete(alone, before, grace_seconds=0)
+    assert "alone" not in members()
+
+    report = k8s_cr.heal(cluster, unique, {before}, **life)
+
+    assert {"alone"} == healed(report)
+    assert before != members()["alone"]
 
 
 def test_healing_all_restores_what_the_package_says(
