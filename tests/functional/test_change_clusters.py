@@ -349,7 +349,8 @@ def test_a_class_is_changed_with_what_is_made_of_it(
     """In both versions of the contract (P9, P10, P13, TK-17).
 
     The same package again writes nothing (T6). A template of a class that
-    changes is a new one, to which the class refers; that its Clusters roll
+    changes is a new one, to which the class refers. Workers that a topology
+    gains replace none, and those that it loses go for good. That Clusters roll
     is told, with the version that goes up and does not come down. Another
     flavour of the workers replaces the workers alone, there and back. Where
     it was asked for, all machines have the version before anything else
@@ -357,8 +358,8 @@ def test_a_class_is_changed_with_what_is_made_of_it(
     """
     ref = ObjectRef(CAPI, "Cluster", namespace, "workload")
 
-    def package(version="v1.35.0", leader="1s", worker="1s", name="a"):
-        made = topology.cluster("workload", md_0=1)
+    def package(version="v1.35.0", leader="1s", worker="1s", name="a", **more):
+        made = topology.cluster("workload", md_0=1, **more)
         made["spec"]["topology"]["version"] = version
         found = (*flavours(leader, worker), made)
         return packed(*map(shape, found), name=name)
@@ -450,6 +451,21 @@ def test_a_class_is_changed_with_what_is_made_of_it(
         assert {"mem", "mem-worker"} == templates(
             "DevMachineTemplate", "infrastructure"
         )
+        refuse = k8s_cr.Options(rollout="refuse")
+        refusing = {"options": refuse, **life(namespace)}
+        before = machines()
+        wider = package("v1.36.0", name="wider", md_1=1)
+        assert {} == lcm.forecast(cluster, unique, wider, **refusing).rollouts
+        k8s_cr.change(cluster, unique, wider, **refusing)
+        assert before[0] == machines()[0]
+        assert before[1] < machines()[1]
+        forecast = lcm.forecast(cluster, unique, newer, **refusing)
+        assert {} == forecast.rollouts
+        assert "the workers md-1 go" in " ".join(forecast.final[ref])
+        k8s_cr.change(cluster, unique, newer, **refusing)
+        # Machines of what went may still be on their way.
+        assert before[0] == machines()[0]
+        assert before[1] <= machines()[1]
     assert ({"v1.36.0"}, {"v1.36.0"}) == asked()
     k8s_cr.terminate(cluster, unique, **life(namespace))
     assert [] == traces(unique, namespace)
