@@ -16,6 +16,7 @@ from tacker_k8s_cr.lcm import lingering
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import staging
 from tacker_k8s_cr.lcm import taking
+from tacker_k8s_cr.lcm import topologies
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.prepare import Prepared
 from tacker_k8s_cr.objects import Manifest
@@ -190,7 +191,7 @@ def bring_in(
         staging.carry_out(op, stage.without(kept))
         not_yet -= set(stage.refs)
         served(op, stage)
-    op.settle()
+    topologies.settled(op)
     return kept
 
 

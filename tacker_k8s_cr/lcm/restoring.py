@@ -10,6 +10,7 @@ from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import staging
+from tacker_k8s_cr.lcm import topologies
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.prepare import Prepared
 from tacker_k8s_cr.objects import Manifest
@@ -102,6 +103,6 @@ def restore(
     for stage in stages:
         staging.carry_out(op, stage)
         carry.served(op, stage)
-    op.settle()
+    topologies.settled(op)
     for stage in plan.terminate(rest, ready.registry, order=order).stages:
         staging.carry_out(op, stage)

@@ -17,6 +17,7 @@ from tacker_k8s_cr import wait
 from tacker_k8s_cr.applying import apply
 from tacker_k8s_cr.applying import check
 from tacker_k8s_cr.lcm import operation
+from tacker_k8s_cr.lcm import topologies
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning.plan import Apply
@@ -53,7 +54,7 @@ def carry_out(op: Operation, stage: Stage) -> None:
     if applies:
         bring_in(op, applies, stage.name)
     if stage.barrier:
-        op.settle()
+        topologies.settled(op)
     if deletes:
         take_away(op, deletes, stage.name)
 

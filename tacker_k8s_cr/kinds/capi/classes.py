@@ -1,0 +1,84 @@
+"""What a topology makes of a ClusterClass, and of which templates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tacker_k8s_cr.kinds import entries
+from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds.capi import contract
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Path
+
+CLONED_FROM = "cluster.x-k8s.io/cloned-from-name"
+"""Annotation of a template that a topology has cloned."""
+
+
+def of(cluster: Manifest) -> ObjectRef | None:
+    """The class of a Cluster, in either shape; None for one without."""
+    topology = reading.mapping(cluster, entries.TOPOLOGY)
+    ref = reading.mapping(topology, ("classRef",))
+    name = reading.text(ref, ("name",)) or reading.text(topology, ("class",))
+    if not name:
+        return None
+    home = reading.text(ref, ("namespace",))
+    home = home or reading.text(topology, ("classNamespace",))
+    own = reading.text(cluster, ("metadata", "namespace"))
+    return ObjectRef(contract.GROUP, "ClusterClass", home or own, name)
+
+
+def references(made: Manifest) -> dict[str, ObjectRef]:
+    """Templates of machines that an object refers to, by what they are for."""
+    if made.get("kind") == "MachineDeployment":
+        spec: Path = ("spec", "template", "spec")
+        places = {
+            "infrastructure": (*spec, "infrastructureRef"),
+            "bootstrap": (*spec, "bootstrap", "configRef"),
+        }
+    else:
+        machine: Path = ("spec", "machineTemplate")
+        newer = (*machine, "spec", "infrastructureRef")
+        place = newer if reading.mapping(made, newer) else ()
+        places = {"infrastructure": place or (*machine, "infrastructureRef")}
+    found = {
+        use: contract.referred(made, place) for use, place in places.items()
+    }
+    return {use: ref for use, ref in found.items() if ref}
+
+
+def wanted(
+    cluster: Manifest, cluster_class: Manifest, made: Manifest
+) -> dict[str, str]:
+    """Names of the class's templates for what a topology has made.
+
+    By what they are for; empty where the class does not say.
+    """
+    spec = reading.mapping(cluster_class, ("spec",))
+    if made.get("kind") != "MachineDeployment":
+        leader = reading.mapping(spec, ("controlPlane",))
+        name = _named(leader, "machineInfrastructure")
+        return {"infrastructure": name} if name else {}
+    label = entries.LABELS["machineDeployments"]
+    entry = reading.text(made, ("metadata", "labels", label))
+    group = (*entries.TOPOLOGY, "workers", "machineDeployments")
+    sort = ""
+    for item in reading.items(cluster, group):
+        if reading.text(item, ("name",)) == entry:
+            sort = reading.text(item, ("class",))
+    for item in reading.items(spec, ("workers", "machineDeployments")):
+        if sort and reading.text(item, ("class",)) == sort:
+            older = reading.mapping(item, ("template",))
+            names = {
+                use: _named(item, use) or _named(older, use)
+                for use in ("infrastructure", "bootstrap")
+            }
+            return {use: name for use, name in names.items() if name}
+    return {}
+
+
+def _named(part: Mapping[str, object], use: str) -> str:
+    """The template in a part of a class, in either shape."""
+    return reading.text(part, (use, "templateRef", "name")) or reading.text(
+        part, (use, "ref", "name")
+    )
