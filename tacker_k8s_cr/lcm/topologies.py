@@ -72,8 +72,12 @@ def _lacking(op: Operation, clusters: list[ObjectRef]) -> Lacking:
         class_ref = classes.of(cluster)
         cluster_class = op.cluster.get(class_ref) if class_ref else None
         for made in _made(op, cluster):
-            why = _judged(op, made) or _outdated(
-                op.cluster.get_metadata, cluster, cluster_class or {}, made
+            why = (
+                _going(cluster, made)
+                or _judged(op, made)
+                or _outdated(
+                    op.cluster.get_metadata, cluster, cluster_class or {}, made
+                )
             )
             if why:
                 found[ObjectRef.of(made)] = why
@@ -99,6 +103,17 @@ def _made(op: Operation, cluster: Manifest) -> Iterator[Manifest]:
     yield from op.cluster.list_objects(
         rollouts.DEPLOYMENT, ref.namespace, selector
     )
+
+
+def _going(cluster: Manifest, made: Manifest) -> str:
+    """That workers go which the topology no longer has; else empty."""
+    label = entries.LABELS["machineDeployments"]
+    name = reading.text(made, ("metadata", "labels", label))
+    cluster_ref = ObjectRef.of(cluster)
+    entry = entries.Entry(cluster_ref, "machineDeployments", name)
+    if name and entries.content(cluster, entry) is None:
+        return f"the topology of {cluster_ref} has no {name}; it is to go"
+    return ""
 
 
 def _judged(op: Operation, made: Manifest) -> str:
