@@ -11,6 +11,7 @@ from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds.capi import classes
 from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.kinds.capi import control_planes
 from tacker_k8s_cr.kinds.capi import rollouts
@@ -113,16 +114,9 @@ def _chained(
     cluster: Cluster, item: Placed, manifests: Mapping[ObjectRef, Manifest]
 ) -> bool:
     """Whether the class of a Cluster names the versions to go through."""
-    name = rollouts.class_of(item.manifest)
-    if item.ref.group_kind != rollouts.CLUSTER or not name:
+    ref = classes.of(item.manifest)
+    if item.ref.group_kind != rollouts.CLUSTER or ref is None:
         return False
-    namespace = reading.text(
-        item.manifest, ("spec", "topology", "classRef", "namespace")
-    )
-    kind = rollouts.CLASS
-    ref = ObjectRef(
-        kind.group, kind.kind, namespace or item.ref.namespace, name
-    )
     found = manifests.get(ref) or cluster.get(ref)
     return bool(reading.texts(found, ("spec", "kubernetesVersions")))
 

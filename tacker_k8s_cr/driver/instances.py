@@ -164,3 +164,15 @@ def located(target: Target, seconds: float = READ_SECONDS) -> Target:
             if here(place):
                 return dataclasses.replace(target, home=place)
     return target
+
+
+def described(member: Member) -> dict[str, str]:
+    """What there is to say on a member beside its id."""
+    known = {
+        "kind": member.ref.kind,
+        "namespace": member.ref.namespace,
+        "uid": member.uid,
+        "owner": member.owner.name,
+        "node": member.node,
+    }
+    return {key: value for key, value in known.items() if value}

@@ -9,6 +9,7 @@ import uuid
 
 from tacker import objects
 
+from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import translate
 from tacker_k8s_cr.healing import owing
 from tacker_k8s_cr.healing.members import Member
@@ -90,21 +91,10 @@ def vnfc_resources(members: Mapping[str, Iterable[Member]]) -> list[Any]:
                 resource_id=member.ref.name,
                 vim_level_resource_type=member.owner.kind,
             ),
-            metadata=_metadata(member),
+            metadata=instances.described(member),
             storage_resource_ids=[],
             vnfc_cp_info=[],
         )
         for vdu, found in members.items()
         for member in found
     ]
-
-
-def _metadata(member: Member) -> dict[str, str]:
-    known = {
-        "kind": member.ref.kind,
-        "namespace": member.ref.namespace,
-        "uid": member.uid,
-        "owner": member.owner.name,
-        "node": member.node,
-    }
-    return {key: value for key, value in known.items() if value}

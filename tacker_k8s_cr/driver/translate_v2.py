@@ -16,6 +16,7 @@ from tacker.sol_refactored import objects
 from tacker.sol_refactored.common import config
 from tacker.sol_refactored.common import vnf_instance_utils
 
+from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import vim
 from tacker_k8s_cr.driver.instances import Target
@@ -247,7 +248,7 @@ def note_members(inst: Any, found: Members) -> None:
                 resourceId=member.ref.name,
                 vimLevelResourceType=member.owner.kind,
             ),
-            metadata=_described(member),
+            metadata=instances.described(member),
         )
         for vdu, member in listed
     ]
@@ -266,14 +267,3 @@ def _vnfc(vdu: str, uid: str, configured: Mapping[str, Any]) -> Any:
     if made.id in configured:
         made.vnfcConfigurableProperties = configured[made.id]
     return made
-
-
-def _described(member: Member) -> dict[str, str]:
-    known = {
-        "kind": member.ref.kind,
-        "namespace": member.ref.namespace,
-        "uid": member.uid,
-        "owner": member.owner.name,
-        "node": member.node,
-    }
-    return {key: value for key, value in known.items() if value}

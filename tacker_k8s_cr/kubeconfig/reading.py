@@ -124,7 +124,7 @@ def _why(error: Exception) -> str:
 def _document(text: str, where: str, directory: str) -> dict[str, Any]:
     """The text as a mapping, its file names made absolute."""
     try:
-        document = yaml.load(text, Loader=_LOADER)  # noqa: S506
+        document = yaml.load(text, Loader=_LOADER)  # noqa: S506  safe
     except (yaml.YAMLError, ValueError) as error:
         # The parser's own words would show the line it stumbled over.
         mark = getattr(error, "problem_mark", None)

@@ -11,7 +11,7 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.inventory import Inventory
-from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds.capi import classes
 from tacker_k8s_cr.kinds.capi import rollouts
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.prepare import Prepared
@@ -196,12 +196,12 @@ def _affected(
     op: Operation, ready: Prepared, rows: Mapping[ObjectRef, Row]
 ) -> dict[ObjectRef, Row]:
     """Clusters whose class changes, those of other instances, too."""
-    classes = {
-        (ref.namespace, ref.name): row.rollout
+    changed = {
+        ref: row.rollout
         for ref, row in rows.items()
         if ref.group_kind == rollouts.CLASS and row.rollout
     }
-    if not classes:
+    if not changed:
         return {}
     found: dict[ObjectRef, Row] = {}
     try:
@@ -214,9 +214,8 @@ def _affected(
         ]
     for cluster in clusters:
         ref = ObjectRef.of(cluster)
-        place = ("spec", "topology", "classRef", "namespace")
-        home = reading.text(cluster, place) or ref.namespace
-        does = classes.get((home, rollouts.class_of(cluster)))
+        class_ref = classes.of(cluster)
+        does = changed.get(class_ref) if class_ref else None
         if does is None:
             continue
         row = rows.get(ref) or Row(ref, Fate.AFFECT, "its class changes")

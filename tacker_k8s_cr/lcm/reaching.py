@@ -20,6 +20,7 @@ from tacker_k8s_cr.healing import members
 from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.objects import Verdict
@@ -92,6 +93,20 @@ def numbers(op: Operation, targets: Sequence[Target]) -> None:
         LOG.warning("no look at the machines: %s", error)
 
 
+def unsettled(op: Operation, ref: ObjectRef, obj: Manifest) -> str:
+    """Why an object is not current by its own word; empty if it is."""
+    registry = op.progress.registry
+    verdict = views.seen(
+        obj,
+        registry[ref.group_kind],
+        views.UNSEEN,
+        op.deadline.now,
+        wanted=True,
+        asked=registry.asked(ref),
+    ).verdict
+    return "" if verdict.state is State.CURRENT else verdict.reason
+
+
 MACHINE = GroupKind(contract.GROUP, "Machine")
 MACHINE_SET = GroupKind(contract.GROUP, "MachineSet")
 
@@ -104,17 +119,9 @@ def _lacking(op: Operation, ref: ObjectRef, target: Target) -> str:
     # An autoscaler may go on from the number at once.
     if number != target.number and target.keeper is None:
         return f"spec.replicas {number}, {target.number} asked"
+    if why := unsettled(op, ref, obj):
+        return why
     registry = op.progress.registry
-    verdict = views.seen(
-        obj,
-        registry[ref.group_kind],
-        views.UNSEEN,
-        op.deadline.now,
-        wanted=True,
-        asked=registry.asked(ref),
-    ).verdict
-    if verdict.state is not State.CURRENT:
-        return verdict.reason
     machines = 0
     for crew in members.crews(op.cluster, registry, obj):
         keeper = ObjectRef.of(crew.keeper)

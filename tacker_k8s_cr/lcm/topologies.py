@@ -15,7 +15,6 @@ import logging
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import views
 from tacker_k8s_cr.cluster.protocol import Watch
 from tacker_k8s_cr.kinds import entries
 from tacker_k8s_cr.kinds import reading
@@ -28,7 +27,6 @@ from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.reaching import Lacking
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.report import Action
 
 LOG = logging.getLogger(__name__)
@@ -65,22 +63,23 @@ def settled(op: Operation) -> None:
 
 def _lacking(op: Operation, clusters: list[ObjectRef]) -> Lacking:
     found = {}
-    for ref in clusters:
-        cluster = op.cluster.get(ref)
-        if cluster is None or not _counts(op, ref, cluster):
+    for place in clusters:
+        cluster = op.cluster.get(place)
+        if cluster is None or not _counts(op, place, cluster):
             continue
         class_ref = classes.of(cluster)
         cluster_class = op.cluster.get(class_ref) if class_ref else None
         for made in _made(op, cluster):
+            ref = ObjectRef.of(made)
             why = (
                 _going(cluster, made)
-                or _judged(op, made)
+                or reaching.unsettled(op, ref, made)
                 or _outdated(
                     op.cluster.get_metadata, cluster, cluster_class or {}, made
                 )
             )
             if why:
-                found[ObjectRef.of(made)] = why
+                found[ref] = why
     return found
 
 
@@ -114,21 +113,6 @@ def _going(cluster: Manifest, made: Manifest) -> str:
     if name and entries.content(cluster, entry) is None:
         return f"the topology of {cluster_ref} has no {name}; it is to go"
     return ""
-
-
-def _judged(op: Operation, made: Manifest) -> str:
-    """Why an object is not current by its own word; empty if it is."""
-    registry = op.progress.registry
-    ref = ObjectRef.of(made)
-    verdict = views.seen(
-        made,
-        registry[ref.group_kind],
-        views.UNSEEN,
-        op.deadline.now,
-        wanted=True,
-        asked=registry.asked(ref),
-    ).verdict
-    return "" if verdict.state is State.CURRENT else verdict.reason
 
 
 def _outdated(

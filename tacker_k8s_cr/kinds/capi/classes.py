@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from tacker_k8s_cr.kinds import entries
 from tacker_k8s_cr.kinds import reading
 from tacker_k8s_cr.kinds.capi import contract
+from tacker_k8s_cr.kinds.capi import references as template_references
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import Path
 
 CLONED_FROM = "cluster.x-k8s.io/cloned-from-name"
 """Annotation of a template that a topology has cloned."""
+
+_USES = {"infrastructureRef": "infrastructure", "configRef": "bootstrap"}
+"""By the field that refers to a template, what a class calls its use."""
 
 
 def of(cluster: Manifest) -> ObjectRef | None:
@@ -30,21 +33,12 @@ def of(cluster: Manifest) -> ObjectRef | None:
 
 def references(made: Manifest) -> dict[str, ObjectRef]:
     """Templates of machines that an object refers to, by what they are for."""
-    if made.get("kind") == "MachineDeployment":
-        spec: Path = ("spec", "template", "spec")
-        places = {
-            "infrastructure": (*spec, "infrastructureRef"),
-            "bootstrap": (*spec, "bootstrap", "configRef"),
-        }
-    else:
-        machine: Path = ("spec", "machineTemplate")
-        newer = (*machine, "spec", "infrastructureRef")
-        place = newer if reading.mapping(made, newer) else ()
-        places = {"infrastructure": place or (*machine, "infrastructureRef")}
-    found = {
-        use: contract.referred(made, place) for use, place in places.items()
+    place = reading.text(made, ("metadata", "namespace"))
+    return {
+        _USES[where[-1]]: ObjectRef(kind.group, kind.kind, place, name)
+        for where, kind, name in template_references.template_refs(made)
+        if where[-1] in _USES
     }
-    return {use: ref for use, ref in found.items() if ref}
 
 
 def wanted(

@@ -161,14 +161,6 @@ def _of_class(path: tuple[str | int, ...]) -> Replacing | None:
     return None
 
 
-def class_of(cluster: Manifest) -> str:
-    """The name of the class of a Cluster; empty for one without."""
-    topology = reading.mapping(cluster, clusters.TOPOLOGY)
-    return reading.text(topology, ("classRef", "name")) or reading.text(
-        topology, ("class",)
-    )
-
-
 def workers(cluster: Manifest) -> tuple[str, ...]:
     """The names of the groups of workers that a topology asks for."""
     return tuple(

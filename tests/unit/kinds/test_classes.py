@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from tacker_k8s_cr.kinds.capi import classes
@@ -82,6 +84,7 @@ def test_the_machines_of_a_control_plane_have_a_template_too(shape):
     }
     template = {"infrastructureRef": reference}
     leader = {
+        "apiVersion": "controlplane.cluster.x-k8s.io/v1beta2",
         "kind": "KubeadmControlPlane",
         "metadata": {"name": "a", "namespace": "edge"},
         "spec": {
@@ -101,3 +104,19 @@ def test_the_machines_of_a_control_plane_have_a_template_too(shape):
 def test_a_cluster_without_a_class():
     """It has no templates that a class names (P2)."""
     assert classes.of({"metadata": {"namespace": "edge"}}) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"classRef": {"name": "mem", "namespace": "classes"}},
+        {"class": "mem", "classNamespace": "classes"},
+    ],
+    ids=["v1beta2", "v1beta1"],
+)
+def test_a_class_may_lie_in_another_namespace(said):
+    """In both versions of the contract, whoever asks for it (P9)."""
+    cluster = {"metadata": {"namespace": "edge"}, "spec": {"topology": said}}
+    there = dataclasses.replace(CLASS, namespace="classes")
+
+    assert there == classes.of(cluster)
