@@ -49,6 +49,7 @@ class Report:
     :param seconds: from the call to the return.
     :param record_namespace: where the record lies, or lay.
     :param requests: sent to the API server for it.
+    :param warnings: what the author of the package should know.
     """
 
     instance: str
@@ -59,6 +60,7 @@ class Report:
     requests: int = 0
     phase: str = ""
     record_namespace: str = ""
+    warnings: tuple[str, ...] = ()
 
     def count(self, action: Action) -> int:
         return sum(row.action is action for row in self.rows)
@@ -73,6 +75,7 @@ class Report:
             "phase": self.phase,
             "seconds": round(self.seconds, 3),
             "requests": self.requests,
+            "warnings": list(self.warnings),
             "objects": [
                 {
                     "group": row.ref.group,

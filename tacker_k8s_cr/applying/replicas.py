@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
@@ -33,23 +34,79 @@ REPLICAS: Path = ("spec", "replicas")
 tells."""
 
 
+Subresources = Mapping[GroupKind, frozenset[str]]
+
+
 def vdus(
     package: Package,
     items: Sequence[Placed],
     registry: Registry,
-    subresources: Mapping[GroupKind, frozenset[str]],
+    subresources: Subresources,
     mapping: Mapping[str, str] | None = None,
 ) -> dict[str, ObjectRef]:
-    """The object that bears the number of each VDU, as it is placed."""
+    """The object that each VDU is, as it is placed.
 
-    def scalable(manifest: Manifest) -> bool:
+    A VDU without an object among the items is left out.
+    """
+
+    def assess(manifest: Manifest) -> targets.Fitness:
         kind = GroupKind.of(manifest)
-        known = registry[kind].replicas is not None
-        return known or "scale" in subresources.get(kind, ())
+        if is_scalable(kind, registry, subresources):
+            return targets.Fitness.REPLICAS
+        if kind in targets.WORKLOADS:
+            return targets.Fitness.WORKLOAD
+        if registry[kind].made:
+            return targets.Fitness.DEPENDANTS
+        return targets.Fitness.NONE
 
     documents = tuple(Document(item.manifest, item.where) for item in items)
     placed = dataclasses.replace(package, documents=documents)
-    return targets.by_vdu(placed, scalable, mapping)
+    return targets.by_vdu(placed, assess, mapping)
+
+
+def is_scalable(
+    kind: GroupKind, registry: Registry, subresources: Subresources
+) -> bool:
+    """Whether objects of the kind have a number of replicas."""
+    known = registry[kind].replicas is not None
+    return known or "scale" in subresources.get(kind, ())
+
+
+def scale_targets(
+    vdus: Mapping[str, ObjectRef],
+    registry: Registry,
+    subresources: Subresources,
+) -> dict[str, ObjectRef]:
+    """Those of the VDUs that have a number of replicas."""
+    return {
+        vdu: ref
+        for vdu, ref in vdus.items()
+        if entries.named(ref)
+        or is_scalable(ref.group_kind, registry, subresources)
+    }
+
+
+def in_manifests(
+    items: Sequence[Placed],
+    registry: Registry,
+    refs: Iterable[ObjectRef],
+) -> dict[ObjectRef, int]:
+    """The numbers of replicas that manifests ask for, by scale target.
+
+    A workload whose manifest names none has one: the server's default.
+    """
+    found: dict[ObjectRef, int] = {}
+    by_ref = {item.ref: item.manifest for item in items}
+    for ref in refs:
+        if entry := entries.named(ref):
+            manifest = by_ref.get(entries.owner(ref), {})
+            number = entries.number(manifest, entry)
+        else:
+            path = path_of(registry, ref.group_kind)
+            number = objects.field(by_ref.get(ref), path, 1)
+        if isinstance(number, int):
+            found[ref] = number
+    return found
 
 
 def numbered(
@@ -93,11 +150,7 @@ def recorded(inventory: Inventory) -> dict[ObjectRef, int]:
     """The numbers that the instance last asked for, where it did."""
     found: dict[ObjectRef, int] = {}
     if vnfd := inventory.vnfd:
-        levels = inventory.scale_levels
-        if levels:
-            asked = numbers.replicas(vnfd, levels)
-        else:
-            _, asked = numbers.at_level(vnfd, "")
+        asked = numbers.replicas(vnfd, inventory.scale_levels)
         found = {
             ref: asked[vdu]
             for vdu, ref in inventory.vdus.items()
@@ -109,7 +162,13 @@ def recorded(inventory: Inventory) -> dict[ObjectRef, int]:
 def of_aspect(
     inventory: Inventory, aspect: str, steps: int, level: int | None
 ) -> tuple[dict[str, int], dict[ObjectRef, int]]:
-    """Scale levels after scaling an aspect, and the objects' numbers then."""
+    """Scale levels after scaling an aspect, and the objects' numbers then.
+
+    A VDU of the aspect without an object in the instance is left out.
+
+    :raises RequestInvalid: the aspect is not known or scales no object, its
+        level leaves its bounds, or a number those of its VDU's profile.
+    """
     vnfd = inventory.vnfd
     if vnfd is None:
         raise errors.RequestInvalid(
@@ -120,11 +179,20 @@ def of_aspect(
     if level is not None:
         steps = level - now.get(aspect, 0)
     levels = dict(numbers.stepped(vnfd, now, aspect, steps))
-    after = numbers.replicas(vnfd, levels)
     moved = vnfd.aspects[aspect].steps
-    return levels, {
-        inventory.vdus[vdu]: after[vdu] for vdu in moved if vdu in after
+    after = {
+        vdu: number
+        for vdu, number in numbers.scaled(vnfd, levels).items()
+        if vdu in moved and vdu in inventory.vdus
     }
+    if not after:
+        named = ", ".join(moved) or "no VDU"
+        raise errors.RequestInvalid(
+            f"aspect {aspect}: it scales {named}, and the instance "
+            f"{inventory.instance} has no object with replicas for that"
+        )
+    numbers.check_profiles(vnfd, after)
+    return levels, {inventory.vdus[vdu]: n for vdu, n in after.items()}
 
 
 def found(

@@ -23,6 +23,7 @@ from tacker_k8s_cr.cli.lines import Silent
 from tacker_k8s_cr.cli.outcome import Outcome
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.report import Report
 from tacker_k8s_cr.report import Row
 
 if TYPE_CHECKING:
@@ -202,9 +203,12 @@ class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
         return ended.exit
 
     def _tell(self, report: Shown) -> None:
-        """One line for people: how many objects, how long."""
+        """Warnings, and one line: how many objects, how long."""
         if self.app.options.verbose_level == 0:
             return
+        if isinstance(report, Report):
+            for warning in report.warnings:
+                self.app.stderr.write(f"warning: {warning}\n")
         self.app.stderr.write(
             f"{self.operation} {report.instance}: done in "
             f"{report.seconds:.1f} s with {report.requests} requests; "

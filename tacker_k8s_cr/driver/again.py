@@ -15,8 +15,10 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
 from tacker_k8s_cr.applying import replicas
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.lcm import size as sizes
+from tacker_k8s_cr.lcm.size import Size
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.report import Report
@@ -39,50 +41,58 @@ def instantiated(
     :param change: what only the change of the package takes.
     :param wanted: what every operation takes.
     """
-    asked = _asked(package, level, scale_levels)
-    report = lcm.change(cluster, instance, package, **wanted, **change)
-    # A change keeps numbers.
-    _numbers(cluster, instance, package, *asked, **wanted)
+    asked = sizes.at_instantiate(package.vnfd, level, scale_levels)
+    before = _recorded(cluster, instance, wanted).scale_levels
+    report = lcm.change(
+        cluster, instance, package, size=asked, **wanted, **change
+    )
+    # A change keeps the numbers of objects.
+    _resize(cluster, instance, asked, before, **wanted)
     return report
 
 
-def _asked(
-    package: Package, level: str, scale_levels: Mapping[str, int] | None
-) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """By aspect its scale level, and by VDU its number."""
-    if package.vnfd is None:
-        return {}, {}
-    if scale_levels:
-        return scale_levels, numbers.replicas(package.vnfd, scale_levels)
-    return numbers.at_level(package.vnfd, level)
-
-
-def _numbers(
-    cluster: Cluster,
-    instance: str,
-    package: Package,
-    levels: Mapping[str, int],
-    asked: Mapping[str, int],
-    **wanted: Any,
-) -> None:
+def _recorded(
+    cluster: Cluster, instance: str, wanted: Mapping[str, Any]
+) -> Inventory:
     brief = cluster.until(wanted["deadline"])
     home = wanted.get("record_namespace") or wanted["namespace"]
     entry = record.read(brief, instance, home)
-    if entry is None or package.vnfd is None:
+    if entry is None:
+        raise errors.InstanceUnknown(instance, home)
+    return entry.inventory
+
+
+def _resize(
+    cluster: Cluster,
+    instance: str,
+    size: Size,
+    before: Mapping[str, int],
+    **wanted: Any,
+) -> None:
+    """Set the numbers that differ from those of the size.
+
+    :param before: the scale levels before the change.
+    """
+    inventory = _recorded(cluster, instance, wanted)
+    if inventory.vnfd is None:
         return
-    inventory = entry.inventory
+    brief = cluster.until(wanted["deadline"])
     now = replicas.found(brief, wanted["registry"], inventory)
-    other = {vdu for vdu in now if vdu in asked and now[vdu] != asked[vdu]}
+    other = {
+        vdu
+        for vdu, number in now.items()
+        if number is not None and number != size.numbers.get(vdu, number)
+    }
     scaled: set[str] = set()
-    for aspect, level in levels.items():
-        steps = package.vnfd.aspects[aspect].steps.keys()
+    for aspect, level in size.levels.items():
+        steps = inventory.vnfd.aspects[aspect].steps.keys()
         scaled |= steps
-        if inventory.scale_levels.get(aspect, 0) != level:
-            lcm.scale(cluster, instance, aspect=aspect, level=level, **wanted)
-        elif other & steps:
-            _set(cluster, instance, aspect=aspect, level=level, **wanted)
+        if not other & steps:
+            continue
+        send = _set if before.get(aspect, 0) == level else lcm.scale
+        send(cluster, instance, aspect=aspect, level=level, **wanted)
     fixed: dict[ObjectRef, int] = {
-        inventory.vdus[vdu]: asked[vdu] for vdu in other - scaled
+        inventory.vdus[vdu]: size.numbers[vdu] for vdu in other - scaled
     }
     if fixed:
         _set(cluster, instance, targets=fixed, **wanted)

@@ -189,7 +189,7 @@ def first_levels(
     if package.vnfd is None:
         return {}
     level = instantiate_vnf_req.instantiation_level_id or ""
-    return numbers.at_level(package.vnfd, level)[0]
+    return numbers.scale_levels(package.vnfd, level)
 
 
 def scale_levels(scale_status: Iterable[Any] | None) -> dict[str, int]:

@@ -17,6 +17,7 @@ from tacker_k8s_cr.lcm import givers
 from tacker_k8s_cr.lcm import intended
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
+from tacker_k8s_cr.lcm import size as sizes
 from tacker_k8s_cr.lcm import takeback
 from tacker_k8s_cr.lcm import taking
 from tacker_k8s_cr.lcm.operation import Listen
@@ -55,9 +56,11 @@ def instantiate(
         later call for the instance has to name it, and may leave the
         namespace out.
     :param level: instantiation level of the VNFD; empty for its default.
-    :param scale_levels: level of each scaling aspect, in the level's place.
-    :param vdu_mapping: by VDU id, the object that bears its number, where
-        neither its name nor an annotation says so.
+    :param scale_levels: level of each scaling aspect, instead of ``level``.
+        VDUs then have their initial delta and what the steps add, as in
+        Tacker's v1 API; VduInstantiationLevels is not read.
+    :param vdu_mapping: by VDU id, the object that it is, where neither its
+        name nor an annotation says so.
     :param policy: what the request says on the package as a whole.
 
     Raises any error of ``errors``; its ``written`` says what was left.
@@ -88,12 +91,12 @@ def instantiate(
         registry,
         options,
         policy=policy,
-        level=level,
+        size=sizes.at_instantiate(package.vnfd, level, scale_levels),
         fixed=True,
-        scale_levels=scale_levels,
         vdu_mapping=vdu_mapping,
     )
     op.knowing(ready.registry)
+    op.warn(ready.warnings)
     # What an earlier try made, and this package does not name, goes.
     planned = carry.planned(op, ready, before, policy)
     some = givers.of_package(op, ready)

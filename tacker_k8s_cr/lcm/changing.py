@@ -22,11 +22,13 @@ from tacker_k8s_cr.lcm import intended
 from tacker_k8s_cr.lcm import marks
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import prepare
+from tacker_k8s_cr.lcm import size as sizes
 from tacker_k8s_cr.lcm import taking
 from tacker_k8s_cr.lcm.ahead import Ahead
 from tacker_k8s_cr.lcm.operation import Listen
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.prepare import Prepared
+from tacker_k8s_cr.lcm.size import Size
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.options import DEFAULT
 from tacker_k8s_cr.options import Options
@@ -56,6 +58,7 @@ def change(
     registry: Registry = kinds.BUILT_IN,
     vdu_mapping: Mapping[str, str] | None = None,
     policy: ChosenPolicy = None,
+    size: Size | None = None,
     options: Options = DEFAULT,
     listen: Listen | None = None,
     foresee: Foresee | None = None,
@@ -68,6 +71,9 @@ def change(
     kept for ``roll_back``.
 
     :param policy: in the place of that of the instance.
+    :param size: scale levels, and numbers of VDUs that later scale operations
+        count from; None keeps those of the instance. Numbers of objects that
+        exist stay in any case.
     :param foresee: told before anything is written which machines will be
         replaced, and what cannot be undone. An error that it raises ends
         the change.
@@ -84,8 +90,9 @@ def change(
         listen,
         record_namespace,
     )
-    asked = package, registry, vdu_mapping, policy
+    asked = package, registry, vdu_mapping, policy, size
     found = _looked(op, *asked, whole=False)
+    op.warn(found.ready.warnings)
     _tell(op, found.forecast, foresee)
     if found.ahead:
         with op.locked():
@@ -145,7 +152,8 @@ def forecast(
         None,
         record_namespace,
     )
-    found = _looked(op, package, registry, vdu_mapping, policy, whole=True)
+    asked = package, registry, vdu_mapping, policy, None
+    found = _looked(op, *asked, whole=True)
     return dataclasses.replace(
         found.forecast,
         seconds=deadline.now - op.begun,
@@ -171,6 +179,7 @@ def _looked(
     registry: Registry,
     vdu_mapping: Mapping[str, str] | None,
     policy: ChosenPolicy,
+    size: Size | None,
     *,
     whole: bool,
     stepping: bool = True,
@@ -191,7 +200,7 @@ def _looked(
         registry,
         op.options,
         policy=policy,
-        scale_levels=intended.levels(package, before),
+        size=size or sizes.at_change(package.vnfd, before),
         vdu_mapping=vdu_mapping,
         keep=_all if whole else foreseen.matters,
     )

@@ -8,23 +8,8 @@ from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kinds import entries
 from tacker_k8s_cr.lcm.prepare import Prepared
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.policy import Policy
-
-
-def levels(package: Package, before: Inventory) -> dict[str, int]:
-    """Scale levels to go on with: as they are, where the aspects still are."""
-    if package.vnfd is None:
-        return dict(before.scale_levels)
-    first, _ = numbers.at_level(package.vnfd)
-    return {
-        aspect: min(
-            before.scale_levels.get(aspect, level),
-            package.vnfd.aspects[aspect].max_level,
-        )
-        for aspect, level in first.items()
-    }
 
 
 def with_package(
@@ -52,7 +37,7 @@ def with_package(
         shared=tuple(sorted(ready.owners.shared)),
         manifests=ready.authored,
         live_names=ready.live_names,
-        vnfd=package.vnfd or inventory.vnfd,
+        vnfd=ready.vnfd or inventory.vnfd,
         vdus=ready.vdus or inventory.vdus,
         scale_levels=ready.scale_levels,
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import dataclasses
+import logging
 from typing import Any
 
 from tacker_k8s_cr import errors
@@ -34,6 +35,8 @@ from tacker_k8s_cr.recording.ledger import Ledger
 from tacker_k8s_cr.report import Action
 from tacker_k8s_cr.report import Report
 from tacker_k8s_cr.report import Row
+
+LOG = logging.getLogger(__name__)
 
 DEFAULT_NAMESPACE = "default"
 
@@ -73,6 +76,7 @@ class Operation:
         self.actions: dict[ObjectRef, Action] = {}
         self.settled: dict[ObjectRef, float] = {}
         self.notes: dict[ObjectRef, tuple[str, ...]] = {}
+        self.warnings: tuple[str, ...] = ()
         self.progress = Progress(
             kinds.BUILT_IN,
             dwell=options.dwell,
@@ -129,6 +133,12 @@ class Operation:
     def tell(self, error: errors.Error) -> None:
         error.written = tuple(self.remaining())
         error.begun = bool(error.written) or self.uncertain
+
+    def warn(self, warnings: Iterable[str]) -> None:
+        """Log what the author of the package should know, and report it."""
+        self.warnings = tuple(warnings)
+        for warning in self.warnings:
+            LOG.warning("%s: %s: %s", self.instance, self.name, warning)
 
     # -- Objects -------------------------------------------------------------
 
@@ -262,6 +272,7 @@ class Operation:
             self.cluster.requests - self.requests,
             known.phase.value if known else "",
             self.home,
+            self.warnings,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
@@ -22,6 +23,7 @@ from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kinds.capi import clusters
 from tacker_k8s_cr.lcm import against
 from tacker_k8s_cr.lcm import preflight
+from tacker_k8s_cr.lcm.size import Size
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
@@ -29,6 +31,7 @@ from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.package.model import Vnfd
 from tacker_k8s_cr.planning import barriers
 from tacker_k8s_cr.planning import order as orders
 from tacker_k8s_cr.planning import placing
@@ -53,6 +56,8 @@ class Prepared:
     :param expected: kinds that are not served yet, and nobody describes.
     :param recreated: what has to go to be made again: why.
     :param would: objects as they would be, of those that were asked for.
+    :param vnfd: the descriptor, with the numbers that its steps count from.
+    :param warnings: what the author of the package should know.
     """
 
     items: tuple[Placed, ...]
@@ -72,6 +77,12 @@ class Prepared:
     would: Mapping[ObjectRef, Manifest] = dataclasses.field(
         default_factory=dict
     )
+    vnfd: Vnfd | None = None
+    warnings: tuple[str, ...] = ()
+
+
+SAME = Size()
+"""Of a package without a descriptor: every object has its own number."""
 
 
 def prepared(
@@ -82,20 +93,18 @@ def prepared(
     options: Options,
     *,
     policy: Policy = DEFAULT,
-    level: str = "",
+    size: Size = SAME,
     fixed: bool = False,
-    scale_levels: Mapping[str, int] | None = None,
     vdu_mapping: Mapping[str, str] | None = None,
     keep: Callable[[ObjectRef], bool] = lambda ref: False,
 ) -> Prepared:
     """Check all of a package; nothing is written.
 
     :param before: the inventory so far, or an empty one.
-    :param fixed: the levels settle the numbers of VDUs, whatever objects
+    :param size: the scale levels, and the numbers of VDUs.
+    :param fixed: the size settles the numbers of VDUs, whatever objects
         that exist have; else those of the objects stay.
-    :param level: instantiation level of the VNFD, in the place of which
-        ``scale_levels`` may name the level of each aspect.
-    :param vdu_mapping: by VDU id, the object that bears its number.
+    :param vdu_mapping: by VDU id, the object that it is.
     :param keep: of which objects it is of interest how they would be.
     """
     found, registry = _kinds(cluster, package.documents, registry, policy)
@@ -107,17 +116,21 @@ def prepared(
         policy.namespaces,
     )
     check.reserved(items, before.instance, before.home)
-    levels: Mapping[str, int] = dict(scale_levels or {})
     vdus: Mapping[str, ObjectRef] = {}
-    if package.vnfd:
-        if levels:
-            asked = numbers.replicas(package.vnfd, levels)
-        else:
-            levels, asked = numbers.at_level(package.vnfd, level)
+    warnings = package.warnings
+    vnfd = package.vnfd
+    if vnfd:
         vdus = replicas.vdus(
             package, items, registry, found.subresources, vdu_mapping
         )
-        wanted = {ref: asked[vdu] for vdu, ref in vdus.items()}
+        warnings += tuple(_without_object(vnfd, vdus))
+        sized = replicas.scale_targets(vdus, registry, found.subresources)
+        vnfd = _based(vnfd, size, sized, items, registry)
+        wanted = {
+            ref: size.numbers[vdu]
+            for vdu, ref in sized.items()
+            if vdu in size.numbers
+        }
         items = replicas.numbered(items, registry, wanted)
     rotated = rotation.rotated(items, before)
     ready = Prepared(
@@ -127,15 +140,49 @@ def prepared(
         frozenset(),
         registry,
         vdus,
-        levels,
+        size.levels,
         rotated.live_names,
         order=barriers.of(items, registry, rotated.live_names),
         expected=found.expected,
+        vnfd=vnfd,
+        warnings=warnings,
     )
     settled = frozenset(vdus.values()) if fixed else frozenset()
     return _against(
         cluster, ready, before, found, options, settled=settled, keep=keep
     )
+
+
+def _without_object(vnfd: Vnfd, vdus: Collection[str]) -> Iterator[str]:
+    """A VDU need not be among the selected manifests; a typo may be why."""
+    for vdu in vnfd.vdus.values():
+        if vdu.id not in vdus:
+            yield (
+                f"VDU {vdu.id}: no workload of the selected manifests is "
+                f"named {vdu.name}; the VDU has no VNFC and is not scaled"
+            )
+
+
+def _based(
+    vnfd: Vnfd,
+    size: Size,
+    targets: Mapping[str, ObjectRef],
+    items: Sequence[Placed],
+    registry: Registry,
+) -> Vnfd:
+    """The descriptor, counting from the numbers that VDUs begin with.
+
+    Those of which the size says nothing begin with what manifests say.
+    """
+    scaled = {vdu for aspect in vnfd.aspects.values() for vdu in aspect.steps}
+    silent = {
+        vdu: ref
+        for vdu, ref in targets.items()
+        if vdu in scaled and vdu not in size.numbers
+    }
+    said = replicas.in_manifests(items, registry, silent.values())
+    begin = {vdu: said[ref] for vdu, ref in silent.items() if ref in said}
+    return numbers.based(vnfd, size.levels, {**begin, **size.numbers})
 
 
 def recorded(
@@ -184,6 +231,7 @@ def recorded(
         if only is None
         else orders.NONE,
         expected=found.expected,
+        vnfd=wanted.vnfd,
     )
     ready = _against(
         cluster,

@@ -106,6 +106,7 @@ class _Contents:
     def __init__(self) -> None:
         self.documents: list[Document] = []
         self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
         self._left = MAX_TEXT
 
     def take(self, name: str, read: Callable[[], str]) -> None:
@@ -140,7 +141,8 @@ class _Contents:
         if faults:
             raise PackageInvalid(faults)
         name = path.name if os.path.isdir(path) else path.stem
-        return Package(name, tuple(self.documents), described)
+        warnings = tuple(map(str, self.warnings))
+        return Package(name, tuple(self.documents), described, warnings)
 
 
 # -- CSAR ---------------------------------------------------------------------
@@ -198,7 +200,7 @@ def _unpacked(
     )
     described = None
     try:
-        described = _described(files, meta.entry, flavour)
+        described = _described(files, meta.entry, flavour, contents.warnings)
     except PackageInvalid as error:
         contents.problems += error.problems
     for name in wanted:
@@ -216,10 +218,13 @@ def _fetched(fetch: Fetch, artifact: csar.Artifact) -> str:
     return _files.decoded(data)
 
 
-def _described(files: Files, entry: str, flavour: str) -> Vnfd | None:
+def _described(
+    files: Files, entry: str, flavour: str, warnings: list[Problem]
+) -> Vnfd | None:
     """The VNFD; None where TOSCA.meta does not lead to it."""
     if csar.META not in files.names:
-        return vnfd.read(definitions.of_source(files), flavour)
+        return vnfd.read(definitions.of_source(files), flavour, warnings)
     if not entry:
         return None
-    return vnfd.read(definitions.of_csar(files, entry), flavour)
+    found = definitions.of_csar(files, entry)
+    return vnfd.read(found, flavour, warnings)

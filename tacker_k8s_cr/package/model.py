@@ -23,12 +23,15 @@ class Document:
 
 @dataclasses.dataclass(frozen=True)
 class Vdu:
-    """A Vdu.Compute node: its id, the object's name, and its bounds."""
+    """A Vdu.Compute node: its id, the object's name, and its bounds.
+
+    :param maximum: None where its profile sets none.
+    """
 
     id: str
     name: str
     minimum: int
-    maximum: int
+    maximum: int | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,9 +52,12 @@ class Aspect:
 class Vnfd:
     """What a VNF descriptor's flavour says about numbers and hooks.
 
-    :param initial: by VDU id, its number at scale level 0 of all aspects.
+    :param initial: by VDU id, its number at scale level 0 of all aspects: of
+        a package what VduInitialDelta gives, of an instance what its steps
+        count from. A VDU without one has the number of its manifest.
     :param levels: by instantiation level, the scale level of each aspect.
-    :param level_numbers: by instantiation level, the number for each VDU.
+    :param level_numbers: by instantiation level, the number of each VDU of
+        which VduInstantiationLevels gives one.
     :param management: by LCM hook such as ``instantiate_end``, the name of
         the implementation, and that name's file in the package.
     """
@@ -70,11 +76,16 @@ class Vnfd:
 
 @dataclasses.dataclass(frozen=True)
 class Package:
-    """Manifests in the order in which the package names them."""
+    """Manifests in the order in which the package names them.
+
+    :param warnings: what its author should know, and stops no operation:
+        each names the file.
+    """
 
     name: str
     documents: tuple[Document, ...]
     vnfd: Vnfd | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def manifests(self) -> tuple[Manifest, ...]:

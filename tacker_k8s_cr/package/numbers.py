@@ -6,7 +6,9 @@ twice changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Mapping
+import dataclasses
 import itertools
 
 from tacker_k8s_cr.errors import RequestInvalid
@@ -16,19 +18,16 @@ from tacker_k8s_cr.package.model import Vnfd
 def replicas(vnfd: Vnfd, levels: Mapping[str, int]) -> dict[str, int]:
     """By VDU, its number at the scale levels of the aspects.
 
-    An aspect that is not named is at level 0. A VDU that no aspect scales
-    has the number of the default instantiation level, whatever the levels:
-    who scales one aspect sets the numbers of the VDUs in its ``steps``.
+    An aspect that is not named is at level 0. A VDU of which the descriptor
+    gives no number is left out: it has that of its manifest. Profiles are
+    not looked at: they refuse a step, not what was instantiated.
 
-    :raises RequestInvalid: an aspect is not known, its level is out of
-        bounds, or a VDU's number leaves its profile.
+    :raises RequestInvalid: an aspect is not known, or its level is out of
+        bounds.
     """
     for aspect, level in levels.items():
         _check(vnfd, aspect, level)
-    fixed = vnfd.level_numbers.get(vnfd.default_level, {})
-    numbers = {**vnfd.initial, **fixed, **scaled(vnfd, levels)}
-    _check_profiles(vnfd, numbers)
-    return numbers
+    return {**vnfd.initial, **scaled(vnfd, levels)}
 
 
 def scaled(vnfd: Vnfd, levels: Mapping[str, int]) -> dict[str, int]:
@@ -37,26 +36,23 @@ def scaled(vnfd: Vnfd, levels: Mapping[str, int]) -> dict[str, int]:
     for aspect in vnfd.aspects.values():
         level = levels.get(aspect.id, 0)
         for vdu, steps in aspect.steps.items():
-            before = numbers.get(vdu, vnfd.initial[vdu])
-            numbers[vdu] = before + _added(steps, level)
+            if vdu in vnfd.initial:
+                before = numbers.get(vdu, vnfd.initial[vdu])
+                numbers[vdu] = before + _added(steps, level)
     return numbers
 
 
-def at_level(
-    vnfd: Vnfd, instantiation_level: str = ""
-) -> tuple[dict[str, int], dict[str, int]]:
-    """By aspect its scale level, and by VDU its number, at instantiation.
+def scale_levels(vnfd: Vnfd, instantiation_level: str = "") -> dict[str, int]:
+    """By aspect its scale level at an instantiation level.
 
     Without a name the default level counts; a VNFD without levels starts at
     scale level 0 of all aspects.
 
-    :raises RequestInvalid: no level of that name, or none is the default,
-        or a VDU's number leaves its profile.
+    :raises RequestInvalid: no level of that name, or none is the default.
     """
     name = instantiation_level or vnfd.default_level
     if not name and not vnfd.levels:
-        zero = dict.fromkeys(vnfd.aspects, 0)
-        return zero, replicas(vnfd, zero)
+        return dict.fromkeys(vnfd.aspects, 0)
     if name not in vnfd.levels:
         known = ", ".join(vnfd.levels) or "none"
         found = (
@@ -65,9 +61,75 @@ def at_level(
         raise RequestInvalid(
             f"the flavour {vnfd.flavour} has {found}; its levels are: {known}"
         )
-    numbers = dict(vnfd.level_numbers[name])
-    _check_profiles(vnfd, numbers)
-    return dict(vnfd.levels[name]), numbers
+    return dict(vnfd.levels[name])
+
+
+def at_level(
+    vnfd: Vnfd, instantiation_level: str = ""
+) -> tuple[dict[str, int], dict[str, int]]:
+    """By aspect its scale level, and by VDU its number, at instantiation.
+
+    The number that VduInstantiationLevels gives wins over the one that the
+    deltas give (Tacker's v2 API does the same). A VDU that has neither is
+    left out.
+
+    :raises RequestInvalid: no level of that name, or none is the default.
+    """
+    levels = scale_levels(vnfd, instantiation_level)
+    name = instantiation_level or vnfd.default_level
+    given = vnfd.level_numbers.get(name, {})
+    return levels, {**vnfd.initial, **scaled(vnfd, levels), **given}
+
+
+def of_deltas(vnfd: Vnfd, levels: Mapping[str, int]) -> dict[str, int]:
+    """By VDU that an aspect scales, its number by nothing but the deltas.
+
+    So does Tacker's v1 API, which does not read VduInstantiationLevels: a
+    VDU that no aspect scales has the number of its manifest.
+
+    :raises RequestInvalid: an aspect is not known.
+    """
+    for aspect in levels:
+        _check_aspect(vnfd, aspect)
+    return scaled(vnfd, levels)
+
+
+def based(
+    vnfd: Vnfd, levels: Mapping[str, int], numbers: Mapping[str, int]
+) -> Vnfd:
+    """The VNFD whose steps begin where VDUs have these numbers.
+
+    Its ``initial`` is the base of each VDU: its number at these levels,
+    without what the steps up to them add. It may be below 0, since a
+    descriptor may give a level fewer than its steps add.
+
+    :param numbers: by VDU, its number at these levels.
+    """
+    base = dict(numbers)
+    for aspect in vnfd.aspects.values():
+        level = levels.get(aspect.id, 0)
+        for vdu, steps in aspect.steps.items():
+            if vdu in base:
+                base[vdu] -= _added(steps, level)
+    return dataclasses.replace(vnfd, initial=base)
+
+
+def inconsistencies(vnfd: Vnfd) -> Iterator[str]:
+    """Where VduInstantiationLevels and the deltas give different numbers.
+
+    Each API then counts on from another number, so an author should know.
+    """
+    for level, at in vnfd.levels.items():
+        by_deltas = scaled(vnfd, at)
+        for vdu, number in vnfd.level_numbers.get(level, {}).items():
+            if by_deltas.get(vdu, number) != number:
+                yield (
+                    f"instantiation level {level}: VduInstantiationLevels "
+                    f"gives VDU {vdu} {number} instances, but its initial "
+                    f"delta and scaling steps give {by_deltas[vdu]}; the v2 "
+                    "API and the command line start with the first number, "
+                    "the v1 API with the second"
+                )
 
 
 def stepped(
@@ -121,7 +183,8 @@ def levels_of(
             continue
         for level in range(aspect.max_level + 1):
             at = scaled(vnfd, {**now, aspect.id: level})
-            if all(found.get(vdu, at[vdu]) == at[vdu] for vdu in aspect.steps):
+            known = at.keys() & aspect.steps.keys()
+            if all(found.get(vdu, at[vdu]) == at[vdu] for vdu in known):
                 now[aspect.id] = level
                 break
     if fits(now):
@@ -159,11 +222,17 @@ def _check_aspect(vnfd: Vnfd, aspect: str) -> None:
         )
 
 
-def _check_profiles(vnfd: Vnfd, numbers: Mapping[str, int]) -> None:
+def check_profiles(vnfd: Vnfd, numbers: Mapping[str, int]) -> None:
+    """Refuse numbers outside the bounds of the VDUs' profiles.
+
+    :raises RequestInvalid: names the first VDU whose profile does not allow
+        its number.
+    """
     for name, number in numbers.items():
         vdu = vnfd.vdus[name]
-        if not vdu.minimum <= number <= vdu.maximum:
+        most = number if vdu.maximum is None else vdu.maximum
+        if not vdu.minimum <= number <= most:
             raise RequestInvalid(
-                f"VDU {name}: {number} would be there; its profile allows "
-                f"{vdu.minimum} to {vdu.maximum}"
+                f"VDU {name}: the scale leads to {number} instances, but its "
+                f"vdu_profile allows {vdu.minimum} to {vdu.maximum}"
             )

@@ -1,29 +1,41 @@
 """The policies of a flavour that say how many of each VDU there are.
 
 ETSI GS NFV-SOL 001 spreads a number over five policies; here they become
-aspects, steps and levels. Faults are collected in one list.
+aspects, steps and levels. A value that has no meaning is a fault. A name that
+nothing defines is a doubt: Tacker accepts such a package and fails, if at all,
+in the one operation that needs what the name stands for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
 from tacker_k8s_cr import objects
-from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package.model import Aspect
-from tacker_k8s_cr.package.model import Vnfd
 
 _POLICY = "tosca.policies.nfv."
 
 
 class Policies:
-    """Those of one flavour; ``faults`` holds what is wrong with them."""
+    """Those of one flavour.
 
-    def __init__(self, listed: Any, vdus: Iterable[str], faults: list[str]):
+    :param faults: gets the values that have no meaning.
+    :param doubts: gets the names that nothing defines.
+    """
+
+    def __init__(
+        self,
+        listed: Any,
+        vdus: Iterable[str],
+        faults: list[str],
+        doubts: list[str],
+    ):
         self.faults = faults
+        self.doubts = doubts
         self._vdus = frozenset(vdus)
         self._listed = [listed] if isinstance(listed, dict) else listed
         if not isinstance(self._listed, list | None):
@@ -59,7 +71,8 @@ class Policies:
                 continue
             sizes = self._steps(name, order[aspect], policy)
             targets = self._targets(name, policy)
-            steps[aspect].update(dict.fromkeys(targets, sizes))
+            if sizes:
+                steps[aspect].update(dict.fromkeys(targets, sizes))
         return {
             name: Aspect(name, most[name], by_vdu)
             for name, by_vdu in steps.items()
@@ -78,7 +91,7 @@ class Policies:
             size = mapping(deltas[delta]).get("number_of_instances")
             sizes.append(number(size, f"policy {name}: {delta}", self.faults))
         if not deltas:
-            self.faults.append(f"policy {name}: has no deltas")
+            self.doubts.append(f"policy {name}: has no deltas")
         return tuple(sizes)
 
     def levels(
@@ -114,45 +127,26 @@ class Policies:
             size = mapping(info).get("scale_level")
             found[name] = number(size, what, self.faults)
             if found[name] > aspects[name].max_level:
-                self.faults.append(
+                self.doubts.append(
                     f"{what} is at {found[name]}, its max_scale_level is "
                     f"{aspects[name].max_level}"
                 )
         return found
 
-    def level_numbers(self, vnfd: Vnfd) -> dict[str, dict[str, int]]:
-        """As the policies give them, else as the scale levels do.
+    def level_numbers(
+        self, known: Collection[str]
+    ) -> dict[str, dict[str, int]]:
+        """By instantiation level, the numbers that VDUs are given for it.
 
-        Where both do and differ, no one could say what the next scale
-        operation starts from: that is a fault.
+        :param known: the instantiation levels.
         """
-        given = self._given(vnfd)
-        if self.faults:
-            return given
-        found = {}
-        for level, scale in vnfd.levels.items():
-            scaled = numbers.scaled(vnfd, scale)
-            for vdu, size in given.get(level, {}).items():
-                if size != scaled.get(vdu, size):
-                    self.faults.append(
-                        f"instantiation level {level}: VDU {vdu} has {size}, "
-                        f"its scale levels give {scaled[vdu]}"
-                    )
-            found[level] = {
-                **vnfd.initial,
-                **scaled,
-                **given.get(level, {}),
-            }
-        return found
-
-    def _given(self, vnfd: Vnfd) -> dict[str, dict[str, int]]:
         given: dict[str, dict[str, int]] = {}
         for name, policy in self._of("VduInstantiationLevels"):
             levels = objects.field(policy, ("properties", "levels"))
             for level, sized in named(levels).items():
                 what = f"policy {name}: the level {level}"
-                if level not in vnfd.levels:
-                    self._unknown(what, vnfd.levels)
+                if level not in known:
+                    self._unknown(what, known)
                     continue
                 asked = mapping(sized).get("number_of_instances")
                 size = number(asked, what, self.faults)
@@ -180,7 +174,7 @@ class Policies:
 
     def _unknown(self, what: str, known: Iterable[str]) -> None:
         has = ", ".join(sorted(known)) or "none"
-        self.faults.append(f"{what} is not known; there are: {has}")
+        self.doubts.append(f"{what} is not known; there are: {has}")
 
 
 def mapping(value: Any) -> Mapping[Any, Any]:

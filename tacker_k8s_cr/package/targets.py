@@ -1,36 +1,62 @@
 """Which object of a package each VDU is.
 
 An author says so with the annotation ``k8s-cr.tacker.openstack.org/vdu`` on
-the manifest, a request with a mapping; without either it is the object that
-has the VDU's name and can be scaled. An entry of a Cluster's topology counts
-as such an object, with its own name and annotations.
+the manifest, a request with a mapping. Without either it is an object with
+the VDU's name: one with replicas, else a workload without, else one of
+another kind that is known to have dependants. An entry of a Cluster's
+topology counts as an object with replicas, with its own name and annotations.
+
+A VDU need not be among the manifests that a request selects.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import enum
 
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.errors import PackageInvalid
 from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.errors import RequestInvalid
 from tacker_k8s_cr.kinds import entries
+from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.package.model import Vdu
 
-Scalable = Callable[[Manifest], bool]
+
+class Fitness(enum.IntEnum):
+    """How well an object fits a VDU by its kind alone; the lower wins."""
+
+    REPLICAS = 1
+    WORKLOAD = 2
+    DEPENDANTS = 3
+    NONE = 4
+
+
+WORKLOADS = frozenset(
+    [
+        GroupKind("apps", "DaemonSet"),
+        GroupKind("", "Pod"),
+        GroupKind("batch", "Job"),
+        GroupKind("batch", "CronJob"),
+    ]
+)
+"""Kinds that run Pods and have no number of replicas."""
+
+Assess = Callable[[Manifest], Fitness]
 
 
 @dataclasses.dataclass(frozen=True)
 class _Place:
-    """What may bear a VDU's number: an object, or an entry of a topology.
+    """What may be a VDU: an object, or an entry of a topology.
 
     :param vdu: that its annotation names, if any.
     """
@@ -39,23 +65,23 @@ class _Place:
     name: str
     where: str
     vdu: str | None
-    scalable: bool
+    fitness: Fitness
 
 
 def by_vdu(
     package: Package,
-    scalable: Scalable,
+    assess: Assess,
     mapping: Mapping[str, str] | None = None,
 ) -> dict[str, ObjectRef]:
-    """By VDU id, its object, for all VDUs of the package.
+    """By VDU id, its object, for the VDUs that the manifests have.
 
-    :param scalable: whether an object has a number of replicas to set.
+    :param assess: how well an object fits a VDU by its kind.
     :param mapping: by VDU id, the object that a request names for it, as
         ``name``, ``Kind/name`` or the way an ObjectRef is shown.
-    :raises PackageInvalid: VDUs without an object, or with several, all at
-        once.
-    :raises RequestInvalid: the mapping names what is not there, cannot be
-        scaled, or is not what the package says.
+    :raises PackageInvalid: VDUs that may be any of several objects, or
+        annotations that name no VDU, all at once.
+    :raises RequestInvalid: the mapping names what does not exist, or is not
+        what the package says.
     """
     if package.vnfd is None:
         return {}
@@ -64,7 +90,7 @@ def by_vdu(
     places = [
         place
         for document in package.documents
-        for place in _places(document, scalable)
+        for place in _places(document, assess)
     ]
     annotated, problems = _annotated(package, places)
     found: dict[str, ObjectRef] = {}
@@ -74,35 +100,39 @@ def by_vdu(
             said = annotated.get(vdu.id, place)
             if said is not place:
                 raise RequestInvalid(
-                    f"VDU {vdu.id} is to be {place.ref}, but its "
-                    f"annotation is on {said.ref} ({said.where})"
+                    f"VDU {vdu.id}: the request maps it to {place.ref}, but "
+                    f"its annotation is on {said.ref} ({said.where})"
                 )
             found[vdu.id] = place.ref
         elif vdu.id in annotated:
             found[vdu.id] = annotated[vdu.id].ref
-        else:
-            candidates = [
-                place
-                for place in places
-                if place.name == vdu.name and place.scalable
-            ]
-            if len(candidates) == 1:
-                found[vdu.id] = candidates[0].ref
-            else:
-                problems.append(_not_one(package, vdu, candidates))
+        elif candidates := _fittest(p for p in places if p.name == vdu.name):
+            found[vdu.id] = candidates[0].ref
+            if len(candidates) > 1:
+                problems.append(_several(package, vdu, candidates))
     if problems:
         raise PackageInvalid(problems)
     return found
 
 
-def _places(document: Document, scalable: Scalable) -> Iterator[_Place]:
+def _fittest(places: Iterable[_Place]) -> list[_Place]:
+    """Those that fit best by their kinds; none if none fits at all."""
+    found = sorted(places, key=lambda place: place.fitness)
+    return [
+        place
+        for place in found
+        if place.fitness is found[0].fitness is not Fitness.NONE
+    ]
+
+
+def _places(document: Document, assess: Assess) -> Iterator[_Place]:
     manifest = document.manifest
     yield _Place(
         ObjectRef.of(manifest),
         manifest["metadata"]["name"],
         document.where,
         objects.annotation(manifest, "vdu"),
-        scalable(manifest),
+        assess(manifest),
     )
     for entry in entries.of(manifest):
         yield _Place(
@@ -110,7 +140,7 @@ def _places(document: Document, scalable: Scalable) -> Iterator[_Place]:
             entry.name or entries.CONTROL_PLANE,
             document.where,
             objects.annotation(entries.content(manifest, entry) or {}, "vdu"),
-            scalable=True,
+            Fitness.REPLICAS,
         )
 
 
@@ -130,9 +160,6 @@ def _annotated(
             what = f"{what}, which the VNFD does not have; it has: {has}"
         elif vdu in found:
             what = f"{what}, and so has {found[vdu].ref}"
-        elif not place.scalable:
-            found[vdu] = place
-            what = f"{what} and no number of replicas"
         else:
             found[vdu] = place
             continue
@@ -152,18 +179,16 @@ def _check_known(package: Package, asked: Mapping[str, str]) -> None:
 
 def _asked(places: Sequence[_Place], vdu: Vdu, text: str) -> _Place:
     found = [place for place in places if text in _names(place)]
-    fitting = [place for place in found if place.scalable]
-    if len(fitting) == 1:
-        return fitting[0]
     if not found:
-        why = "the package has no such object"
-    elif not fitting:
-        shown = ", ".join(str(place.ref) for place in found)
-        why = f"{shown} has no number of replicas"
-    else:
+        why = "no selected manifest of the package has this name"
+        raise RequestInvalid(f"VDU {vdu.id} is mapped to {text}: {why}")
+    # A mapping may name a kind that would be no candidate by itself.
+    fitting = _fittest(found) or found
+    if len(fitting) > 1:
         shown = ", ".join(str(place.ref) for place in fitting)
         why = f"that may be any of {shown}"
-    raise RequestInvalid(f"VDU {vdu.id} is to be {text}: {why}")
+        raise RequestInvalid(f"VDU {vdu.id} is mapped to {text}: {why}")
+    return fitting[0]
 
 
 def _names(place: _Place) -> tuple[str, ...]:
@@ -171,16 +196,10 @@ def _names(place: _Place) -> tuple[str, ...]:
     return place.name, f"{ref.kind}/{ref.name}", str(ref)
 
 
-def _not_one(
+def _several(
     package: Package, vdu: Vdu, candidates: Sequence[_Place]
 ) -> Problem:
-    if candidates:
-        shown = ", ".join(f"{p.ref} ({p.where})" for p in candidates)
-        what = f"VDU {vdu.id} may be any of {shown}"
-    else:
-        what = (
-            f"VDU {vdu.id}: no object that can be scaled has the name "
-            f"{vdu.name}"
-        )
-    hint = f"name it with the annotation {objects.PREFIX}vdu: {vdu.id}"
-    return Problem(package.name, f"{what}; {hint}")
+    shown = ", ".join(f"{p.ref} ({p.where})" for p in candidates)
+    hint = f"select one with the annotation {objects.PREFIX}vdu: {vdu.id}"
+    what = f"VDU {vdu.id} may be any of {shown}; {hint}"
+    return Problem(package.name, what)

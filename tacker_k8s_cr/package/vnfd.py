@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Mapping
-import dataclasses
 from typing import Any
 
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.errors import PackageInvalid
 from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package import policies
 from tacker_k8s_cr.package.definitions import Definitions
 from tacker_k8s_cr.package.model import Vdu
@@ -25,9 +25,16 @@ _FLAVOUR = ("substitution_mappings", "properties", "flavour_id")
 _ID = "descriptor_id"
 
 
-def read(definitions: Definitions, flavour: str = "") -> Vnfd:
+def read(
+    definitions: Definitions,
+    flavour: str = "",
+    warnings: list[Problem] | None = None,
+) -> Vnfd:
     """The VNFD of one flavour; of the only one where none is named.
 
+    :param warnings: gets what the flavour's policies contradict each other
+        in, or name and do not define. No operation fails for it, unless it
+        asks for just that.
     :raises RequestInvalid: no flavour of that name, or several to choose
         from.
     :raises PackageInvalid: what the flavour says does not hold together.
@@ -35,28 +42,30 @@ def read(definitions: Definitions, flavour: str = "") -> Vnfd:
     name, file = _chosen(definitions, flavour)
     topology = definitions[file]["topology_template"]
     faults: list[str] = []
+    doubts: list[str] = []
     vdus = {vdu.id: vdu for vdu in _vdus(definitions, topology, faults)}
-    rules = policies.Policies(topology.get("policies"), vdus, faults)
+    rules = policies.Policies(topology.get("policies"), vdus, faults, doubts)
     aspects = rules.aspects()
     levels, default = rules.levels(aspects)
-    smallest = {vdu.id: vdu.minimum for vdu in vdus.values()}
     hooks, artifacts = _management(topology)
     vnfd = Vnfd(
         id=_id(definitions),
         flavour=name,
         vdus=vdus,
         aspects=aspects,
-        initial={**smallest, **rules.initial()},
+        initial=rules.initial(),
         levels=levels,
-        level_numbers={},
+        level_numbers=rules.level_numbers(levels),
         default_level=default,
         management=hooks,
         artifacts=artifacts,
     )
-    by_level = rules.level_numbers(vnfd)
     if faults:
         raise PackageInvalid([Problem(file, fault) for fault in faults])
-    return dataclasses.replace(vnfd, level_numbers=by_level)
+    if warnings is not None:
+        doubts += numbers.inconsistencies(vnfd)
+        warnings += [Problem(file, doubt) for doubt in doubts]
+    return vnfd
 
 
 def _chosen(definitions: Definitions, flavour: str) -> tuple[str, str]:
@@ -94,16 +103,17 @@ def _vdus(
         if not _derives(node.get("type"), _COMPUTE, parents):
             continue
         profile = objects.field(node, ("properties", "vdu_profile"))
-        bounds = [
+        least, most = (
             policies.number(
-                objects.field(profile, (bound,)),
-                f"VDU {name}: vdu_profile.{bound}",
-                faults,
+                value, f"VDU {name}: vdu_profile.{bound}_of_instances", faults
             )
-            for bound in ("min_number_of_instances", "max_number_of_instances")
-        ]
+            if (value := objects.field(profile, (f"{bound}_of_instances",)))
+            is not None
+            else None
+            for bound in ("min_number", "max_number")
+        )
         named = str(objects.field(node, ("properties", "name"), name))
-        yield Vdu(name, named, *bounds)
+        yield Vdu(name, named, least or 0, most)
 
 
 def _nodes(

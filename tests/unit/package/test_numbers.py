@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from hypothesis import given
 from hypothesis import strategies as st
 import pytest
@@ -170,9 +172,51 @@ def test_instantiation_level_gives_numbers_of_its_own() -> None:
     assert ({"size": 0}, {"web": 1, "log": 1}) == numbers.at_level(VNFD)
 
 
-def test_unscaled_vdu_has_the_number_of_the_default_level() -> None:
-    """Whatever the scale levels are."""
-    assert {"web": 6, "log": 1} == numbers.replicas(VNFD, {"size": 2})
+def test_deltas_alone_say_nothing_of_a_vdu_that_no_aspect_scales() -> None:
+    """As in Tacker's v1 API: it has the number of its manifest."""
+    assert {"web": 6} == numbers.of_deltas(VNFD, {"size": 2})
+    with pytest.raises(RequestInvalid, match="no aspect speed"):
+        numbers.of_deltas(VNFD, {"speed": 1})
+
+
+def test_the_number_of_a_level_wins_over_the_deltas() -> None:
+    """And each step adds its delta to it, in both directions (R1)."""
+    given = {"large": {"web": 3}}
+    vnfd = dataclasses.replace(VNFD, level_numbers=given)
+    levels, found = numbers.at_level(vnfd, "large")
+    based = numbers.based(vnfd, levels, found)
+
+    assert ({"size": 2}, {"web": 3, "log": 1}) == (levels, found)
+    assert [-2, -1, 3, 7] == [
+        numbers.replicas(based, {"size": n})["web"] for n in range(4)
+    ]
+    assert ["level large"] == [
+        text.split(":")[0].removeprefix("instantiation ")
+        for text in numbers.inconsistencies(vnfd)
+    ]
+
+
+@given(at_levels(), st.data())
+def test_base_gives_back_the_numbers_that_it_was_made_of(
+    case: tuple[Vnfd, dict[str, int]], data: st.DataObject
+) -> None:
+    """At the same levels, whatever the numbers are and whatever it had."""
+    vnfd, levels = case
+    wanted = {vdu: data.draw(st.integers(0, 9)) for vdu in VDUS}
+
+    based = numbers.based(vnfd, levels, wanted)
+
+    assert wanted == numbers.replicas(based, levels)
+    assert based == numbers.based(based, levels, wanted)
+
+
+def test_a_vdu_without_a_number_is_left_out() -> None:
+    """It has that of its manifest until there is a base for it."""
+    vnfd = dataclasses.replace(VNFD, initial={"log": 1}, level_numbers={})
+
+    assert ({"size": 2}, {"log": 1}) == numbers.at_level(vnfd, "large")
+    assert {"log": 1} == numbers.replicas(vnfd, {"size": 2})
+    assert {"size": 1} == numbers.levels_of(vnfd, {"size": 1}, {"web": 7})
 
 
 def test_unknown_aspect_is_refused_with_the_known_ones() -> None:
@@ -199,12 +243,17 @@ def test_level_out_of_bounds_is_refused_with_the_bounds() -> None:
         numbers.replicas(VNFD, {"size": 4})
 
 
-def test_number_outside_the_profile_is_refused() -> None:
-    """A VDU's profile bounds its number, whatever its aspect allows."""
-    with pytest.raises(RequestInvalid, match=r"VDU web: 10 would .* 1 to 9"):
-        numbers.replicas(VNFD, {"size": 3})
-    with pytest.raises(RequestInvalid, match=r"VDU web: 10 would .* 1 to 9"):
-        numbers.at_level(VNFD, "huge")
+def test_profile_refuses_a_step_and_not_the_package() -> None:
+    """A level may give a number outside it; a scale may not lead there."""
+    assert 10 == numbers.at_level(VNFD, "huge")[1]["web"]
+    with pytest.raises(RequestInvalid, match=r"VDU web: .* 10 .* 1 to 9"):
+        numbers.check_profiles(VNFD, {"log": 1, "web": 10})
+    with pytest.raises(RequestInvalid, match=r"VDU log: .* 0 .* 1 to 2"):
+        numbers.check_profiles(VNFD, {"log": 0, "web": 9})
+
+    unbounded = {"web": dataclasses.replace(VNFD.vdus["web"], maximum=None)}
+    vnfd = dataclasses.replace(VNFD, vdus=unbounded)
+    numbers.check_profiles(vnfd, {"web": 1000})
 
 
 def test_unknown_instantiation_level_is_refused_with_the_known_ones() -> None:

@@ -15,13 +15,20 @@ from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.package.model import Vdu
 from tacker_k8s_cr.package.model import Vnfd
+from tacker_k8s_cr.package.targets import Fitness
 
 VDU = "k8s-cr.tacker.openstack.org/vdu"
 WEB = ObjectRef("apps", "Deployment", "", "web")
 
 
-def _scalable(manifest: Manifest) -> bool:
-    return manifest["kind"] in ("Deployment", "StatefulSet")
+def _assess(manifest: Manifest) -> Fitness:
+    return {
+        "Deployment": Fitness.REPLICAS,
+        "StatefulSet": Fitness.REPLICAS,
+        "DaemonSet": Fitness.WORKLOAD,
+        "Pod": Fitness.WORKLOAD,
+        "Cluster": Fitness.DEPENDANTS,
+    }.get(manifest["kind"], Fitness.NONE)
 
 
 def _manifest(name: str, kind: str = "Deployment", vdu: str = "") -> Any:
@@ -45,7 +52,7 @@ def test_name_and_a_kind_that_scales_make_a_target() -> None:
     """A Service of the same name is not it."""
     package = _package(_manifest("web", "Service"), _manifest("web"))
 
-    assert {"web": WEB} == targets.by_vdu(package, _scalable)
+    assert {"web": WEB} == targets.by_vdu(package, _assess)
 
 
 def test_annotation_wins_over_the_name() -> None:
@@ -55,7 +62,7 @@ def test_annotation_wins_over_the_name() -> None:
     )
     expected = ObjectRef("apps", "StatefulSet", "", "server")
 
-    assert {"web": expected} == targets.by_vdu(package, _scalable)
+    assert {"web": expected} == targets.by_vdu(package, _assess)
 
 
 @pytest.mark.parametrize("named", ["b", "Deployment/b", "Deployment.apps/b"])
@@ -65,7 +72,7 @@ def test_request_may_name_the_target(named: str) -> None:
     expected = ObjectRef("apps", "Deployment", "", "b")
 
     assert {"web": expected} == targets.by_vdu(
-        package, _scalable, {"web": named}
+        package, _assess, {"web": named}
     )
 
 
@@ -74,23 +81,22 @@ def test_request_against_the_annotation_is_refused() -> None:
     package = _package(_manifest("web", vdu="web"), _manifest("b"))
 
     with pytest.raises(RequestInvalid, match="but its annotation is on"):
-        targets.by_vdu(package, _scalable, {"web": "b"})
-    assert {"web": WEB} == targets.by_vdu(package, _scalable, {"web": "web"})
+        targets.by_vdu(package, _assess, {"web": "b"})
+    assert {"web": WEB} == targets.by_vdu(package, _assess, {"web": "web"})
 
 
 @pytest.mark.parametrize(
     ("mapping", "expected"),
     [
-        ({"web": "x"}, "VDU web is to be x: the package has no such object"),
-        ({"web": "Service/a"}, "Service.apps/a has no number of replicas"),
+        ({"web": "x"}, "VDU web is mapped to x: no selected manifest"),
         ({"web": "web"}, "that may be any of Deployment.apps/web, Stateful"),
         ({"x": "web"}, "the mapping names VDU x; the package has: web"),
     ],
 )
-def test_mapping_must_name_one_object_that_scales(
+def test_mapping_must_name_one_object(
     mapping: dict[str, str], expected: str
 ) -> None:
-    """The error says what was found in its place."""
+    """The error says what was found instead."""
     package = _package(
         _manifest("web"),
         _manifest("web", "StatefulSet"),
@@ -98,36 +104,67 @@ def test_mapping_must_name_one_object_that_scales(
     )
 
     with pytest.raises(RequestInvalid, match=expected):
-        targets.by_vdu(package, _scalable, mapping)
+        targets.by_vdu(package, _assess, mapping)
 
 
-def test_all_vdus_without_one_target_are_reported_at_once() -> None:
-    """With all that an author needs to mend it."""
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        (("Pod", "Deployment", "Cluster"), "Deployment"),
+        (("Cluster", "DaemonSet", "Service"), "DaemonSet"),
+        (("ConfigMap", "Cluster"), "Cluster"),
+        (("ConfigMap", "Service"), None),
+        ((), None),
+    ],
+)
+def test_kinds_decide_between_objects_of_one_name(
+    kinds: tuple[str, ...], expected: str | None
+) -> None:
+    """Replicas first, then workloads, then other kinds with dependants (R2).
+
+    A VDU need not be among the manifests.
+    """
+    package = _package(*(_manifest("web", kind) for kind in kinds))
+    found = targets.by_vdu(package, _assess)
+
+    assert expected == (found["web"].kind if found else None)
+
+
+def test_author_and_request_may_choose_any_kind() -> None:
+    """A DaemonSet, or a custom resource of which nothing is known (R2)."""
+    package = _package(
+        _manifest("a", "DaemonSet", vdu="web"),
+        _manifest("b", "Widget"),
+        vdus="web log",
+    )
+
+    assert {"web": "DaemonSet", "log": "Widget"} == {
+        vdu: ref.kind
+        for vdu, ref in targets.by_vdu(package, _assess, {"log": "b"}).items()
+    }
+
+
+def test_all_doubtful_vdus_are_reported_at_once() -> None:
+    """With what an author needs to decide."""
     package = _package(
         _manifest("web"),
         _manifest("web", "StatefulSet"),
-        _manifest("log", "Service"),
-        _manifest("a", "Service", vdu="sql"),
         _manifest("b", vdu="unknown"),
         _manifest("c", vdu="twice"),
         _manifest("d", vdu="twice"),
-        vdus="web log sql twice",
+        vdus="web log twice",
     )
     with pytest.raises(PackageInvalid) as caught:
-        targets.by_vdu(package, _scalable)
+        targets.by_vdu(package, _assess)
 
     assert [
-        "4.yaml: Service.apps/a has the annotation of VDU sql and no number "
-        "of replicas",
-        "5.yaml: Deployment.apps/b has the annotation of VDU unknown, which "
-        "the VNFD does not have; it has: web, log, sql, twice",
-        "7.yaml: Deployment.apps/d has the annotation of VDU twice, and so "
+        "3.yaml: Deployment.apps/b has the annotation of VDU unknown, which "
+        "the VNFD does not have; it has: web, log, twice",
+        "5.yaml: Deployment.apps/d has the annotation of VDU twice, and so "
         "has Deployment.apps/c",
         "p: VDU web may be any of Deployment.apps/web (1.yaml), "
-        "StatefulSet.apps/web (2.yaml); name it with the annotation "
+        "StatefulSet.apps/web (2.yaml); select one with the annotation "
         f"{VDU}: web",
-        "p: VDU log: no object that can be scaled has the name log; name it "
-        f"with the annotation {VDU}: log",
     ] == [str(problem) for problem in caught.value.problems]
 
 
@@ -135,7 +172,7 @@ def test_package_without_a_vnfd_has_no_targets() -> None:
     """Its objects are scaled by their own names."""
     package = Package("p", (Document(_manifest("web"), "1.yaml"),))
 
-    assert {} == targets.by_vdu(package, _scalable)
+    assert {} == targets.by_vdu(package, _assess)
 
 
 CLUSTER = {
@@ -174,5 +211,5 @@ def test_an_entry_of_a_topology_is_a_target() -> None:
         "masters": entry("controlPlane"),
         "pool": entry("machinePools.pool"),
     } == targets.by_vdu(
-        package, _scalable, {"masters": "Cluster/site:controlPlane"}
+        package, _assess, {"masters": "Cluster/site:controlPlane"}
     )

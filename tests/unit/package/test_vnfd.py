@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tacker_k8s_cr.errors import PackageInvalid
+from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.errors import RequestInvalid
 from tacker_k8s_cr.package import vnfd
 from tacker_k8s_cr.package.model import Vdu
@@ -29,6 +30,14 @@ def _faults(**said: Any) -> list[str]:
         _read(**said)
     assert {csars.FLAVOUR} == {p.where for p in caught.value.problems}
     return [problem.what for problem in caught.value.problems]
+
+
+def _warnings(**said: Any) -> list[str]:
+    found: list[Problem] = []
+    definitions = {csars.FLAVOUR: csars.flavour(**said)}
+    vnfd.read({**definitions, csars.TOP: csars.top("df.yaml")}, "", found)
+    assert {csars.FLAVOUR} >= {problem.where for problem in found}
+    return [problem.what for problem in found]
 
 
 def _changed(index: int, **properties: Any) -> list[Any]:
@@ -128,11 +137,11 @@ def test_definitions_without_a_flavour_are_refused() -> None:
         vnfd.read({"a": csars.top()})
 
 
-def test_vdu_without_policies_has_its_minimum() -> None:
-    """A flavour need not scale; it then has no levels either."""
+def test_vdu_without_policies_has_no_number() -> None:
+    """It has that of its manifest, as in Tacker; there is no level either."""
     found = _read(policies=[])
 
-    assert ({"web": 1}, {}, {}, "") == (
+    assert ({}, {}, {}, "") == (
         found.initial,
         found.aspects,
         found.levels,
@@ -148,11 +157,17 @@ def test_only_level_is_the_default() -> None:
     assert "1" == _read(policies=policies).default_level
 
 
-def test_number_of_a_level_follows_from_its_scale_levels() -> None:
-    """Where VduInstantiationLevels does not give it."""
-    found = _read(policies=csars.POLICIES[:4])
+def test_a_level_need_not_give_numbers() -> None:
+    """Where VduInstantiationLevels gives none, they follow from the deltas."""
+    assert {} == _read(policies=csars.POLICIES[:4]).level_numbers
 
-    assert {"small": {"web": 1}, "large": {"web": 4}} == found.level_numbers
+
+def test_a_profile_need_not_set_bounds() -> None:
+    """A VDU without vdu_profile may have any number."""
+    vdu = csars.vdu("web")
+    del vdu["properties"]["vdu_profile"]
+
+    assert Vdu("web", "web", 0, None) == _read(vdus={"web": vdu}).vdus["web"]
 
 
 def test_steps_may_differ() -> None:
@@ -192,13 +207,26 @@ def test_policies_may_be_one_mapping() -> None:
             "number from 0 on",
         ),
         (
+            {"policies": _changed(0, aspects={"size": {}})},
+            "aspect size: max_scale_level is None, wanted a number from 0 on",
+        ),
+        ({"policies": "none"}, "policies are no sequence"),
+    ],
+)
+def test_value_without_a_meaning_is_a_fault(
+    said: dict[str, Any], expected: str
+) -> None:
+    """The error names it, with what was expected."""
+    assert expected in _faults(**said)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (
             {"vdus": {"other": csars.vdu("other")}},
             "policy VduInitialDelta_web: the target web is not known; there "
             "are: other",
-        ),
-        (
-            {"policies": _changed(0, aspects={"size": {}})},
-            "aspect size: max_scale_level is None, wanted a number from 0 on",
         ),
         (
             {"policies": _changed(2, aspect="speed")},
@@ -245,22 +273,30 @@ def test_policies_may_be_one_mapping() -> None:
                     4, levels={"large": {"number_of_instances": 3}}
                 )
             },
-            "instantiation level large: VDU web has 3, its scale levels give "
-            "4",
+            "instantiation level large: VduInstantiationLevels gives VDU web "
+            "3 instances, but its initial delta and scaling steps give 4; the "
+            "v2 API and the command line start with the first number, the v1 "
+            "API with the second",
         ),
-        ({"policies": "none"}, "policies are no sequence"),
     ],
 )
-def test_contradiction_is_a_fault(said: dict[str, Any], expected: str) -> None:
-    """What would only show at the third scale operation shows here."""
-    assert expected in _faults(**said)
+def test_contradiction_is_a_warning(
+    said: dict[str, Any], expected: str
+) -> None:
+    """Tacker accepts such a package, and fails where it needs the name."""
+    assert expected in _warnings(**said)
 
 
-def test_all_contradictions_are_reported_at_once() -> None:
+def test_all_contradictions_are_warned_of_at_once() -> None:
     """With the file of the flavour."""
     policies = _changed(2, aspect="speed")[:3] + _changed(3, default_level="x")
 
-    assert 2 <= len(_faults(policies=policies))
+    assert 2 <= len(_warnings(policies=policies))
+
+
+def test_no_warning_without_a_contradiction() -> None:
+    """The sample's numbers agree."""
+    assert [] == _warnings()
 
 
 @pytest.mark.parametrize(
