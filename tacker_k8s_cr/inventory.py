@@ -125,6 +125,8 @@ class Inventory:
     :param shared: objects that the instance uses and others own.
     :param manifests: last applied in full, as the package names them.
     :param digest: of the package that these manifests came of.
+    :param generated: names of objects whose manifests have only a prefix, by
+        what the manifest says.
     :param live_names: names in the cluster of objects that go by another
         name there than the package gives them (rotated templates).
     :param vdus: the object that bears the number of each VDU.
@@ -154,6 +156,7 @@ class Inventory:
     live_names: Mapping[ObjectRef, str] = dataclasses.field(
         default_factory=dict
     )
+    generated: Mapping[str, str] = dataclasses.field(default_factory=dict)
     vnfd: model.Vnfd | None = None
     vdus: Mapping[str, ObjectRef] = dataclasses.field(default_factory=dict)
     scale_levels: Mapping[str, int] = dataclasses.field(default_factory=dict)

@@ -69,7 +69,7 @@ class ObjectRef:
 
     def __str__(self) -> str:
         where = f"{self.namespace}/" if self.namespace else ""
-        return f"{self.group_kind}/{where}{self.name}"
+        return f"{self.group_kind}/{where}{self.name}".rstrip("/")
 
     @property
     def group_kind(self) -> GroupKind:
@@ -77,14 +77,18 @@ class ObjectRef:
 
     @classmethod
     def of(cls, manifest: Manifest) -> ObjectRef:
-        """The reference of a manifest or object that has all four parts."""
+        """The reference of a manifest or object.
+
+        The name is empty for a manifest that has none: it leaves the name
+        to a prefix, or is of a kind whose objects are answered and not kept.
+        """
         group, _ = split_api_version(manifest["apiVersion"])
         metadata = manifest["metadata"]
         return cls(
             group,
             manifest["kind"],
             metadata.get("namespace") or "",
-            metadata["name"],
+            metadata.get("name") or "",
         )
 
 

@@ -25,6 +25,7 @@ class Action(enum.Enum):
     HEALED = "healed"
     RELEASED = "released"
     RECREATED = "recreated"
+    SENT = "sent"
 
 
 @dataclasses.dataclass(frozen=True)

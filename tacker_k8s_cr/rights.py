@@ -152,6 +152,18 @@ def of_objects(
     return tuple(needs)
 
 
+def of_requests(
+    refs: Iterable[ObjectRef], resources: Mapping[GroupKind, Resource]
+) -> tuple[Need, ...]:
+    """For creating what the server answers and does not keep."""
+    places = sorted({(ref.group_kind, ref.namespace) for ref in refs})
+    return tuple(
+        Need(Right(kind.group, resources[kind].plural, namespace, "create"))
+        for kind, namespace in places
+        if kind in resources
+    )
+
+
 def of_deletions(
     refs: Iterable[ObjectRef], resources: Mapping[GroupKind, Resource]
 ) -> tuple[Need, ...]:
@@ -197,6 +209,8 @@ def of_members(vdus: Iterable[ObjectRef]) -> tuple[Need, ...]:
             wanted.add(Right("cluster.x-k8s.io", "machines", *_listing(ref)))
             continue
         wanted.add(Right("", "pods", *_listing(ref)))
+        if ref.kind == "CronJob":
+            wanted.add(Right("batch", "jobs", *_listing(ref)))
         if ref.kind == "Deployment":
             wanted.add(Right("apps", "replicasets", *_listing(ref)))
     return tuple(

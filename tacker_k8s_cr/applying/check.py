@@ -24,6 +24,7 @@ from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.planning import barriers
+from tacker_k8s_cr.planning import naming
 from tacker_k8s_cr.planning import placing
 from tacker_k8s_cr.planning.placing import Placed
 from tacker_k8s_cr.recording import record
@@ -54,6 +55,8 @@ class Kinds:
     :param newer: kinds that are served, at another version than the package
         brings and uses; there may well be objects of them.
     :param expected: those of both that the package itself does not bring.
+    :param create_only: kinds whose objects the server answers and does not
+        keep, such as a SubjectAccessReview: creating is their only verb.
     """
 
     namespaced: Mapping[GroupKind, bool]
@@ -61,6 +64,7 @@ class Kinds:
     later: frozenset[GroupKind]
     newer: frozenset[GroupKind]
     expected: frozenset[GroupKind] = frozenset()
+    create_only: frozenset[GroupKind] = frozenset()
 
     @property
     def not_yet(self) -> frozenset[GroupKind]:
@@ -88,6 +92,7 @@ def kinds(
     subresources = {}
     later: set[GroupKind] = set()
     newer: set[GroupKind] = set()
+    create_only: set[GroupKind] = set()
     unknown = []
     # One request for a group at a time; kinds of one group share its answer.
     for (kind, version), where in sorted(wheres.items()):
@@ -110,6 +115,8 @@ def kinds(
             continue
         namespaced[kind] = resource.namespaced
         subresources[kind] = resource.subresources
+        if resource.verbs == CREATE:
+            create_only.add(kind)
     if unknown:
         first, *also = unknown
         first.also = tuple(also)
@@ -120,7 +127,25 @@ def kinds(
         frozenset(later),
         frozenset(newer),
         frozenset((later | newer) - brought.keys()),
+        frozenset(create_only),
     )
+
+
+CREATE = frozenset(["create"])
+
+
+def names(documents: Sequence[Document], found: Kinds) -> None:
+    """Refuse objects without a name that the server would keep by one."""
+    problems = [
+        Problem(document.where, f"{GroupKind.of(document.manifest)}: {_NAME}")
+        for document in naming.nameless(documents)
+        if GroupKind.of(document.manifest) not in found.create_only
+    ]
+    if problems:
+        raise errors.PackageInvalid(problems)
+
+
+_NAME = "lacks metadata.name"
 
 
 def expected(

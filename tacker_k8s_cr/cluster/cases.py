@@ -70,7 +70,7 @@ class Case:
         return NotYet(self.subject, self.message, **more)
 
     def outdated(self) -> Error:
-        return Outdated(self.subject, self.message)
+        return Outdated(self.subject, self.message, self.answer.code)
 
     def again(self, patience: float, carried_out: bool = False) -> Again:
         code = self.answer.code

@@ -189,6 +189,14 @@ class Cluster(Protocol):
         """A new object. Raises Outdated when there is one already."""
         ...
 
+    def submit(self, manifest: Manifest, manager: str) -> Manifest:
+        """What the server answers to an object that it does not keep.
+
+        For kinds whose only verb is create; a name is not needed. Raises
+        Outdated when the server has done already what is asked for.
+        """
+        ...
+
     def replace(self, manifest: Manifest, manager: str) -> Manifest:
         """The whole object; its resourceVersion must be the live one.
 

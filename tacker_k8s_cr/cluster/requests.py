@@ -210,7 +210,7 @@ class _Persistence:
             sent: Sent = retrying(self.once, attempt)
         except Outdated as error:
             if self.carried_out:
-                raise Doubtful(error.ref, error.message) from error
+                raise Doubtful(error.ref, error.message, error.code) from error
             raise
         if self.carried_out and isinstance(sent, Answer):
             passed = self.sender.clock() - self.begun

@@ -212,6 +212,13 @@ class ApiServer:
 
         return self._written(manifest, created)
 
+    def submit(self, manifest: Manifest, manager: str) -> Manifest:
+        def submitted(resource: Resource) -> Manifest:
+            request = verbs.submit(manifest, resource, manager)
+            return self._send(request).body
+
+        return self._written(manifest, submitted)
+
     def replace(self, manifest: Manifest, manager: str) -> Manifest:
         def replaced(resource: Resource) -> Manifest:
             request = verbs.replace(manifest, resource, manager)

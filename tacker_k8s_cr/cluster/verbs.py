@@ -80,8 +80,13 @@ def has_made(answer: Answer, manager: str, uid: str) -> bool:
 
 
 def create(manifest: Manifest, resource: Resource, manager: str) -> Request:
+    _member(resource, ObjectRef.of(manifest))
+    return submit(manifest, resource, manager)
+
+
+def submit(manifest: Manifest, resource: Resource, manager: str) -> Request:
+    """A create of an object that need not have a name."""
     ref = ObjectRef.of(manifest)
-    _member(resource, ref)
     path = paths.query(
         paths.collection(resource, ref.namespace), _strictly(manager)
     )

@@ -35,7 +35,7 @@ def vnf_resources(
     named = dict.fromkeys(
         (
             f"{manifest['apiVersion']},{manifest['kind']}"[:255],
-            str(manifest["metadata"]["name"]),
+            _name(manifest["metadata"]),
         )
         for manifest in package.manifests[:LONGEST_LIST]
     )
@@ -52,6 +52,11 @@ def vnf_resources(
         for type_, name in named
         if (type_, name) not in there
     ]
+
+
+def _name(metadata: Mapping[str, Any]) -> str:
+    """The name, or what a generated one begins with."""
+    return str(metadata.get("name") or metadata.get("generateName") or "")
 
 
 def vnfc_id(uid: str) -> str:

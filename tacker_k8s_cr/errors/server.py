@@ -136,10 +136,14 @@ class Conflict(ClusterError):
 
 @dataclasses.dataclass(eq=False)
 class Outdated(ClusterError):
-    """The object changed since we read it (409 on a resourceVersion)."""
+    """The object changed since we read it (409 on a resourceVersion).
+
+    :param code: of the response; 404 for an object that does not exist.
+    """
 
     ref: ObjectRef
     message: str
+    code: int = 409
 
     def sentence(self) -> str:
         return f"{self.ref}: {self.message}"

@@ -13,6 +13,7 @@ from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kinds import entries
+from tacker_k8s_cr.kinds import pods
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.objects import GroupKind
@@ -145,7 +146,7 @@ def crews(
     namespace = ObjectRef.of(obj).namespace
     own: list[Manifest] = []
     for below, selector in made(obj):
-        if not selector:
+        if not selector and below != pods.JOB:
             # Everything of the namespace, which says nothing.
             continue
         children = [

@@ -137,10 +137,18 @@ def _pods(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
     return reading.selected(POD, obj, ("spec", "selector"))
 
 
+JOB = GroupKind("batch", "Job")
+
+
+def _jobs(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
+    """No label tells a CronJob's Jobs: their owner references do."""
+    return ((JOB, ""),)
+
+
 HANDLERS: Mapping[GroupKind, Handler] = {
     POD: Handler(pod, Rank.WORKLOAD),
     # Its spec says how many seconds it stays when it is finished.
-    GroupKind("batch", "Job"): Handler(
+    JOB: Handler(
         job,
         Rank.WORKLOAD,
         made=_pods,
@@ -148,6 +156,6 @@ HANDLERS: Mapping[GroupKind, Handler] = {
         propagation=FOREGROUND,
     ),
     GroupKind("batch", "CronJob"): Handler(
-        cron_job, Rank.WORKLOAD, propagation=FOREGROUND
+        cron_job, Rank.WORKLOAD, made=_jobs, propagation=FOREGROUND
     ),
 }

@@ -78,6 +78,7 @@ def planned(
         ready.owners.going,
         ready.order,
         ready.recreated,
+        ready.requests,
     )
     gone = {
         step.ref: step.uid

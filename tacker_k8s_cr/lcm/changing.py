@@ -205,6 +205,8 @@ def _looked(
         keep=_all if whole else foreseen.matters,
     )
     op.knowing(ready.registry)
+    # These were sent when the instance was instantiated.
+    ready = dataclasses.replace(ready, requests=())
     planned = carry.planned(op, ready, before, policy)
     step = None
     if stepping:

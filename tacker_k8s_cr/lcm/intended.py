@@ -37,6 +37,7 @@ def with_package(
         shared=tuple(sorted(ready.owners.shared)),
         manifests=ready.authored,
         live_names=ready.live_names,
+        generated=ready.generated,
         vnfd=ready.vnfd or inventory.vnfd,
         vdus=ready.vdus or inventory.vdus,
         scale_levels=ready.scale_levels,

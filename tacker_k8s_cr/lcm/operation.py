@@ -47,6 +47,8 @@ class Operation:
     """The machine that every operation is: ledger, stages and progress.
 
     Stages are announced in the ledger before their first request is sent.
+
+    :ivar answered: what was sent that the server answers and does not keep.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Operation:
         self.settled: dict[ObjectRef, float] = {}
         self.notes: dict[ObjectRef, tuple[str, ...]] = {}
         self.warnings: tuple[str, ...] = ()
+        self.answered: list[Row] = []
         self.progress = Progress(
             kinds.BUILT_IN,
             dwell=options.dwell,
@@ -267,7 +270,7 @@ class Operation:
             self.instance,
             self.namespace,
             self.name,
-            tuple(rows),
+            (*rows, *self.answered),
             now - self.begun,
             self.cluster.requests - self.requests,
             known.phase.value if known else "",

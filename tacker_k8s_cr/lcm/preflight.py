@@ -54,6 +54,7 @@ def checked(
     home: str,
     *,
     vdus: Collection[ObjectRef] = (),
+    requests: Sequence[Placed] = (),
     wanted: bool = True,
 ) -> Iterator[Found]:
     """Look at a package within this context, which writes nothing.
@@ -62,10 +63,13 @@ def checked(
     deleted. Whatever else the look ends in, that rights lack comes first.
 
     :param home: the namespace of the record.
-    :param vdus: the objects that bear the VDUs' numbers.
+    :param vdus: the objects of the VDUs.
+    :param requests: what is created, and not kept by the server.
     :param wanted: whether to ask at all.
     """
-    lacking = _lacking(cluster, items, home, vdus) if wanted else ()
+    lacking: tuple[Need, ...] = ()
+    if wanted:
+        lacking = _lacking(cluster, items, home, vdus, requests)
     found = Found(cluster.server, lacking)
     try:
         yield found
@@ -131,8 +135,9 @@ def _lacking(
     items: Sequence[Placed],
     home: str,
     vdus: Collection[ObjectRef],
+    requests: Sequence[Placed],
 ) -> tuple[Need, ...]:
-    resources = _resources(cluster, items)
+    resources = _resources(cluster, (*items, *requests))
     needs = (
         *rights.of_record(home),
         *rights.of_objects(
@@ -147,6 +152,7 @@ def _lacking(
             ],
         ),
         *rights.of_members(vdus),
+        *rights.of_requests([item.ref for item in requests], resources),
     )
     # Who may make a namespace often gets rights in it when it is there.
     brought = {

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import secrets
 from typing import Any
 
 from tacker_k8s_cr import errors
@@ -33,6 +34,7 @@ from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.package.model import Vnfd
 from tacker_k8s_cr.planning import barriers
+from tacker_k8s_cr.planning import naming
 from tacker_k8s_cr.planning import order as orders
 from tacker_k8s_cr.planning import placing
 from tacker_k8s_cr.planning import rotation
@@ -58,6 +60,8 @@ class Prepared:
     :param would: objects as they would be, of those that were asked for.
     :param vnfd: the descriptor, with the numbers that its steps count from.
     :param warnings: what the author of the package should know.
+    :param generated: names that were chosen for manifests with a prefix.
+    :param requests: manifests that the server answers and does not keep.
     """
 
     items: tuple[Placed, ...]
@@ -79,6 +83,8 @@ class Prepared:
     )
     vnfd: Vnfd | None = None
     warnings: tuple[str, ...] = ()
+    generated: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    requests: tuple[Placed, ...] = ()
 
 
 SAME = Size()
@@ -107,9 +113,21 @@ def prepared(
     :param vdu_mapping: by VDU id, the object that it is.
     :param keep: of which objects it is of interest how they would be.
     """
-    found, registry = _kinds(cluster, package.documents, registry, policy)
+    documents, generated = naming.named(
+        package.documents, _generated(before), _suffix
+    )
+    found, registry = _kinds(cluster, documents, registry, policy)
+    check.names(documents, found)
+    answered = [
+        document
+        for document in documents
+        if GroupKind.of(document.manifest) in found.create_only
+    ]
+    requests = placing.addressed(
+        answered, found.namespaced, before.namespace, policy.namespaces
+    )
     items = placing.placed(
-        package.documents,
+        [document for document in documents if document not in answered],
         found.namespaced,
         before.instance,
         before.namespace,
@@ -146,11 +164,25 @@ def prepared(
         expected=found.expected,
         vnfd=vnfd,
         warnings=warnings,
+        generated=generated,
+        requests=requests,
     )
     settled = frozenset(vdus.values()) if fixed else frozenset()
     return _against(
         cluster, ready, before, found, options, settled=settled, keep=keep
     )
+
+
+def _generated(before: Inventory) -> dict[str, str]:
+    """Names that the instance has given, before its last change too."""
+    former = before.before.generated if before.before else {}
+    return {**former, **before.generated}
+
+
+def _suffix() -> str:
+    """The end of a name, as random as Kubernetes' own."""
+    letters = (secrets.choice(naming.LETTERS) for _ in range(naming.RANDOM))
+    return "".join(letters)
 
 
 def _without_object(vnfd: Vnfd, vdus: Collection[str]) -> Iterator[str]:
@@ -232,6 +264,7 @@ def recorded(
         else orders.NONE,
         expected=found.expected,
         vnfd=wanted.vnfd,
+        generated=wanted.generated,
     )
     ready = _against(
         cluster,
@@ -295,6 +328,7 @@ def _against(
         ready.items,
         before.home,
         vdus=tuple(ready.vdus.values()),
+        requests=ready.requests,
         wanted=options.check_rights,
     ) as rights:
         met = against.met(

@@ -16,6 +16,7 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr import wait
 from tacker_k8s_cr.applying import apply
 from tacker_k8s_cr.applying import check
+from tacker_k8s_cr.lcm import create_only
 from tacker_k8s_cr.lcm import operation
 from tacker_k8s_cr.lcm import topologies
 from tacker_k8s_cr.lcm.operation import Operation
@@ -23,6 +24,7 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning.plan import Apply
 from tacker_k8s_cr.planning.plan import Delete
 from tacker_k8s_cr.planning.plan import Stage
+from tacker_k8s_cr.planning.plan import Submit
 from tacker_k8s_cr.progress import Awaited
 from tacker_k8s_cr.progress import Goal
 from tacker_k8s_cr.progress import Progress
@@ -53,6 +55,9 @@ def carry_out(op: Operation, stage: Stage) -> None:
     op.ledger.write(op.inventory.entering(op.name, stage.name, pending))
     if applies:
         bring_in(op, applies, stage.name)
+    create_only.send(
+        op, (step for step in stage.steps if isinstance(step, Submit))
+    )
     if stage.barrier:
         topologies.settled(op)
     if deletes:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import re
 from typing import Any
 
+from tacker_k8s_cr import kinds
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.objects import Manifest
@@ -63,7 +64,7 @@ def repeated(documents: Iterable[Document]) -> list[Problem]:
     problems = []
     for document in documents:
         ref = ObjectRef.of(document.manifest)
-        if ref in first:
+        if ref.name and ref in first:
             what = f"{ref} is there twice; the first is in {first[ref]}"
             problems.append(Problem(document.where, what))
         else:
@@ -118,6 +119,7 @@ def _faults(value: Any) -> list[str]:
         "apiVersion": value.get("apiVersion"),
         "kind": value.get("kind"),
         "metadata.name": metadata.get("name"),
+        "metadata.generateName": metadata.get("generateName"),
         "metadata.namespace": metadata.get("namespace"),
     }
     return [
@@ -135,16 +137,28 @@ def _lacking(
     lacking = [
         field
         for field, value in identity.items()
-        if value in (None, "") and field != "metadata.namespace"
+        if value in (None, "") and field not in _OPTIONAL
     ]
-    if "metadata.name" in lacking and metadata.get("generateName"):
-        lacking.remove("metadata.name")
-        yield (
-            "metadata.generateName is not supported, since an instance finds "
-            "its objects again by name; write metadata.name"
-        )
+    named = (identity["metadata.name"], metadata.get("generateName"))
+    # What an object of another kind needs, only a server can say.
+    if not any(named) and (lacking or _is_built_in(identity)):
+        lacking.append("metadata.name")
     if lacking:
         yield f"lacks {', '.join(lacking)}"
+
+
+_OPTIONAL = (
+    "metadata.name",
+    "metadata.generateName",
+    "metadata.namespace",
+)
+
+
+def _is_built_in(identity: Mapping[str, Any]) -> bool:
+    """Whether it is a kind of which we know that its objects have names."""
+    group, _ = objects.split_api_version(str(identity["apiVersion"]))
+    kind = objects.GroupKind(group, str(identity["kind"]))
+    return kinds.BUILT_IN.known(kind) is not None
 
 
 def _malformed(field: str, value: Any) -> Iterator[str]:
@@ -158,10 +172,10 @@ def _malformed(field: str, value: Any) -> Iterator[str]:
         yield f"apiVersion {value!r} is neither version nor group/version"
     elif field == "kind" and not _KIND.fullmatch(value):
         yield f"kind {value!r} is not a word of letters and digits"
-    elif field == "metadata.name" and (
+    elif field in ("metadata.name", "metadata.generateName") and (
         value in (".", "..") or "/" in value or "%" in value
     ):
-        yield f"metadata.name {value!r}: no object can have this name"
+        yield f"{field} {value!r}: no object can have this name"
     elif field == "metadata.namespace" and (
         len(value) > 63 or not _NAMESPACE.fullmatch(value)
     ):
@@ -203,7 +217,7 @@ def _kept(value: Mapping[str, Any]) -> Manifest:
     """
     metadata = {
         name: content
-        for name, content in value["metadata"].items()
+        for name, content in (value.get("metadata") or {}).items()
         if name not in objects.SERVER_SET
     }
     manifest = {**value, "metadata": metadata}

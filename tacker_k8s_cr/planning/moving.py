@@ -12,6 +12,7 @@ from typing import Any
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Document
 
 DEPENDS_ON = "depends-on"
@@ -35,7 +36,7 @@ def moved(
     stays, and so does a name within a text.
     """
     leaving = {
-        (kind.kind, found, str(document.manifest["metadata"]["name"]))
+        (kind.kind, found, ObjectRef.of(document.manifest).name)
         for document in documents
         for kind in (GroupKind.of(document.manifest),)
         for found in (document.manifest["metadata"].get("namespace"),)

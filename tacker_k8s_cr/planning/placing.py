@@ -141,6 +141,33 @@ def placed(
     return tuple(items.values())
 
 
+def addressed(
+    documents: Sequence[Document],
+    namespaced: Mapping[GroupKind, bool],
+    namespace: str,
+    namespaces: str = "fill",
+) -> tuple[Placed, ...]:
+    """Manifests that the server answers and does not keep, with a namespace.
+
+    They get no label: the server refuses reviews with any metadata.
+
+    :param namespaces: as for ``placed``, but for ``refuse``: nothing is left
+        in the namespace that one names.
+    """
+    if namespaces == "override":
+        documents = moving.moved(documents, namespaced, namespace)
+    found = []
+    for document in documents:
+        manifest = document.manifest
+        metadata = dict(manifest["metadata"])
+        named = metadata.pop("namespace", None)
+        if namespaced[GroupKind.of(manifest)]:
+            metadata["namespace"] = named or namespace
+        manifest = {**manifest, "metadata": metadata}
+        found.append(Placed(ObjectRef.of(manifest), manifest, document.where))
+    return tuple(found)
+
+
 def with_replicas(item: Placed, path: Path, number: int | None) -> Placed:
     """Asking for so many replicas, or with None not saying how many."""
     return dataclasses.replace(

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
+from tacker_k8s_cr import objects
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import Manifest
@@ -61,7 +62,19 @@ class Delete:
     propagation: str = "Background"
 
 
-Step = Apply | Delete
+@dataclasses.dataclass(frozen=True)
+class Submit:
+    """Create an object that the server answers and does not keep.
+
+    :param where: the place of its manifest: it need not have a name.
+    """
+
+    ref: ObjectRef
+    manifest: Manifest
+    where: str
+
+
+Step = Apply | Delete | Submit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,6 +139,7 @@ def instantiate(
     live: Mapping[ObjectRef, Live] | None = None,
     going: Collection[ObjectRef] = (),
     order: Order = orders.NONE,
+    requests: Sequence[Placed] = (),
 ) -> Plan:
     """Bring the manifests in: what defines kinds first, then the rest.
 
@@ -135,11 +149,13 @@ def instantiate(
 
     :param live: objects that are ours and there already.
     :param going: objects that have to go before ours can come.
+    :param requests: what is created after the objects of its wave, and not
+        kept by the server.
     """
     there = live or {}
     new = Live("")
     brought = {item.ref for item in items}
-    stages: dict[tuple[bool, int, bool], list[Apply]] = defaultdict(list)
+    stages: dict[tuple[bool, int, bool], list[Step]] = defaultdict(list)
     for item in items:
         rank = registry[item.ref.group_kind].rank
         defines = rank <= Rank.DEFINITION and item.ref not in order.late
@@ -157,6 +173,11 @@ def instantiate(
                 there.get(item.ref, new).count,
             )
         )
+    for item in requests:
+        # Only few of these kinds may have annotations, such as a Binding.
+        wave = int(objects.annotation(item.manifest, "wave") or 0)
+        submit = Submit(item.ref, item.manifest, item.where)
+        stages[True, wave, True].append(submit)
     keys = sorted(stages)
     return Plan(
         tuple(
@@ -171,12 +192,12 @@ def instantiate(
 
 
 def _name(key: tuple[bool, int, bool], waves: bool) -> str:
-    later, wave, objects = key
+    later, wave, rest = key
     if not later:
         return DEFINITIONS
     if not waves:
         return "objects"
-    return f"wave {wave}" if objects else f"{DEFINITIONS} of wave {wave}"
+    return f"wave {wave}" if rest else f"{DEFINITIONS} of wave {wave}"
 
 
 RECREATED = "objects to be made again"
@@ -191,6 +212,7 @@ def change(
     going: Collection[ObjectRef] = (),
     order: Order = orders.NONE,
     recreated: Collection[ObjectRef] = (),
+    requests: Sequence[Placed] = (),
 ) -> Plan:
     """Bring in the new manifests; then take away what they no longer name.
 
@@ -198,12 +220,14 @@ def change(
     :param going: objects that have to go before ours can come.
     :param recreated: objects of ours that have to go, too. Each goes right
         before the stage that makes it again.
+    :param requests: as for ``instantiate``.
     """
     named = {item.ref for item in items}
     gone, kept = pruning.settled(named, registry, before)
     there = {ref: it for ref, it in live.items() if ref not in recreated}
     applied: list[Stage] = []
-    for stage in instantiate(items, registry, there, going, order).stages:
+    brought = instantiate(items, registry, there, going, order, requests)
+    for stage in brought.stages:
         away = {r: live[r].uid for r in stage.refs if r in recreated}
         applied += [
             dataclasses.replace(one, name=RECREATED)

@@ -152,6 +152,7 @@ def _plain(inventory: Inventory) -> dict[str, Any]:
         "liveNames": [
             [*plain.of_ref(r), n] for r, n in inventory.live_names.items()
         ],
+        "generated": dict(inventory.generated),
         "vnfd": inventory.vnfd and dataclasses.asdict(inventory.vnfd),
         "vdus": {vdu: plain.of_ref(r) for vdu, r in inventory.vdus.items()},
         "scaleLevels": dict(inventory.scale_levels),
@@ -248,6 +249,7 @@ def _told(
         manifests=tuple(part(f"{which}manifests")),
         digest=fields.get("digest", ""),
         live_names=plain.by_ref(fields["liveNames"]),
+        generated=fields.get("generated", {}),
         vnfd=fields["vnfd"] and plain.vnfd(fields["vnfd"]),
         vdus={vdu: ObjectRef(*item) for vdu, item in fields["vdus"].items()},
         scale_levels=fields["scaleLevels"],

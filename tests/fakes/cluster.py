@@ -211,6 +211,12 @@ class FakeCluster:
         made = start.updated(fields.merged(new, dict(manifest)), manager)
         return self._kept(made, None)
 
+    def submit(self, manifest: Manifest, manager: str) -> Manifest:
+        self._to_write("create", manifest)
+        self.world.answered.append(manifest)
+        status = {"allowed": True, "reason": "RBAC: allowed"}
+        return {**manifest, "status": status}
+
     def replace(self, manifest: Manifest, manager: str) -> Manifest:
         ref = self._to_write("update", manifest)
         stored = self.world.found(ref)

@@ -38,6 +38,13 @@ _CLUSTER_SCOPED = {
     "storage.k8s.io/v1": "StorageClass",
 }
 _SCALABLE = ("Deployment", "ReplicaSet", "StatefulSet")
+_CREATE_ONLY = {
+    ("v1", "Binding"): True,
+    ("authentication.k8s.io/v1", "TokenReview"): False,
+    ("authorization.k8s.io/v1", "LocalSubjectAccessReview"): True,
+    ("authorization.k8s.io/v1", "SubjectAccessReview"): False,
+}
+"""Kinds that are answered and not kept, and whether they have a namespace."""
 
 
 def built_in() -> Iterator[Resource]:
@@ -50,6 +57,11 @@ def built_in() -> Iterator[Resource]:
                 yield Resource(
                     group, version, kind, plural, namespaced, VERBS, parts
                 )
+
+    for (api_version, kind), namespaced in _CREATE_ONLY.items():
+        group, _, version = api_version.rpartition("/")
+        create = frozenset(["create"])
+        yield Resource(group, version, kind, _plural(kind), namespaced, create)
 
 
 def is_definition(manifest: Manifest) -> bool:

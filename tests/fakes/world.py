@@ -42,6 +42,7 @@ class World:
         self.watchers: list[Any] = []
         self.controller: Callable[[Any, Manifest], None] | None = None
         self.idle: Callable[[float], None]
+        self.answered: list[Manifest] = []
         self.denies: Callable[[Right], bool] = lambda right: False
         self._versions = itertools.count(1)
         self._seconds = itertools.count()

@@ -27,6 +27,22 @@ def cluster():
     return FakeCluster()
 
 
+def test_pods_of_a_cron_job_are_found_by_its_jobs(cluster, make):
+    """Its Jobs have no label of their own; owner references tell them (R2)."""
+    cron = make("batch/v1", "CronJob", "nightly")
+    job = make("batch/v1", "Job", "nightly-1", cron)
+    make("batch/v1", "Job", "other")
+    selector = {"selector": {"matchLabels": LABELS}}
+    job = cluster.patch(ObjectRef.of(job), {"spec": selector}, "test")
+    make("v1", "Pod", "nightly-1-a", job)
+    make("v1", "Pod", "alone")
+
+    found = members.of(cluster, kinds.BUILT_IN, cron)
+
+    assert ["nightly-1-a"] == [member.ref.name for member in found]
+    assert {"nightly"} == {member.owner.name for member in found}
+
+
 @pytest.fixture
 def make(cluster):
     """Store an object of the namespace default, with an owner."""

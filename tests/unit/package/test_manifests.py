@@ -84,13 +84,33 @@ def test_manifest_that_cannot_be_meant_is_refused(
     assert expected in problem
 
 
-def test_generated_name_is_refused() -> None:
-    """An object with another name each time is never found again."""
+def test_prefix_may_stand_for_a_name() -> None:
+    """The rest of the name is chosen when the manifest is used (R7)."""
     value = {**NAMED, "metadata": {"generateName": "a-"}}
-    _, (problem,) = _read(value)
 
-    assert "metadata.generateName is not supported" in problem
-    assert "lacks" not in problem
+    assert ([value], []) == (
+        [document.manifest for document in _read(value, value)[0][:1]],
+        _read(value, value)[1],
+    )
+    _, (problem,) = _read({**NAMED, "metadata": {"generateName": "a/"}})
+    assert "metadata.generateName 'a/': no object can have" in problem
+
+
+@pytest.mark.parametrize("metadata", [{}, {"metadata": {}}])
+def test_only_a_server_knows_which_kinds_need_no_name(
+    metadata: dict[str, Any],
+) -> None:
+    """Such as its reviews; of a built-in kind with a name we know (R3)."""
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {"user": "a"},
+    }
+    (document,), _ = _read({**review, **metadata})
+    _, problems = _read({"apiVersion": "v1", "kind": "Secret", **metadata})
+
+    assert {**review, "metadata": {}} == document.manifest
+    assert ["a.yaml: lacks metadata.name"] == problems
 
 
 def test_status_is_left_out() -> None:

@@ -1,0 +1,130 @@
+"""What a real server answers and does not keep, and generated names."""
+
+from __future__ import annotations
+
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.report import Action
+from tests.functional import manifests
+
+pytestmark = pytest.mark.plane
+
+TOKEN = "a-token-that-nobody-has-0123456789"
+PATH = {"nonResourceAttributes": {"path": "/version", "verb": "get"}}
+
+
+def review(kind, group="authorization", **more):
+    return {
+        "apiVersion": f"{group}.k8s.io/v1",
+        "kind": kind,
+        "metadata": {},
+        **more,
+    }
+
+
+REVIEWS = (
+    review("SubjectAccessReview", spec={"user": "alice", **PATH}),
+    review("SelfSubjectAccessReview", spec=PATH),
+    review("SelfSubjectRulesReview", spec={"namespace": "default"}),
+    review("SelfSubjectReview", group="authentication"),
+    review("TokenReview", group="authentication", spec={"token": TOKEN}),
+)
+
+
+def test_reviews_are_answered_and_nothing_is_left(
+    cluster, namespace, packed, deadline, unique, traces
+):
+    """Each with what the server said, and no value of it that is secret (R3).
+
+    So it is with a Binding, which binds a Pod that no scheduler sees.
+    """
+    life = {"namespace": namespace, "deadline": deadline}
+    local = review(
+        "LocalSubjectAccessReview",
+        spec={
+            "user": "alice",
+            "resourceAttributes": {"namespace": namespace, "verb": "list"},
+        },
+    )
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "alone"},
+        "spec": {
+            **manifests.deployment("x")["spec"]["template"]["spec"],
+            "schedulerName": "none",
+        },
+    }
+    node = next(iter(cluster.list_metadata(GroupKind("", "Node"))))
+    binding = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": "alone"},
+        "target": {"kind": "Node", "name": node["metadata"]["name"]},
+    }
+    package = packed(*REVIEWS, local, pod, binding)
+
+    report = k8s_cr.instantiate(cluster, unique, package, **life)
+
+    notes = {
+        row.ref.kind: "\n".join(row.notes)
+        for row in report.rows
+        if row.action is Action.SENT
+    }
+    assert {obj["kind"] for obj in (*REVIEWS, local, binding)} == set(notes)
+    assert "status.allowed: true" in notes["SelfSubjectAccessReview"]
+    assert "status.allowed: false" in notes["LocalSubjectAccessReview"]
+    assert TOKEN not in str(report.as_dict())
+    assert {"alone"} == {
+        row.ref.name for row in k8s_cr.status(cluster, unique, **life).rows
+    }
+    k8s_cr.terminate(cluster, unique, **life)
+    assert [] == traces(unique, namespace)
+
+
+def test_a_generated_name_is_an_ordinary_name(
+    cluster, namespace, packed, deadline, unique, traces
+):
+    """Waited for, kept by a change, deleted at the end (R7)."""
+    life = {"namespace": namespace, "deadline": deadline}
+    web = {
+        **manifests.deployment("unused"),
+        "metadata": {"generateName": "web-"},
+    }
+    report = k8s_cr.instantiate(cluster, unique, packed(web), **life)
+    (row,) = report.rows
+    live = cluster.get(row.ref)
+
+    assert 1 == live["status"]["availableReplicas"]
+    more = packed(web, manifests.config_map("more"))
+    k8s_cr.change(cluster, unique, more, **life)
+    assert live["metadata"]["uid"] == cluster.get(row.ref)["metadata"]["uid"]
+    drift = k8s_cr.drift(cluster, unique, **life)
+    assert () == drift.rows
+
+    k8s_cr.terminate(cluster, unique, **life)
+    assert [] == traces(unique, namespace)
+
+
+def test_a_binding_of_a_pod_that_does_not_exist_is_refused(
+    cluster, namespace, packed, deadline, unique, traces
+):
+    """The server's words say why, and nothing is left (R3)."""
+    binding = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": "nobody"},
+        "target": {"kind": "Node", "name": "node-0"},
+    }
+    with pytest.raises(errors.Rejected, match='pods "nobody" not found'):
+        k8s_cr.instantiate(
+            cluster,
+            unique,
+            packed(manifests.config_map("a"), binding),
+            namespace=namespace,
+            deadline=deadline,
+        )
+    assert [] == traces(unique, namespace)
