@@ -22,6 +22,9 @@ PREFIX = "k8s-cr.tacker.openstack.org/"
 INSTANCE = PREFIX + "instance"
 """Label on every object that an instance owns; its value is the id."""
 
+VNF_INSTANCE = "tacker_vnf_instance_id"
+"""Label that Tacker's own driver puts on every object of a VNF instance."""
+
 MANAGER = "tacker-k8s-cr:"
 """Field manager of every write of ours, followed by the instance's id."""
 

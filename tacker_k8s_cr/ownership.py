@@ -140,6 +140,43 @@ def _sort(entry: Manifest) -> tuple[Any, ...]:
     return tuple(map(entry.get, ("operation", "apiVersion", "subresource")))
 
 
+def owned_alone(entries: Iterable[Manifest], manager: str) -> list[Manifest]:
+    """Entries of managed fields; what the manager applied is in its own only.
+
+    Entries of subresources and of other managers' applies stay as they are.
+    """
+    entries = list(entries)
+    mine: Manifest = {}
+    for entry in entries:
+        if _is_apply(entry, manager) and not entry.get("subresource"):
+            mine = objects.field(entry, ("fieldsV1",), {})
+    found = []
+    for entry in entries:
+        if entry.get("operation") == "Update" and not entry.get("subresource"):
+            fields = objects.field(entry, ("fieldsV1",), {})
+            left = _without(fields, mine)
+            if left != fields:
+                entry = {**entry, "fieldsV1": left}
+            if not left:
+                continue
+        found.append(entry)
+    return found
+
+
+def _without(fields: Manifest, others: Manifest) -> dict[str, Any]:
+    """A set of fields without those that are in another set.
+
+    A section of which nothing but itself (written ``.``) is left goes too.
+    """
+    left: dict[str, Any] = {}
+    for key, below in fields.items():
+        if key not in others:
+            left[key] = below
+        elif below and others[key] and (rest := _without(below, others[key])):
+            left[key] = rest
+    return left if left.keys() - {"."} else {}
+
+
 def set_by_others(obj: Manifest, manager: str) -> bool:
     """Whether others than the manager have set more than metadata of it."""
     return any(
@@ -207,7 +244,7 @@ def owner(obj: Manifest) -> str:
 def same(one: Manifest, other: Manifest) -> bool:
     """Whether two views of an object differ in nothing but whose it is.
 
-    Left out is what any write changes, and our own label.
+    Left out is what any write changes, and the labels of an instance.
     """
     return _bare(one) == _bare(other)
 
@@ -219,6 +256,7 @@ def _bare(obj: Manifest) -> Manifest:
         if key not in ("managedFields", "resourceVersion", "generation")
     }
     labels = dict(metadata.get("labels") or {})
-    labels.pop(objects.INSTANCE, None)
+    for name in (objects.INSTANCE, objects.VNF_INSTANCE):
+        labels.pop(name, None)
     metadata["labels"] = labels
     return {**obj, "metadata": metadata}

@@ -88,6 +88,7 @@ class Policy:
     :param expects: kinds that appear while the package comes up.
     :param on_terminate: what stays when the instance ends (True), or goes
         even though something that stays needs it (False).
+    :param labels: on the metadata of every object; not on Pod templates.
     """
 
     namespaces: str = "fill"
@@ -98,6 +99,7 @@ class Policy:
     on_terminate: Mapping[Subject, bool] = dataclasses.field(
         default_factory=dict
     )
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.namespaces not in NAMESPACES:
@@ -141,6 +143,7 @@ class Policy:
             "delivery": dict(self.delivery),
             **(expects if self.expects else {}),
             **({"on_terminate": end} if self.on_terminate else {}),
+            **({"labels": dict(self.labels)} if self.labels else {}),
         }
 
 
@@ -162,6 +165,7 @@ def of(given: Mapping[str, Any]) -> Policy:
             "delivery",
             "expects",
             "on_terminate",
+            "labels",
         ),
     )
     return Policy(
@@ -179,7 +183,18 @@ def of(given: Mapping[str, Any]) -> Policy:
         on_terminate=_chosen(
             "on_terminate", given.get("on_terminate") or {}, ON_TERMINATE
         ),
+        labels=_labels(given.get("labels") or {}),
     )
+
+
+def _labels(given: Any) -> dict[str, str]:
+    if not isinstance(given, Mapping) or not all(
+        isinstance(text, str) for pair in given.items() for text in pair
+    ):
+        raise errors.RequestInvalid(
+            f"labels: expected a mapping of strings, got {given!r}"
+        )
+    return dict(given)
 
 
 PRUNE = Choice("may", "keep")

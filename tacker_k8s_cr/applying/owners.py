@@ -198,7 +198,8 @@ def _shared(cluster: Cluster, item: Placed, instance: str) -> bool:
         return False
     metadata = dict(item.manifest["metadata"])
     labels = dict(metadata["labels"])
-    labels.pop(objects.INSTANCE, None)
+    for name in (objects.INSTANCE, objects.VNF_INSTANCE):
+        labels.pop(name, None)
     manifest = {**item.manifest, "metadata": {**metadata, "labels": labels}}
     try:
         would = cluster.apply(

@@ -26,6 +26,7 @@ from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import resources
 from tacker_k8s_cr.driver import scaling
+from tacker_k8s_cr.driver import script_changes
 from tacker_k8s_cr.driver import synchronizing
 from tacker_k8s_cr.driver import translate
 from tacker_k8s_cr.driver import upstream
@@ -176,6 +177,7 @@ class KubernetesCr(scaling.Scaling):
                 "heal",
                 home=target.namespace,
             )
+            script_changes.adopt_v1(context, vnf_instance, target)
             inventory, members = instances.members(target)
             wanted = resources.chosen(
                 heal_vnf_request.vnfc_instance_id,
@@ -212,6 +214,7 @@ class KubernetesCr(scaling.Scaling):
         params = occurrences.parameters(context, target.occurrence)
         try:
             asked = request.read(params, "heal", home=target.namespace)
+            script_changes.adopt_v1(context, vnf_instance, target)
             operations.heal(target, None, asked)
         except errors.InstanceUnknown as error:
             LOG.warning("%s; it is instantiated anew", error)

@@ -16,6 +16,7 @@ from tacker_k8s_cr.driver import elsewhere_v2
 from tacker_k8s_cr.driver import failures_v2
 from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import script_changes
 from tacker_k8s_cr.driver import synchronizing_v2
 from tacker_k8s_cr.driver import translate_v2 as translate
 from tacker_k8s_cr.driver import upstream_v2 as upstream
@@ -52,8 +53,9 @@ class KubernetesCrV2:
                 level=req.get("instantiationLevelId", None) or "",
                 again=True,
             )
-            _, found = instances.members(target)
+            inventory, found = instances.members(target)
             translate.note_instantiated(inst, req, asked, found, target.home)
+            translate.note_vdus(inst, inventory)
 
     def instantiate_rollback(
         self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
@@ -114,6 +116,7 @@ class KubernetesCrV2:
         """
         target = translate.target(inst, grant_req)
         asked = translate.asked(req, "scale", target.namespace)
+        script_changes.adopt_v2(inst, target)
         level = translate.level(inst, req)
         operations.scale(target, req.aspectId, level, asked)
         _note_members(inst, target)
@@ -144,6 +147,7 @@ class KubernetesCrV2:
     ) -> None:
         """Replace the named VNFCs, or all, in place."""
         target = translate.target(inst, grant_req)
+        script_changes.adopt_v2(inst, target)
         inventory, found = instances.members(target)
         wanted = translate.members_asked(inst, req, found, inventory)
         asked = translate.asked(req, "heal", target.namespace)
@@ -160,6 +164,7 @@ class KubernetesCrV2:
         """
         target = translate.target(inst, grant_req)
         asked = translate.change_asked(req, target.namespace)
+        script_changes.adopt_v2(inst, target)
         flavour = inst.instantiatedVnfInfo.flavourId
         package = operations.loaded(vnfd.csar_dir, asked, flavour)
         operations.change(target, package, asked)
@@ -203,5 +208,6 @@ class KubernetesCrV2:
 
 
 def _note_members(inst: Any, target: Target) -> None:
-    _, found = instances.members(target)
+    inventory, found = instances.members(target)
     translate.note_members(inst, found)
+    translate.note_vdus(inst, inventory)

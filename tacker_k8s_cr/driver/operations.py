@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Mapping
+import dataclasses
 import functools
 import logging
 from typing import Any
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
+from tacker_k8s_cr import objects
 from tacker_k8s_cr import package as packages
 from tacker_k8s_cr import plugins
 from tacker_k8s_cr.deadline import Deadline
@@ -27,6 +29,7 @@ from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.driver.request import Asked
 from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.policy import Policy
 from tacker_k8s_cr.report import Report
 
 LOG = logging.getLogger(__name__)
@@ -69,7 +72,7 @@ def instantiate(
     """
     settings = conf.settings()
     wanted = _wanted(target, asked, settings, settings.instantiate_timeout)
-    wanted["policy"] = request.policy(asked, settings.policy())
+    wanted["policy"] = _policy(target, asked, settings.policy())
     wanted["vdu_mapping"] = asked.vdu_mapping
     wanted["namespace"] = target.namespace or asked.namespace
     with instances.opened(target, settings) as cluster:
@@ -105,10 +108,17 @@ def change(target: Target, package: Package, asked: Asked) -> Report:
     settings = conf.settings()
     wanted = _wanted(target, asked, settings, settings.change_timeout)
     wanted["vdu_mapping"] = asked.vdu_mapping
-    wanted["policy"] = functools.partial(request.policy, asked)
+    wanted["policy"] = functools.partial(_policy, target, asked)
     with instances.opened(target, settings) as cluster:
         report = lcm.change(cluster, target.instance, package, **wanted)
     return _told(report)
+
+
+def _policy(target: Target, asked: Asked, default: Policy) -> Policy:
+    """As the request says; Tacker's label is on all objects of a VNF."""
+    found = request.policy(asked, default)
+    labels = {**found.labels, objects.VNF_INSTANCE: target.instance}
+    return dataclasses.replace(found, labels=labels)
 
 
 def scale(target: Target, aspect: str, level: int, asked: Asked) -> Report:
@@ -145,6 +155,16 @@ def heal(
             operation=target.occurrence,
             **wanted,
         )
+    return _told(report)
+
+
+def adopt_changes(target: Target, package: Package) -> Report:
+    """Take what a management script changed into the record."""
+    settings = conf.settings()
+    asked = Asked(namespace=target.namespace)
+    wanted = _wanted(target, asked, settings, settings.heal_timeout)
+    with instances.opened(target, settings) as cluster:
+        report = lcm.adopt_changes(cluster, target.instance, package, **wanted)
     return _told(report)
 
 

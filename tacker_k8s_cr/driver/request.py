@@ -171,6 +171,7 @@ def policy(asked: Asked, default: Policy) -> Policy:
         {**default.delivery, **delivery},
         asked.expects or default.expects,
         on_terminate={**default.on_terminate, **asked.on_terminate},
+        labels=default.labels,
     )
 
 

@@ -8,6 +8,8 @@ import json
 import logging
 from typing import Any
 
+from tacker import objects
+
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import failures
 from tacker_k8s_cr.driver import grants
@@ -15,6 +17,7 @@ from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import occurrences
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import script_changes
 from tacker_k8s_cr.driver import synchronizing
 from tacker_k8s_cr.driver import translate
 from tacker_k8s_cr.driver import unsupported
@@ -44,6 +47,8 @@ class Scaling(unsupported.Unsupported):
         with failures.translated("scale", instance, occurrence):
             target = translate.target(policy["instance_id"], auth_attr)
             asked = _asked(vnf_info, target.namespace)
+            vnf_instance = objects.VnfInstance.get_by_id(context, instance)
+            script_changes.adopt_v1(context, vnf_instance, target)
             vnf_info["current_error_point"] = occurrences.TOUCHED
             operations.scale(
                 target, policy["name"], vnf_info["after_scale_level"], asked

@@ -19,6 +19,7 @@ from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import occurrences
 from tacker_k8s_cr.driver import resources
 from tacker_k8s_cr.driver import rounds
+from tacker_k8s_cr.driver import script_changes
 from tacker_k8s_cr.driver import translate
 from tacker_k8s_cr.driver.instances import Seen
 from tacker_k8s_cr.driver.instances import Target
@@ -64,6 +65,7 @@ def _synchronized(context: Any, vnf_instance: Any, target: Target) -> bool:
     with contextlib.ExitStack() as stack:
         # Whatever goes wrong: with that state it would be refused for ever.
         stack.callback(_give_back, context, vnf_instance.id)
+        script_changes.adopt_v1(context, fresh, target)
         # What was seen before is from a time when it could still change.
         seen = instances.seen(target, rounds.SECONDS)
         changed = _differs(fresh, seen) and not _at_work(seen)
@@ -104,7 +106,9 @@ def _differs(vnf_instance: Any, seen: Seen) -> bool:
         (item.id, item.vdu_id, item.compute_resource.resource_id)
         for item in resources.vnfc_resources(seen.members)
     }
-    if noted != there:
+    if noted != there or script_changes.has_other_descriptor(
+        seen.inventory, vnf_instance.vnfd_id
+    ):
         return True
     at = levels(vnf_instance, seen)
     known = translate.scale_levels(info.scale_status)

@@ -16,6 +16,7 @@ from tacker.sol_refactored.common import exceptions
 from tacker_k8s_cr.driver import failures_v2
 from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import rounds
+from tacker_k8s_cr.driver import script_changes
 from tacker_k8s_cr.driver import translate_v2
 from tacker_k8s_cr.driver.instances import Seen
 from tacker_k8s_cr.inventory import Phase
@@ -55,7 +56,13 @@ def different(inst: Any, vim_info: Any) -> Seen:
 def synchronize(inst: Any, vim_info: Any) -> None:
     """Note VNFCs and scale levels; those as they are where none fits."""
     with failures_v2.not_synchronized(inst.id):
-        seen = different(inst, vim_info)
+        target = translate_v2.target(inst, vim_info=vim_info)
+        adopted = script_changes.adopt_v2(inst, target)
+        if adopted:
+            seen = instances.seen(target, rounds.SECONDS)
+        else:
+            seen = different(inst, vim_info)
+    translate_v2.note_vdus(inst, seen.inventory)
     translate_v2.note_members(inst, seen.members)
     levels = levels_there(inst, seen)
     if levels is None:
@@ -83,6 +90,8 @@ def differs(inst: Any, seen: Seen) -> bool:
     info = inst.instantiatedVnfInfo
     noted = {vnfc.id for vnfc in info.get("vnfcResourceInfo", None) or ()}
     there = {item.uid for items in seen.members.values() for item in items}
+    if script_changes.has_other_descriptor(seen.inventory, inst.vnfdId):
+        return True
     return noted != there or levels_there(inst, seen) not in (
         None,
         translate_v2.scale_levels(inst),

@@ -18,6 +18,7 @@ from tacker.sol_refactored.common import vnf_instance_utils
 
 from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import vdu_objects
 from tacker_k8s_cr.driver import vim
 from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.driver.request import Asked
@@ -28,6 +29,9 @@ from tacker_k8s_cr.inventory import Inventory
 
 OURS = "tacker_k8s_cr"
 """Our key in the metadata of an instance; without it, it is not ours."""
+
+VDU_OBJECTS = "vdu_reses"
+"""Tacker's key in that metadata for the object of each VDU."""
 
 ROLLING = "RollingUpdate"
 
@@ -165,12 +169,16 @@ def members_asked(
     wanted = req.get("vnfcInstanceId", None)
     if not wanted:
         return None
-    known = {item.uid for items in found.values() for item in items}
-    known |= owing.recorded(inventory).keys()
-    return frozenset(known) & frozenset(
-        vnfc.vnfcResourceInfoId
+    uids = {item.uid for items in found.values() for item in items}
+    uids |= owing.recorded(inventory).keys()
+    # Tacker's own driver and its container update script take the names of
+    # Pods for ids; no UID is a name.
+    known = {uid: uid for uid in uids}
+    known |= {m.ref.name: m.uid for items in found.values() for m in items}
+    return frozenset(
+        known[vnfc.vnfcResourceInfoId]
         for vnfc in inst.instantiatedVnfInfo.get("vnfcInfo", None) or ()
-        if vnfc.id in wanted
+        if vnfc.id in wanted and vnfc.vnfcResourceInfoId in known
     )
 
 
@@ -218,6 +226,14 @@ def note_files(inst: Any, files: Iterable[str]) -> None:
     inst.instantiatedVnfInfo.metadata = {
         **_metadata(inst),
         request.FILES: list(files),
+    }
+
+
+def note_vdus(inst: Any, inventory: Inventory) -> None:
+    """Write down the object of each VDU, which container updates read."""
+    inst.instantiatedVnfInfo.metadata = {
+        **_metadata(inst),
+        VDU_OBJECTS: vdu_objects.of_inventory(inventory),
     }
 
 

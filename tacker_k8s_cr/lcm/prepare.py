@@ -132,6 +132,7 @@ def prepared(
         before.instance,
         before.namespace,
         policy.namespaces,
+        policy.labels,
     )
     check.reserved(items, before.instance, before.home)
     vdus: Mapping[str, ObjectRef] = {}

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+from typing import Any
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
@@ -91,11 +92,13 @@ def placed(
     instance: str,
     namespace: str,
     namespaces: str = "fill",
+    labels: Mapping[str, str] | None = None,
 ) -> tuple[Placed, ...]:
     """Every manifest with its namespace and the label of the instance.
 
     :param namespaces: what becomes of a manifest that names another, as
         ``policy.Policy`` has it.
+    :param labels: that every object gets beside ours.
 
     Raises PackageInvalid when two documents turn out to be one object, or a
     manifest names a namespace that it may not.
@@ -127,6 +130,7 @@ def placed(
             metadata["namespace"] = named
         metadata["labels"] = {
             **(metadata.get("labels") or {}),
+            **(labels or {}),
             objects.INSTANCE: instance,
         }
         manifest = {**manifest, "metadata": metadata}
@@ -175,7 +179,7 @@ def with_replicas(item: Placed, path: Path, number: int | None) -> Placed:
     )
 
 
-def set_field(obj: Manifest, path: Path, value: str | int | None) -> Manifest:
+def set_field(obj: Manifest, path: Path, value: Any) -> Manifest:
     """The object with the value at the path; with None without the field."""
     key, *rest = path
     changed = dict(obj)

@@ -82,6 +82,10 @@ class Conductor:
     def instantiate(
         self, vnf_instance, request, before=ErrorPoint.INITIAL, **known
     ):
+        described = k8s_cr.load(self.package).vnfd
+        if vnf_instance.vnfd_id != described.id:
+            vnf_instance.vnfd_id = described.id
+            vnf_instance.save()
         self.vnf_dict = {
             **known,
             "before_error_point": before,

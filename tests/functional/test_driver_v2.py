@@ -421,6 +421,7 @@ def test_what_tacker_stores_holds_no_secret(conductor, instantiated):
         "namespace",
         "tenant",
         "lcm-kubernetes-def-files",
+        "vdu_reses",
     } == conductor.read(vnf).instantiatedVnfInfo.metadata.keys()
     conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
 

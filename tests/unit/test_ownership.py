@@ -189,3 +189,52 @@ def test_who_made_an_object(entry, created, expected):
     found["metadata"]["creationTimestamp"] = created
 
     assert expected == ownership.made_by(found, MANAGER)
+
+
+def entry(manager, operation="Update", subresource="", **fields):
+    found = {"manager": manager, "operation": operation, "fieldsV1": fields}
+    return {**found, "subresource": subresource} if subresource else found
+
+
+def test_fields_that_we_have_applied_are_ours_alone():
+    """Others keep what they own beside them (R6)."""
+    image = {'k:{"name":"main"}': {".": {}, "f:image": {}}}
+    script = {
+        "f:data": {".": {}, "f:key": {}, "f:more": {}},
+        "f:spec": {"f:containers": image, "f:paused": {}},
+    }
+    ours = entry(
+        MANAGER,
+        "Apply",
+        **{
+            "f:data": {"f:key": {}},
+            "f:spec": {"f:containers": {'k:{"name":"main"}': {"f:image": {}}}},
+        },
+    )
+    status = entry("kubelet", "Update", "status", **{"f:status": {}})
+
+    assert [
+        ours,
+        entry(
+            "script",
+            **{
+                "f:data": {".": {}, "f:more": {}},
+                "f:spec": {"f:paused": {}},
+            },
+        ),
+        status,
+    ] == ownership.owned_alone(
+        [ours, entry("script", **script), status], MANAGER
+    )
+
+
+def test_an_entry_without_any_field_left_goes():
+    """And one of another manager's apply stays."""
+    ours = entry(MANAGER, "Apply", **{"f:data": {"f:key": {}}})
+    other = entry("argo", "Apply", **{"f:data": {"f:key": {}}})
+    script = entry("script", **{"f:data": {".": {}, "f:key": {}}})
+
+    assert [other, ours] == ownership.owned_alone(
+        [other, script, ours], MANAGER
+    )
+    assert [script] == ownership.owned_alone([script], MANAGER)

@@ -18,7 +18,8 @@ def scale(tmp_path):
 
         def scaled(**params):
             said = {"type": "SCALE_OUT", "additional_params": params}
-            instance = str(uuid.uuid4())
+            vim = objects.VimConnectionInfo(vim_id=str(uuid.uuid4()))
+            instance = running.vnf_instance(vim).id
             infra.KubernetesCr().scale(
                 plugin=None,
                 context=running.context,

@@ -1,0 +1,80 @@
+"""What a script changed with Kubernetes' own client, taken into the record."""
+
+from __future__ import annotations
+
+import copy
+
+from kubernetes import client
+from kubernetes import config
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import lcm
+from tacker_k8s_cr.objects import ObjectRef
+from tests.functional import manifests
+
+pytestmark = pytest.mark.plane
+
+
+def web(image):
+    found = copy.deepcopy(manifests.deployment("web", 2))
+    found["spec"]["template"]["spec"]["containers"][0]["image"] = image
+    return found
+
+
+def versioned(number):
+    return (
+        web(f"example.org/a:{number}"),
+        manifests.config_map("settings", key=str(number)),
+    )
+
+
+@pytest.fixture
+def script(kubeconfig, namespace):
+    """Replaces objects as Tacker's container update script does."""
+    api = config.new_client_from_config(str(kubeconfig))
+
+    def update(number):
+        apps, core = client.AppsV1Api(api), client.CoreV1Api(api)
+        live = apps.read_namespaced_deployment("web", namespace)
+        image = f"example.org/a:{number}"
+        live.spec.template.spec.containers[0].image = image
+        apps.replace_namespaced_deployment("web", namespace, live)
+        settings = manifests.config_map("settings", key=str(number))
+        core.replace_namespaced_config_map("settings", namespace, settings)
+
+    yield update
+    api.close()
+
+
+def test_a_script_changes_an_instance_and_nothing_conflicts_later(
+    cluster, namespace, packed, deadline, unique, script, traces
+):
+    """Drift is empty; heal, scale, change and rollback go on from it (R6)."""
+    life = {"namespace": namespace, "deadline": deadline}
+    ref = ObjectRef("apps", "Deployment", namespace, "web")
+    settings = ObjectRef("", "ConfigMap", namespace, "settings")
+
+    def shown():
+        spec = cluster.get(ref)["spec"]["template"]["spec"]
+        image = spec["containers"][0]["image"]
+        return image[-1], cluster.get(settings)["data"]["key"]
+
+    k8s_cr.instantiate(cluster, unique, packed(*versioned(1)), **life)
+    script(2)
+    generation = cluster.get(ref)["metadata"]["generation"]
+    assert 2 == len(k8s_cr.drift(cluster, unique, **life).rows)
+
+    lcm.adopt_changes(cluster, unique, packed(*versioned(2)), **life)
+
+    assert generation == cluster.get(ref)["metadata"]["generation"]
+    assert () == k8s_cr.drift(cluster, unique, **life).rows
+    k8s_cr.heal(cluster, unique, **life)
+    assert ("2", "2") == shown()
+    k8s_cr.scale(cluster, unique, {ref: 3}, **life)
+    k8s_cr.change(cluster, unique, packed(*versioned(3)), **life)
+    assert ("3", "3") == shown()
+    k8s_cr.roll_back(cluster, unique, **life)
+    assert ("2", "2") == shown()
+    k8s_cr.terminate(cluster, unique, **life)
+    assert [] == traces(unique, namespace)
