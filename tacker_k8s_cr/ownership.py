@@ -249,6 +249,15 @@ def same(one: Manifest, other: Manifest) -> bool:
     return _bare(one) == _bare(other)
 
 
+def content(obj: Manifest) -> Manifest:
+    """What is asked of an object: without its metadata and its status.
+
+    Controllers may have written these since the object was read.
+    """
+    apart = ("metadata", "status")
+    return {key: value for key, value in obj.items() if key not in apart}
+
+
 def _bare(obj: Manifest) -> Manifest:
     metadata = {
         key: value

@@ -26,6 +26,7 @@ class Action(enum.Enum):
     RELEASED = "released"
     RECREATED = "recreated"
     SENT = "sent"
+    ADOPTED = "adopted"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The operations of a VNF instance's life: each is a plan, carried out."""
 
+from tacker_k8s_cr.lcm.adopt import adopt
 from tacker_k8s_cr.lcm.adopt_changes import adopt_changes
 from tacker_k8s_cr.lcm.bring import instantiate
 from tacker_k8s_cr.lcm.changing import change
@@ -12,6 +13,7 @@ from tacker_k8s_cr.lcm.rollback import roll_back
 from tacker_k8s_cr.lcm.standing import status
 
 __all__ = [
+    "adopt",
     "adopt_changes",
     "change",
     "drift",

@@ -14,6 +14,7 @@ import logging
 
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import objects
+from tacker_k8s_cr import ownership
 from tacker_k8s_cr.applying import check
 from tacker_k8s_cr.applying import replicas
 from tacker_k8s_cr.cluster.protocol import Cluster
@@ -200,7 +201,8 @@ def _own(
         would = writing.apply(
             item.manifest, op.manager, uid=uid, force=True, dry_run=True
         ).obj
-        if _content(live[item.ref]) != _content(would):
+        before = ownership.content(live[item.ref])
+        if before != ownership.content(would):
             LOG.warning(
                 "%s: %s differs from its manifest in other fields too; their "
                 "owners stay as they are",
@@ -213,9 +215,3 @@ def _own(
         field_owners.take_over(op, item.ref, uid)
         op.actions[item.ref] = Action.CONFIGURED
         LOG.info("%s: adopted what a script changed", item.ref)
-
-
-def _content(obj: Manifest) -> Manifest:
-    """Without what controllers may have written since it was read."""
-    apart = ("metadata", "status")
-    return {key: value for key, value in obj.items() if key not in apart}

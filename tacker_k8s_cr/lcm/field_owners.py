@@ -1,4 +1,4 @@
-"""Make our field manager the only owner of fields that it has applied.
+"""Make our field manager the owner of fields whose values stay as they are.
 
 A forced apply of a value that a field already has leaves the former manager
 as a second owner. Our next apply with another value would then conflict.
@@ -6,11 +6,21 @@ as a second owner. Our next apply with another value would then conflict.
 
 from __future__ import annotations
 
+import logging
+
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import ownership
 from tacker_k8s_cr.lcm.operation import Operation
+from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.planning import live_values
+from tacker_k8s_cr.planning.placing import Placed
+
+LOG = logging.getLogger(__name__)
+
+LABELS = (objects.INSTANCE, objects.VNF_INSTANCE)
+"""That every object of an instance gets."""
 
 TRIES = 5
 """Writes of one object, where its controllers write it at the same time."""
@@ -46,3 +56,62 @@ def take_over(op: Operation, ref: ObjectRef, uid: str) -> None:
                 raise
         else:
             return
+
+
+def as_live(op: Operation, item: Placed, obj: Manifest) -> Manifest:
+    """The manifest, with the object's values where they differ.
+
+    The report and the log name the fields that differ.
+    """
+    if changes_nothing(op, item.manifest, obj):
+        return item.manifest
+    manifest, paths = live_values.with_live_values(item.manifest, obj, LABELS)
+    note = f"live value kept: {', '.join(paths)}"
+    if not changes_nothing(op, manifest, obj):
+        note = f"{note}; the owners of its fields stay as they are"
+    op.notes[item.ref] = (note,)
+    LOG.warning("%s: %s: %s", op.instance, item.ref, note)
+    return manifest
+
+
+def changes_nothing(op: Operation, manifest: Manifest, obj: Manifest) -> bool:
+    """Whether a forced apply would leave all but the metadata as it is."""
+    try:
+        would = op.cluster.apply(
+            manifest,
+            op.manager,
+            uid=objects.uid(obj),
+            force=True,
+            dry_run=True,
+        ).obj
+    except errors.Rejected as error:
+        LOG.info("%s: %s", op.instance, error)
+        return False
+    return ownership.content(obj) == ownership.content(would)
+
+
+def own(op: Operation, manifest: Manifest, obj: Manifest) -> None:
+    """Apply the manifest, so that its fields are ours alone.
+
+    Of an object that this would change, only our labels are applied.
+    """
+    ref, uid = ObjectRef.of(manifest), objects.uid(obj)
+    if not changes_nothing(op, manifest, obj):
+        manifest = _bare(manifest)
+    op.ledger.guard()
+    op.ledger.writing.apply(manifest, op.manager, uid=uid, force=True)
+    take_over(op, ref, uid)
+    LOG.info("%s: adopted", ref)
+
+
+def _bare(manifest: Manifest) -> Manifest:
+    """The manifest with nothing but the name and our labels."""
+    metadata = manifest["metadata"]
+    labels = objects.labels(manifest)
+    named = {k: metadata[k] for k in ("name", "namespace") if k in metadata}
+    ours = {name: labels[name] for name in LABELS if name in labels}
+    return {
+        "apiVersion": manifest["apiVersion"],
+        "kind": manifest["kind"],
+        "metadata": {**named, "labels": ours},
+    }

@@ -1,0 +1,275 @@
+"""Adopt an instance that another program has instantiated.
+
+The objects stay as they are: no Pod is restarted and no value is changed.
+Afterwards they are the instance's as if it had made them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import dataclasses
+import logging
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import kinds
+from tacker_k8s_cr import objects
+from tacker_k8s_cr import policy as policies
+from tacker_k8s_cr.applying import check
+from tacker_k8s_cr.applying import replicas
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import raised
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.inventory import Phase
+from tacker_k8s_cr.kinds import entries
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.lcm import field_owners
+from tacker_k8s_cr.lcm import preflight
+from tacker_k8s_cr.lcm.operation import Operation
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.options import DEFAULT
+from tacker_k8s_cr.options import Options
+from tacker_k8s_cr.package import numbers
+from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.planning import naming
+from tacker_k8s_cr.planning import placing
+from tacker_k8s_cr.planning.placing import Placed
+from tacker_k8s_cr.policy import Policy
+from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.report import Report
+
+LOG = logging.getLogger(__name__)
+
+IsCreated = Callable[[Manifest], bool]
+"""Whether the other program has created an object, which goes at the end."""
+
+
+def adopt(
+    cluster: Cluster,
+    instance: str,
+    package: Package,
+    *,
+    namespace: str = "default",
+    record_namespace: str = "",
+    deadline: Deadline,
+    registry: Registry = kinds.BUILT_IN,
+    scale_levels: Mapping[str, int] | None = None,
+    vdu_mapping: Mapping[str, str] | None = None,
+    is_created: IsCreated = lambda obj: True,
+    policy: Policy = policies.DEFAULT,
+    options: Options = DEFAULT,
+) -> Report:
+    """Take over the live objects of a package, which stay as they are.
+
+    An object that differs from its manifest keeps its values, and the record
+    has them; the report names the fields. What does not exist is left out, and
+    a later change of package creates it. Number of replicas are those of the
+    live objects, and scaling aspects count from there.
+
+    To repeat an adoption that ended early is to finish it.
+
+    :param scale_levels: the level of each aspect now.
+    :param is_created: of an object that exists, whether it goes with the
+        instance. One that does not is used, and left at the end.
+
+    :raises Owned: objects belong to another instance.
+    :raises InstanceExists: the instance has a record already.
+    """
+    op = Operation(
+        "adopt",
+        cluster,
+        instance,
+        namespace,
+        deadline,
+        options,
+        None,
+        record_namespace,
+    )
+    op.ledger.read()
+    if op.ledger.entry and not _is_begun(op):
+        raise errors.InstanceExists(instance, "is managed by its record")
+    met = _met(op, package, policy, registry)
+    inventory = dataclasses.replace(
+        _inventory(op, package, met, scale_levels or {}, vdu_mapping),
+        policy=policy,
+        met=frozenset(r for r, obj in met.live.items() if not is_created(obj)),
+    )
+    # The number of replicas is no difference: it is that of the scale level.
+    sized = replicas.recorded(inventory)
+    items = replicas.numbered(met.items, op.registry, sized)
+    with preflight.checked(
+        op.cluster,
+        items,
+        op.home,
+        vdus=tuple(inventory.vdus.values()),
+        wanted=options.check_rights,
+    ):
+        manifests = {
+            item.ref: field_owners.as_live(op, item, met.live[item.ref])
+            for item in items
+        }
+    inventory = dataclasses.replace(
+        inventory, manifests=tuple(manifests.values())
+    )
+    with op.locked():
+        op.ledger.write(inventory.entering(op.name, "", manifests))
+        for ref, manifest in manifests.items():
+            field_owners.own(op, manifest, met.live[ref])
+        op.ledger.rest(op.inventory)
+    op.look(inventory.owned)
+    op.actions = dict.fromkeys(inventory.owned, Action.ADOPTED)
+    return op.report()
+
+
+def _is_begun(op: Operation) -> bool:
+    """Whether the record is of an adoption that ended early.
+
+    It may have died before its record had any content.
+    """
+    journal = op.inventory.journal
+    empty = not (op.inventory.owned or journal.operation)
+    return journal.operation == op.name or (
+        empty and op.inventory.phase is Phase.INSTANTIATING
+    )
+
+
+# -- What there is -----------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class _Met:
+    """The objects of the package that exist.
+
+    :param items: their manifests.
+    :param live: the objects themselves.
+    :param subresources: by kind, such as ``scale``.
+    """
+
+    items: tuple[Placed, ...]
+    live: Mapping[ObjectRef, Manifest]
+    subresources: Mapping[objects.GroupKind, frozenset[str]]
+
+
+def _met(
+    op: Operation, package: Package, policy: Policy, registry: Registry
+) -> _Met:
+    """Look at the objects of the package. Raises Owned.
+
+    Kinds that the server does not keep are passed over.
+    """
+    documents = tuple(_served(op, package))
+    found = check.kinds(op.cluster, documents)
+    kept = [
+        document
+        for document in documents
+        if objects.GroupKind.of(document.manifest) not in found.create_only
+    ]
+    items = placing.placed(
+        kept,
+        found.namespaced,
+        op.instance,
+        op.namespace,
+        policy.namespaces,
+        policy.labels,
+    )
+    known = check.judged(registry, found.subresources)
+    op.knowing(policy.judging(known))
+    live = _live(op, items)
+    _refuse_others(op, live)
+    there = tuple(item for item in items if item.ref in live)
+    return _Met(there, live, found.subresources)
+
+
+def _served(op: Operation, package: Package) -> Iterator[Document]:
+    without = naming.nameless(package.documents)
+    for document in package.documents:
+        if document in without or not document.manifest["metadata"].get(
+            "name"
+        ):
+            continue
+        with contextlib.suppress(errors.KindUnknown):
+            kind = objects.GroupKind.of(document.manifest)
+            _, version = objects.split_api_version(
+                document.manifest["apiVersion"]
+            )
+            op.cluster.resource(kind, version)
+            yield document
+
+
+def _live(
+    op: Operation, items: tuple[Placed, ...]
+) -> dict[ObjectRef, Manifest]:
+    views = raised(op.cluster.each(op.cluster.get, [i.ref for i in items]))
+    found = {ref: obj for ref, obj in views if obj is not None}
+    op.warn(
+        f"{item.ref} ({item.where}) does not exist and is not adopted"
+        for item in items
+        if item.ref not in found
+    )
+    return {item.ref: found[item.ref] for item in items if item.ref in found}
+
+
+def _refuse_others(op: Operation, live: Mapping[ObjectRef, Manifest]) -> None:
+    refused = {}
+    for ref, obj in live.items():
+        for label in (objects.INSTANCE, objects.VNF_INSTANCE):
+            other = objects.labels(obj).get(label, op.instance)
+            if other != op.instance:
+                refused[ref] = f"the instance {other}"
+    if refused:
+        raise errors.Owned(refused)
+
+
+# -- What the record will have -----------------------------------------------
+
+
+def _inventory(
+    op: Operation,
+    package: Package,
+    met: _Met,
+    scale_levels: Mapping[str, int],
+    vdu_mapping: Mapping[str, str] | None,
+) -> Inventory:
+    levels = dict(scale_levels)
+    vdus: Mapping[str, ObjectRef] = {}
+    vnfd = package.vnfd
+    if vnfd:
+        vdus = replicas.vdus(
+            package, met.items, op.registry, met.subresources, vdu_mapping
+        )
+        levels = {**dict.fromkeys(vnfd.aspects, 0), **levels}
+        sized = replicas.scale_targets(vdus, op.registry, met.subresources)
+        now = {
+            vdu: number
+            for vdu, ref in sized.items()
+            if (number := _number(op.registry, ref, met.live)) is not None
+        }
+        vnfd = numbers.based(vnfd, levels, now)
+    return Inventory(
+        op.instance,
+        op.namespace,
+        record=op.elsewhere,
+        phase=Phase.INSTANTIATED,
+        owned={ref: objects.uid(obj) for ref, obj in met.live.items()},
+        digest=package.digest,
+        vnfd=vnfd,
+        vdus=vdus,
+        scale_levels=levels,
+    )
+
+
+def _number(
+    registry: Registry, ref: ObjectRef, live: Mapping[ObjectRef, Manifest]
+) -> int | None:
+    """The number of replicas that a scale target asks for now."""
+    obj = live[entries.owner(ref)]
+    if entry := entries.named(ref):
+        return entries.number(obj, entry)
+    path = replicas.path_of(registry, ref.group_kind)
+    number = objects.field(obj, path)
+    return number if isinstance(number, int) else None

@@ -1,0 +1,230 @@
+"""Instances that another program has instantiated."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+
+import pytest
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import lcm
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.package.model import Aspect
+from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.package.model import Vdu
+from tacker_k8s_cr.package.model import Vnfd
+from tacker_k8s_cr.policy import Policy
+from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.report import Action
+from tests.fakes import FakeCluster
+from tests.fakes.workloads import Workloads
+from tests.functional import manifests
+from tests.unit.lcm.deaths import deaths
+from tests.unit.lcm.deaths import owned
+from tests.unit.lcm.deaths import records
+from tests.unit.lcm.deaths import run
+
+TACKER = "OpenAPI-Generator"
+WEB = ObjectRef("apps", "Deployment", "default", "web")
+SETTINGS = ObjectRef("", "ConfigMap", "default", "settings")
+VNFD = Vnfd(
+    id="v",
+    flavour="simple",
+    vdus={"web": Vdu("web", "web", 0, 9)},
+    aspects={"size": Aspect("size", 5, {"web": (1,)})},
+    initial={"web": 1},
+    levels={},
+    level_numbers={},
+    default_level="",
+)
+
+
+def package(*objs):
+    documents = (Document(obj, f"{obj['kind']}.yaml") for obj in objs)
+    return Package("p", tuple(documents), VNFD)
+
+
+GIVEN = package(
+    manifests.deployment("web", 1), manifests.config_map("settings", key="a")
+)
+
+
+@pytest.fixture
+def fresh(clock):
+    """A cluster with an instance of Tacker's own driver, at level 2."""
+
+    def made():
+        found = FakeCluster(Workloads(), idle=clock.idle)
+        labels = {objects.VNF_INSTANCE: "one"}
+        for obj in GIVEN.manifests:
+            obj = copy.deepcopy(dict(obj))
+            obj["metadata"] |= {"namespace": "default", "labels": labels}
+            if obj["kind"] == "Deployment":
+                obj["spec"]["replicas"] = 3
+            found.create(obj, TACKER)
+        return found
+
+    return made
+
+
+@pytest.fixture
+def cluster(fresh):
+    return fresh()
+
+
+@pytest.fixture
+def adopted(cluster, life):
+    def adopt(given=GIVEN, **more):
+        labels = {objects.VNF_INSTANCE: "one"}
+        return lcm.adopt(
+            cluster,
+            "one",
+            given,
+            policy=Policy(namespaces="override", labels=labels),
+            scale_levels={"size": 2},
+            **more,
+            **life,
+        )
+
+    return adopt
+
+
+def recorded(cluster):
+    return record.read(cluster, "one", "default").inventory
+
+
+def test_objects_stay_as_they_are(cluster, adopted):
+    """Their generations, their numbers and their Pods."""
+    generation = cluster.get(WEB)["metadata"]["generation"]
+    pods = set(cluster.world.objects)
+
+    report = adopted()
+
+    assert {WEB: Action.ADOPTED, SETTINGS: Action.ADOPTED} == {
+        row.ref: row.action for row in report.rows
+    }
+    assert generation == cluster.get(WEB)["metadata"]["generation"]
+    assert pods <= set(cluster.world.objects)
+    assert {"size": 2} == recorded(cluster).scale_levels
+
+
+def test_an_adopted_instance_lives_on(cluster, adopted, life):
+    """Drift is empty; heal, scale, change, rollback and terminate work."""
+    adopted()
+
+    assert () == lcm.drift(cluster, "one", **life).rows
+    lcm.scale(cluster, "one", aspect="size", steps=1, **life)
+    assert 4 == cluster.get(WEB)["spec"]["replicas"]
+    lcm.heal(cluster, "one", **life)
+    other = package(
+        manifests.deployment("web", 1, hostNetwork=True),
+        manifests.config_map("settings", key="b"),
+    )
+    lcm.change(cluster, "one", other, **life)
+    assert "b" == cluster.get(SETTINGS)["data"]["key"]
+    assert 4 == cluster.get(WEB)["spec"]["replicas"]
+    lcm.roll_back(cluster, "one", **life)
+    assert "a" == cluster.get(SETTINGS)["data"]["key"]
+    lcm.terminate(cluster, "one", **life)
+    assert ([], []) == (owned(cluster), records(cluster))
+
+
+def test_what_differs_from_the_package_keeps_its_value(cluster, adopted, life):
+    """The report names the field, and a later heal keeps it too."""
+    cluster.patch(SETTINGS, {"data": {"key": "changed"}}, "kubectl")
+
+    report = adopted()
+
+    (notes,) = [row.notes for row in report.rows if row.ref == SETTINGS]
+    assert ("live value kept: data.key",) == notes
+    lcm.heal(cluster, "one", **life)
+    assert "changed" == cluster.get(SETTINGS)["data"]["key"]
+    assert () == lcm.drift(cluster, "one", **life).rows
+
+
+def test_what_does_not_exist_is_left_out(cluster, adopted, life):
+    """With a warning; a change of package creates it."""
+    more = package(*GIVEN.manifests, manifests.config_map("more"))
+
+    report = adopted(more)
+
+    assert (
+        "ConfigMap/default/more (ConfigMap.yaml) does not exist and is not "
+        "adopted",
+    ) == report.warnings
+    lcm.heal(cluster, "one", **life)
+    assert {"web", "settings"} == set(owned(cluster))
+    lcm.change(cluster, "one", more, **life)
+    assert {"web", "settings", "more"} == set(owned(cluster))
+
+
+def test_a_kind_that_nobody_serves_is_passed_over(adopted):
+    """Tacker's own driver creates no custom resources."""
+    thing = manifests.custom("example.org", "Thing", "x")
+
+    assert 2 == len(adopted(package(*GIVEN.manifests, thing)).rows)
+
+
+def test_what_the_program_did_not_create_stays_at_the_end(
+    cluster, adopted, life
+):
+    """Such as an object that was there before."""
+    adopted(is_created=lambda obj: obj["kind"] != "ConfigMap")
+    lcm.terminate(cluster, "one", **life)
+
+    assert None is cluster.get(WEB)
+    assert "a" == cluster.get(SETTINGS)["data"]["key"]
+    assert [] == owned(cluster)
+
+
+@pytest.mark.parametrize("label", [objects.INSTANCE, objects.VNF_INSTANCE])
+def test_an_object_of_another_instance_is_refused(cluster, adopted, label):
+    """Nothing is written."""
+    cluster.patch(SETTINGS, {"metadata": {"labels": {label: "two"}}}, "x")
+
+    with pytest.raises(errors.Owned, match="the instance two"):
+        adopted()
+
+    assert [] == records(cluster)
+
+
+def test_an_instance_is_adopted_once(cluster, adopted):
+    """It is managed by its record then."""
+    adopted()
+
+    with pytest.raises(errors.InstanceExists, match="is managed by its"):
+        adopted()
+
+
+def test_an_adoption_may_die_at_any_request(fresh, clock):
+    """To repeat it is to finish it, and nothing is lost."""
+    policy = Policy(labels={objects.VNF_INSTANCE: "one"})
+    how = {"policy": policy, "scale_levels": {"size": 2}}
+    died = 0
+    for cluster in deaths(
+        lcm.adopt, lambda _: None, fresh, clock, GIVEN, **how
+    ):
+        died += 1
+        with contextlib.suppress(errors.InstanceExists):
+            run(lcm.adopt, cluster, clock, GIVEN, **how)
+        assert {"web", "settings"} == set(owned(cluster))
+        assert 3 == cluster.get(WEB)["spec"]["replicas"]
+        run(lcm.terminate, cluster, clock)
+        assert ([], []) == (owned(cluster), records(cluster))
+        assert None is cluster.get(WEB)
+    assert died > 10
+
+
+def test_a_refused_manifest_does_not_stop_an_adoption(cluster, adopted):
+    """Its object is owned without its fields."""
+    cluster.fail(
+        errors.Rejected(SETTINGS, 422, "Invalid", "immutable"),
+        "patch",
+        SETTINGS,
+    )
+    report = adopted()
+
+    assert {WEB, SETTINGS} == {row.ref for row in report.rows}
