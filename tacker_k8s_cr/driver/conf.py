@@ -92,6 +92,7 @@ class Settings:
     on_terminate_keep: tuple[str, ...]
     clear_load_balancers: bool
     allow_http_manifests: bool
+    adopt_instances: bool
     webhook: Webhook
 
     def policy(self) -> Policy:

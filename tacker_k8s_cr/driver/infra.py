@@ -17,6 +17,7 @@ from typing import Any
 from tacker import objects
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import adoption_v1
 from tacker_k8s_cr.driver import elsewhere
 from tacker_k8s_cr.driver import failures
 from tacker_k8s_cr.driver import hook
@@ -269,8 +270,21 @@ class KubernetesCr(scaling.Scaling):
     ) -> None:
         """Note what changed without Tacker; it asks from time to time."""
         with failures.translated("synchronize", vnf_instance.id):
+            if adoption_v1.is_possible(vnf_instance):
+                self._adopt(context, vnf_instance, vim_info)
+                return
             target = translate.target_of(vnf_instance, vim_info)
             synchronizing.synchronize(context, vnf_instance, target)
+
+    def _adopt(self, context: Any, vnf_instance: Any, vim_info: Any) -> None:
+        """Adopt an instance; where that fails it stays with upstream's."""
+        try:
+            adoption_v1.adopt(context, vnf_instance, vim_info)
+        except errors.Error as error:
+            LOG.warning("%s: not adopted: %s", vnf_instance.id, error)
+            upstream.driver().sync_db(
+                context=context, vnf_instance=vnf_instance, vim_info=vim_info
+            )
 
 
 def _package(

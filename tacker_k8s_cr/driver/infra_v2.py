@@ -12,6 +12,7 @@ import logging
 from typing import Any
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import adoption_v2
 from tacker_k8s_cr.driver import elsewhere_v2
 from tacker_k8s_cr.driver import failures_v2
 from tacker_k8s_cr.driver import instances
@@ -196,15 +197,25 @@ class KubernetesCrV2:
         """Raise DbSyncNoDiff where Tacker knows all that is there."""
         if translate.is_ours(inst):
             synchronizing_v2.check(inst, vim_info)
-        else:
+        elif not adoption_v2.is_wanted(inst):
             upstream.driver().diff_check_inst(inst, vim_info)
 
     def sync_db(self, context: Any, inst: Any, vim_info: Any) -> None:
         """Note what is there; Tacker holds its lock on the instance."""
         if translate.is_ours(inst):
             synchronizing_v2.synchronize(inst, vim_info)
-        else:
+        elif not (adoption_v2.is_wanted(inst) and _adopt(inst, vim_info)):
             upstream.driver().sync_db(context, inst, vim_info)
+
+
+def _adopt(inst: Any, vim_info: Any) -> bool:
+    """Adopt an instance; where that fails it stays with upstream's."""
+    try:
+        adoption_v2.adopt(inst, vim_info)
+    except errors.Error as error:
+        LOG.warning("%s: not adopted: %s", inst.id, error)
+        return False
+    return True
 
 
 def _note_members(inst: Any, target: Target) -> None:

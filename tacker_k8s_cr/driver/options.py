@@ -234,6 +234,14 @@ OPERATIONS = (
         "to be artifacts of the package, with a hash, and are fetched by the "
         "conductor.",
     ),
+    cfg.BoolOpt(
+        "adopt_instances",
+        default=False,
+        help="At the next synchronization of Tacker's database, adopt "
+        "instances of Tacker's own Kubernetes driver: their objects stay as "
+        "they are, and all further operations are those of this driver. The "
+        "command ``tacker-k8s-cr adopt`` does the same at once.",
+    ),
 )
 
 OPTIONS = (*OPERATIONS, *DELIVERY)

@@ -53,18 +53,23 @@ def adopt_v2(inst: Any, target: Target) -> bool:
     """
 
     def load() -> Package:
-        from tacker import context
-        from tacker.sol_refactored.nfvo import nfvo_client
-
         info = inst.instantiatedVnfInfo
         files = tuple(info.metadata.get(request.FILES, ()))
-        vnfd = nfvo_client.NfvoClient().get_vnfd(
-            context.get_admin_context(), inst.vnfdId, all_contents=True
-        )
         asked = Asked(files=files)
-        return operations.loaded(vnfd.csar_dir, asked, info.flavourId)
+        return operations.loaded(package_path(inst), asked, info.flavourId)
 
     return _adopt(target, inst.vnfdId, load)
+
+
+def package_path(inst: Any) -> str:
+    """The folder of the package that an instance of the v2 API is of."""
+    from tacker import context
+    from tacker.sol_refactored.nfvo import nfvo_client
+
+    vnfd = nfvo_client.NfvoClient().get_vnfd(
+        context.get_admin_context(), inst.vnfdId, all_contents=True
+    )
+    return str(vnfd.csar_dir)
 
 
 def has_other_descriptor(found: Inventory | None, vnfd_id: str) -> bool:

@@ -6,6 +6,7 @@ carries out no operations. Nothing is touched that an operation has.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import logging
@@ -57,14 +58,10 @@ def _synchronized(context: Any, vnf_instance: Any, target: Target) -> bool:
     if not _differs(vnf_instance, seen):
         return False
     fresh = objects.VnfInstance.get_by_id(context, vnf_instance.id)
-    if why := _busy(context, fresh, seen):
+    if why := busy(context, fresh) or _at_work(seen):
         LOG.info("not synchronized: %s", why)
         return False
-    fresh.task_state = _SYNCHRONIZING
-    fresh.save()
-    with contextlib.ExitStack() as stack:
-        # Whatever goes wrong: with that state it would be refused for ever.
-        stack.callback(_give_back, context, vnf_instance.id)
+    with reserved(context, fresh):
         script_changes.adopt_v1(context, fresh, target)
         # What was seen before is from a time when it could still change.
         seen = instances.seen(target, rounds.SECONDS)
@@ -74,12 +71,26 @@ def _synchronized(context: Any, vnf_instance: Any, target: Target) -> bool:
         _note(fresh, seen)
         fresh.task_state = None
         fresh.save()
-        stack.pop_all()
     LOG.info(
         "synchronized: %d VNFC(s)",
         len(fresh.instantiated_vnf_info.vnfc_resource_info),
     )
     return True
+
+
+@contextlib.contextmanager
+def reserved(context: Any, vnf_instance: Any) -> Iterator[None]:
+    """Refuse other operations on an instance meanwhile, by its task state.
+
+    Whatever goes wrong, the state is taken away: with it the instance would
+    be refused for ever.
+    """
+    vnf_instance.task_state = _SYNCHRONIZING
+    vnf_instance.save()
+    try:
+        yield
+    finally:
+        _give_back(context, vnf_instance.id)
 
 
 def levels(vnf_instance: Any, seen: Seen) -> Mapping[str, int] | None:
@@ -131,8 +142,8 @@ def _note(vnf_instance: Any, seen: Seen) -> None:
         item.scale_level = at.get(item.aspect_id, item.scale_level)
 
 
-def _busy(context: Any, vnf_instance: Any, seen: Seen) -> str:
-    """Why the instance is to be left alone; empty if it is at rest."""
+def busy(context: Any, vnf_instance: Any) -> str:
+    """Why an instance is to be left alone; empty if Tacker has it at rest."""
     if (
         vnf_instance.instantiation_state
         != fields.VnfInstanceState.INSTANTIATED
@@ -144,7 +155,7 @@ def _busy(context: Any, vnf_instance: Any, seen: Seen) -> str:
         return "its last operation failed"
     if occurrences.under_way(context, vnf_instance.id):
         return "an operation on it has begun"
-    return _at_work(seen)
+    return ""
 
 
 def _at_work(seen: Seen) -> str:

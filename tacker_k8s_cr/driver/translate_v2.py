@@ -229,6 +229,19 @@ def note_files(inst: Any, files: Iterable[str]) -> None:
     }
 
 
+def note_record(inst: Any, home: str) -> None:
+    """Note that an instance is ours.
+
+    :param home: the namespace of its record.
+    """
+    metadata = _metadata(inst)
+    inst.instantiatedVnfInfo.metadata = {
+        **metadata,
+        OURS: {"record": f"{home}/{inst.id}"},
+        "tenant": metadata.get("tenant") or metadata.get("namespace"),
+    }
+
+
 def note_vdus(inst: Any, inventory: Inventory) -> None:
     """Write down the object of each VDU, which container updates read."""
     inst.instantiatedVnfInfo.metadata = {

@@ -56,6 +56,16 @@ def by_instance(call: Call) -> bool:
     )
 
 
+def by_synchronization(call: Call) -> bool:
+    """As by the instance, unless the configuration is to adopt it."""
+    # Imported here: it needs a driver's modules that need this one.
+    from tacker_k8s_cr.driver import adoption_v1
+
+    return by_instance(call) and not adoption_v1.is_wanted(
+        call["vnf_instance"]
+    )
+
+
 def _by(*path: str) -> Callable[[Call], bool]:
     """By a reference among the arguments; there is none for a new one."""
 
@@ -92,7 +102,7 @@ CALLS: Mapping[str, Callable[[Call], bool]] = {
     "change_ext_conn_vnf": by_instance,
     "change_ext_conn_vnf_wait": by_instance,
     "post_change_ext_conn_vnf": by_instance,
-    "sync_db": by_instance,
+    "sync_db": by_synchronization,
 }
 """By method, how it is told that a call is for the other driver.
 

@@ -7,6 +7,7 @@ Afterwards they are the instance's as if it had made them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
@@ -45,8 +46,8 @@ from tacker_k8s_cr.report import Report
 
 LOG = logging.getLogger(__name__)
 
-IsCreated = Callable[[Manifest], bool]
-"""Whether the other program has created an object, which goes at the end."""
+Select = Callable[[Mapping[ObjectRef, Manifest]], Collection[ObjectRef]]
+"""Of live objects, those that the other program has created."""
 
 
 def adopt(
@@ -60,7 +61,7 @@ def adopt(
     registry: Registry = kinds.BUILT_IN,
     scale_levels: Mapping[str, int] | None = None,
     vdu_mapping: Mapping[str, str] | None = None,
-    is_created: IsCreated = lambda obj: True,
+    select_created: Select = lambda live: live.keys(),
     policy: Policy = policies.DEFAULT,
     options: Options = DEFAULT,
 ) -> Report:
@@ -74,8 +75,8 @@ def adopt(
     To repeat an adoption that ended early is to finish it.
 
     :param scale_levels: the level of each aspect now.
-    :param is_created: of an object that exists, whether it goes with the
-        instance. One that does not is used, and left at the end.
+    :param select_created: which of the live objects are deleted with the
+        instance. The others are used, and left at the end.
 
     :raises Owned: objects belong to another instance.
     :raises InstanceExists: the instance has a record already.
@@ -97,7 +98,7 @@ def adopt(
     inventory = dataclasses.replace(
         _inventory(op, package, met, scale_levels or {}, vdu_mapping),
         policy=policy,
-        met=frozenset(r for r, obj in met.live.items() if not is_created(obj)),
+        met=frozenset(met.live.keys() - set(select_created(met.live))),
     )
     # The number of replicas is no difference: it is that of the scale level.
     sized = replicas.recorded(inventory)

@@ -172,7 +172,7 @@ def test_what_the_program_did_not_create_stays_at_the_end(
     cluster, adopted, life
 ):
     """Such as an object that was there before."""
-    adopted(is_created=lambda obj: obj["kind"] != "ConfigMap")
+    adopted(select_created=lambda live: live.keys() - {SETTINGS})
     lcm.terminate(cluster, "one", **life)
 
     assert None is cluster.get(WEB)
