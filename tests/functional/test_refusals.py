@@ -66,7 +66,7 @@ def test_a_namespace_that_is_not_there(refused):
     )
 
     assert ["no-such-place"] == list(error.absent)
-    assert "a.yaml: the namespace no-such-place" in str(error)
+    assert "a.yaml: namespace no-such-place" in str(error)
 
 
 def test_the_namespace_of_the_record_is_not_there(refused):

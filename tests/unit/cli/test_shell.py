@@ -145,6 +145,7 @@ def test_an_error_is_a_value_where_values_are_wanted(form):
         "type": "Unreachable",
         "exit": 2,
         "message": err.strip(),
+        "details": [],
         "written": [],
         "unsettled": [],
     } == yaml.safe_load(out)
