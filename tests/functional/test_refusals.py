@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 
 import pytest
 
@@ -57,6 +56,40 @@ def test_a_version_that_is_not_served(refused):
     assert "is served at v1, not at v1beta1" in str(
         refused(errors.KindUnknown, old)
     )
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_field_that_no_schema_has(refused, namespace, dry_run):
+    """File, document, object and field are named, and no fault of a server.
+
+    So it is whether the dry run finds it or the first write.
+    """
+    web = manifests.deployment("web")
+    web["spec"]["foo"] = 1
+
+    error = refused(
+        errors.Rejected,
+        manifests.config_map("a"),
+        web,
+        options=k8s_cr.Options(dry_run=dry_run),
+    )
+
+    assert str(error).endswith(
+        f"a.yaml, document 2: Deployment.apps/{namespace}/web: unknown field "
+        "spec.foo"
+    )
+
+
+def test_fields_that_no_schema_has_in_many_objects(refused, namespace):
+    """One line, with the first objects and their documents."""
+    objs = [manifests.config_map(f"c{n}") for n in range(6)]
+
+    error = refused(errors.Refused, *({**obj, "datta": {}} for obj in objs))
+
+    assert str(error).startswith("unknown field datta (6 objects: ")
+    assert f"a.yaml, document 1: ConfigMap/{namespace}/c0; " in str(error)
+    assert str(error).endswith("; and 3 more)")
+    assert 6 == len(error.details)
 
 
 def test_a_namespace_that_is_not_there(refused):
@@ -301,4 +334,4 @@ def test_no_value_of_a_secret_is_in_a_refusal(refused, namespace):
 
     assert planted not in str(error)
     assert planted not in repr(error)
-    assert planted not in json.dumps(vars(error), default=str)
+    assert planted not in str(vars(error))
