@@ -38,7 +38,7 @@ class Changing(Operating):
     ) -> dict[str, Any]:
         """The keywords of both: the new package, and how it is meant."""
         return {
-            "package": k8s_cr.load(*args.paths),
+            "package": reading.package(args, self.app.stdin),
             "vdu_mapping": dict(args.vdu or ()),
             "policy": reading.policy(args),
             "options": reading.options(args, cluster.until(deadline)),
