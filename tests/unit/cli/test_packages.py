@@ -102,3 +102,18 @@ def test_empty_standard_input_changes_nothing():
     code, out, err = run("change", "a", "-", **life)
 
     assert (2, "", "standard input: has no manifests\n") == (code, out, err)
+
+
+def test_without_a_kubeconfig_the_ways_to_name_one_are_told(
+    tmp_path, monkeypatch
+):
+    """No path of a pod: most who forget it are not in one."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+
+    code, out, err = run("status", "a")
+
+    assert (2, "") == (code, out)
+    assert err.startswith("no kubeconfig: use --kubeconfig or set KUBECONFIG")
+    assert "/var/run" not in err
