@@ -13,6 +13,7 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import policy
 from tacker_k8s_cr import subjects
+from tacker_k8s_cr.applying import suggestions
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.errors import Problem
@@ -118,6 +119,7 @@ def kinds(
         if resource.verbs == CREATE:
             create_only.add(kind)
     if unknown:
+        suggestions.suggest(unknown, cluster.resources)
         first, *also = unknown
         first.also = tuple(also)
         raise first

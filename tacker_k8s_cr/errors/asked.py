@@ -54,6 +54,7 @@ class KindUnknown(Error):
     :param version: the one asked for; empty for any.
     :param served: the versions that the server has of this kind.
     :param where: the documents of the package that name the kind.
+    :param hint: what to write instead.
     :param also: more of the same sort, told in one go.
     """
 
@@ -62,6 +63,7 @@ class KindUnknown(Error):
     served: Sequence[str] = ()
     where: Sequence[str] = ()
     also: Sequence[KindUnknown] = ()
+    hint: str = ""
 
     def causes(self) -> Sequence[Problem]:
         why = self._why()
@@ -71,16 +73,18 @@ class KindUnknown(Error):
         ]
 
     def _why(self) -> str:
+        at = f" {self.version}" if self.version else ""
         if self.served:
-            return (
+            why = (
                 f"{self.group_kind} is served at {', '.join(self.served)}, "
                 f"not at {self.version}"
             )
-        at = f" {self.version}" if self.version else ""
-        return (
-            f"the server does not serve {self.group_kind}{at}, and the "
-            "package does not bring its definition"
-        )
+        else:
+            why = (
+                f"the server does not serve {self.group_kind}{at}, and the "
+                "package does not bring its definition"
+            )
+        return f"{why}; {self.hint}" if self.hint else why
 
 
 @dataclasses.dataclass(eq=False)

@@ -8,6 +8,9 @@ import pytest
 
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.kinds.removed import REMOVED
+from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tests.functional import manifests
 
@@ -47,6 +50,29 @@ def test_a_kind_that_nobody_knows(refused):
     assert "document 2" in str(error)
     assert "Thing.nobody.example.org" in str(error)
     assert "Other.nobody.example.org" in str(error)
+
+
+@pytest.mark.parametrize("key", REMOVED, ids=lambda key: f"{key[0]}-{key[1]}")
+def test_a_version_that_was_removed(cluster, key):
+    """No server of today has it, and each has what replaced it."""
+    kind, version = key
+    with pytest.raises(errors.KindUnknown):
+        cluster.resource(kind, version)
+
+    group, instead = objects.split_api_version(REMOVED[key].use)
+    if " " not in REMOVED[key].use:
+        found = cluster.resource(GroupKind(group, kind.kind), instead)
+        assert REMOVED[key].use == found.api_version
+
+
+def test_a_kind_in_the_group_of_another(refused):
+    """What the server has is suggested, by the file that is wrong."""
+    web = {**manifests.deployment("web"), "apiVersion": "v1"}
+
+    assert str(refused(errors.KindUnknown, web)).endswith(
+        "a.yaml: the server does not serve Deployment v1, and the package "
+        "does not bring its definition; did you mean apps/v1?"
+    )
 
 
 def test_a_version_that_is_not_served(refused):
