@@ -28,9 +28,9 @@ _Unpack = Callable[[bytes], bytes]
 _UNPACKED: dict[bytes, _Unpack] = {
     b"\x1f\x8b": lambda data: zlib.decompressobj(31).decompress(data, PEEK),
     b"BZh": lambda data: bz2.BZ2Decompressor().decompress(data, PEEK),
-    b"\xfd7zXZ\x00": lambda data: lzma.LZMADecompressor().decompress(
-        data, PEEK
-    ),
+    b"\xfd7zXZ\x00": lambda data: lzma.LZMADecompressor(
+        memlimit=128 * PEEK
+    ).decompress(data, PEEK),
 }
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
 _TAR = b"ustar"
