@@ -119,6 +119,8 @@ def kinds(
         if resource.verbs == CREATE:
             create_only.add(kind)
     if unknown:
+        found = list(wheres)  # in the order of the package
+        unknown.sort(key=lambda e: found.index((e.group_kind, e.version)))
         suggestions.suggest(unknown, cluster.resources)
         first, *also = unknown
         first.also = tuple(also)
