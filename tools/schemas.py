@@ -130,7 +130,7 @@ def of_operation(operation: str) -> Schema:
 
 
 def of_status() -> Schema:
-    seen = [Action.OWNED.value, Action.SHARED.value]
+    seen = [a.value for a in (Action.OWNED, Action.SHARED, Action.DELETED)]
     return report("status", {**VERDICT, **NOTES}, seen)
 
 

@@ -10,6 +10,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from tacker_k8s_cr.cli.live import STYLES
+from tacker_k8s_cr.report import Action
 from tacker_k8s_cr.report import Report
 from tacker_k8s_cr.report import Row
 from tacker_k8s_cr.screen import layout
@@ -34,12 +35,14 @@ def tree(report: Report, width: int = 80) -> Tree:
         branch = root.add(f"[bold]{escape(kind)}[/]")
         for row in sorted(rows, key=lambda row: row.ref):
             where = f"{row.ref.namespace}/" if row.ref.namespace else ""
-            state = row.verdict.state
+            state = (row.verdict.state.value, STYLES[row.verdict.state])
+            if row.action is Action.DELETED:
+                state = ("gone", "green")
             leaf = branch.add(
                 Text.assemble(
                     layout.shortened(f"{where}{row.ref.name}", room),
                     "  ",
-                    (state.value, STYLES[state]),
+                    state,
                     f"  {_words(row.verdict.reason, room)}",
                 )
             )
