@@ -157,6 +157,10 @@ sample-config: $(ENVIRONMENT)  ## the configuration file's sample, from options
 	$(BIN)/oslo-config-generator --namespace tacker_k8s_cr \
 	    --output-file etc/tacker-k8s-cr.conf.sample
 
+.PHONY: schemas
+schemas: $(ENVIRONMENT)  ## the JSON schemas of the commands' output, from code
+	@$(RUN) tools.schemas
+
 .PHONY: notes
 notes: $(ENVIRONMENT)  ## the release notes' form
 	@if [ "$$(git rev-parse --is-shallow-repository 2>&1)" = false ]; \

@@ -33,6 +33,7 @@ class Action(enum.Enum):
 class Row:
     """One object: what was done, where it stands, seconds until it did.
 
+    :param seconds: None where nothing was waited for.
     :param notes: what explains where it stands, or what was done.
     """
 
@@ -40,7 +41,7 @@ class Row:
     action: Action
     verdict: Verdict
     uid: str = ""
-    seconds: float = 0.0
+    seconds: float | None = 0.0
     notes: tuple[str, ...] = ()
 
 
@@ -88,9 +89,13 @@ class Report:
                     "action": row.action.value,
                     "state": row.verdict.state.value,
                     "reason": row.verdict.reason,
-                    "seconds": round(row.seconds, 3),
+                    **_seconds(row),
                     "notes": list(row.notes),
                 }
                 for row in self.rows
             ],
         }
+
+
+def _seconds(row: Row) -> Mapping[str, float]:
+    return {} if row.seconds is None else {"seconds": round(row.seconds, 3)}

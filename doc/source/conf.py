@@ -20,6 +20,7 @@ extensions = [
     "oslo_config.sphinxext",
     "reno.sphinxext",
     "requirements",
+    "schemas",
     "sphinx.ext.autodoc",
 ]
 

@@ -13,6 +13,7 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import policy
 from tacker_k8s_cr import subjects
+from tacker_k8s_cr.applying import suggestions
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.errors import Problem
@@ -118,6 +119,9 @@ def kinds(
         if resource.verbs == CREATE:
             create_only.add(kind)
     if unknown:
+        found = list(wheres)  # in the order of the package
+        unknown.sort(key=lambda e: found.index((e.group_kind, e.version)))
+        suggestions.suggest(unknown, cluster.resources)
         first, *also = unknown
         first.also = tuple(also)
         raise first

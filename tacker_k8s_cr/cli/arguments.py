@@ -50,7 +50,23 @@ def add_package(parser: argparse.ArgumentParser) -> None:
         "paths",
         metavar="PATH",
         nargs="+",
-        help="a CSAR (zip or folder), or files and folders of manifests",
+        help="a CSAR (zip or folder), or files and folders of manifests; - "
+        "for manifests on standard input",
+    )
+    group = parser.add_argument_group("CSAR")
+    group.add_argument(
+        "--flavour",
+        metavar="FLAVOUR",
+        default="",
+        help="deployment flavour of the VNFD [the only one]",
+    )
+    group.add_argument(
+        "--def-file",
+        metavar="FILE",
+        action="append",
+        dest="def_files",
+        help="path of a manifest file in the CSAR; repeatable, in the given "
+        "order [all manifest files]",
     )
 
 

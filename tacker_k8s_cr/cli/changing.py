@@ -15,6 +15,7 @@ from tacker_k8s_cr.cli.lines import Silent
 from tacker_k8s_cr.cli.operating import Operating
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.report import Report
+from tacker_k8s_cr.screen import listing
 
 if TYPE_CHECKING:
     from tacker_k8s_cr.cluster.protocol import Cluster
@@ -38,7 +39,7 @@ class Changing(Operating):
     ) -> dict[str, Any]:
         """The keywords of both: the new package, and how it is meant."""
         return {
-            "package": k8s_cr.load(*args.paths),
+            "package": reading.package(args, self.app.stdin),
             "vdu_mapping": dict(args.vdu or ()),
             "policy": reading.policy(args),
             "options": reading.options(args, cluster.until(deadline)),
@@ -81,6 +82,7 @@ class Foretell(Changing):
 
     timeout = "5m"
     columns = ("Kind", "Namespace", "Name", "Forecast", "Details")
+    further_columns = ()
 
     @property
     def operation(self) -> str:
@@ -100,7 +102,9 @@ class Foretell(Changing):
         )
 
     def cells(self, report: Forecast) -> list[Sequence[Any]]:
-        return list(map(_cells, report.rows))
+        kinds = listing.kinds(row.ref for row in report.rows)
+        rows = sorted(report.rows, key=lambda row: listing.order(row.ref))
+        return [_cells(row, kinds[row.ref.group_kind]) for row in rows]
 
     def counted(self, report: Forecast) -> str:
         counted = collections.Counter(row.fate.value for row in report.rows)
@@ -108,9 +112,9 @@ class Foretell(Changing):
         return f"objects: {said or 'none'}"
 
 
-def _cells(row: Row) -> Sequence[Any]:
+def _cells(row: Row, kind: listing.Kind) -> Sequence[Any]:
     return (
-        str(row.ref.group_kind),
+        kind,
         row.ref.namespace,
         row.ref.name,
         row.fate.value,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterable
+import difflib
 
 from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.errors.problems import listed
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 
@@ -52,7 +54,7 @@ def chosen(
     if found:
         raise RequestInvalid(
             f"{text}: several objects of the instance are called so: "
-            f"{', '.join(map(str, found))}; write it as one of these"
+            f"{listed(found)}; write it as one of these"
         )
     near = [ref for ref in owned if ref.group_kind in meant] or [
         ref for ref in owned if ref.name == name
@@ -60,12 +62,21 @@ def chosen(
     if near:
         raise RequestInvalid(
             f"{text}: no such object of the instance; it has "
-            f"{', '.join(map(str, near))}"
+            f"{listed(_nearest_first(name, near))}"
         )
-    said = ", ".join(sorted(map(str, kinds)))
+    said = listed(sorted(map(str, kinds)), 20)
     raise RequestInvalid(
         f"{text}: no such object of the instance; its kinds are {said}"
     )
+
+
+def _nearest_first(name: str, refs: Iterable[ObjectRef]) -> list[ObjectRef]:
+    """Sort by how similar the name is: only the first are shown."""
+
+    def likeness(ref: ObjectRef) -> float:
+        return difflib.SequenceMatcher(None, name, ref.name).ratio()
+
+    return sorted(refs, key=likeness, reverse=True)
 
 
 def _is(text: str, name: str, group: str) -> bool:

@@ -52,7 +52,7 @@ class Instantiate(Operating):
         return k8s_cr.instantiate(
             cluster,
             args.name,
-            k8s_cr.load(*args.paths),
+            reading.package(args, self.app.stdin),
             namespace=args.namespace or reading.DEFAULT,
             record_namespace=args.record_namespace,
             deadline=deadline,

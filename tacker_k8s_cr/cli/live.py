@@ -15,7 +15,6 @@ from rich.markup import escape
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
-from rich.tree import Tree
 
 from tacker_k8s_cr.cli.lines import Silent
 from tacker_k8s_cr.deadline import Deadline
@@ -24,8 +23,6 @@ from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.objects import Verdict
 from tacker_k8s_cr.progress import Goal
 from tacker_k8s_cr.progress import Progress
-from tacker_k8s_cr.report import Report
-from tacker_k8s_cr.report import Row
 
 SHOWN = 12
 """Objects at most; a package may have thousands."""
@@ -149,31 +146,3 @@ class Live(Silent):
             return self._spinner
         rows = max(3, min(SHOWN, self._console.height - 5))
         return Group(self._spinner, table(progress, self._settled, now, rows))
-
-
-def tree(report: Report) -> Tree:
-    """An instance's objects below their kinds."""
-    said = f"[bold]{escape(report.instance)}[/]  {escape(report.phase)}"
-    root = Tree(said)
-    kinds: dict[str, list[Row]] = {}
-    for row in report.rows:
-        kinds.setdefault(str(row.ref.group_kind), []).append(row)
-    for kind, rows in sorted(kinds.items()):
-        branch = root.add(f"[bold]{escape(kind)}[/]")
-        for row in sorted(rows, key=lambda row: row.ref):
-            where = f"{row.ref.namespace}/" if row.ref.namespace else ""
-            verdict = row.verdict
-            leaf = branch.add(
-                Text.assemble(
-                    f"{where}{row.ref.name}  ",
-                    (verdict.state.value, STYLES[verdict.state]),
-                    f"  {verdict.reason}",
-                )
-            )
-            for note in row.notes:
-                leaf.add(Text(note))
-    return root
-
-
-def show_tree(report: Report, stream: TextIO) -> None:
-    Console(file=stream).print(tree(report))

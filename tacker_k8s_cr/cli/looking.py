@@ -14,6 +14,7 @@ from tacker_k8s_cr.cli.lines import Silent
 from tacker_k8s_cr.cli.operating import Operating
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.report import Report
+from tacker_k8s_cr.screen import listing
 
 if TYPE_CHECKING:
     from tacker_k8s_cr.cluster.protocol import Cluster
@@ -24,10 +25,13 @@ if TYPE_CHECKING:
 class Status(Operating):
     """Show how every object of an instance is now; writes nothing.
 
-    On a terminal a tree by kind, unless a format or columns are named.
+    On a terminal a tree by kind, unless a format, columns or --wide are
+    named.
     """
 
     timeout = "1m"
+    further_columns = ("UID", "Notes")
+    _as_tree = False
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -38,7 +42,7 @@ class Status(Operating):
     def run(self, parsed_args: argparse.Namespace) -> int:
         self._as_tree = (
             parsed_args.formatter is None
-            and not parsed_args.columns
+            and not (parsed_args.columns or parsed_args.wide)
             and showing.on_terminal(self.app.stdout, os.environ)
         )
         if parsed_args.formatter is None:
@@ -63,7 +67,7 @@ class Status(Operating):
             super().show(args, report)
             return
         # It takes a while to import, and is used for people only.
-        from tacker_k8s_cr.cli.live import show_tree
+        from tacker_k8s_cr.cli.tree import show_tree
 
         show_tree(report, self.app.stdout)
 
@@ -77,6 +81,7 @@ class Drift(Operating):
 
     timeout = "5m"
     columns = ("Kind", "Namespace", "Name", "Drift", "Details")
+    further_columns = ()
 
     def operate(
         self,
@@ -96,16 +101,18 @@ class Drift(Operating):
         return outcome.Exit.DRIFTED if report.rows else outcome.Exit.DONE
 
     def cells(self, report: Drifts) -> list[Sequence[Any]]:
-        return list(map(_cells, report.rows))
+        kinds = listing.kinds(row.ref for row in report.rows)
+        rows = sorted(report.rows, key=lambda row: listing.order(row.ref))
+        return [_cells(row, kinds[row.ref.group_kind]) for row in rows]
 
     def counted(self, report: Drifts) -> str:
         return f"{len(report.rows)} of {report.looked} object(s) drifted"
 
 
-def _cells(row: Drifted) -> Sequence[Any]:
+def _cells(row: Drifted, kind: listing.Kind) -> Sequence[Any]:
     details = [row.reason] if row.reason else []
     return (
-        str(row.ref.group_kind),
+        kind,
         row.ref.namespace,
         row.ref.name,
         ", ".join(way.value for way in row.ways),

@@ -12,8 +12,6 @@ import os
 import traceback
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cliff import lister
-
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.cli import arguments
 from tacker_k8s_cr.cli import interrupts
@@ -25,22 +23,13 @@ from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.report import Action
 from tacker_k8s_cr.report import Report
 from tacker_k8s_cr.report import Row
+from tacker_k8s_cr.screen import listing
 
 if TYPE_CHECKING:
     from tacker_k8s_cr.cluster.protocol import Cluster
     from tacker_k8s_cr.kinds.base import Registry
 
 LOG = logging.getLogger(__name__)
-
-COLUMNS = (
-    "Kind",
-    "Namespace",
-    "Name",
-    "Action",
-    "State",
-    "Reason",
-    "Seconds",
-)
 
 WHOLE = ("json", "yaml")
 """Formats that give the whole report; the others give the objects' rows."""
@@ -61,14 +50,22 @@ class Shown(Protocol):
     def as_dict(self) -> Mapping[str, Any]: ...
 
 
-class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
+class Operating(listing.Listing, metaclass=abc.ABCMeta):
     """A command on one instance.
 
     Its result goes to standard output, all else to standard error.
     """
 
     timeout = arguments.TIMEOUT
-    columns: tuple[str, ...] = COLUMNS
+    columns: tuple[str, ...] = (
+        "Kind",
+        "Namespace",
+        "Name",
+        "Action",
+        "State",
+        "Reason",
+    )
+    further_columns: tuple[str, ...] = ("Seconds", "UID", "Notes")
 
     need_sort_by_cliff = True
 
@@ -172,8 +169,11 @@ class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
         return outcome.Exit.DONE
 
     def cells(self, report: Any) -> list[Sequence[Any]]:
-        """The rows of the table."""
-        return list(map(_cells, report.rows))
+        """The rows of the table, with all columns."""
+        kinds = listing.kinds(row.ref for row in report.rows)
+        rows = sorted(report.rows, key=lambda row: listing.order(row.ref))
+        values = [_values(row, kinds[row.ref.group_kind]) for row in rows]
+        return [[row[name] for name in self.all_columns] for row in values]
 
     def counted(self, report: Any) -> str:
         """What there is of what, for the line that people read."""
@@ -187,7 +187,7 @@ class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
             self._emit(args, report.as_dict())
             return
         self.formatter = self._formatter_plugins[args.formatter].obj
-        self.produce_output(args, self.columns, self.cells(report))
+        self.produce_output(args, self.all_columns, self.cells(report))
 
     def _emit(self, args: argparse.Namespace, value: Any) -> None:
         formatter = self._formatter_plugins[args.formatter].obj
@@ -222,12 +222,12 @@ class Operating(lister.Lister, metaclass=abc.ABCMeta):  # type: ignore[misc]
 
     def _check_columns(self, args: argparse.Namespace) -> None:
         """A wrong name of a column must not come up when all is done."""
-        known = {_normal(name) for name in self.columns}
+        known = {_normal(name) for name in self.all_columns}
         wrong = [name for name in args.columns if _normal(name) not in known]
         if wrong:
             raise errors.RequestInvalid(
                 f"no column {', '.join(wrong)}; there are "
-                f"{', '.join(self.columns)}"
+                f"{', '.join(self.all_columns)}"
             )
 
 
@@ -235,14 +235,17 @@ def _normal(name: str) -> str:
     return name.lower().strip().replace(" ", "_")
 
 
-def _cells(row: Row) -> Sequence[Any]:
+def _values(row: Row, kind: listing.Kind) -> dict[str, Any]:
+    """The cells of a row by the titles of their columns."""
     deleted = row.action is Action.DELETED
-    return (
-        str(row.ref.group_kind),
-        row.ref.namespace,
-        row.ref.name,
-        row.action.value,
-        "gone" if deleted else row.verdict.state.value,
-        "" if deleted else row.verdict.reason,
-        round(row.seconds, 1),
-    )
+    return {
+        "Kind": kind,
+        "Namespace": row.ref.namespace,
+        "Name": row.ref.name,
+        "Action": row.action.value,
+        "State": "gone" if deleted else row.verdict.state.value,
+        "Reason": "" if deleted else row.verdict.reason,
+        "Seconds": round(row.seconds or 0.0, 1),
+        "UID": row.uid,
+        "Notes": "\n".join(row.notes),
+    }

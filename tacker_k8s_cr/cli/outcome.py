@@ -9,6 +9,7 @@ import enum
 from typing import Any
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.errors import Unsettled
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.progress import Goal
@@ -33,6 +34,7 @@ class Outcome:
 
     :param written: objects that it wrote and that are still there.
     :param unsettled: objects that are not where they should be.
+    :param details: every fault with its place; the message names a few.
     """
 
     type: str
@@ -40,6 +42,7 @@ class Outcome:
     message: str
     written: Sequence[ObjectRef] = ()
     unsettled: Sequence[Unsettled] = ()
+    details: Sequence[Problem] = ()
 
     def as_dict(self) -> Mapping[str, Any]:
         """Plain values for JSON."""
@@ -47,6 +50,7 @@ class Outcome:
             "type": self.type,
             "exit": int(self.exit),
             "message": self.message,
+            "details": [problem.as_dict() for problem in self.details],
             "written": [_ref(ref) for ref in self.written],
             "unsettled": [
                 {
@@ -81,6 +85,7 @@ def of_error(error: errors.Error, late: bool = False) -> Outcome:
         str(error),
         error.written,
         getattr(error, "unsettled", ()),
+        error.details,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import pathlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import errors
@@ -14,10 +14,27 @@ from tacker_k8s_cr.objects import ObjectRef
 if TYPE_CHECKING:
     from tacker_k8s_cr.cluster.protocol import Cluster
     from tacker_k8s_cr.inventory import Inventory
+    from tacker_k8s_cr.package.model import Package
     from tacker_k8s_cr.recording.record import Entry
 
 DEFAULT = "default"
 """The namespace of an instance, unless another is said."""
+
+
+def package(args: argparse.Namespace, stdin: TextIO | None) -> Package:
+    """Load the package that the arguments name.
+
+    :param stdin: the stream that the path ``-`` stands for.
+    """
+    source = getattr(stdin, "buffer", None)
+    if "-" in args.paths and source is None:
+        raise errors.RequestInvalid("-: standard input is closed")
+    return k8s_cr.load(
+        *args.paths,
+        def_files=args.def_files,
+        flavour=args.flavour,
+        stdin=source,
+    )
 
 
 def options(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
@@ -111,10 +128,11 @@ def policy(args: argparse.Namespace) -> k8s_cr.Policy | None:
 
 def _read(path: pathlib.Path) -> Any:
     from tacker_k8s_cr.package import documents
+    from tacker_k8s_cr.package import files
 
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = files.one(path)
+    except files.Unreadable as error:
         raise errors.RequestInvalid(f"{path}: {error}") from error
     found, problems = documents.read(text, str(path))
     if problems:

@@ -10,13 +10,14 @@ import inspect
 import logging
 import os
 import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from cliff import app
-from cliff import commandmanager
 from cliff import help as cliff_help
 
 import tacker_k8s_cr
+from tacker_k8s_cr.cli.commands import Commands
+from tacker_k8s_cr.cli.commands import UnknownCommand
 from tacker_k8s_cr.cli.outcome import Exit
 
 if TYPE_CHECKING:
@@ -46,8 +47,19 @@ class Help(cliff_help.HelpCommand):  # type: ignore[misc]
         if not parsed_args.cmd:
             self.app.print_help()
             return 0
+        try:
+            # cliff would list commands with that prefix, and return 0 or 1.
+            self.app.command_manager.find_command(parsed_args.cmd)
+        except UnknownCommand as error:
+            return refused(self.app.stderr, error)
         shown: int = super().take_action(parsed_args)
         return shown
+
+
+def refused(stream: TextIO, error: UnknownCommand) -> int:
+    """Write why there is no such command, and return the exit code."""
+    stream.write(f"{error}\n")
+    return Exit.REFUSED
 
 
 class Shell(app.App):  # type: ignore[misc]
@@ -62,6 +74,7 @@ class Shell(app.App):  # type: ignore[misc]
     def __init__(
         self,
         connect: Callable[..., Cluster] | None = None,
+        stdin: TextIO | None = None,
         stdout: TextIO | None = None,
         stderr: TextIO | None = None,
     ):
@@ -69,7 +82,8 @@ class Shell(app.App):  # type: ignore[misc]
             description="Carry VNF packages of Kubernetes manifests through "
             "their life cycle.",
             version=importlib.metadata.version("tacker-k8s-cr"),
-            command_manager=commandmanager.CommandManager(NAMESPACE),
+            command_manager=Commands(NAMESPACE),
+            stdin=stdin,
             stdout=stdout,
             stderr=stderr,
             deferred_help=True,
@@ -80,6 +94,37 @@ class Shell(app.App):  # type: ignore[misc]
     @property
     def connect(self) -> Callable[..., Cluster]:
         return self._connect or tacker_k8s_cr.connect
+
+    def build_option_parser(
+        self, *args: Any, **kwargs: Any
+    ) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser
+        parser = super().build_option_parser(*args, **kwargs)
+        parser.allow_abbrev = False
+        return parser
+
+    def prepare_to_run_command(self, cmd: Any) -> None:
+        """Refuse abbreviated options of every command, also of plug-ins.
+
+        A script that abbreviates breaks when an option is added.
+        """
+        build = cmd.get_parser
+
+        def strict(name: str) -> argparse.ArgumentParser:
+            parser: argparse.ArgumentParser = build(name)
+            parser.allow_abbrev = False
+            return parser
+
+        cmd.get_parser = strict
+
+    def run_subcommand(self, argv: list[str]) -> int:
+        """Run a command, or suggest one on standard error."""
+        try:
+            self.command_manager.find_command(argv)
+        except UnknownCommand as error:
+            return refused(self.stderr, error)
+        code: int = super().run_subcommand(argv)
+        return code
 
     def print_help_if_requested(self) -> None:
         """cliff's own looks through all installed distributions for it."""

@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from tacker_k8s_cr.cluster import masking
+from tacker_k8s_cr.cluster import wording
 from tacker_k8s_cr.cluster.answers import APPLY
 from tacker_k8s_cr.cluster.answers import Again
 from tacker_k8s_cr.cluster.answers import Answer
@@ -58,13 +59,11 @@ class Case:
             "", self.request.resource, self.request.namespace, "*"
         )
 
-    def rejected(self, *, denied: bool = False) -> Error:
-        reason = self.reason or http.client.responses.get(
-            self.answer.code, "Error"
-        )
-        return Rejected(
-            self.subject, self.answer.code, reason, self.message, denied
-        )
+    def rejected(self, *, denied: bool = False, misfit: bool = False) -> Error:
+        code = self.answer.code
+        reason = self.reason or http.client.responses.get(code, "Error")
+        said = wording.plain(self.message)
+        return Rejected(self.subject, code, reason, said, denied, misfit)
 
     def not_yet(self, **more: Any) -> NotYet:
         return NotYet(self.subject, self.message, **more)

@@ -142,7 +142,7 @@ ROWS: tuple[Row, ...] = (
         cases.says(
             "failed to create typed patch object|failed to convert new object"
         ),
-        Case.rejected,
+        meanings.misfit,
     ),
     Row(
         "unauthenticated",

@@ -108,6 +108,10 @@ def denied(case: Case) -> Error:
     return case.rejected(denied=True)
 
 
+def misfit(case: Case) -> Error:
+    return case.rejected(misfit=True)
+
+
 def expired(case: Case) -> Error:
     return Expired(f"{case.request}: {case.message}")
 

@@ -6,23 +6,24 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from cliff import lister
-
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import findings
 from tacker_k8s_cr.driver.findings import Finding
 from tacker_k8s_cr.driver.findings import Level
+from tacker_k8s_cr.screen import listing
 
 BAD = 2
 """The exit code when there is an error."""
 
 
-class Check(lister.Lister):  # type: ignore[misc]
+class Check(listing.Listing):
     """See whether Tacker in this environment loads the driver, and why not.
 
     Nothing is changed. Run it in the environment of tacker-conductor, as
     its user, before the services are restarted.
     """
+
+    columns = ("Level", "Subject", "Finding")
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
@@ -57,7 +58,7 @@ class Check(lister.Lister):  # type: ignore[misc]
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         self._found = tuple(_found(parsed_args))
         return (
-            ("Level", "Subject", "Finding"),
+            self.all_columns,
             [(f.level.value, f.subject, f.what) for f in self._found],
         )
 

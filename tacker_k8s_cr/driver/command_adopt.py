@@ -7,21 +7,22 @@ from collections.abc import Iterator
 import importlib
 from typing import Any
 
-from cliff import lister
-
 from tacker_k8s_cr import errors
+from tacker_k8s_cr.screen import listing
 
 REFUSED = 2
 """The exit code when an instance was not adopted."""
 
 
-class Adopt(lister.Lister):  # type: ignore[misc]
+class Adopt(listing.Listing):
     """Take over VNF instances of Tacker's own Kubernetes driver.
 
     The objects in the cluster stay as they are; no Pod is restarted. From then
     on all operations of these instances go to this driver. Run it in the
     environment of tacker-conductor, as its user. The conductor may run.
     """
+
+    columns = ("API", "Instance", "Name", "Result")
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
@@ -52,7 +53,7 @@ class Adopt(lister.Lister):  # type: ignore[misc]
             self._rows = list(_rows(parsed_args))
         except errors.RequestInvalid as error:
             self._rows = [("", "", "", f"refused: {error}")]
-        return ("Instance", "Name", "API", "Result"), self._rows
+        return self.columns, self._rows
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         super().run(parsed_args)
@@ -73,7 +74,7 @@ def _rows(args: argparse.Namespace) -> Iterator[tuple[str, str, str, str]]:
     for id_ in args.instances:
         if id_ not in found:
             why = "not an instance of Tacker's own Kubernetes driver"
-            yield id_, "", "", f"refused: {why}"
+            yield "", id_, "", f"refused: {why}"
     for id_, item in found.items():
         result = "can be adopted"
         if args.all or id_ in args.instances:
@@ -85,4 +86,4 @@ def _rows(args: argparse.Namespace) -> Iterator[tuple[str, str, str, str]]:
                 result = f"refused: {error}"
         elif args.instances:
             continue
-        yield id_, item.name, item.api, result
+        yield item.api, id_, item.name, result

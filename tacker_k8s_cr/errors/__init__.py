@@ -18,7 +18,6 @@ from tacker_k8s_cr.errors.asked import NotScalable
 from tacker_k8s_cr.errors.asked import NotSupported
 from tacker_k8s_cr.errors.asked import Owned
 from tacker_k8s_cr.errors.asked import PackageInvalid
-from tacker_k8s_cr.errors.asked import Problem
 from tacker_k8s_cr.errors.asked import RequestInvalid
 from tacker_k8s_cr.errors.asked import WouldBeLost
 from tacker_k8s_cr.errors.asked import WouldReplace
@@ -35,6 +34,7 @@ from tacker_k8s_cr.errors.outcome import NotCleared
 from tacker_k8s_cr.errors.outcome import NotGone
 from tacker_k8s_cr.errors.outcome import NotReady
 from tacker_k8s_cr.errors.outcome import Unsettled
+from tacker_k8s_cr.errors.problems import Problem
 from tacker_k8s_cr.errors.root import Error
 from tacker_k8s_cr.errors.server import ClusterError
 from tacker_k8s_cr.errors.server import Conflict

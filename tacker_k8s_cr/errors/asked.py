@@ -6,20 +6,10 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
+from tacker_k8s_cr.errors.problems import Problem
 from tacker_k8s_cr.errors.root import Error
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
-
-
-@dataclasses.dataclass(frozen=True)
-class Problem:
-    """One fault of a package: where it is, and what is wrong there."""
-
-    where: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.what}" if self.where else self.what
 
 
 @dataclasses.dataclass(eq=False)
@@ -28,8 +18,8 @@ class PackageInvalid(Error):
 
     problems: Sequence[Problem]
 
-    def sentence(self) -> str:
-        return "\n".join(str(problem) for problem in self.problems)
+    def causes(self) -> Sequence[Problem]:
+        return self.problems
 
 
 class RequestInvalid(Error):
@@ -64,6 +54,7 @@ class KindUnknown(Error):
     :param version: the one asked for; empty for any.
     :param served: the versions that the server has of this kind.
     :param where: the documents of the package that name the kind.
+    :param hint: what to write instead.
     :param also: more of the same sort, told in one go.
     """
 
@@ -72,24 +63,28 @@ class KindUnknown(Error):
     served: Sequence[str] = ()
     where: Sequence[str] = ()
     also: Sequence[KindUnknown] = ()
+    hint: str = ""
 
-    def sentence(self) -> str:
-        return "\n".join(
-            [self._line(), *(other.sentence() for other in self.also)]
-        )
+    def causes(self) -> Sequence[Problem]:
+        why = self._why()
+        return [
+            *(Problem(where, why) for where in self.where or ("",)),
+            *(cause for other in self.also for cause in other.causes()),
+        ]
 
-    def _line(self) -> str:
-        start = "; ".join(self.where) + ": " if self.where else ""
-        if self.served:
-            return (
-                f"{start}{self.group_kind} is served at "
-                f"{', '.join(self.served)}, not at {self.version}"
-            )
+    def _why(self) -> str:
         at = f" {self.version}" if self.version else ""
-        return (
-            f"{start}the server does not know the kind {self.group_kind}{at}, "
-            "and the package does not bring it"
-        )
+        if self.served:
+            why = (
+                f"{self.group_kind} is served at {', '.join(self.served)}, "
+                f"not at {self.version}"
+            )
+        else:
+            why = (
+                f"the server does not serve {self.group_kind}{at}, and the "
+                "package does not bring its definition"
+            )
+        return f"{why}; {self.hint}" if self.hint else why
 
 
 @dataclasses.dataclass(eq=False)
@@ -98,12 +93,16 @@ class NamespaceAbsent(Error):
 
     absent: Mapping[str, Sequence[str]]
 
-    def sentence(self) -> str:
-        return "\n".join(
-            f"{'; '.join(where)}: the namespace {name} is not there, and the "
-            "package does not bring it"
-            for name, where in sorted(self.absent.items())
-        )
+    def causes(self) -> Sequence[Problem]:
+        return [
+            Problem(
+                where,
+                f"namespace {name} does not exist, and the package does not "
+                "create it; create it or name another one",
+            )
+            for name, found in sorted(self.absent.items())
+            for where in found
+        ]
 
 
 @dataclasses.dataclass(eq=False)
@@ -112,11 +111,11 @@ class Owned(Error):
 
     owners: Mapping[ObjectRef, str]
 
-    def sentence(self) -> str:
-        return "\n".join(
-            f"{ref}: exists already and belongs to {owner}"
+    def causes(self) -> Sequence[Problem]:
+        return [
+            Problem("", f"exists already and belongs to {owner}", ref)
             for ref, owner in sorted(self.owners.items())
-        )
+        ]
 
 
 @dataclasses.dataclass(eq=False)
@@ -125,11 +124,11 @@ class WouldBeLost(Error):
 
     others: Mapping[ObjectRef, str]
 
-    def sentence(self) -> str:
-        return "\n".join(
-            f"{ref}: is not known to be this instance's, and {why}"
+    def causes(self) -> Sequence[Problem]:
+        return [
+            Problem("", f"is not known to be this instance's, and {why}", ref)
             for ref, why in sorted(self.others.items())
-        )
+        ]
 
 
 @dataclasses.dataclass(eq=False)
@@ -138,11 +137,15 @@ class NotKept(Error):
 
     owners: Mapping[ObjectRef, ObjectRef]
 
-    def sentence(self) -> str:
-        return "\n".join(
-            f"{ref}: is to be kept, and would go with {owner}, which owns it"
+    def causes(self) -> Sequence[Problem]:
+        return [
+            Problem(
+                "",
+                f"is to be kept, and would go with {owner}, which owns it",
+                ref,
+            )
             for ref, owner in sorted(self.owners.items())
-        )
+        ]
 
 
 @dataclasses.dataclass(eq=False)
@@ -151,10 +154,8 @@ class WouldReplace(Error):
 
     rollouts: Mapping[ObjectRef, str]
 
-    def sentence(self) -> str:
-        return "\n".join(
-            f"{ref}: {why}" for ref, why in sorted(self.rollouts.items())
-        )
+    def causes(self) -> Sequence[Problem]:
+        return _each(self.rollouts)
 
 
 @dataclasses.dataclass(eq=False)
@@ -174,10 +175,8 @@ class NotHealable(Error):
 
     reasons: Mapping[ObjectRef, str]
 
-    def sentence(self) -> str:
-        return "\n".join(
-            f"{ref}: {why}" for ref, why in sorted(self.reasons.items())
-        )
+    def causes(self) -> Sequence[Problem]:
+        return _each(self.reasons)
 
 
 NOT_RESTORED = "could not be restored"
@@ -189,8 +188,12 @@ class NotRestored(Error):
 
     reasons: Mapping[ObjectRef, str]
 
-    def sentence(self) -> str:
-        return "\n".join(
-            f"{ref}: {NOT_RESTORED}: {why}"
-            for ref, why in sorted(self.reasons.items())
-        )
+    def causes(self) -> Sequence[Problem]:
+        return _each(self.reasons, f"{NOT_RESTORED}: ")
+
+
+def _each(reasons: Mapping[ObjectRef, str], start: str = "") -> list[Problem]:
+    return [
+        Problem("", f"{start}{why}", ref)
+        for ref, why in sorted(reasons.items())
+    ]

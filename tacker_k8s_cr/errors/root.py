@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence
+import types
 
+from tacker_k8s_cr.errors import problems
+from tacker_k8s_cr.errors.problems import Problem
 from tacker_k8s_cr.objects import ObjectRef
 
 
@@ -12,16 +16,27 @@ class Error(Exception):
 
     ``written`` names what the operation had written when it stopped and is
     still there. ``begun`` says whether it had written or deleted anything
-    that it did not undo: if not, every object is as it was. The operation
-    sets both, since who raises cannot know.
+    that it did not undo: if not, every object is as it was. ``places`` has
+    the document of each object of the package. The operation sets them,
+    since who raises cannot know.
     """
 
     written: tuple[ObjectRef, ...] = ()
     begun: bool = False
+    places: Mapping[ObjectRef, str] = types.MappingProxyType({})
+
+    def causes(self) -> Sequence[Problem]:
+        """Return what is wrong, one by one, where there may be several."""
+        return ()
+
+    @property
+    def details(self) -> tuple[Problem, ...]:
+        """All causes with their documents; a sentence names a few."""
+        return problems.located(self.causes(), self.places)
 
     def sentence(self) -> str:
         """What went wrong, without what was written before."""
-        return super().__str__()
+        return problems.sentence(self.details) or super().__str__()
 
     def __str__(self) -> str:
         if not self.written:
@@ -30,9 +45,7 @@ class Error(Exception):
 
 
 def _left_behind(written: Sequence[ObjectRef]) -> str:
-    shown = ", ".join(str(ref) for ref in written[:5])
-    more = f" and {len(written) - 5} more" if len(written) > 5 else ""
     return (
         f"Written before that, and still there: {len(written)} object(s): "
-        f"{shown}{more}"
+        f"{problems.listed(written, 5)}"
     )

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
+from tacker_k8s_cr.errors import problems
+from tacker_k8s_cr.errors.problems import Problem
 from tacker_k8s_cr.errors.root import Error
 from tacker_k8s_cr.objects import ObjectRef
 
@@ -86,8 +88,11 @@ class RightsLacking(ClusterError):
     server: str
     lacking: Sequence[str]
 
+    def causes(self) -> Sequence[Problem]:
+        return [Problem("", line) for line in self.lacking]
+
     def sentence(self) -> str:
-        lines = [f"  {line}" for line in self.lacking]
+        lines = problems.limited([f"  {line}" for line in self.lacking])
         head = f"the user of {self.server} lacks rights that are needed:"
         return "\n".join([head, *lines])
 
@@ -97,6 +102,8 @@ class Rejected(ClusterError):
     """The server, or an admission webhook, says no to what was sent.
 
     :param denied: admission said so, which knows more than the object.
+    :param misfit: the manifest does not fit the schema of its kind, which
+        the server answers with 500: its code is left out of the sentence.
     """
 
     ref: ObjectRef
@@ -104,9 +111,11 @@ class Rejected(ClusterError):
     reason: str
     message: str
     denied: bool = False
+    misfit: bool = False
 
-    def sentence(self) -> str:
-        return f"{self.ref}: {self.message} ({self.code} {self.reason})"
+    def causes(self) -> Sequence[Problem]:
+        code = "" if self.misfit else f" ({self.code} {self.reason})"
+        return [Problem("", f"{self.message}{code}", self.ref)]
 
 
 @dataclasses.dataclass(eq=False)
@@ -115,8 +124,12 @@ class Refused(ClusterError):
 
     refusals: Sequence[ClusterError]
 
-    def sentence(self) -> str:
-        return "\n".join(error.sentence() for error in self.refusals)
+    def causes(self) -> Sequence[Problem]:
+        return [
+            cause
+            for error in self.refusals
+            for cause in error.causes() or [Problem("", error.sentence())]
+        ]
 
 
 @dataclasses.dataclass(eq=False)
@@ -126,12 +139,11 @@ class Conflict(ClusterError):
     ref: ObjectRef
     fields: Mapping[str, str]
 
-    def sentence(self) -> str:
-        owned = "; ".join(
-            f"field {path} is owned by {manager}"
+    def causes(self) -> Sequence[Problem]:
+        return [
+            Problem("", f"field {path} is owned by {manager}", self.ref)
             for path, manager in sorted(self.fields.items())
-        )
-        return f"{self.ref}: {owned}"
+        ]
 
 
 @dataclasses.dataclass(eq=False)
@@ -145,8 +157,8 @@ class Outdated(ClusterError):
     message: str
     code: int = 409
 
-    def sentence(self) -> str:
-        return f"{self.ref}: {self.message}"
+    def causes(self) -> Sequence[Problem]:
+        return [Problem("", self.message, self.ref)]
 
 
 @dataclasses.dataclass(eq=False)
@@ -167,13 +179,11 @@ class NotYet(ClusterError):
     hook: str = ""
     missing: tuple[str, str] = ("", "")
 
-    def sentence(self) -> str:
-        return "\n".join(
-            [
-                f"{self.ref}: {self.why}",
-                *(other.sentence() for other in self.also),
-            ]
-        )
+    def causes(self) -> Sequence[Problem]:
+        return [
+            Problem("", self.why, self.ref),
+            *(cause for other in self.also for cause in other.causes()),
+        ]
 
 
 @dataclasses.dataclass(eq=False)

@@ -91,8 +91,11 @@ def in_cluster(
     port = environ.get("KUBERNETES_SERVICE_PORT", "443")
     token_file = os.path.join(directory, "token")
     if not host:
+        # Looked for last: the reader has more use for the usual ways.
         raise KubeconfigInvalid(
-            directory, "KUBERNETES_SERVICE_HOST is not set: this is no pod"
+            "no kubeconfig",
+            "use --kubeconfig or set KUBECONFIG (~/.kube/config does not "
+            "exist, and this is not a Pod)",
         )
     try:
         ca = _text(read, os.path.join(directory, "ca.crt"))

@@ -55,6 +55,7 @@ def planned(
     op: Operation, ready: Prepared, before: Inventory, policy: Policy
 ) -> plan.Plan:
     """The plan of a package in the place of what the instance has."""
+    op.places = {item.ref: item.where for item in ready.items}
     manifests = authored.manifests(before)
     dropped = before.owned.keys() - {item.ref for item in ready.items}
     kept = used(op, dropped, manifests)

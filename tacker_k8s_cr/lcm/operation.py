@@ -80,6 +80,7 @@ class Operation:
         self.notes: dict[ObjectRef, tuple[str, ...]] = {}
         self.warnings: tuple[str, ...] = ()
         self.answered: list[Row] = []
+        self.places: Mapping[ObjectRef, str] = {}
         self.progress = Progress(
             kinds.BUILT_IN,
             dwell=options.dwell,
@@ -121,6 +122,7 @@ class Operation:
             try:
                 yield
             except errors.Error as error:
+                error.places = self.places or error.places
                 self.ledger.note(error, self.deadline)
                 raise
 
@@ -134,6 +136,7 @@ class Operation:
             raise
 
     def tell(self, error: errors.Error) -> None:
+        error.places = self.places or error.places
         error.written = tuple(self.remaining())
         error.begun = bool(error.written) or self.uncertain
 

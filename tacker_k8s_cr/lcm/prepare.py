@@ -169,9 +169,20 @@ def prepared(
         requests=requests,
     )
     settled = frozenset(vdus.values()) if fixed else frozenset()
-    return _against(
-        cluster, ready, before, found, options, settled=settled, keep=keep
-    )
+    with _located(ready.items):
+        return _against(
+            cluster, ready, before, found, options, settled=settled, keep=keep
+        )
+
+
+@contextlib.contextmanager
+def _located(items: Iterable[Placed]) -> Iterator[None]:
+    """Give an error the documents of the objects that it is about."""
+    try:
+        yield
+    except errors.Error as error:
+        error.places = {item.ref: item.where for item in items}
+        raise
 
 
 def _generated(before: Inventory) -> dict[str, str]:

@@ -62,7 +62,11 @@ def status(
     gone = {ref for ref, obj in raised(metadata) if obj is None}
     lost = Verdict(State.FAILED, "it is shared, and its owner removed it")
     rows = (
-        dataclasses.replace(row, verdict=lost) if row.ref in gone else row
+        dataclasses.replace(
+            row,
+            verdict=lost if row.ref in gone else row.verdict,
+            seconds=None,
+        )
         for row in report.rows
     )
     return dataclasses.replace(report, rows=tuple(rows))

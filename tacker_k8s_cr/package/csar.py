@@ -13,6 +13,7 @@ import urllib.parse
 
 from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.errors.problems import listed
 from tacker_k8s_cr.package import files as _files
 from tacker_k8s_cr.package.files import Files
 from tacker_k8s_cr.package.files import Unreadable
@@ -162,13 +163,6 @@ def _is_url(name: str) -> bool:
     return bool(parts.scheme and (parts.netloc or parts.scheme == "file"))
 
 
-def no_meta(files: Files) -> str:
-    """Why an archive is no CSAR, with the usual cause where it shows."""
-    why = f"is no CSAR: it has no {META}"
-    deeper = sorted(name for name in files.names if name.endswith(f"/{META}"))
-    return f"{why}; {deeper[0]} has to be at its root" if deeper else why
-
-
 def chosen(
     csar: Csar, wanted: Sequence[str], *, remote: bool = False
 ) -> tuple[str, ...]:
@@ -181,7 +175,7 @@ def chosen(
         raise RequestInvalid("the list of definition files is empty")
     for name in wanted:
         if name not in csar.artifacts:
-            has = ", ".join(manifests(csar.artifacts)) or "none"
+            has = listed(manifests(csar.artifacts), 20) or "none"
             raise RequestInvalid(
                 f"the definition file {name} is no artifact of the package, "
                 f"whose manifests are: {has}"

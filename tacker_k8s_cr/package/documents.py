@@ -14,11 +14,15 @@ from tacker_k8s_cr.package.yaml_text import Fault
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """A document, and where it is in its file (counted from one)."""
+    """A document, and where it is in its file (counted from one).
+
+    :param written: how keys were written that are not strings.
+    """
 
     value: Any
     number: int
     line: int
+    written: yaml_text.Written = dataclasses.field(default_factory=dict)
 
 
 def read(text: str, file: str) -> tuple[list[Found], list[Problem]]:
@@ -42,8 +46,8 @@ def read(text: str, file: str) -> tuple[list[Found], list[Problem]]:
             problems.append(Problem(where, fault.what))
             continue
         found += [
-            Found(value, number + index, chunk.line + line + 1)
-            for index, (value, line) in enumerate(values)
+            Found(value, number + index, chunk.line + line + 1, written)
+            for index, (value, line, written) in enumerate(values)
             if value is not None
         ]
         number += max(len(values) - 1, 0)
@@ -92,11 +96,11 @@ def _blank(text: str) -> bool:
     )
 
 
-def _values(text: str) -> list[tuple[Any, int]]:
+def _values(text: str) -> list[tuple[Any, int, yaml_text.Written]]:
     """A chunk's values with their lines: several only in a JSON stream."""
     if not text.lstrip().startswith("{"):
         return [yaml_text.read(text)]
     try:
-        return list(json_text.read(text))
+        return [(value, line, {}) for value, line in json_text.read(text)]
     except json_text.NotJson:
         return [yaml_text.read(text)]

@@ -6,6 +6,7 @@ unpacked, and no file is read further than its limit.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 import os
 import pathlib
@@ -69,12 +70,30 @@ def text(files: Files, name: str) -> str:
     return decoded(content(files, name))
 
 
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+"""Byte order marks and what they mean, as for kubectl."""
+
+
 def decoded(data: bytes) -> str:
+    """Text in the encoding that a byte order mark names, else in UTF-8.
+
+    :raises Unreadable: it is not text in that encoding.
+    """
+    mark, encoding = next(
+        (pair for pair in _MARKS if data.startswith(pair[0])), (b"", "utf-8")
+    )
+    data = data[len(mark) :]
     try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
+        return data.decode(encoding).replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise Unreadable(f"is not UTF-8 text (line {line})") from None
+        before = data[: error.start].decode(encoding)
+        line = before.count("\n") + 1
+        name = encoding.upper()[:6].rstrip("-")
+        raise Unreadable(f"is not {name} text (line {line})") from None
 
 
 def one(path: pathlib.Path) -> str:
@@ -85,19 +104,34 @@ def one(path: pathlib.Path) -> str:
     return decoded(b"".join(_limited(path, MAX_FILE)))
 
 
+def stream(source: typing.BinaryIO, limit: int) -> str:
+    """The text of an open stream, such as standard input, up to its end.
+
+    :raises Unreadable: says why.
+    """
+    try:
+        return decoded(b"".join(_blocks(source, limit)))
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}") from error
+
+
 def _limited(path: pathlib.Path, limit: int) -> Iterator[bytes]:
     try:
         if not os.path.isfile(path):
             raise Unreadable("is not a file")
-        with path.open("rb") as stream:
-            size = 0
-            while block := stream.read(_BLOCK):
-                size += len(block)
-                if size > limit:
-                    raise Unreadable(f"is larger than {limit // 2**20} MiB")
-                yield block
+        with path.open("rb") as source:
+            yield from _blocks(source, limit)
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror}") from error
+
+
+def _blocks(source: typing.BinaryIO, limit: int) -> Iterator[bytes]:
+    size = 0
+    while block := source.read(_BLOCK):
+        size += len(block)
+        if size > limit:
+            raise Unreadable(f"is larger than {limit // 2**20} MiB")
+        yield block
 
 
 class Folder:

@@ -8,6 +8,7 @@ import contextlib
 import functools
 import os
 import pathlib
+from typing import BinaryIO
 import zipfile
 
 from tacker_k8s_cr.errors import PackageInvalid
@@ -18,6 +19,7 @@ from tacker_k8s_cr.package import definitions
 from tacker_k8s_cr.package import documents
 from tacker_k8s_cr.package import files as _files
 from tacker_k8s_cr.package import manifests
+from tacker_k8s_cr.package import sources
 from tacker_k8s_cr.package import vnfd
 from tacker_k8s_cr.package.files import Files
 from tacker_k8s_cr.package.files import Unreadable
@@ -27,6 +29,9 @@ from tacker_k8s_cr.package.model import Vnfd
 
 MAX_TEXT = 64 * 2**20
 """Characters of all manifests of a package."""
+
+_STDIN = pathlib.Path("standard input")
+"""In the place of the path ``-``; compared by identity."""
 
 _ARCHIVES = (".csar", ".zip")
 
@@ -39,6 +44,7 @@ def load(
     def_files: Sequence[str] | None = None,
     flavour: str = "",
     fetch: Fetch | None = None,
+    stdin: BinaryIO | None = None,
 ) -> Package:
     """A package from a CSAR, a folder, or any number of files and folders.
 
@@ -46,19 +52,27 @@ def load(
     sorted by path; hidden ones are left out. A CSAR, as a zip file or
     unpacked, gives the manifests among its artifacts and its VNFD; so does
     the source of one, a folder with ``Definitions`` but no ``TOSCA-Metadata``.
+    Helm charts, kustomizations and other archives are refused by name.
 
     :param def_files: the artifacts of a CSAR to take, in this order; all
         that hold manifests where it is None.
     :param flavour: of a CSAR with several flavours, the one to take.
     :param fetch: gives the bytes of a definition file that is somewhere
         else, by its URL; without it, none may be.
+    :param stdin: what the path ``-`` means, read to its end as one file of
+        manifests; without it, that is a file of this name.
     :raises PackageInvalid: all faults of the package at once.
     :raises RequestInvalid: no such definition file or flavour.
     """
-    given = [pathlib.Path(path) for path in paths]
+    given = [
+        _STDIN if stdin and os.fspath(path) == "-" else pathlib.Path(path)
+        for path in paths
+    ]
     if not given:
         raise RequestInvalid("no path of a package is named")
-    packed = [path for path in given if _is_csar(path)]
+    if sum(path is _STDIN for path in given) > 1:
+        raise RequestInvalid("standard input (-) can be read only once")
+    packed = [p for p in given if p is not _STDIN and _is_csar(p)]
     if packed and len(given) > 1:
         raise RequestInvalid(
             f"{packed[0]} is a CSAR, a package of its own; it cannot be "
@@ -71,33 +85,25 @@ def load(
             f"{given[0]} is no CSAR: it has neither definition files nor "
             "flavours to choose from"
         )
-    return _plain(given)
+    return _plain(given, stdin)
 
 
 # -- Files and folders --------------------------------------------------------
 
 
-def _plain(paths: Sequence[pathlib.Path]) -> Package:
+def _plain(paths: Sequence[pathlib.Path], stdin: BinaryIO | None) -> Package:
     contents = _Contents()
     for path in paths:
+        if stdin and path is _STDIN:
+            read = functools.partial(_files.stream, stdin, MAX_TEXT)
+            contents.take(str(path), read)
+            continue
         try:
-            for file in _listed(path):
+            for file in sources.listed(path, contents.problems):
                 contents.take(str(file), functools.partial(_files.one, file))
         except Unreadable as error:
             contents.problems.append(Problem(str(path), str(error)))
     return contents.package(paths[0])
-
-
-def _listed(path: pathlib.Path) -> list[pathlib.Path]:
-    if not os.path.exists(path):
-        raise Unreadable("is not there")
-    if not os.path.isdir(path):
-        return [path]
-    return [
-        file
-        for file in sorted(_files.walk(path))
-        if file.name.lower().endswith(csar.ENDINGS)
-    ]
 
 
 class _Contents:
@@ -192,7 +198,7 @@ def _unpacked(
     elif os.path.isdir(path):
         meta = csar.Csar("", tuple(sorted(files.names)), frozenset())
     else:
-        raise PackageInvalid([Problem(str(path), csar.no_meta(files))])
+        raise PackageInvalid([Problem(str(path), sources.no_csar(files))])
     wanted = (
         csar.manifests(meta.artifacts)
         if def_files is None
@@ -203,12 +209,14 @@ def _unpacked(
         described = _described(files, meta.entry, flavour, contents.warnings)
     except PackageInvalid as error:
         contents.problems += error.problems
-    for name in wanted:
+    for name in sources.plain(files, wanted, contents.problems):
         if fetch and name in meta.remote:
             read = functools.partial(_fetched, fetch, meta.remote[name])
             contents.take(name, read)
         elif name not in meta.unfit:
             contents.take(name, functools.partial(_files.text, files, name))
+    if not contents.documents:
+        contents.problems += sources.packed(meta.artifacts)
     return contents.package(path, described)
 
 

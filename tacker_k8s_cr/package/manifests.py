@@ -20,6 +20,7 @@ from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.documents import Found
 from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.package.yaml_text import Written
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _API_VERSION = re.compile(rf"({_LABEL}(\.{_LABEL})*/)?{_LABEL}")
@@ -47,7 +48,7 @@ def read(
     for item in found:
         where = f"{file}, document {item.number}" if several else file
         for value, place in _flat(item.value, where):
-            faults = _faults(value)
+            faults = _faults(value, item.written)
             problems += [Problem(place, fault) for fault in faults]
             if not faults:
                 documents.append(Document(_kept(value), place))
@@ -108,7 +109,7 @@ def _is_list(value: Any) -> bool:
 # -- Checks -------------------------------------------------------------------
 
 
-def _faults(value: Any) -> list[str]:
+def _faults(value: Any, written: Written) -> list[str]:
     if not isinstance(value, dict):
         return [f"is {_name(value)}, wanted a mapping with kind and name"]
     metadata = value.get("metadata")
@@ -125,8 +126,8 @@ def _faults(value: Any) -> list[str]:
     return [
         *_lacking(identity, metadata),
         *(fault for item in identity.items() for fault in _malformed(*item)),
-        *_texts(metadata, "labels"),
-        *_texts(metadata, "annotations"),
+        *_texts(metadata, "labels", written),
+        *_texts(metadata, "annotations", written),
         *_server_set(metadata),
     ]
 
@@ -182,7 +183,9 @@ def _malformed(field: str, value: Any) -> Iterator[str]:
         yield f"metadata.namespace {value!r}: no namespace can have this name"
 
 
-def _texts(metadata: Mapping[str, Any], field: str) -> Iterator[str]:
+def _texts(
+    metadata: Mapping[str, Any], field: str, written: Written
+) -> Iterator[str]:
     """Labels and annotations are strings; 1.0 and yes without quotes not."""
     texts = metadata.get(field)
     if not isinstance(texts, dict | None):
@@ -190,9 +193,11 @@ def _texts(metadata: Mapping[str, Any], field: str) -> Iterator[str]:
         return
     for name, value in (texts or {}).items():
         if not isinstance(value, str | None):
+            shown = written.get((id(texts), name), name)
+            key = f", and the key, which is read as {name!r}"
             yield (
-                f"metadata.{field}: {name} is {_name(value)}, wanted a "
-                "string; put it in quotes"
+                f"metadata.{field}.{shown} is {_name(value)}, expected a "
+                f"string; put it in quotes{key if shown != name else ''}"
             )
 
 

@@ -7,6 +7,7 @@ up to a limit, and every fault has its line and column.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import copy
 import dataclasses
 import re
@@ -28,6 +29,10 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 _MERGE = object()
 
+Written = Mapping[tuple[int, str], str]
+"""How keys that are not strings were written, by the identity of their mapping
+and the name that they have in it: ``n`` is the key ``false``."""
+
 
 class Fault(Exception):
     """What is wrong at a line and column, both counted from zero."""
@@ -39,13 +44,18 @@ class Fault(Exception):
         super().__init__(what)
 
 
-def again(name: str) -> str:
+def again(name: str, written: str = "") -> str:
     """What is wrong with a mapping that has a key twice."""
-    return f"the key {name!r} is there twice in one mapping"
+    if written in ("", name):
+        return f"the key {name!r} is there twice in one mapping"
+    return (
+        f"the key {written!r}, which is read as {name!r}, is there twice in "
+        "one mapping"
+    )
 
 
-def read(text: str) -> tuple[Any, int]:
-    """The only document of a chunk and its first line."""
+def read(text: str) -> tuple[Any, int, Written]:
+    """The only document of a chunk, its first line, and its odd keys."""
     builder = _Builder()
     try:
         for event in yaml.parse(text, Loader=_LOADER):
@@ -63,7 +73,7 @@ def read(text: str) -> tuple[Any, int]:
         line = before.count("\n")
         column = len(before) - before.rfind("\n") - 1
         raise Fault(str(error.reason), line, column) from None
-    return builder.value, builder.line
+    return builder.value, builder.line, builder.written
 
 
 @dataclasses.dataclass
@@ -83,6 +93,8 @@ class _Builder:
     def __init__(self) -> None:
         self.value: Any = None
         self.line = 0
+        self.written: dict[tuple[int, str], str] = {}
+        self._alive: list[Any] = []  # so that no identity comes again
         self._documents = 0
         self._frames: list[_Frame] = []
         self._anchors: dict[str, tuple[Any, int]] = {}
@@ -165,7 +177,30 @@ class _Builder:
         if self._aliased > MAX_ALIASED:
             what = f"aliases stand for more than {MAX_ALIASED} values"
             raise _fault(what, event)
-        self._put(copy.deepcopy(value), event)
+        copied = copy.deepcopy(value)
+        if self.written:
+            self._inherit(value, copied)
+        self._put(copied, event)
+
+    def _inherit(self, value: Any, copied: Any) -> None:
+        """Remember of a copy how its keys were written, at any depth."""
+        pairs = [(value, copied)]
+        while pairs:
+            old, new = pairs.pop()
+            if isinstance(old, dict):
+                self._take_over(old, new)
+                pairs += zip(old.values(), new.values(), strict=True)
+            elif isinstance(old, list):
+                pairs += zip(old, new, strict=True)
+
+    def _take_over(self, old: Mapping[str, Any], new: Any) -> None:
+        for name in old:
+            if written := self.written.get((id(old), name)):
+                self._remember(new, name, written)
+
+    def _remember(self, container: Any, name: str, written: str) -> None:
+        self.written[id(container), name] = written
+        self._alive.append(container)
 
     def _expects_key(self) -> bool:
         if not self._frames:
@@ -184,7 +219,9 @@ class _Builder:
             self._key(frame, value, event)
         elif frame.key is _MERGE:
             frame.key = None
-            _merge(frame.container, value, event)
+            for mapping in _merged(value, event):
+                frame.container.update(mapping)
+                self._take_over(mapping, frame.container)
         else:
             frame.container[frame.key] = value
             frame.key = None
@@ -196,20 +233,27 @@ class _Builder:
             name = scalars.key(value)
         except ValueError as error:
             raise _fault(str(error), event) from None
+        written = getattr(event, "value", name)
         if name in frame.explicit:
-            raise _fault(again(name), event)
+            raise _fault(again(name, written), event)
+        if written != name:
+            self._remember(frame.container, name, written)
+        elif self.written:
+            self.written.pop((id(frame.container), name), None)
         frame.explicit.add(name)
         frame.key = name
 
 
-def _merge(container: Any, value: Any, event: yaml.Event) -> None:
-    """Kubernetes lets a merge win over the keys that stand before it."""
+def _merged(value: Any, event: yaml.Event) -> list[Mapping[str, Any]]:
+    """The mappings of a merge, in the order in which they are put in.
+
+    Kubernetes lets a merge win over the keys that stand before it.
+    """
     merged = value if isinstance(value, list) else [value]
-    for mapping in reversed(merged):
-        if not isinstance(mapping, dict):
-            what = "<< takes a mapping or a sequence of mappings"
-            raise _fault(what, event)
-        container.update(mapping)
+    if not all(isinstance(mapping, dict) for mapping in merged):
+        what = "<< takes a mapping or a sequence of mappings"
+        raise _fault(what, event)
+    return merged[::-1]
 
 
 def _fault(what: str, event: yaml.Event) -> Fault:

@@ -6,6 +6,7 @@ call, which says what it would send, and through our own reader.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 import json
 import pathlib
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from tacker_k8s_cr.package import documents
+from tacker_k8s_cr.package import files as package_files
 
 pytestmark = pytest.mark.plane
 
@@ -113,6 +115,18 @@ DOCUMENTS = (
 )
 
 
+ENCODED = (
+    ("utf-8", codecs.BOM_UTF8),
+    ("utf-16-le", codecs.BOM_UTF16_LE),
+    ("utf-16-be", codecs.BOM_UTF16_BE),
+    # Without a mark it is not UTF-8; of UTF-32 there is no mark.
+    ("utf-16-le", b""),
+    ("utf-16-be", b""),
+    ("utf-32-le", codecs.BOM_UTF32_LE),
+)
+ENCODED_FROM = len(SCALARS) + len(COLLECTIONS) + len(DOCUMENTS)
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """A folder with one file for each row."""
@@ -121,6 +135,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     for number, row in enumerate([*rows, *DOCUMENTS]):
         text = _manifest(number, row)
         (folder / f"{number:04}.yaml").write_text(text, newline="")
+    for index, (encoding, mark) in enumerate(ENCODED, ENCODED_FROM):
+        text = _manifest(index, "v: é\r\nw: |\r\n  日本\r\n")
+        data = mark + text.encode(encoding)
+        (folder / f"{index:04}.yaml").write_bytes(data)
     return folder
 
 
@@ -181,9 +199,11 @@ def _as_sent(digits: str) -> int | float:
 
 
 def _ours(path: pathlib.Path) -> Any:
-    found, problems = documents.read(
-        path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n"), path.name
-    )
+    try:
+        text = package_files.one(path)
+    except package_files.Unreadable:
+        return REFUSED
+    found, problems = documents.read(text, path.name)
     if problems:
         return REFUSED
     return found[0].value
@@ -226,3 +246,16 @@ def test_document_means_what_kubectl_sends(
     found = _ours(files / f"{number:04}.yaml")
 
     assert _same(expected, found), (DOCUMENTS[index], expected, found)
+
+
+@pytest.mark.parametrize("index", range(len(ENCODED)))
+def test_encoding_means_what_kubectl_sends(
+    index: int, theirs: dict[str, Any], files: pathlib.Path
+) -> None:
+    """A byte order mark names UTF-8 or UTF-16, and nothing else does."""
+    number = ENCODED_FROM + index
+    expected = theirs.get(f"row-{number}", REFUSED)
+    found = _ours(files / f"{number:04}.yaml")
+
+    assert _same(expected, found), (ENCODED[index], expected, found)
+    assert (expected is REFUSED) == (index > 2)

@@ -14,6 +14,7 @@ import pytest
 
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr.objects import GroupKind
+from tests import schemas
 from tests.e2e import gate
 from tests.e2e import packages
 from tests.e2e.packages import Vdu
@@ -150,6 +151,7 @@ def command(host, *words):
         capture_output=True,
     )
     assert done.stdout, done.stderr
+    schemas.check(["adopt", "json"], done.stdout)
     rows = json.loads(done.stdout)
     return done.returncode, {row["Instance"]: row["Result"] for row in rows}
 

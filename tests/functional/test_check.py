@@ -21,6 +21,7 @@ from sqlalchemy import orm
 
 from tacker_k8s_cr import kubeconfig as kubeconfigs
 from tests import host
+from tests import schemas
 from tests.secrecy.watch import Watch
 
 host.load()
@@ -93,6 +94,7 @@ class Site:
     def found(self, *arguments: str) -> tuple[int, dict[str, tuple[str, str]]]:
         """The exit code, and by subject the level and what was found."""
         code, said = self.run("-f", "json", *arguments)
+        schemas.check(["check", "json"], said)
         return code, {
             row["Subject"]: (row["Level"], row["Finding"])
             for row in json.loads(said)

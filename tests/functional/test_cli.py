@@ -20,6 +20,7 @@ import pytest
 
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.recording import leases
+from tests import schemas
 from tests.functional import manifests
 from tests.secrecy.watch import Watch
 
@@ -62,6 +63,7 @@ def run(
             env=environ,
         )
         shows.look("the program's output", ended.stdout + ended.stderr)
+        schemas.check(argv, ended.stdout)
         return Done(ended.returncode, ended.stdout, ended.stderr)
 
     return _run

@@ -13,6 +13,7 @@ import pytest
 from tacker_k8s_cr import kubeconfig as kubeconfigs
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.objects import ObjectRef
+from tests import schemas
 from tests.functional import manifests
 from tests.functional import media
 
@@ -99,6 +100,7 @@ def run(namespace, environ):
             env=environ(*place),
         )
         assert done.stdout, done.stderr
+        schemas.check([*argv, "json"], done.stdout)
         return done.returncode, json.loads(done.stdout)
 
     return _run

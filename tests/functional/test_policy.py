@@ -241,8 +241,10 @@ def test_a_mapping_of_vdus_holds_for_all_that_comes(
     ("mapping", "said"),
     [
         ({"side": "web"}, "the mapping names VDU side; the package has: fr"),
-        ({"front": "Deployment/wep"}, "front is to be Deployment/wep: the pa"),
-        ({"front": "ConfigMap/c"}, "ConfigMap/c.* has no number of replicas"),
+        (
+            {"front": "Deployment/wep"},
+            "front is mapped to Deployment/wep: no sel",
+        ),
     ],
 )
 def test_a_mapping_that_names_what_is_not_is_refused(

@@ -15,6 +15,7 @@ import pytest
 
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
+from tests import schemas
 from tests.secrecy.watch import Watch
 from tools import csar
 
@@ -45,6 +46,7 @@ def run(
             env=environ,
         )
         shows.look("the program's output", ended.stdout + ended.stderr)
+        schemas.check([*argv, "json"], ended.stdout)
         if ended.returncode == code:
             return json.loads(ended.stdout)
         return ended.stderr

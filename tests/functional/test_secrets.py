@@ -17,7 +17,7 @@ import pytest
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kubeconfig as kubeconfigs
-from tacker_k8s_cr.cli import live
+from tacker_k8s_cr.cli import tree
 from tacker_k8s_cr.objects import ObjectRef
 from tests.functional import manifests
 
@@ -165,7 +165,7 @@ def test_a_life_with_secrets_shows_none_of_them(
     )
     for report in reports:
         shows.look("a report", f"{report!r}{json.dumps(report.as_dict())}")
-        shows.look("a tree", repr(live.tree(report).children))
+        shows.look("a tree", repr(tree.tree(report).children))
 
 
 REFUSED = {

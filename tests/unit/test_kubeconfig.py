@@ -251,9 +251,14 @@ def test_a_pod_is_known_by_its_files(tmp_path: pathlib.Path) -> None:
 
 
 def test_where_there_is_no_pod(tmp_path: pathlib.Path) -> None:
-    """Outside of a pod the reason is given."""
-    with pytest.raises(KubeconfigInvalid, match="this is no pod"):
+    """Outside of a pod the ways to name a kubeconfig are given, no path."""
+    with pytest.raises(KubeconfigInvalid) as caught:
         kubeconfig.in_cluster({}, str(tmp_path))
+
+    assert str(caught.value).startswith(
+        "no kubeconfig: use --kubeconfig or set KUBECONFIG"
+    )
+    assert str(tmp_path) not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,7 @@ def test_an_error_is_a_value_for_json():
         "type": "NotReady",
         "exit": 4,
         "message": str(error),
+        "details": [],
         "written": [ref],
         "unsettled": [
             {

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from tacker_k8s_cr.cli import live
 from tacker_k8s_cr.cli import showing
+from tacker_k8s_cr.cli import tree
 from tacker_k8s_cr.cli.lines import Lines
 from tacker_k8s_cr.cli.lines import Silent
 from tacker_k8s_cr.deadline import Deadline
@@ -211,4 +212,4 @@ def test_a_status_is_a_tree_by_kind():
         "└── Thing.test.example.org",
         "    ├── ns/a  current  stored",
         "    └── ns/b  failed  no [red] luck",
-    ] == [line.rstrip() for line in drawn(live.tree(report)).splitlines()]
+    ] == [line.rstrip() for line in drawn(tree.tree(report)).splitlines()]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
-import logging
 import subprocess
 import sys
 
 import pytest
 
 from tacker_k8s_cr import errors
-from tacker_k8s_cr.cli import shell
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tests.unit.cli.program import run
 
 COMMANDS = ("instantiate", "scale", "change", "status", "terminate")
 
@@ -27,28 +25,6 @@ for name in {COMMANDS}:
     command(program, None, name).get_parser(name)
 print(*(name for name in {SLOW} if name in sys.modules))
 """
-
-
-@pytest.fixture(autouse=True)
-def _log():
-    """Each program adds where its log goes; a test leaves none behind."""
-    root = logging.getLogger()
-    before = list(root.handlers), root.level
-    yield
-    root.handlers[:], level = before
-    root.setLevel(level)
-
-
-def run(*argv: str, connect=None) -> tuple[int, str, str]:
-    """The exit code, and what the program wrote to either stream."""
-    out = io.StringIO()
-    err = io.StringIO()
-    program = shell.Shell(connect, stdout=out, stderr=err)
-    try:
-        code = program.run(list(argv))
-    except SystemExit as ended:
-        code = ended.code or 0
-    return code, out.getvalue(), err.getvalue()
 
 
 def unreachable(*args: object, **kwargs: object) -> Cluster:
@@ -169,6 +145,7 @@ def test_an_error_is_a_value_where_values_are_wanted(form):
         "type": "Unreachable",
         "exit": 2,
         "message": err.strip(),
+        "details": [],
         "written": [],
         "unsettled": [],
     } == yaml.safe_load(out)

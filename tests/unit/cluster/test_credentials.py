@@ -290,7 +290,7 @@ def test_connecting_needs_a_place(
     for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
         monkeypatch.delenv(name, raising=False)
 
-    with pytest.raises(KubeconfigInvalid, match="this is no pod"):
+    with pytest.raises(KubeconfigInvalid, match="no kubeconfig: use "):
         connect()
 
 

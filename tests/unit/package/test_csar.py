@@ -497,8 +497,8 @@ def test_archive_without_metadata_is_no_csar(tmp_path: pathlib.Path) -> None:
     path = csars.packed(tmp_path / "p.zip", inside)
 
     assert [
-        f"{path}: is no CSAR: it has no {csars.META}; p/{csars.META} has to "
-        "be at its root"
+        f"{path}: is a zip archive, but not a CSAR: it does not have "
+        f"{csars.META}; p/{csars.META} must be at its root"
     ] == _problems(path)
 
 

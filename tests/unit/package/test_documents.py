@@ -61,6 +61,10 @@ def test_flow_mapping_is_yaml() -> None:
         ("a: 1\n b: 2", Problem("a.yaml, line 2, column 3", "mapping")),
         ("a: 1\na: 2", Problem("a.yaml, line 2, column 1", "'a' is there")),
         ("a: {b: 1, b: 2}", Problem("a.yaml, line 1, column 11", "'b' is")),
+        (
+            "n: a\nno: b",
+            Problem("a.yaml, line 2, column 1", "key 'no', which"),
+        ),
         ("1: a\n'1': b", Problem("a.yaml, line 2, column 1", "'1' is there")),
         ('{"a": 1,\n "a": 2}', Problem("a.yaml, line 2, column 2", "'a' is")),
         ("a: *b", Problem("a.yaml, line 1, column 4", "is not known")),

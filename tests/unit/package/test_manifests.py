@@ -64,7 +64,10 @@ def test_all_that_is_lacking_is_named_at_once() -> None:
         (_with(apiVersion=1), "apiVersion is a number"),
         (_with(kind="Pod/exec"), "'Pod/exec' is not a word"),
         ({**NAMED, "metadata": "a"}, "metadata is a string, wanted a mapping"),
-        (_with(metadata={"labels": {"v": 1.0}}), "labels: v is a number"),
+        (
+            _with(metadata={"labels": {"v": 1.0}}),
+            "metadata.labels.v is a number",
+        ),
         (_with(metadata={"labels": ["a"]}), "labels is a sequence"),
         (_with(metadata={"annotations": {"on": True}}), "on is a boolean"),
         (_with(metadata={"uid": "1"}), "uid, which only a server sets"),
@@ -203,3 +206,49 @@ def test_same_object_in_two_versions_is_there_twice() -> None:
     )
 
     assert 1 == len(problems)
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ("{n: 1}", "metadata.labels.n is a number"),
+        ("{yes: y}", "metadata.labels.yes is a boolean"),
+        ("{1: 2}", "metadata.labels.1 is a number"),
+        ("{1.10: 2}", "metadata.labels.1.10 is a number"),
+        ('{"n": 1}', "metadata.labels.n is a number"),
+        ("{<<: {n: 1}}", "metadata.labels.n is a number"),
+        ('{<<: {n: x}, "false": 1}', "metadata.labels.false is a number"),
+        ("{a/b: 2}", "metadata.labels.a/b is a number"),
+    ],
+)
+def test_a_key_of_a_label_is_named_as_it_is_written(labels, expected):
+    """Not as YAML reads it: nobody finds "false" in a file that has "n".
+
+    So it is for annotations, in a list, and where an anchor is used again.
+    """
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a"
+    texts = (
+        f"{head}, labels: {labels}}}\n",
+        f"s: &l {labels}\n{head}, labels: *l}}\n",
+        "kind: List\napiVersion: v1\nitems:\n- apiVersion: v1\n  kind: A\n"
+        f"  metadata: {{name: a, labels: {labels}}}\n",
+    )
+
+    for text in texts:
+        parsed, faults = documents.read(text, "a.yaml")
+        _, (problem,) = manifests.read(parsed, "a.yaml")
+
+        assert [] == faults
+        assert f": {expected}, expected a string; put" in str(problem)
+
+
+def test_a_key_that_is_no_string_is_told():
+    """With the value in quotes alone, the label would have another name."""
+    text = "apiVersion: v1\nkind: A\nmetadata: {name: a, labels: {n: 1}}\n"
+    parsed, _ = documents.read(text, "a.yaml")
+
+    _, (problem,) = manifests.read(parsed, "a.yaml")
+
+    assert str(problem).endswith(
+        "put it in quotes, and the key, which is read as 'false'"
+    )

@@ -1,0 +1,64 @@
+"""The objects of an instance as a tree by kind, for a terminal."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from rich.console import Console
+from rich.markup import escape
+from rich.text import Text
+from rich.tree import Tree
+
+from tacker_k8s_cr.cli.live import STYLES
+from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.report import Report
+from tacker_k8s_cr.report import Row
+from tacker_k8s_cr.screen import layout
+
+_TAKEN = 25
+"""Columns of the lines before an object or a note, and of its state."""
+
+
+def tree(report: Report, width: int = 80) -> Tree:
+    """An instance's objects below their kinds.
+
+    :param width: of the terminal; names are shortened to it, words are not
+        broken.
+    """
+    said = f"[bold]{escape(report.instance)}[/]  {escape(report.phase)}"
+    root = Tree(said)
+    room = max(width - _TAKEN, layout.SHORTEST_NAME)
+    kinds: dict[str, list[Row]] = {}
+    for row in report.rows:
+        kinds.setdefault(str(row.ref.group_kind), []).append(row)
+    for kind, rows in sorted(kinds.items()):
+        branch = root.add(f"[bold]{escape(kind)}[/]")
+        for row in sorted(rows, key=lambda row: row.ref):
+            where = f"{row.ref.namespace}/" if row.ref.namespace else ""
+            state = (row.verdict.state.value, STYLES[row.verdict.state])
+            if row.action is Action.DELETED:
+                state = ("gone", "green")
+            leaf = branch.add(
+                Text.assemble(
+                    layout.shortened(f"{where}{row.ref.name}", room),
+                    "  ",
+                    state,
+                    f"  {_words(row.verdict.reason, room)}",
+                )
+            )
+            for note in row.notes:
+                leaf.add(Text(_words(note, room)))
+    return root
+
+
+def _words(text: str, room: int) -> str:
+    """The text with its longest words shortened, for they would be broken."""
+    return "\n".join(
+        " ".join(layout.shortened(word, room) for word in line.split(" "))
+        for line in layout.printable(text).split("\n")
+    )
+
+
+def show_tree(report: Report, stream: TextIO) -> None:
+    console = Console(file=stream)
+    console.print(tree(report, console.width))

@@ -1,0 +1,172 @@
+"""The JSON of every command is what its schema says, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import configparser
+import json
+import pathlib
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.cli import outcome
+from tacker_k8s_cr.objects import ObjectRef
+from tests import schemas
+from tests.fakes.cluster import FakeCluster
+from tests.unit.cli.program import run
+from tests.unit.package import csars
+from tools import schemas as made
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
+def commands() -> list[str]:
+    setup = configparser.ConfigParser(delimiters=["="])
+    setup.read(ROOT / "setup.cfg")
+    lines = setup["entry_points"]["tacker_k8s_cr.cli"].split("\n")
+    return sorted(line.partition("=")[0].strip() for line in lines if line)
+
+
+def objects(schema: Any) -> Iterator[dict[str, Any]]:
+    """Every part of a schema that describes an object."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "object":
+            yield schema
+        for value in schema.values():
+            yield from objects(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from objects(value)
+
+
+def test_every_command_has_a_schema():
+    """One file for each, and for no other."""
+    assert commands() == sorted(schemas.COMMANDS)
+
+
+@pytest.mark.parametrize("name", schemas.COMMANDS)
+def test_a_schema_is_what_the_code_says(name):
+    """Written by ``make schemas``, from the words that the code has."""
+    expected = made.written(made.schemas()[name])
+
+    assert expected == (made.FOLDER / f"{name}.json").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", schemas.COMMANDS)
+def test_a_schema_names_every_property(name):
+    """A property that is not documented is an error."""
+    found = list(objects(schemas.validator(name).schema))
+
+    assert found
+    for schema in found:
+        assert schema["additionalProperties"] is False
+        assert list(schema["properties"]) == schema["required"]
+
+
+@pytest.fixture
+def life():
+    """Runs commands on one instance, and holds their JSON against schemas."""
+    cluster = FakeCluster()
+
+    def _run(*argv, code=0, stdin=""):
+        found, out, err = run(
+            *argv,
+            *("-f", "json"),
+            connect=lambda *args, **how: cluster,
+            stdin=stdin.encode(),
+        )
+        assert code == found, err
+        schemas.check([*argv, "json"], out)
+        return json.loads(out)
+
+    return _run
+
+
+def test_the_reports_of_a_life(life):
+    """Each command's report has exactly the properties of its schema."""
+    one, two = csars.manifest("one"), csars.manifest("two")
+    both = f"{one}---\n{two}"
+
+    assert (
+        "instantiate" == life("instantiate", "a", "-", stdin=one)["operation"]
+    )
+    shown = life("status", "a")
+    assert all("seconds" not in row for row in shown["objects"])
+    assert life("forecast", "a", "-", stdin=both)["objects"]
+    assert ["unchanged", "created"] == [
+        row["action"]
+        for row in life("change", "a", "-", stdin=both)["objects"]
+    ]
+    assert [] == life("drift", "a")["objects"]
+    assert "heal" == life("heal", "a", "--all")["operation"]
+    assert "rollback" == life("rollback", "a")["operation"]
+    assert "terminate" == life("terminate", "a")["operation"]
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("instantiate", "a", "/nowhere"),
+        ("change", "a", "/nowhere"),
+        ("forecast", "a", "/nowhere"),
+        ("scale", "a", "Deployment/web", "--replicas", "2"),
+        ("heal", "a", "--all"),
+        ("rollback", "a"),
+        ("status", "a"),
+        ("drift", "a"),
+        ("terminate", "a"),
+    ],
+)
+def test_the_error_of_every_command(life, argv):
+    """It takes the place of the report."""
+    assert 2 == life(*argv, code=2)["exit"]
+
+
+def test_the_faults_of_a_package_are_in_its_error(life):
+    """With their places and objects; the message names a few."""
+    text = "---\n".join("kind: A\n" for _ in range(9))
+
+    found = life("instantiate", "a", "-", code=2, stdin=text)
+
+    assert 9 == len(found["details"])
+    assert {
+        "where": "standard input, document 9",
+        "object": None,
+        "what": "lacks apiVersion, metadata.name",
+    } == found["details"][8]
+    assert found["message"].endswith("document 3; and 6 more)")
+
+
+def test_the_error_of_a_refusal_names_its_object():
+    """As a value, beside the document."""
+    ref = ObjectRef("", "ConfigMap", "ns", "a")
+    error = errors.Rejected(ref, 422, "Invalid", "no")
+    error.places = {ref: "a.yaml"}
+    value = json.loads(json.dumps(outcome.of_error(error).as_dict()))
+
+    schemas.validator("instantiate").validate(value)
+    (detail,) = value["details"]
+    assert ("a.yaml", "ConfigMap") == (
+        detail["where"],
+        detail["object"]["kind"],
+    )
+
+
+def test_an_unknown_property_is_noticed():
+    """Whoever adds one has to document it."""
+    value = dict(outcome.of_error(errors.RequestInvalid("no")).as_dict())
+    schemas.validator("status").validate(value)
+
+    with pytest.raises(jsonschema.ValidationError):
+        schemas.validator("status").validate({**value, "more": 1})
+
+
+def test_the_output_of_check():
+    """A list of findings."""
+    _, out, _ = run("check", "--no-database", "-f", "json")
+
+    schemas.check(["check", "json"], out)
+    assert json.loads(out)

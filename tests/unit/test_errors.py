@@ -1,0 +1,160 @@
+"""A sentence about many places begins with the reason and is short."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr.errors import problems
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
+
+
+def ref(name: str) -> ObjectRef:
+    return ObjectRef("", "ConfigMap", "ns", name)
+
+
+PLACES = [f"a.yaml, document {number}" for number in range(1, 301)]
+
+
+def test_a_missing_namespace_comes_before_its_three_hundred_places():
+    """The reason, the count and the first places; all are in the details."""
+    error = errors.NamespaceAbsent({"typo": PLACES})
+
+    assert (
+        "namespace typo does not exist, and the package does not create it; "
+        "create it or name another one (300 places: a.yaml, document 1; "
+        "a.yaml, document 2; a.yaml, document 3; and 297 more)"
+    ) == str(error)
+    assert PLACES == [problem.where for problem in error.details]
+
+
+def test_one_place_comes_before_its_reason():
+    """A single fault reads like a compiler's: place, object, reason."""
+    error = errors.Rejected(ref("a"), 422, "Invalid", "no")
+    error.places = {ref("a"): "a.yaml, document 2"}
+
+    assert "a.yaml, document 2: ConfigMap/ns/a: no (422 Invalid)" == str(error)
+
+
+def test_equal_faults_of_a_package_are_one_line():
+    """Forty equal faults are one line; another fault has its own."""
+    error = errors.PackageInvalid(
+        [
+            *(Problem(where, "lacks kind") for where in PLACES[:40]),
+            Problem("b.yaml", "is empty"),
+        ]
+    )
+
+    assert [
+        "lacks kind (40 places: a.yaml, document 1; a.yaml, document 2; "
+        "a.yaml, document 3; and 37 more)",
+        "b.yaml: is empty",
+    ] == str(error).splitlines()
+    assert 41 == len(error.details)
+
+
+def test_many_different_faults_are_counted():
+    """A sentence has at most 25 reasons, and says how many it leaves out."""
+    error = errors.PackageInvalid(
+        [Problem(where, f"fault of {where}") for where in PLACES]
+    )
+    lines = str(error).splitlines()
+
+    assert (26, "and 275 more lines like these") == (len(lines), lines[-1])
+
+
+def test_a_kind_that_is_not_served_comes_before_its_places():
+    """Each kind has its line, with the places that name it."""
+    error = errors.KindUnknown(
+        GroupKind("example.org", "Thing"),
+        "v1",
+        where=PLACES,
+        also=[
+            errors.KindUnknown(
+                GroupKind("apps", "Deployment"), "v1beta1", ("v1",), ("b",)
+            )
+        ],
+    )
+    first, second = str(error).splitlines()
+
+    assert first.startswith("the server does not serve Thing.example.org v1, ")
+    assert "(300 places: a.yaml, document 1; a.yaml, document 2; " in first
+    assert "b: Deployment.apps is served at v1, not at v1beta1" == second
+
+
+def test_refusals_of_many_objects_for_one_reason_are_one_line():
+    """Each object keeps its document in the details."""
+    refs = [ref(f"a{number}") for number in range(6)]
+    rejected = [
+        errors.Rejected(each, 500, "", "unknown field x", misfit=True)
+        for each in refs
+    ]
+    error = errors.Refused(
+        [*rejected, errors.Unavailable("get x", 503, "busy")]
+    )
+    error.places = {refs[0]: "a.yaml"}
+
+    assert [
+        "unknown field x (6 objects: a.yaml: ConfigMap/ns/a0; "
+        "ConfigMap/ns/a1; ConfigMap/ns/a2; and 3 more)",
+        "get x: busy (503)",
+    ] == str(error).splitlines()
+    assert ["a.yaml", *[""] * 6] == [p.where for p in error.details]
+
+
+def test_owners_of_many_objects_are_grouped():
+    """Objects of one owner are one line."""
+    error = errors.Owned(
+        {ref(f"a{n}"): "the instance b" for n in range(5)}
+        | {ref("z"): "a Helm release"}
+    )
+
+    assert [
+        "exists already and belongs to the instance b (5 objects: "
+        "ConfigMap/ns/a0; ConfigMap/ns/a1; ConfigMap/ns/a2; and 2 more)",
+        "ConfigMap/ns/z: exists already and belongs to a Helm release",
+    ] == str(error).splitlines()
+
+
+def test_rights_that_are_missing_are_limited():
+    """The head comes first, and at most 25 lines follow."""
+    error = errors.RightsLacking("s", [f"get of {n}" for n in range(100)])
+    lines = str(error).splitlines()
+
+    assert "the user of s lacks rights that are needed:" == lines[0]
+    assert (27, "and 75 more") == (len(lines), lines[-1])
+    assert 100 == len(error.details)
+
+
+faults = st.lists(
+    st.builds(
+        Problem,
+        st.sampled_from(["", *PLACES[:9]]),
+        st.sampled_from("abc"),
+        st.none() | st.builds(ref, st.sampled_from("xyz")),
+    )
+)
+
+
+@given(faults)
+def test_every_reason_is_told_once(found):
+    """A reason is on one line, in the order of its first place."""
+    lines = problems.sentence(found).splitlines()
+
+    assert len({problem.what for problem in found}) == len(lines)
+
+
+@given(st.lists(st.text("abc", min_size=1)), st.integers(1, 9))
+def test_a_list_names_some_and_counts_the_rest(items, shown):
+    """None is lost: those that are not named are counted."""
+    said = problems.listed(items, shown, "\0")
+    *named, last = said.split("\0")
+
+    if len(items) <= shown + 1:
+        assert "\0".join(items) == said
+    else:
+        assert items[:shown] == named
+        assert f"and {len(items) - shown} more" == last
