@@ -19,6 +19,8 @@ from tacker_k8s_cr.recording import lock
 from tests.e2e import gate
 from tests.e2e.gate import Gated
 from tools.plane import forward
+from tools.tacker import Host
+from tools.tacker import configuration
 from tools.tacker import rest
 from tools.tacker import services
 from tools.tacker import state
@@ -213,7 +215,11 @@ def test_a_retry_is_refused_while_somebody_still_works(
 def test_the_message_queue_and_the_database_may_restart_during_a_wait(
     host, v1, v2, vim, gated, traces_of
 ):
-    """The operations that wait are completed, and others after them."""
+    """The operations that wait are completed, and others after them.
+
+    Those are sent once the conductor listens again: what is sent before is
+    lost, as the next test shows.
+    """
     instances = [gated(api) for api in (v1, v2)]
     begun = [one.instantiate(vim) for one in instances]
     for one in instances:
@@ -221,6 +227,7 @@ def test_the_message_queue_and_the_database_may_restart_during_a_wait(
 
     host.restart("rabbitmq", "mariadb")
     gate.eventually("the API", lambda: services.responds(_port(host.url)))
+    gate.eventually("the conductor", lambda: _is_heard(host))
 
     for one in instances:
         one.open()
@@ -230,6 +237,53 @@ def test_the_message_queue_and_the_database_may_restart_during_a_wait(
         assert 2 == len(one.pods()) == len(one.api.vnfcs(one.id))
         one.terminated()
         assert [] == traces_of(one.id)
+
+
+def test_what_is_sent_while_no_conductor_listens_is_lost(
+    host, v2, vim, gated, traces_of
+):
+    """By Tacker, before any driver hears of it.
+
+    Its server casts a message to a queue that is gone when the message queue
+    is restarted, until the conductor has made it again. The operation stays
+    STARTING, and is ended when a conductor starts.
+    """
+    one = instantiated(gated, v2, vim)
+    host.pause(CONDUCTOR)
+    host.restart("rabbitmq")
+    lost = one.api.start(one.id, "scale", rest.scaling(gate.VDU, 1))
+    since = host.logged()
+    host.resume(CONDUCTOR)
+    gate.eventually("the conductor", lambda: _is_heard(host))
+
+    # The conductor works again, and has never heard of it.
+    other = instantiated(gated, v2, vim)
+    assert "STARTING" == one.api.operation(lost)["operationState"]
+    assert lost not in host.log(CONDUCTOR, since)
+
+    host.restart(CONDUCTOR)
+    gate.eventually(
+        "its end",
+        lambda: one.api.operation(lost)["operationState"] != "STARTING",
+    )
+    for instance in (one, other):
+        instance.terminated()
+        assert [] == traces_of(instance.id)
+
+
+def instantiated(gated, api, vim):
+    """An instance whose instantiation was completed."""
+    one = gated(api)
+    begun = one.instantiate(vim)
+    gate.eventually("the Deployment", lambda: one.deployment)
+    one.open()
+    gate.completed(api, begun)
+    return one
+
+
+def _is_heard(host: Host) -> bool:
+    """Whether a conductor takes messages from its queues."""
+    return services.consumed(configuration.transport(host.state))
 
 
 def _port(url: str) -> int:
