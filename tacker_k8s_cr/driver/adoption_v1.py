@@ -91,7 +91,9 @@ def _store(
     info = vnf_instance.instantiated_vnf_info
     info.instance_id = translate.reference(target.instance, target.home)
     _, members = instances.members(target)
-    info.vnfc_resource_info = resources.vnfc_resources(members)
+    info.vnfc_resource_info = resources.vnfc_resources(
+        members, info.vnfc_resource_info
+    )
     translate.note(vnf_instance, target, vim_id)
     vnf_instance.task_state = None
     vnf_instance.save()

@@ -182,6 +182,7 @@ class KubernetesCr(scaling.Scaling):
             inventory, members = instances.members(target)
             wanted = resources.chosen(
                 heal_vnf_request.vnfc_instance_id,
+                vnf_instance.instantiated_vnf_info.vnfc_resource_info,
                 members,
                 inventory,
             )
@@ -191,10 +192,20 @@ class KubernetesCr(scaling.Scaling):
         """Nothing is left to wait for: ``heal_vnf`` did."""
 
     def post_heal_vnf(
-        self, *, vnf_instance: Any, vim_connection_info: Any, **_: Any
+        self,
+        *,
+        vnf_instance: Any,
+        vim_connection_info: Any,
+        heal_vnf_request: Any,
+        **_: Any,
     ) -> None:
         """Note the Pods and Machines, also after a heal that failed."""
-        synchronizing.note_members("heal", vnf_instance, vim_connection_info)
+        synchronizing.note_members(
+            "heal",
+            vnf_instance,
+            vim_connection_info,
+            heal_vnf_request.vnfc_instance_id or (),
+        )
 
     def _healed(
         self,

@@ -66,6 +66,7 @@ def vnfc_id(uid: str) -> str:
 
 def chosen(
     wanted: Iterable[str],
+    rows: Iterable[Any],
     members: Mapping[str, Iterable[Member]],
     inventory: Inventory,
 ) -> frozenset[str]:
@@ -74,32 +75,82 @@ def chosen(
     Of those that are there, or that the record tells of: a heal which
     ended early took them away, or nobody but a heal makes them again. Of
     any other the controller has made another by itself.
+
+    :param rows: what Tacker has of the VNFCs.
     """
     known = {member.uid for found in members.values() for member in found}
     known |= owing.recorded(inventory).keys()
     uids = {vnfc_id(uid): uid for uid in known}
+    uids |= {row.id: uid for row in rows if (uid := _uid(row)) in known}
     return frozenset(uids[id_] for id_ in wanted if id_ in uids)
 
 
-def vnfc_resources(members: Mapping[str, Iterable[Member]]) -> list[Any]:
+def vnfc_resources(
+    members: Mapping[str, Iterable[Member]],
+    before: Iterable[Any] = (),
+    healed: Iterable[str] = (),
+) -> list[Any]:
     """Tacker's record of each Pod or Machine.
 
-    Its id comes from the object's UID: Tacker asks several times for each
-    operation, and takes another id for another VNFC.
+    A VNFC keeps its id when another Pod takes its place, as with Tacker's
+    own driver. The id of a new one comes from the object's UID: Tacker asks
+    several times for each operation, and takes another id for another VNFC.
+
+    :param before: the rows that Tacker has.
+    :param healed: ids of VNFCs whose rows stay while they have no Pod, so
+        that a heal that ended early can be tried again.
     """
-    return [
-        objects.VnfcResourceInfo(
-            id=vnfc_id(member.uid),
-            vdu_id=vdu,
-            compute_resource=objects.ResourceHandle(
-                vim_connection_id=None,
-                resource_id=member.ref.name,
-                vim_level_resource_type=member.owner.kind,
-            ),
-            metadata=instances.described(member),
-            storage_resource_ids=[],
-            vnfc_cp_info=[],
-        )
-        for vdu, found in members.items()
-        for member in found
-    ]
+    left = list(before)
+    rows = []
+    for vdu, found in members.items():
+        in_order = list(found)
+        ids = _ids(in_order, [row for row in left if row.vdu_id == vdu])
+        rows += [_row(ids[member.uid], vdu, member) for member in in_order]
+    without_pod = set(healed) - {row.id for row in rows}
+    return rows + [row for row in left if row.id in without_pod]
+
+
+def _ids(members: Iterable[Member], before: Iterable[Any]) -> dict[str, str]:
+    """By UID, the id of the VNFC that each member of a VDU is.
+
+    That of the row of the same object, else of one of the same name, else
+    of one of ours whose object is gone.
+    """
+    of_object = {_uid(row): row.id for row in before}
+    named = {row.compute_resource.resource_id: row.id for row in before}
+    ids = {
+        member.uid: of_object[member.uid]
+        for member in members
+        if member.uid in of_object
+    }
+    left = {row.id: _uid(row) for row in before if row.id not in ids.values()}
+    new = [member for member in members if member.uid not in ids]
+    for member in new:
+        if (same := named.get(member.ref.name)) in left:
+            ids[member.uid] = same
+            del left[same]
+    gone = iter([id_ for id_, uid in left.items() if uid])
+    for member in new:
+        if member.uid not in ids:
+            ids[member.uid] = next(gone, vnfc_id(member.uid))
+    return ids
+
+
+def _row(id_: str, vdu: str, member: Member) -> Any:
+    return objects.VnfcResourceInfo(
+        id=id_,
+        vdu_id=vdu,
+        compute_resource=objects.ResourceHandle(
+            vim_connection_id=None,
+            resource_id=member.ref.name,
+            vim_level_resource_type=member.owner.kind,
+        ),
+        metadata=instances.described(member),
+        storage_resource_ids=[],
+        vnfc_cp_info=[],
+    )
+
+
+def _uid(row: Any) -> str:
+    """The UID of a row's Pod or Machine; empty if we did not write it."""
+    return str((row.metadata or {}).get("uid") or "")

@@ -6,6 +6,7 @@ carries out no operations. Nothing is touched that an operation has.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
@@ -34,14 +35,22 @@ _SYNCHRONIZING = fields.VnfInstanceTaskState.DB_SYNCHRONIZING
 
 
 def note_members(
-    operation: str, vnf_instance: Any, vim_connection_info: Any
+    operation: str,
+    vnf_instance: Any,
+    vim_connection_info: Any,
+    healed: Iterable[str] = (),
 ) -> None:
-    """Note the Pods and Machines as they are; Tacker stores them."""
+    """Note the Pods and Machines as they are; Tacker stores them.
+
+    :param healed: ids of VNFCs that are being healed.
+    """
     with failures.translated(operation, vnf_instance.id):
         target = translate.target_of(vnf_instance, vim_connection_info)
         _, members = instances.members(target)
     info = vnf_instance.instantiated_vnf_info
-    info.vnfc_resource_info = resources.vnfc_resources(members)
+    info.vnfc_resource_info = resources.vnfc_resources(
+        members, info.vnfc_resource_info, healed
+    )
 
 
 def synchronize(context: Any, vnf_instance: Any, target: Target) -> bool:
@@ -115,7 +124,9 @@ def _differs(vnf_instance: Any, seen: Seen) -> bool:
     }
     there = {
         (item.id, item.vdu_id, item.compute_resource.resource_id)
-        for item in resources.vnfc_resources(seen.members)
+        for item in resources.vnfc_resources(
+            seen.members, info.vnfc_resource_info
+        )
     }
     if noted != there or script_changes.has_other_descriptor(
         seen.inventory, vnf_instance.vnfd_id
@@ -130,7 +141,9 @@ def _differs(vnf_instance: Any, seen: Seen) -> bool:
 
 def _note(vnf_instance: Any, seen: Seen) -> None:
     info = vnf_instance.instantiated_vnf_info
-    info.vnfc_resource_info = resources.vnfc_resources(seen.members)
+    info.vnfc_resource_info = resources.vnfc_resources(
+        seen.members, info.vnfc_resource_info
+    )
     at = levels(vnf_instance, seen)
     if at is None:
         LOG.warning(

@@ -202,9 +202,9 @@ def test_chosen_vnfcs_are_found_by_what_is_there():
     uids = ("u-2", "u-3", "u-4", "u-5")
     wanted = [resources.vnfc_id(uid) for uid in uids]
 
-    assert {"u-2"} == resources.chosen(wanted, there, at_rest)
-    assert {"u-2", "u-3"} == resources.chosen(wanted, there, healed)
-    assert {"u-2", "u-4"} == resources.chosen(wanted, there, alone)
+    assert {"u-2"} == resources.chosen(wanted, (), there, at_rest)
+    assert {"u-2", "u-3"} == resources.chosen(wanted, (), there, healed)
+    assert {"u-2", "u-4"} == resources.chosen(wanted, (), there, alone)
 
 
 @pytest.mark.parametrize(
