@@ -35,7 +35,8 @@ def test_a_custom_resource_lives_through_v1(
     [before] = v1.vnfcs(instance)
     v1.done(instance, "heal", rest.healing([before["id"]]))
     [after] = v1.vnfcs(instance)
-    assert before["id"] != after["id"]
+    assert before["id"] == after["id"]
+    assert before["computeResource"] != after["computeResource"]
 
     v1.done(instance, "terminate", rest.FORCEFUL)
     v1.delete(instance)
