@@ -17,6 +17,7 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import ownership
 from tacker_k8s_cr.applying import conflicts
+from tacker_k8s_cr.applying import trial
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Error
@@ -69,6 +70,7 @@ def applied(
     ready: Callable[[Apply], bool] = lambda step: True,
     took: Callable[[Sequence[Written]], None] = lambda written: None,
     sleep: Callable[[float], None] = time.sleep,
+    brought: Collection[tuple[str, str]] | None = None,
 ) -> tuple[Written, ...]:
     """Apply all of the steps; those of a rank go out together.
 
@@ -83,6 +85,8 @@ def applied(
     :param took: told what each round has written.
     :param sleep: lets so many seconds pass, or less, if a step that was
         held gets ready. Raises an error that ends it all.
+    :param brought: ``trial.names`` of all that the package contains, if
+        that is known: what lacks and is not among them is not waited for.
     """
     done: list[Written] = []
     left = list(steps)
@@ -91,7 +95,12 @@ def applied(
 
     def one(step: Apply) -> Written:
         guard()
-        return _one(cluster, step, manager, conflict)
+        try:
+            return _one(cluster, step, manager, conflict)
+        except errors.NotYet as error:
+            if brought is None:
+                raise
+            raise trial.unless_absent(step.ref, error, brought) from None
 
     while left:
         free: list[Apply] = []

@@ -73,7 +73,7 @@ def dry_run(
     :param conflict: what becomes of fields that others own.
     :param waiting: objects that depend on what is not there yet. That
         admission denies them now says nothing.
-    :param brought: kinds and names of all objects of the package.
+    :param brought: ``names`` of all objects of the package.
     :param keep: which objects' looks are of interest.
     :param givers: other instances whose fields become ours, by object.
     """
@@ -139,7 +139,7 @@ def _final(
     """What a dry run found, in the light of what is still to come.
 
     :param waits: the object depends on what is not there yet.
-    :param brought: kinds and names of the package's objects.
+    :param brought: ``names`` of the package's objects.
     """
     if isinstance(error, errors.KindUnknown):
         # Every kind is known by now, or announced.
@@ -147,10 +147,30 @@ def _final(
     if isinstance(error, errors.Rejected) and error.denied and waits:
         return errors.NotYet(ref, error.message)
     if isinstance(error, errors.NotYet):
-        kind, _ = error.missing
-        if kind and error.missing not in brought:
-            return errors.Rejected(ref, 403, "Forbidden", error.why)
+        return unless_absent(ref, error, brought)
     return error
+
+
+def names(refs: Iterable[ObjectRef]) -> frozenset[tuple[str, str]]:
+    """Kinds and names of objects, as ``NotYet.missing`` has them."""
+    found = set()
+    for ref in refs:
+        found.add((ref.kind, ref.name))
+        found.add((ref.kind, f"{ref.namespace}/{ref.name}"))
+    return frozenset(found)
+
+
+def unless_absent(
+    ref: ObjectRef, error: errors.NotYet, brought: Collection[tuple[str, str]]
+) -> errors.ClusterError:
+    """The error, or a refusal if the package does not contain what lacks.
+
+    :param brought: ``names`` of the package's objects.
+    """
+    kind, _ = error.missing
+    if not kind or error.missing in brought:
+        return error
+    return errors.Rejected(ref, 403, "Forbidden", error.why)
 
 
 def _worst_first(

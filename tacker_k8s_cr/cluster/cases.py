@@ -20,6 +20,7 @@ from tacker_k8s_cr.errors import NotYet
 from tacker_k8s_cr.errors import Outdated
 from tacker_k8s_cr.errors import Rejected
 from tacker_k8s_cr.errors import Unavailable
+from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import field
 
@@ -136,6 +137,22 @@ def place_missing(case: Case) -> bool:
     )
 
 
+def role_missing(case: Case) -> bool:
+    """The apply of a binding, whose role the server did not find.
+
+    Unless the user may ``bind`` the role, the server reads its rules to
+    compare them with the user's own; it reports a role that it does not
+    find as if the binding did not exist. An apply creates what does not
+    exist, so a 404 can mean nothing else.
+    """
+    return (
+        case.answer.code == 404
+        and case.request.content_type == APPLY
+        and case.subject.group_kind in _BINDINGS
+        and bool(field(case.answer.body, ("details", "name")))
+    )
+
+
 def unserved(case: Case) -> bool:
     """There is no such path: the kind is not served yet, or no more."""
     if case.answer.code != 404:
@@ -155,6 +172,11 @@ def met(case: Case) -> bool:
         and not _ABOUT_UID.search(case.said)
     )
 
+
+_BINDINGS = frozenset(
+    GroupKind("rbac.authorization.k8s.io", kind)
+    for kind in ("ClusterRoleBinding", "RoleBinding")
+)
 
 _AUTHORIZER = re.compile(r'[Uu]ser "[^"]*" cannot \S+ (resource|path) ')
 _ABOUT_UID = re.compile(r"\buid\b|\bUID\b")

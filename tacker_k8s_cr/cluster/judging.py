@@ -177,6 +177,16 @@ ROWS: tuple[Row, ...] = (
         Case.not_yet,
     ),
     Row(
+        "role missing",
+        "404 on the apply of a RoleBinding or ClusterRoleBinding: the server "
+        "did not find the role",
+        Outcome.NOT_YET,
+        "A role of the package is applied before its bindings. A binding to "
+        "a role that the package does not contain is refused.",
+        cases.role_missing,
+        meanings.unbound,
+    ),
+    Row(
         "kind not served",
         "404 without an object: there is no such path",
         Outcome.NOT_YET,

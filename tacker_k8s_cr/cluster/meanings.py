@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import json
 import re
 from typing import Any
 
@@ -16,7 +17,9 @@ from tacker_k8s_cr.cluster.cases import Case
 from tacker_k8s_cr.errors import Conflict
 from tacker_k8s_cr.errors import Error
 from tacker_k8s_cr.errors import Forbidden
+from tacker_k8s_cr.errors import NotYet
 from tacker_k8s_cr.errors import Unauthenticated
+from tacker_k8s_cr.objects import field
 
 WHILE_AWAY = 120.0
 """Seconds for which a request is sent again to a server that is busy."""
@@ -102,6 +105,21 @@ _MEMBERS = (
     ),
     ("RuntimeClass", re.compile(r'RuntimeClass "([^"]+)" not found')),
 )
+
+
+def unbound(case: Case) -> Error:
+    """The role that a binding refers to does not exist, or not yet."""
+    body = json.loads(case.request.body or b"{}")
+    kind = str(field(body, ("roleRef", "kind"), ""))
+    name = str(field(body, ("roleRef", "name"), ""))
+    if kind == "Role":
+        name = f"{case.subject.namespace}/{name}"
+    return NotYet(
+        case.subject,
+        f"{kind} {name}, to which it binds, does not exist, and the user may "
+        "not bind roles that do not exist",
+        missing=(kind, name),
+    )
 
 
 def denied(case: Case) -> Error:

@@ -170,7 +170,8 @@ class NotYet(ClusterError):
 
     :param also: more of the same sort, told in one go.
     :param hook: the webhook that is waited for, if it is one.
-    :param missing: kind and name of what lacks, where that is known.
+    :param missing: kind and name of what lacks, where that is known; of a
+        namespaced object ``namespace/name``.
     """
 
     ref: ObjectRef

@@ -34,13 +34,14 @@ class Rank(enum.IntEnum):
     POLICY = 2
     CONFIG = 3
     ACCESS = 4
-    SERVICE = 5
-    WORKLOAD = 6
-    SCALING = 7
-    HOOK = 8
-    TEMPLATE = 9
-    CUSTOM = 10
-    CLUSTER = 11
+    BINDING = 5
+    SERVICE = 6
+    WORKLOAD = 7
+    SCALING = 8
+    HOOK = 9
+    TEMPLATE = 10
+    CUSTOM = 11
+    CLUSTER = 12
 
 
 @dataclasses.dataclass(frozen=True)

@@ -71,8 +71,12 @@ HANDLERS: Mapping[GroupKind, Handler] = {
     **_stored(
         Rank.ACCESS,
         "ClusterRole.rbac.authorization.k8s.io",
-        "ClusterRoleBinding.rbac.authorization.k8s.io",
         "Role.rbac.authorization.k8s.io",
+    ),
+    **_stored(
+        # The server compares the rules of the role with the user's own.
+        Rank.BINDING,
+        "ClusterRoleBinding.rbac.authorization.k8s.io",
         "RoleBinding.rbac.authorization.k8s.io",
     ),
     **_stored(

@@ -146,7 +146,7 @@ def met(
             absent=absent,
             conflict=options.conflict,
             waiting=trial.waiting(items, order, theirs.live),
-            brought={(item.ref.kind, item.ref.name) for item in items},
+            brought=trial.names(item.ref for item in items),
             keep=keep,
             givers=givers,
         )

@@ -249,7 +249,7 @@ def _again(
             for ref in not_yet
             if ref in before.order.needs or ref not in stage.refs
         },
-        brought={(item.ref.kind, item.ref.name) for item in before.items},
+        brought=trial.names(item.ref for item in before.items),
     )
     checked.check()
     return checked.not_yet

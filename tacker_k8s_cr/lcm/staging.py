@@ -16,6 +16,7 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr import wait
 from tacker_k8s_cr.applying import apply
 from tacker_k8s_cr.applying import check
+from tacker_k8s_cr.applying import trial
 from tacker_k8s_cr.lcm import create_only
 from tacker_k8s_cr.lcm import operation
 from tacker_k8s_cr.lcm import topologies
@@ -100,12 +101,25 @@ def bring_in(
             ready=ready,
             took=lambda written: _take_in(op, written, name),
             sleep=pause,
+            brought=_brought(op, steps),
         )
     except apply.Halted as error:
         # A request whose answer is lost may have been carried out.
         lost = (errors.Unavailable, errors.Unreachable)
         op.uncertain = op.uncertain or isinstance(error.cause, lost)
         raise error.cause from error
+
+
+def _brought(
+    op: Operation, steps: Iterable[Apply]
+) -> frozenset[tuple[str, str]]:
+    """What the instance brings, now or with what it has applied before."""
+    entry = op.ledger.entry
+    refs = {step.ref for step in steps}
+    if entry:
+        refs.update(entry.inventory.owned)
+        refs.update(map(ObjectRef.of, entry.inventory.manifests))
+    return trial.names(refs)
 
 
 def _is_open(op: Operation, ref: ObjectRef) -> bool:

@@ -246,7 +246,15 @@ _GOING: tuple[tuple[str, frozenset[Rank]], ...] = (
     ("workloads", frozenset({Rank.WORKLOAD, Rank.SCALING})),
     (
         "configuration",
-        frozenset({Rank.SERVICE, Rank.ACCESS, Rank.CONFIG, Rank.POLICY}),
+        frozenset(
+            {
+                Rank.SERVICE,
+                Rank.BINDING,
+                Rank.ACCESS,
+                Rank.CONFIG,
+                Rank.POLICY,
+            }
+        ),
     ),
     ("definitions", frozenset({Rank.DEFINITION})),
     ("namespaces", frozenset({Rank.NAMESPACE})),

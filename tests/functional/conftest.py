@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
+import contextlib
+import itertools
 import json
 import pathlib
 from typing import Any
@@ -17,6 +19,8 @@ from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.recording import leases
 from tacker_k8s_cr.recording import record
+from tests.functional import users
+from tools.plane.kubectl import Kubectl
 
 SECONDS = 240.0
 """For all operations of a test. No measure of how long they take: where other
@@ -40,6 +44,35 @@ def deadline() -> k8s_cr.Deadline:
 def unique() -> str:
     """A name that nobody else has."""
     return f"t{uuid.uuid4().hex[:10]}"
+
+
+@pytest.fixture
+def user(
+    kubectl: Kubectl, kubeconfig: pathlib.Path, namespace: str
+) -> Iterator[Callable[..., Cluster]]:
+    """A cluster as a ServiceAccount sees it that has these rules.
+
+    Those of the documented Role, where none are given.
+    """
+    with contextlib.ExitStack() as opened:
+        names = (f"user-{number}" for number in itertools.count())
+
+        def make(
+            rules: users.Rules = users.DOCUMENTED["rules"],
+            cluster_rules: users.Rules = (),
+        ) -> Cluster:
+            return opened.enter_context(
+                users.allowed(
+                    kubectl,
+                    kubeconfig,
+                    namespace,
+                    next(names),
+                    rules,
+                    cluster_rules,
+                )
+            )
+
+        yield make
 
 
 @pytest.fixture

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import pathlib
 
 import pytest
-import yaml
 
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import errors
-from tacker_k8s_cr import kubeconfig as kubeconfigs
 from tacker_k8s_cr.healing import members
 from tacker_k8s_cr.kinds import BUILT_IN
 from tacker_k8s_cr.lcm import preflight
@@ -19,45 +16,9 @@ from tacker_k8s_cr.planning.placing import Placed
 from tacker_k8s_cr.recording import record
 from tests.e2e import packages
 from tests.functional import manifests
+from tests.functional.users import DOCUMENTED
 
 pytestmark = pytest.mark.plane
-
-ROLE = pathlib.Path(__file__).parents[2] / "doc/source/admin/role.yaml"
-DOCUMENTED = yaml.safe_load(ROLE.read_text())
-
-
-@pytest.fixture
-def user(kubectl, kubeconfig, namespace):
-    """A cluster as a ServiceAccount sees it that has these rules."""
-    opened = []
-
-    def make(rules=DOCUMENTED["rules"]):
-        name = f"user-{len(opened)}"
-        kubectl("create", "serviceaccount", name, "-n", namespace)
-        role = {
-            **DOCUMENTED,
-            "metadata": {"name": name, "namespace": namespace},
-            "rules": rules,
-        }
-        kubectl("create", "-f", "-", stdin=json.dumps(role))
-        kubectl(
-            "create",
-            "rolebinding",
-            name,
-            "-n",
-            namespace,
-            f"--role={name}",
-            f"--serviceaccount={namespace}:{name}",
-        )
-        token = kubectl("create", "token", name, "-n", namespace).strip()
-        place = kubeconfigs.load(str(kubeconfig))
-        found = k8s_cr.connect(server=place.server, token=token, ca=place.ca)
-        opened.append(found)
-        return found
-
-    yield make
-    for found in opened:
-        found.close()
 
 
 def without(*taken):

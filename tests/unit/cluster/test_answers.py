@@ -206,6 +206,17 @@ def test_an_object_that_is_not_there() -> None:
         assert not isinstance(means, answers.Unserved)
 
 
+def test_a_role_that_is_not_there_is_named() -> None:
+    """The server's own words name the binding, which is misleading."""
+    words = 'rolebindings.rbac.authorization.k8s.io "app" not found'
+
+    means = judged(404, words, "NotFound", BIND, **BOUND)
+
+    assert isinstance(means, NotYet)
+    assert ("Role", "ns/web") == means.missing
+    assert "Role ns/web, to which it binds, does not exist" in str(means)
+
+
 def test_a_conflict_names_field_and_manager() -> None:
     """Each field that somebody else owns, by path, with its owner."""
     causes = [
@@ -312,6 +323,16 @@ def test_a_version_that_is_too_old() -> None:
 
 
 WRITE = {"kind": "configmaps", "name": "one"}
+BIND = dataclasses.replace(
+    APPLY,
+    ref=ObjectRef("rbac.authorization.k8s.io", "RoleBinding", "ns", "app"),
+    body=json.dumps({"roleRef": {"kind": "Role", "name": "web"}}).encode(),
+)
+BOUND = {
+    "kind": "rolebindings",
+    "group": "rbac.authorization.k8s.io",
+    "name": "app",
+}
 TAKEN = {"reason": "FieldManagerConflict", "field": ".data.a", "message": ""}
 
 ROWS: list[tuple[str, int, str, Request, dict[str, Any], type]] = [
@@ -436,6 +457,14 @@ ROWS: list[tuple[str, int, str, Request, dict[str, Any], type]] = [
         'namespaces "ns" not found',
         APPLY,
         {"name": "ns", "kind": "namespaces"},
+        NotYet,
+    ),
+    (
+        "role missing",
+        404,
+        'rolebindings.rbac.authorization.k8s.io "app" not found',
+        BIND,
+        BOUND,
         NotYet,
     ),
     ("kind not served", 404, "page not found", APPLY, {}, answers.NotServed),

@@ -1,0 +1,217 @@
+"""Roles, and bindings to them, of a user who may bind no role."""
+
+from __future__ import annotations
+
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import errors
+from tests.functional.users import DOCUMENTED
+from tests.functional.users import RBAC
+
+pytestmark = pytest.mark.plane
+
+WRITES = ["get", "list", "watch", "create", "patch", "delete"]
+READS = {
+    "apiGroups": [""],
+    "resources": ["configmaps"],
+    "verbs": ["get", "list"],
+}
+"""What the packages of this module grant; the documented Role has it."""
+
+
+def manifest(kind, name, **fields):
+    return {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": kind,
+        "metadata": {"name": name},
+        **fields,
+    }
+
+
+def account(name):
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": name},
+    }
+
+
+def binding(name, role, kind="Role", of="RoleBinding", namespace="default"):
+    return manifest(
+        of,
+        name,
+        roleRef={"apiGroup": RBAC, "kind": kind, "name": role},
+        subjects=[
+            {"kind": "ServiceAccount", "name": name, "namespace": namespace}
+        ],
+    )
+
+
+def rules(*resources):
+    rule = {"apiGroups": [RBAC], "resources": [*resources], "verbs": WRITES}
+    return [*DOCUMENTED["rules"], rule]
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_role_of_the_package_can_be_bound(
+    user, namespace, packed, deadline, unique, traces, dry_run
+):
+    """By a user who holds what it grants, and may not bind (K4)."""
+    cluster = user(rules("roles", "rolebindings"))
+    life = {"namespace": namespace, "deadline": deadline}
+
+    k8s_cr.instantiate(
+        cluster,
+        unique,
+        packed(
+            binding("app", "app"),
+            account("app"),
+            manifest("Role", "app", rules=[READS]),
+        ),
+        options=k8s_cr.Options(dry_run=dry_run),
+        **life,
+    )
+    k8s_cr.terminate(cluster, unique, **life)
+
+    assert [] == traces(unique, namespace)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.parametrize("of", ["RoleBinding", "ClusterRoleBinding"])
+def test_a_cluster_role_of_the_package_can_be_bound(
+    user, namespace, packed, deadline, unique, traces, dry_run, of
+):
+    """In a namespace, and in the whole cluster (K4)."""
+    cluster = user(
+        rules("rolebindings"),
+        [*rules("clusterroles", "clusterrolebindings")[-1:], READS],
+    )
+    life = {"namespace": namespace, "deadline": deadline}
+
+    k8s_cr.instantiate(
+        cluster,
+        unique,
+        packed(
+            binding(unique, unique, "ClusterRole", of, namespace),
+            account(unique),
+            manifest("ClusterRole", unique, rules=[READS]),
+        ),
+        options=k8s_cr.Options(dry_run=dry_run),
+        **life,
+    )
+    k8s_cr.terminate(cluster, unique, **life)
+
+    assert [] == traces(unique, namespace)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.parametrize("kind", ["Role", "ClusterRole"])
+def test_a_role_that_exists_nowhere_is_named(
+    user, namespace, packed, deadline, unique, traces, dry_run, kind
+):
+    """And not waited for: neither before the first write nor after (K4)."""
+    cluster = user(rules("roles", "rolebindings"))
+    named = f"{kind} {namespace}/nowhere" if kind == "Role" else "nowhere"
+
+    with pytest.raises(errors.Rejected) as caught:
+        k8s_cr.instantiate(
+            cluster,
+            unique,
+            packed(account("app"), binding("app", "nowhere", kind)),
+            namespace=namespace,
+            deadline=deadline,
+            options=k8s_cr.Options(dry_run=dry_run),
+        )
+
+    assert f"{named}, to which it binds, does not exist" in str(caught.value)
+    assert [] == traces(unique, namespace)
+
+
+def test_a_role_of_that_name_in_another_namespace_is_none(
+    user, kubectl, namespace, packed, deadline, unique, traces
+):
+    """A RoleBinding refers to a Role of its own namespace."""
+    other = f"{namespace}-other"
+    kubectl("create", "namespace", other)
+    grant = {
+        "apiGroups": ["", RBAC],
+        "resources": ["namespaces", "roles", "configmaps"],
+        "verbs": WRITES,
+    }
+    role = manifest("Role", "app", rules=[READS])
+    role["metadata"]["namespace"] = other
+
+    with pytest.raises(errors.Rejected, match=f"Role {namespace}/app, to"):
+        k8s_cr.instantiate(
+            user(rules("rolebindings"), [grant]),
+            unique,
+            packed(role, binding("app", "app")),
+            namespace=namespace,
+            deadline=deadline,
+        )
+
+    kubectl("delete", "namespace", other, "--wait=false")
+    assert [] == traces(unique, namespace)
+
+
+def aggregated(unique):
+    """A ClusterRole that is put together of another, and that one."""
+    part = manifest("ClusterRole", f"{unique}-part", rules=[READS])
+    part["metadata"]["labels"] = {unique: "yes"}
+    selectors = [{"matchLabels": {unique: "yes"}}]
+    rule = {"clusterRoleSelectors": selectors}
+    return manifest("ClusterRole", unique, aggregationRule=rule), part
+
+
+def test_an_aggregated_cluster_role_can_be_bound(
+    user, namespace, packed, deadline, unique, traces
+):
+    """It has no rules when it is bound: a controller fills them in."""
+    everything = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
+    urls = {"nonResourceURLs": ["*"], "verbs": ["*"]}
+    life = {"namespace": namespace, "deadline": deadline}
+    cluster = user(cluster_rules=[everything, urls])
+    bound = binding(unique, unique, "ClusterRole")
+
+    k8s_cr.instantiate(
+        cluster, unique, packed(bound, *aggregated(unique)), **life
+    )
+    k8s_cr.terminate(cluster, unique, **life)
+
+    assert [] == traces(unique, namespace)
+
+
+def test_an_aggregation_rule_takes_all_permissions(
+    user, namespace, packed, deadline, unique, traces
+):
+    """The server says so, before the first write."""
+    cluster = user(rules("rolebindings"), [*rules("clusterroles")[-1:], READS])
+    bound = binding(unique, unique, "ClusterRole")
+
+    with pytest.raises(errors.Rejected, match="cluster-admin privileges"):
+        k8s_cr.instantiate(
+            cluster,
+            unique,
+            packed(bound, *aggregated(unique)),
+            namespace=namespace,
+            deadline=deadline,
+        )
+
+    assert [] == traces(unique, namespace)
+
+
+def test_a_binding_follows_its_role(user, namespace, packed, deadline, unique):
+    """So that it is sent once, and nothing has to be tried again."""
+    cluster = user(rules("roles", "rolebindings"))
+    life = {"namespace": namespace, "deadline": deadline}
+    role, bound = manifest("Role", "app", rules=[READS]), binding("app", "app")
+    once = k8s_cr.Options(dry_run=False)
+    package = packed(bound, account("app"), role)
+
+    report = k8s_cr.instantiate(cluster, unique, package, options=once, **life)
+
+    assert ["ServiceAccount", "Role", "RoleBinding"] == [
+        row.ref.kind for row in report.rows
+    ]
+    k8s_cr.terminate(cluster, unique, **life)

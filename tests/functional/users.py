@@ -1,0 +1,74 @@
+"""Users who may do no more than their rules allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import json
+import pathlib
+from typing import Any
+
+import yaml
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import kubeconfig as kubeconfigs
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tools.plane.kubectl import Kubectl
+
+ROLE = pathlib.Path(__file__).parents[2] / "doc/source/admin/role.yaml"
+DOCUMENTED = yaml.safe_load(ROLE.read_text())
+"""The Role of the page on permissions."""
+
+RBAC = "rbac.authorization.k8s.io"
+
+Rules = Sequence[Mapping[str, Any]]
+
+
+@contextlib.contextmanager
+def allowed(
+    kubectl: Kubectl,
+    kubeconfig: pathlib.Path,
+    namespace: str,
+    name: str,
+    rules: Rules,
+    cluster_rules: Rules = (),
+) -> Iterator[Cluster]:
+    """Connect as a new ServiceAccount of the namespace with these rules.
+
+    :param cluster_rules: rules of a ClusterRole bound to it in the whole
+        cluster; both are deleted at the end.
+    """
+    kubectl("create", "serviceaccount", name, "-n", namespace)
+    _create(kubectl, {**DOCUMENTED, **_named(name, namespace), "rules": rules})
+    account = f"--serviceaccount={namespace}:{name}"
+    binding = ("create", "rolebinding", name, "-n", namespace)
+    kubectl(*binding, f"--role={name}", account)
+    whole = f"{namespace}-{name}"
+    if cluster_rules:
+        role = {"kind": "ClusterRole", **_named(whole)}
+        role["apiVersion"] = f"{RBAC}/v1"
+        _create(kubectl, {**role, "rules": cluster_rules})
+        binding = ("create", "clusterrolebinding", whole)
+        kubectl(*binding, f"--clusterrole={whole}", account)
+    token = kubectl("create", "token", name, "-n", namespace).strip()
+    place = kubeconfigs.load(str(kubeconfig))
+    found = k8s_cr.connect(server=place.server, token=token, ca=place.ca)
+    try:
+        yield found
+    finally:
+        found.close()
+        if cluster_rules:
+            kubectl("delete", "clusterrolebinding,clusterrole", whole)
+
+
+def _named(name: str, namespace: str = "") -> dict[str, Any]:
+    metadata = {"name": name}
+    if namespace:
+        metadata["namespace"] = namespace
+    return {"metadata": metadata}
+
+
+def _create(kubectl: Kubectl, manifest: Mapping[str, Any]) -> None:
+    kubectl("create", "-f", "-", stdin=json.dumps(manifest))
