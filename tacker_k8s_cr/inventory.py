@@ -10,8 +10,11 @@ import re
 from typing import Any
 
 from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.kinds import claims
 from tacker_k8s_cr.kinds import entries
+from tacker_k8s_cr.kinds.claims import ClaimRule
 from tacker_k8s_cr.kinds.scaling import Bounds
+from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package import model
@@ -144,6 +147,8 @@ class Inventory:
     :param before: the instance before the running or the last change: what
         a rollback goes back to.
     :param receipts: what was delivered to whom; no credential in it.
+    :param claim_rules: of all StatefulSets that the instance created,
+        including deleted ones, whose claims may still exist.
     """
 
     instance: str
@@ -178,6 +183,7 @@ class Inventory:
     taking: Mapping[ObjectRef, Gift] = dataclasses.field(default_factory=dict)
     taken: Mapping[ObjectRef, Gift] = dataclasses.field(default_factory=dict)
     given: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
+    claim_rules: tuple[ClaimRule, ...] = ()
 
     @property
     def home(self) -> str:
@@ -207,6 +213,7 @@ class Inventory:
             taking={},
             taken={},
             given={},
+            claim_rules=(),
         )
 
     def owning(self, found: Mapping[ObjectRef, str]) -> Inventory:
@@ -217,6 +224,30 @@ class Inventory:
         return dataclasses.replace(
             self, owned={**self.owned, **found}, met=self.met - new
         )
+
+    def applying(self, objs: Iterable[Manifest]) -> Inventory:
+        """Add the claim rules of the StatefulSets among these objects.
+
+        :param objs: live objects that were just applied.
+        """
+        sets = {
+            ObjectRef.of(obj): obj
+            for obj in objs
+            if GroupKind.of(obj) == claims.STATEFUL_SET
+        }
+        if not sets:
+            return self
+        retention = {
+            ref: claims.manifest_retention(manifest)
+            for manifest in self.manifests
+            if (ref := ObjectRef.of(manifest)) in sets
+        }
+        rules = (
+            claims.claim_rule(obj, retention.get(ref, ""))
+            for ref, obj in sets.items()
+        )
+        merged = claims.merge_rules(self.claim_rules, filter(None, rules))
+        return dataclasses.replace(self, claim_rules=merged)
 
     def without(self, refs: Iterable[ObjectRef]) -> Inventory:
         """With these objects no longer owned."""
@@ -280,6 +311,9 @@ class Inventory:
                 m for m in self.manifests if stays(ObjectRef.of(m))
             ),
             live_names={r: n for r, n in self.live_names.items() if stays(r)},
+            claim_rules=tuple(
+                one for one in self.claim_rules if stays(one.stateful_set)
+            ),
             numbers={
                 r: n
                 for r, n in self.numbers.items()

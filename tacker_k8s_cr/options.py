@@ -7,6 +7,7 @@ import dataclasses
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.applying import conflicts
+from tacker_k8s_cr.kinds import claims
 from tacker_k8s_cr.kinds import scaling
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.subjects import Subject
@@ -36,6 +37,11 @@ class Options:
     :param on_terminate_else: the same of what nothing else is said.
     :param clear: what is removed in a workload cluster before its Cluster
         is deleted, of ``clearing.ALL``; None for what its manifest says.
+    :param statefulset_claims: ``delete`` or ``retain`` the volume claims of
+        StatefulSets when an instance is terminated, overriding manifests
+        and the policy of the instance; empty to follow these.
+    :param statefulset_claims_else: the same, if neither manifest nor policy
+        specifies it.
     :param remove_finalizers: objects that go without their finalizers.
     :param recreate: objects that a change may delete and make again, where
         they cannot be changed in place.
@@ -67,6 +73,8 @@ class Options:
         default_factory=dict
     )
     clear: frozenset[str] | None = None
+    statefulset_claims: str = ""
+    statefulset_claims_else: str = claims.DELETE
     remove_finalizers: frozenset[ObjectRef] = frozenset()
     on_failed: str = "end"
     recreate: frozenset[ObjectRef] = frozenset()
@@ -88,6 +96,12 @@ class Options:
             raise errors.RequestInvalid(
                 f"on_failed: {self.on_failed!r} is neither end nor settle"
             )
+        for key in ("statefulset_claims", "statefulset_claims_else"):
+            value = getattr(self, key)
+            if value and value not in claims.RETENTIONS:
+                raise errors.RequestInvalid(
+                    f"{key}: expected delete or retain, got {value!r}"
+                )
         if self.rollout not in ("allow", "refuse"):
             raise errors.RequestInvalid(
                 f"rollout: {self.rollout!r} is neither allow nor refuse"

@@ -8,6 +8,7 @@ import dataclasses
 from typing import Any
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr.kinds import claims
 from tacker_k8s_cr.kinds import custom
 from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.base import Registry
@@ -89,6 +90,8 @@ class Policy:
     :param on_terminate: what stays when the instance ends (True), or goes
         even though something that stays needs it (False).
     :param labels: on the metadata of every object; not on Pod templates.
+    :param statefulset_claims: ``delete`` or ``retain`` the volume claims of
+        StatefulSets at the end, if their manifests do not specify it.
     """
 
     namespaces: str = "fill"
@@ -100,12 +103,18 @@ class Policy:
         default_factory=dict
     )
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    statefulset_claims: str = ""
 
     def __post_init__(self) -> None:
         if self.namespaces not in NAMESPACES:
             raise errors.RequestInvalid(
                 f"namespaces: {self.namespaces!r} is not one of "
                 f"{', '.join(NAMESPACES)}"
+            )
+        value = self.statefulset_claims
+        if value and value not in claims.RETENTIONS:
+            raise errors.RequestInvalid(
+                f"statefulset_claims: expected delete or retain, got {value!r}"
             )
         subjects = [item.of for item in self.readiness]
         if twice := {str(s) for s in subjects if subjects.count(s) > 1}:
@@ -144,6 +153,11 @@ class Policy:
             **(expects if self.expects else {}),
             **({"on_terminate": end} if self.on_terminate else {}),
             **({"labels": dict(self.labels)} if self.labels else {}),
+            **(
+                {"statefulset_claims": self.statefulset_claims}
+                if self.statefulset_claims
+                else {}
+            ),
         }
 
 
@@ -166,6 +180,7 @@ def of(given: Mapping[str, Any]) -> Policy:
             "expects",
             "on_terminate",
             "labels",
+            "statefulset_claims",
         ),
     )
     return Policy(
@@ -184,6 +199,7 @@ def of(given: Mapping[str, Any]) -> Policy:
             "on_terminate", given.get("on_terminate") or {}, ON_TERMINATE
         ),
         labels=_labels(given.get("labels") or {}),
+        statefulset_claims=given.get("statefulset_claims") or "",
     )
 
 

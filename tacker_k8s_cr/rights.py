@@ -186,6 +186,21 @@ def of_deletions(
     )
 
 
+def of_claims(sets: Iterable[ObjectRef]) -> tuple[Need, ...]:
+    """Return what deleting the claims of these StatefulSets needs."""
+    places: dict[str, set[ObjectRef]] = defaultdict(set)
+    for ref in sets:
+        places[ref.namespace].add(ref)
+    return tuple(
+        Need(
+            Right("", "persistentvolumeclaims", namespace, verb),
+            frozenset(some),
+        )
+        for namespace, some in sorted(places.items())
+        for verb in ("get", "list", "watch", "delete")
+    )
+
+
 def of_explanations(namespace: str) -> tuple[Need, ...]:
     """For errors that say more."""
     return tuple(

@@ -143,12 +143,15 @@ def _patience(progress: Progress, deadline: Deadline, look: float) -> float:
 
 
 def streams(progress: Progress, instance: str) -> tuple[Watch, ...]:
-    """One stream for each kind and namespace that has unsettled objects."""
+    """One stream for each kind and namespace that has unsettled objects.
+
+    :param instance: whose label the objects carry; empty if none.
+    """
     names: dict[tuple[objects.GroupKind, str], set[str]] = {}
     for ref in progress.unsettled:
         key = (ref.group_kind, ref.namespace)
         names.setdefault(key, set()).add(ref.name)
-    selector = f"{objects.INSTANCE}={instance}"
+    selector = f"{objects.INSTANCE}={instance}" if instance else ""
     return tuple(
         Watch(kind, namespace, selector, frozenset(found))
         for (kind, namespace), found in sorted(names.items())

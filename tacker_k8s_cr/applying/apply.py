@@ -86,7 +86,7 @@ def applied(
     :param sleep: lets so many seconds pass, or less, if a step that was
         held gets ready. Raises an error that ends it all.
     :param brought: ``trial.names`` of all that the package contains, if
-        that is known: what lacks and is not among them is not waited for.
+        known. Nothing else is waited for.
     """
     done: list[Written] = []
     left = list(steps)

@@ -152,7 +152,7 @@ def _final(
 
 
 def names(refs: Iterable[ObjectRef]) -> frozenset[tuple[str, str]]:
-    """Kinds and names of objects, as ``NotYet.missing`` has them."""
+    """Return kinds and names of objects, as in ``NotYet.missing``."""
     found = set()
     for ref in refs:
         found.add((ref.kind, ref.name))
@@ -163,7 +163,7 @@ def names(refs: Iterable[ObjectRef]) -> frozenset[tuple[str, str]]:
 def unless_absent(
     ref: ObjectRef, error: errors.NotYet, brought: Collection[tuple[str, str]]
 ) -> errors.ClusterError:
-    """The error, or a refusal if the package does not contain what lacks.
+    """Return the error, or a refusal if the package cannot cure it.
 
     :param brought: ``names`` of the package's objects.
     """

@@ -8,20 +8,17 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
-import re
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.errors import Error
+from tacker_k8s_cr.kinds import claims
+from tacker_k8s_cr.kinds.claims import ClaimRule
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
-
-STATEFUL_SET = GroupKind("apps", "StatefulSet")
-
-CLAIM = GroupKind("", "PersistentVolumeClaim")
 
 SECRET = GroupKind("", "Secret")
 
@@ -29,10 +26,6 @@ CERTIFICATE = GroupKind("cert-manager.io", "Certificate")
 
 ISSUED_FOR = "cert-manager.io/certificate-name"
 """On a Secret, the Certificate in its namespace for which it was made."""
-
-ORDINAL = "(?:0|[1-9][0-9]*)"
-
-ANY_TEMPLATE = "[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?"
 
 LEVELS = 5
 """How far up owners are followed that nobody has listed."""
@@ -42,11 +35,15 @@ def belonging(
     cluster: Cluster,
     objs: Sequence[Manifest],
     going: Mapping[ObjectRef, str],
+    rules: Sequence[ClaimRule] = (),
 ) -> frozenset[str]:
-    """UIDs of what is going, and of those objects that belong to it."""
+    """UIDs of what is going, and of those objects that belong to it.
+
+    :param rules: of StatefulSets whose claims belong to it, too.
+    """
     known = [*objs, *_above(cluster, objs, going.values())]
     ours = closed(known, going.values())
-    made = _of_sets(cluster, objs, going, ours)
+    made = _of_sets(cluster, objs, going, ours, rules)
     made |= issued(objs, going, ours)
     return closed(known, ours | made) if made else ours
 
@@ -90,33 +87,6 @@ def closed(objs: Iterable[Manifest], uids: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def claims(
-    objs: Iterable[Manifest], sets: Mapping[ObjectRef, Sequence[str] | None]
-) -> frozenset[str]:
-    """UIDs of the claims among these that such StatefulSets have made.
-
-    A claim has no owner reference, so that the data outlives the set; its
-    name is that of the template, of the set, and the pod's number.
-
-    :param sets: with the names of their templates; None where any will do.
-    """
-    forms: dict[str, list[str]] = {}
-    for ref, names in sets.items():
-        each = [ANY_TEMPLATE] if names is None else map(re.escape, names)
-        forms.setdefault(ref.namespace, []).extend(
-            f"{template}-{re.escape(ref.name)}-{ORDINAL}" for template in each
-        )
-    found = set()
-    for obj in objs:
-        ref = ObjectRef.of(obj)
-        if ref.group_kind == CLAIM and any(
-            re.fullmatch(form, ref.name)
-            for form in forms.get(ref.namespace, ())
-        ):
-            found.add(objects.uid(obj))
-    return frozenset(found)
-
-
 def issued(
     objs: Sequence[Manifest],
     going: Collection[ObjectRef],
@@ -142,12 +112,6 @@ def issued(
             if ObjectRef(group, kind, ref.namespace, name) in known:
                 found.add(objects.uid(obj))
     return frozenset(found)
-
-
-def templates(stateful_set: Manifest) -> tuple[str, ...]:
-    """The names of a StatefulSet's volumeClaimTemplates."""
-    listed = objects.field(stateful_set, ("spec", "volumeClaimTemplates"), ())
-    return tuple(str(item["metadata"]["name"]) for item in listed)
 
 
 def _references(obj: Manifest) -> tuple[Mapping[str, object], ...]:
@@ -208,26 +172,46 @@ def _of_sets(
     objs: Sequence[Manifest],
     going: Mapping[ObjectRef, str],
     ours: Collection[str],
+    rules: Sequence[ClaimRule],
 ) -> frozenset[str]:
     """UIDs of the claims that StatefulSets of ours have made."""
-    namespaces = {
-        ref.namespace
-        for obj in objs
-        if (ref := ObjectRef.of(obj)).group_kind == CLAIM
-    }
+    some = [obj for obj in objs if GroupKind.of(obj) == claims.CLAIM]
+    namespaces = {ObjectRef.of(obj).namespace for obj in some}
     there = (ObjectRef.of(obj) for obj in objs if objects.uid(obj) in ours)
     sets = {
         ref
-        for ref in (*going, *there)
-        if ref.group_kind == STATEFUL_SET and ref.namespace in namespaces
+        for ref in (*going, *there, *(one.stateful_set for one in rules))
+        if ref.group_kind == claims.STATEFUL_SET
+        and ref.namespace in namespaces
     }
-    live = raised(cluster.each(cluster.get, sorted(sets)))
-    return claims(
-        objs,
-        {
-            # Of a set that is gone already nobody knows the templates.
-            ref: None if obj is None else templates(obj)
-            for ref, obj in live
-            if obj is None or objects.uid(obj) in ours
-        },
+    known = list(rules)
+    lost = []
+    for ref, obj in raised(cluster.each(cluster.get, sorted(sets))):
+        if obj is None:
+            # The templates of a deleted StatefulSet are not known, unless
+            # there is a rule.
+            if not any(one.stateful_set == ref for one in rules):
+                lost.append(ref)
+        elif objects.uid(obj) not in ours:
+            known = [one for one in known if one.stateful_set != ref]
+        elif live := claims.claim_rule(obj):
+            known = [*claims.merge_rules(known, [live])]
+    return frozenset(
+        objects.uid(obj)
+        for obj in some
+        if _is_created(obj, known)
+        or any(
+            ref.namespace == ObjectRef.of(obj).namespace
+            and claims.is_claim_name(ref.name, None, ObjectRef.of(obj).name)
+            for ref in lost
+        )
+    )
+
+
+def _is_created(claim: Manifest, rules: Iterable[ClaimRule]) -> bool:
+    """Return whether the StatefulSet of a rule created a claim."""
+    ref = ObjectRef.of(claim)
+    return any(
+        claims.has_name(one, ref) and not claims.reason_not_created(one, claim)
+        for one in rules
     )

@@ -14,6 +14,7 @@ from tacker_k8s_cr.causes import holders
 from tacker_k8s_cr.causes import missing
 from tacker_k8s_cr.causes import nodes
 from tacker_k8s_cr.causes import standstill
+from tacker_k8s_cr.causes import volumes
 from tacker_k8s_cr.causes.holders import Holders
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
@@ -97,6 +98,8 @@ def _going(cluster: Cluster, held: Holders, obj: Manifest) -> Iterator[str]:
     for ref in missing.missing(cluster, obj):
         yield f"it refers to {ref}, which is not there"
     for note in nodes.notes(cluster, obj):
+        yield _line(note)
+    for note in volumes.notes(cluster, obj):
         yield _line(note)
     for note in held.notes(obj):
         yield _line(note)

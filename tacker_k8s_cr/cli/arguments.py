@@ -261,6 +261,18 @@ def add_losing(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_claims(parser: argparse._ActionsContainer) -> None:
+    """What becomes of the claims that StatefulSets make."""
+    parser.add_argument(
+        "--statefulset-claims",
+        choices=("delete", "retain"),
+        default="",
+        help="whether the termination deletes or retains the volume claims "
+        "of StatefulSets (default: retain where the manifest sets "
+        "whenDeleted: Retain, else delete)",
+    )
+
+
 def add_ending(parser: argparse.ArgumentParser) -> None:
     """What is kept at an instance's end, and what is done for it to come."""
     group = parser.add_argument_group("ending")
@@ -294,6 +306,7 @@ def add_ending(parser: argparse.ArgumentParser) -> None:
         help="delete these although their manifests or the policy keep them; "
         "may be given several times",
     )
+    add_claims(group)
     group.add_argument(
         "--clear",
         choices=("load-balancers", "claims", "nothing"),

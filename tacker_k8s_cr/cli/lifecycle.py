@@ -39,6 +39,7 @@ class Instantiate(Operating):
             "unless given",
         )
         arguments.add_policy(parser)
+        arguments.add_claims(parser)
         arguments.add_writing(parser)
         arguments.add_waiting(parser)
 

@@ -78,6 +78,7 @@ def ending(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
         grace_seconds=args.grace_seconds,
         lose_others=args.lose_others,
         on_terminate={**keeps, **deletes},
+        statefulset_claims=args.statefulset_claims,
         clear=frozenset(args.clear) - {"nothing"} if args.clear else None,
         remove_finalizers=frozenset(
             _object("--remove-finalizers", text, args, cluster)
@@ -115,6 +116,8 @@ def policy(args: argparse.Namespace) -> k8s_cr.Policy | None:
         given = dict(found)
     if args.namespaces:
         given["namespaces"] = args.namespaces
+    if claims := getattr(args, "statefulset_claims", ""):
+        given["statefulset_claims"] = claims
     if args.expects:
         given["expects"] = [*(given.get("expects") or ()), *args.expects]
     if not given:

@@ -138,12 +138,12 @@ def place_missing(case: Case) -> bool:
 
 
 def role_missing(case: Case) -> bool:
-    """The apply of a binding, whose role the server did not find.
+    """Return whether the server did not find the role of a binding.
 
     Unless the user may ``bind`` the role, the server reads its rules to
-    compare them with the user's own; it reports a role that it does not
-    find as if the binding did not exist. An apply creates what does not
-    exist, so a 404 can mean nothing else.
+    compare them with the user's own. It reports a missing role as if the
+    binding did not exist; as an apply creates a missing object, a 404 has
+    no other meaning.
     """
     return (
         case.answer.code == 404

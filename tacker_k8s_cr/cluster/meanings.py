@@ -108,7 +108,7 @@ _MEMBERS = (
 
 
 def unbound(case: Case) -> Error:
-    """The role that a binding refers to does not exist, or not yet."""
+    """Return the error for a role that does not exist, or not yet."""
     body = json.loads(case.request.body or b"{}")
     kind = str(field(body, ("roleRef", "kind"), ""))
     name = str(field(body, ("roleRef", "name"), ""))
@@ -116,8 +116,8 @@ def unbound(case: Case) -> Error:
         name = f"{case.subject.namespace}/{name}"
     return NotYet(
         case.subject,
-        f"{kind} {name}, to which it binds, does not exist, and the user may "
-        "not bind roles that do not exist",
+        f"{kind} {name}, to which it binds, does not exist; only a user with "
+        f"the verb bind on it can bind to it before it exists",
         missing=(kind, name),
     )
 

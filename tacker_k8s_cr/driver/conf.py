@@ -90,6 +90,7 @@ class Settings:
     prune_may: tuple[str, ...]
     prune_keep: tuple[str, ...]
     on_terminate_keep: tuple[str, ...]
+    statefulset_claims: str
     clear_load_balancers: bool
     allow_http_manifests: bool
     adopt_instances: bool

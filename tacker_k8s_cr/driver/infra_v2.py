@@ -8,6 +8,7 @@ record in the cluster.
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from typing import Any
 
@@ -89,6 +90,8 @@ class KubernetesCrV2:
                     error,
                 )
                 return
+            # The record contains it, with less precedence than a manifest.
+            asked = dataclasses.replace(asked, statefulset_claims="")
             if operations.terminate(target, asked) is None:
                 LOG.warning(
                     "no record in the namespace %s; nothing is removed",

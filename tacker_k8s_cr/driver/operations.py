@@ -230,6 +230,8 @@ def options(
         check_rights=settings.check_rights,
         on_terminate=asked.on_terminate,
         on_terminate_else=settings.policy().on_terminate,
+        statefulset_claims=asked.statefulset_claims,
+        statefulset_claims_else=settings.statefulset_claims,
         clear=settings.clear if asked.clear is None else asked.clear,
         remove_finalizers=asked.remove_finalizers,
     )

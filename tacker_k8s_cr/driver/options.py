@@ -220,6 +220,23 @@ OPERATIONS = (
         "is made, and for what nothing was said then, what it says when the "
         "instance ends.",
     ),
+    cfg.StrOpt(
+        "statefulset_claims",
+        default="delete",
+        choices=[
+            ("delete", "Delete them, and wait until they are deleted."),
+            (
+                "retain",
+                "Retain them, and the volumes of the package that "
+                "are bound to them.",
+            ),
+        ],
+        help="What a termination does with the PersistentVolumeClaims that "
+        "StatefulSets of the instance made from their volumeClaimTemplates, "
+        "unless a request or the field "
+        "persistentVolumeClaimRetentionPolicy.whenDeleted of a manifest says "
+        "otherwise.",
+    ),
     cfg.BoolOpt(
         "clear_load_balancers",
         default=False,

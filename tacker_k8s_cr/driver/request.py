@@ -42,6 +42,7 @@ class Asked:
     :param prune: what a change of package may delete (True) or keeps.
     :param expects: kinds that appear while the package comes up.
     :param on_terminate: what outlives the instance (True) or does not.
+    :param statefulset_claims: ``delete`` or ``retain``; empty if open.
     :param clear: what is removed in workload clusters before they go.
     :param vdu_mapping: by VDU, its object as ``Kind/name``.
     :param leaving: names or UIDs of Machines that go when a number falls.
@@ -78,6 +79,7 @@ class Asked:
     on_terminate: Mapping[Subject, bool] = dataclasses.field(
         default_factory=dict
     )
+    statefulset_claims: str = ""
     clear: frozenset[str] | None = None
     remove_finalizers: frozenset[ObjectRef] = frozenset()
     webhook: Mapping[str, Any] = dataclasses.field(
@@ -147,6 +149,7 @@ def read(
         leaving=tuple(ours.get("leaving", ())),
         lose_others=ours.get("lose_others", False),
         on_terminate=dict(_chosen(ours, "on_terminate", "keep", "delete")),
+        statefulset_claims=ours.get("statefulset_claims", ""),
         clear=frozenset(ours["clear"]) if "clear" in ours else None,
         remove_finalizers=frozenset(
             map(_object, ours.get("remove_finalizers", ()))
@@ -172,6 +175,8 @@ def policy(asked: Asked, default: Policy) -> Policy:
         asked.expects or default.expects,
         on_terminate={**default.on_terminate, **asked.on_terminate},
         labels=default.labels,
+        statefulset_claims=asked.statefulset_claims
+        or default.statefulset_claims,
     )
 
 

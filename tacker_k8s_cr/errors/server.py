@@ -83,10 +83,12 @@ class RightsLacking(ClusterError):
     """What we may not do and would have to, found before any write.
 
     :param lacking: the verbs on each resource in each namespace.
+    :param remedy: what the user can do instead; empty if nothing.
     """
 
     server: str
     lacking: Sequence[str]
+    remedy: str = ""
 
     def causes(self) -> Sequence[Problem]:
         return [Problem("", line) for line in self.lacking]
@@ -94,7 +96,7 @@ class RightsLacking(ClusterError):
     def sentence(self) -> str:
         lines = problems.limited([f"  {line}" for line in self.lacking])
         head = f"the user of {self.server} lacks rights that are needed:"
-        return "\n".join([head, *lines])
+        return "\n".join(filter(None, [head, *lines, self.remedy]))
 
 
 @dataclasses.dataclass(eq=False)
@@ -170,8 +172,8 @@ class NotYet(ClusterError):
 
     :param also: more of the same sort, told in one go.
     :param hook: the webhook that is waited for, if it is one.
-    :param missing: kind and name of what lacks, where that is known; of a
-        namespaced object ``namespace/name``.
+    :param missing: kind and name of the missing object, if known; a
+        namespaced object is ``namespace/name``.
     """
 
     ref: ObjectRef

@@ -12,6 +12,7 @@ from tacker_k8s_cr.applying import owners
 from tacker_k8s_cr.applying import trial
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.lcm import claims
 from tacker_k8s_cr.lcm import lingering
 from tacker_k8s_cr.lcm import preflight
 from tacker_k8s_cr.lcm import staging
@@ -62,10 +63,13 @@ def planned(
     # Somebody else made them: a change of ours is no reason to lose them.
     kept.update(dict.fromkeys(dropped & before.met, MET))
     kept.update(lingering.needed(op.cluster, ready.items, dropped))
+    asked = authored.asked_to_prune(before, policy)
+    pruned = {ref for ref in dropped if asked.get(ref)}
+    kept.update(claims.volumes_in_use(op, dropped, pruned))
     former = pruning.Former(
         before.owned,
         namespace(op.home),
-        authored.asked_to_prune(before, policy),
+        asked,
         placing.defines(manifests.values()),
         needs.needs(manifests),
         barriers.recorded(manifests),
@@ -129,7 +133,14 @@ def refuse_losses(
     """
     if op.options.lose_others:
         return
-    others = remove.foreign(op.cluster, going, op.instance, begun=begun)
+    entry = op.ledger.entry
+    others = remove.foreign(
+        op.cluster,
+        going,
+        op.instance,
+        begun=begun,
+        rules=entry.inventory.claim_rules if entry else (),
+    )
     if others:
         raise errors.WouldBeLost(others)
 

@@ -16,6 +16,7 @@ from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import ahead
 from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm import claims
 from tacker_k8s_cr.lcm import foreseen
 from tacker_k8s_cr.lcm import givers
 from tacker_k8s_cr.lcm import intended
@@ -121,7 +122,7 @@ def change(
         op.actions[ref] = Action.RECREATED
         op.notes[ref] = (why,)
     others = dict.fromkeys(ready.owners.shared, Action.SHARED)
-    kept = {**planned.kept, **spared}
+    kept = {**planned.kept, **spared, **claims.claims_left(op)}
     return op.report({**others, **dict.fromkeys(kept, Action.KEPT)}, kept)
 
 

@@ -18,7 +18,9 @@ from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm import claims
 from tacker_k8s_cr.lcm import marks
+from tacker_k8s_cr.lcm import retained
 from tacker_k8s_cr.lcm import staging
 from tacker_k8s_cr.lcm import takeback
 from tacker_k8s_cr.lcm.operation import Listen
@@ -94,7 +96,9 @@ def ended(
     inventory = dataclasses.replace(carry.taken_up(op), phase=Phase.ENDING)
     met = {r: u for r, u in inventory.owned.items() if r in inventory.met}
     ours = inventory.without(met)
-    manifests = _manifests(op, inventory)
+    manifests = retained.manifests(op, inventory)
+    # A repeated termination has resolved the policy before.
+    retention = retained.retention(inventory.policy, op.options, keeping)
     said: dict[ObjectRef, tuple[bool, str]] = {}
     if keeping:
         said = staying.said(
@@ -107,21 +111,27 @@ def ended(
         )
         # A repeated end keeps the same, whatever its request leaves out.
         settled: dict[Subject, bool] = {
-            ref: stays for ref, (stays, _) in said.items()
+            **retention.named,
+            **{ref: stays for ref, (stays, _) in said.items()},
         }
         policy = dataclasses.replace(inventory.policy, on_terminate=settled)
         inventory = dataclasses.replace(inventory, policy=policy)
         ours = dataclasses.replace(ours, policy=policy)
-    kept = carry.stays(op, ours.owned, manifests, said)
+    rules = claims.load_rules(op, inventory, retention)
+    inventory = dataclasses.replace(inventory, claim_rules=rules)
+    ours = dataclasses.replace(ours, claim_rules=rules)
+    kept, found = retained.find(op, inventory, retention, manifests, said)
     going = ours.without(kept).owned
-    _check(op, kept, going)
+    cleanup = claims.cleanup(op, inventory, retention, {*kept, *met})
+    cleanup.check_permissions()
+    _check(op, kept, going, found.decisions.requested)
     left: dict[ObjectRef, str] = {}
     with op.locked():
         # What stays is not to go first, nor to be replaced, years later.
         marks.taken_off(op, op.inventory)
         op.ledger.write(inventory.entering(op.name, "", ()))
         # From now on nobody begins to share; somebody may have before.
-        kept = carry.stays(op, ours.owned, manifests, said)
+        kept, found = retained.find(op, inventory, retention, manifests, said)
         going = ours.without(kept).owned
         if met:
             left = takeback.released(op, met)
@@ -129,12 +139,19 @@ def ended(
         stages = plan.terminate(
             going, registry, last, authored.order(inventory)
         ).stages
-        for stage in stages:
-            if last not in stage.refs:
+        cleanup = claims.cleanup(op, inventory, retention, {*kept, *met})
+        for stage, due in cleanup.interleave(stages):
+            late = cleanup.delete(due)
+            found = found.merge(late)
+            kept = retained.with_required(
+                kept, late, ours.owned, manifests, said
+            )
+            if stage and last not in stage.refs:
                 _clear(op, stage, manifests)
                 _look_again(op, stage.refs, going)
-                staging.carry_out(op, stage)
-        kept = _leave(op, {ref: ours.owned[ref] for ref in kept}, kept)
+                staging.carry_out(op, stage.without(kept))
+        going = ours.without(kept).owned
+        kept = retained.leave(op, {ref: ours.owned[ref] for ref in kept}, kept)
         _look_again(op, {last} & going.keys(), going)
         if last not in going:
             op.ledger.retire()
@@ -142,33 +159,22 @@ def ended(
     if last in going:
         with op.telling():
             takeback.take_namespace(op, {last: going[last]})
+    stay = found.remaining(going)
     done = dict.fromkeys(left, Action.RELEASED)
-    done.update(dict.fromkeys(kept, Action.KEPT))
-    return op.report(done, {**left, **kept})
-
-
-def _manifests(
-    op: Operation, inventory: Inventory
-) -> dict[ObjectRef, Manifest]:
-    """By object, what its author said of it.
-
-    What a change kept may be in no manifest any more: it is asked for.
-    """
-    before = inventory.before
-    known = authored.manifests(before) if before else {}
-    known.update(authored.manifests(inventory))
-    lost = [ref for ref in inventory.owned if ref not in known]
-    live = raised(op.cluster.each(op.cluster.get, lost))
-    known.update((ref, obj) for ref, obj in live if obj)
-    return known
+    done.update(dict.fromkeys([*kept, *stay], Action.KEPT))
+    return op.report(done, {**left, **kept, **stay})
 
 
 def _check(
     op: Operation,
     kept: Mapping[ObjectRef, str],
     going: Mapping[ObjectRef, str],
+    claims_kept: Collection[ObjectRef],
 ) -> None:
-    """Refuse what cannot be as asked for, before anything is deleted."""
+    """Refuse what cannot be as asked for, before anything is deleted.
+
+    :param claims_kept: claims that have to be retained.
+    """
     op.options = dataclasses.replace(
         op.options,
         remove_finalizers=finalizers.checked(
@@ -179,7 +185,8 @@ def _check(
             op.namespace,
         ),
     )
-    if along := leave.going_along(op.cluster, kept, going):
+    stay = {*kept, *claims_kept}
+    if along := leave.going_along(op.cluster, stay, going):
         raise errors.NotKept(along)
     carry.refuse_losses(op, going)
 
@@ -223,23 +230,6 @@ def _clear(
             )
 
 
-def _leave(
-    op: Operation, kept: Mapping[ObjectRef, str], why: Mapping[ObjectRef, str]
-) -> dict[ObjectRef, str]:
-    """Give up what is kept: what of it is there, by object why.
-
-    An end that is repeated finds it given up.
-    """
-    there = leave.left(op.ledger.writing, kept, op.manager, op.ledger.guard)
-    for ref in sorted(kept):
-        if ref in there:
-            LOG.info("%s: kept, and left to nobody: %s", ref, why[ref])
-        else:
-            LOG.warning("%s: not kept: it is not there any more", ref)
-    op.ledger.disown(kept)
-    return {ref: why[ref] for ref in sorted(there)}
-
-
 def _ended_without_record(op: Operation, *, keeping: bool) -> Report:
     """Remove what bears our mark, where a record was lost or never made.
 
@@ -263,18 +253,36 @@ def _ended_without_record(op: Operation, *, keeping: bool) -> Report:
                 op.options.on_terminate,
                 op.options.on_terminate_else,
             )
-        kept = carry.stays(op, ours, manifests, said)
+        retention = retained.retention(policies.DEFAULT, op.options, keeping)
+        inventory = Inventory(
+            op.instance,
+            op.namespace,
+            owned=ours,
+            claim_rules=claims.derive_rules(op, live.values(), retention),
+        )
+        kept, found = retained.find(op, inventory, retention, manifests, said)
         going = {ref: uid for ref, uid in ours.items() if ref not in kept}
-        _check(op, kept, going)
+        cleanup = claims.cleanup(op, inventory, retention, kept)
+        cleanup.check_permissions()
+        _check(op, kept, going, found.decisions.requested)
         home = {ref: going.pop(ref) for ref in (last,) if ref in going}
         # What authors have said of their order is on the objects, too.
         order = barriers.recorded(manifests)
         registry = op.progress.registry
-        for stage in plan.terminate(going, registry, order=order).stages:
-            _clear(op, stage, manifests)
-            steps = [s for s in stage.steps if isinstance(s, plan.Delete)]
-            staging.take_away(op, steps, stage.name)
-        kept = _leave(op, {ref: ours[ref] for ref in kept}, kept)
+        stages = plan.terminate(going, registry, order=order).stages
+        # Without a record, claims are known only as long as their
+        # StatefulSets exist.
+        cleanup.request_deletion(found)
+        for stage, due in cleanup.interleave(stages):
+            late = cleanup.delete(due)
+            found = found.merge(late)
+            kept = retained.with_required(kept, late, ours, manifests, said)
+            if stage:
+                _clear(op, stage, manifests)
+                rest = stage.without(kept).steps
+                steps = [s for s in rest if isinstance(s, plan.Delete)]
+                staging.take_away(op, steps, stage.name)
+        kept = retained.leave(op, {ref: ours[ref] for ref in kept}, kept)
     with op.telling():
         takeback.take_namespace(op, home)
         if doubtful:
@@ -283,4 +291,5 @@ def _ended_without_record(op: Operation, *, keeping: bool) -> Report:
                 op.instance,
                 f"has no record, and may have made what is left: {named}",
             )
+    kept = {**kept, **found.remaining(home)}
     return op.report(dict.fromkeys(kept, Action.KEPT), kept)

@@ -55,6 +55,7 @@ def checked(
     *,
     vdus: Collection[ObjectRef] = (),
     requests: Sequence[Placed] = (),
+    claiming: Collection[ObjectRef] = (),
     wanted: bool = True,
 ) -> Iterator[Found]:
     """Look at a package within this context, which writes nothing.
@@ -65,11 +66,12 @@ def checked(
     :param home: the namespace of the record.
     :param vdus: the objects of the VDUs.
     :param requests: what is created, and not kept by the server.
+    :param claiming: StatefulSets whose claims are deleted at the end.
     :param wanted: whether to ask at all.
     """
     lacking: tuple[Need, ...] = ()
     if wanted:
-        lacking = _lacking(cluster, items, home, vdus, requests)
+        lacking = _lacking(cluster, items, home, vdus, requests, claiming)
     found = Found(cluster.server, lacking)
     try:
         yield found
@@ -110,7 +112,25 @@ def deleting(
     _refuse(cluster, rights.of_deletions(refs, resources))
 
 
-def _refuse(cluster: Cluster, needs: Sequence[Need]) -> None:
+def deleting_claims(
+    cluster: Cluster, sets: Collection[ObjectRef], *, wanted: bool = True
+) -> None:
+    """Raise RightsLacking if the user cannot delete the claims of these.
+
+    :param sets: StatefulSets.
+    """
+    if sets and wanted:
+        _refuse(cluster, rights.of_claims(sets), RETAIN_CLAIMS)
+
+
+RETAIN_CLAIMS = (
+    "They are needed to delete the volume claims of StatefulSets. Nothing "
+    "has been deleted. Grant them, or retain the claims with "
+    "statefulset_claims: retain (--statefulset-claims retain)."
+)
+
+
+def _refuse(cluster: Cluster, needs: Sequence[Need], remedy: str = "") -> None:
     try:
         lacking = _asked(cluster, needs)
     except (errors.Forbidden, errors.NotYet, errors.Rejected) as error:
@@ -120,6 +140,7 @@ def _refuse(cluster: Cluster, needs: Sequence[Need]) -> None:
         raise errors.RightsLacking(
             cluster.server,
             rights.sentences(need.right for need in lacking),
+            remedy,
         )
 
 
@@ -136,6 +157,7 @@ def _lacking(
     home: str,
     vdus: Collection[ObjectRef],
     requests: Sequence[Placed],
+    claiming: Collection[ObjectRef],
 ) -> tuple[Need, ...]:
     resources = _resources(cluster, (*items, *requests))
     needs = (
@@ -153,6 +175,7 @@ def _lacking(
         ),
         *rights.of_members(vdus),
         *rights.of_requests([item.ref for item in requests], resources),
+        *rights.of_claims(claiming),
     )
     # Who may make a namespace often gets rights in it when it is there.
     brought = {

@@ -20,6 +20,7 @@ from tacker_k8s_cr.applying import replicas
 from tacker_k8s_cr.applying.owners import Owners
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.kinds import claims
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kinds.capi import clusters
 from tacker_k8s_cr.lcm import against
@@ -42,6 +43,7 @@ from tacker_k8s_cr.planning.order import Order
 from tacker_k8s_cr.planning.placing import Placed
 from tacker_k8s_cr.policy import DEFAULT
 from tacker_k8s_cr.policy import Policy
+from tacker_k8s_cr.terminating import retention
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +173,14 @@ def prepared(
     settled = frozenset(vdus.values()) if fixed else frozenset()
     with _located(ready.items):
         return _against(
-            cluster, ready, before, found, options, settled=settled, keep=keep
+            cluster,
+            ready,
+            before,
+            found,
+            options,
+            claiming=_claiming(ready.items, policy, options),
+            settled=settled,
+            keep=keep,
         )
 
 
@@ -284,6 +293,7 @@ def recorded(
         now,
         found,
         options,
+        claiming=_claiming(ready.items, wanted.policy, options),
         lenient=lenient,
         recreate=recreate,
     )
@@ -318,6 +328,24 @@ def _kinds(
     return found, policy.judging(known)
 
 
+def _claiming(
+    items: Iterable[Placed], policy: Policy, options: Options
+) -> frozenset[ObjectRef]:
+    """Return the StatefulSets whose claims are deleted at the end."""
+    rules = (
+        claims.claim_rule(
+            item.manifest, claims.manifest_retention(item.manifest)
+        )
+        for item in items
+    )
+    resolved = retention.of_rollback(policy, options).resolve(
+        filter(None, rules)
+    )
+    return frozenset(
+        one.stateful_set for one in resolved if one.retention == claims.DELETE
+    )
+
+
 def _workers(registry: Registry, manifests: Iterable[Manifest]) -> Registry:
     """With what a package says on the workers of its Clusters."""
     if registry[clusters.CLUSTER].name:  # a third party judges them
@@ -331,6 +359,7 @@ def _against(
     before: Inventory,
     found: check.Kinds,
     options: Options,
+    claiming: Collection[ObjectRef],
     settled: Collection[ObjectRef] = (),
     **how: Any,
 ) -> Prepared:
@@ -341,6 +370,7 @@ def _against(
         before.home,
         vdus=tuple(ready.vdus.values()),
         requests=ready.requests,
+        claiming=claiming,
         wanted=options.check_rights,
     ) as rights:
         met = against.met(

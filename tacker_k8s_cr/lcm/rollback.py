@@ -18,6 +18,7 @@ from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm import claims
 from tacker_k8s_cr.lcm import end
 from tacker_k8s_cr.lcm import lingering
 from tacker_k8s_cr.lcm import marks
@@ -249,6 +250,7 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
     used = carry.used(op, made, authored.manifests(now))
     used.update(restoring.needed(op, ready.refused, made.keys() - used.keys()))
     used.update(lingering.needed(op.cluster, ready.items, made))
+    used.update(claims.volumes_in_use(op, made.keys() - used.keys(), made))
     made = {ref: uid for ref, uid in made.items() if ref not in used}
     preflight.deleting(op.cluster, made, wanted=op.options.check_rights)
     carry.refuse_losses(op, made)
@@ -261,6 +263,7 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
         taken=now.taken,
         receipts=now.receipts,
         before=former,
+        claim_rules=now.claim_rules,
     )
     with op.locked():
         marked = marks.taken_off(op, now)
@@ -273,6 +276,7 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
         if lost and not told:
             raise errors.NotRestored({**lost, **given})
         _forget(op, op.inventory, marked)
+    used.update(claims.claims_left(op))
     op.notes.update({ref: (why,) for ref, why in stay.items()})
     return op.report(
         {

@@ -113,7 +113,7 @@ def bring_in(
 def _brought(
     op: Operation, steps: Iterable[Apply]
 ) -> frozenset[tuple[str, str]]:
-    """What the instance brings, now or with what it has applied before."""
+    """Return the names of all that the instance applies or has applied."""
     entry = op.ledger.entry
     refs = {step.ref for step in steps}
     if entry:
@@ -174,13 +174,24 @@ def _take_in(
     op.progress = op.progress.awaiting(awaited, name)
     op.listen(op.progress.observed(views, now))
     op.ledger.own({ref: found.uid for ref, found in awaited.items()})
+    op.ledger.applied(views)
 
 
 # -- Deleting ----------------------------------------------------------------
 
 
-def take_away(op: Operation, steps: Iterable[Delete], name: str) -> None:
-    """Delete, wait until all is gone, and own it no longer."""
+def take_away(
+    op: Operation,
+    steps: Iterable[Delete],
+    name: str,
+    *,
+    labelled: bool = True,
+) -> None:
+    """Delete, wait until all is gone, and own it no longer.
+
+    :param labelled: the objects carry the label of the instance, which
+        selects what is watched.
+    """
     steps = tuple(steps)
     now = op.deadline.now
     going = Progress(op.registry, Goal.GONE, stage=name).awaiting(
@@ -201,7 +212,7 @@ def take_away(op: Operation, steps: Iterable[Delete], name: str) -> None:
     going = wait.until_settled(
         op.cluster,
         going,
-        op.instance,
+        op.instance if labelled else "",
         op.deadline,
         listen=waiting.listen,
         guard=waiting.guard,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import contextlib
+import dataclasses
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import ownership
 from tacker_k8s_cr.applying import apply
 from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.lcm import claims
 from tacker_k8s_cr.lcm import staging
 from tacker_k8s_cr.lcm import taking
 from tacker_k8s_cr.lcm.operation import Operation
@@ -19,6 +21,7 @@ from tacker_k8s_cr.planning import plan
 from tacker_k8s_cr.recording import neighbours
 from tacker_k8s_cr.report import Action
 from tacker_k8s_cr.terminating import leave
+from tacker_k8s_cr.terminating import retention as retentions
 
 
 def take_back(op: Operation) -> None:
@@ -46,16 +49,34 @@ def take_back(op: Operation) -> None:
             released(op, {ref: inventory.owned[ref] for ref in met})
             op.ledger.write(inventory.without(met))
             op.actions = {r: a for r, a in op.actions.items() if r not in met}
+        retention = retentions.of_rollback(inventory.policy, op.options)
+        rules = claims.load_rules(op, inventory, retention)
+        inventory = dataclasses.replace(inventory, claim_rules=rules)
+        cleanup = claims.cleanup(op, inventory, retention, met)
+        found = cleanup.find()
+        kept = found.required_objects(made)
         stages = plan.terminate(
-            made, op.progress.registry, last, authored.order(op.inventory)
+            {ref: uid for ref, uid in made.items() if ref not in kept},
+            op.progress.registry,
+            last,
+            authored.order(op.inventory),
         ).stages
-        for stage in stages:
-            if last not in stage.refs:
-                staging.carry_out(op, stage)
-        left = [ref for ref in op.remaining() if ref != last]
-        if left:
+        for stage, due in cleanup.interleave(stages):
+            found = found.merge(cleanup.delete(due))
+            kept = found.required_objects(made)
+            if stage and last not in stage.refs:
+                staging.carry_out(op, stage.without(kept))
+        leave.left(
+            op.ledger.writing,
+            {ref: made[ref] for ref in kept},
+            op.manager,
+            op.ledger.guard,
+        )
+        stay = {**found.remaining(()), **kept}
+        op.actions.update(dict.fromkeys(stay, Action.KEPT))
+        if [ref for ref in op.remaining() if ref not in (last, *stay)]:
             return
-        if last not in made:
+        if last not in made or last in kept:
             op.ledger.retire()
         op.ledger.forget()
         op.uncertain = False

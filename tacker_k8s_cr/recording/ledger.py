@@ -153,6 +153,13 @@ class Ledger:
                 self.entry, inventory=self.inventory.owning(found)
             )
 
+    def applied(self, objs: Iterable[Manifest]) -> None:
+        """Add the claim rules of applied objects; stored likewise."""
+        if self.entry:
+            self.entry = dataclasses.replace(
+                self.entry, inventory=self.inventory.applying(objs)
+            )
+
     def disown(self, gone: Iterable[ObjectRef]) -> None:
         """Take objects out; stored with what is written next."""
         if self.entry:

@@ -9,6 +9,7 @@ from typing import Any
 
 from tacker_k8s_cr.inventory import Gift
 from tacker_k8s_cr.inventory import Goer
+from tacker_k8s_cr.kinds.claims import ClaimRule
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package import model
 
@@ -39,6 +40,27 @@ def of_gift(item: tuple[ObjectRef, Gift]) -> list[Any]:
 
 def gift(item: Sequence[Any]) -> tuple[ObjectRef, Gift]:
     return ObjectRef(*item[:4]), Gift(*item[4:])
+
+
+def of_rule(rule: ClaimRule) -> list[Any]:
+    return [
+        *of_ref(rule.stateful_set),
+        list(rule.templates),
+        list(map(list, rule.labels)),
+        rule.created,
+        rule.retention,
+    ]
+
+
+def rule(item: Sequence[Any]) -> ClaimRule:
+    templates, labels, created, retention = item[4:]
+    return ClaimRule(
+        ObjectRef(*item[:4]),
+        tuple(templates),
+        tuple((key, value) for key, value in labels),
+        created,
+        retention,
+    )
 
 
 def pairs(values: Mapping[ObjectRef, Any]) -> list[Any]:

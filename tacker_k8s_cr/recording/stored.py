@@ -97,6 +97,10 @@ _PARTS: Mapping[
         lambda inventory: inventory.given,
         plain.pairs,
     ),
+    "claimRules": (
+        lambda inventory: inventory.claim_rules,
+        lambda rules: list(map(plain.of_rule, rules)),
+    ),
     "pending": (
         lambda inventory: inventory.journal.pending,
         lambda pending: [plain.of_ref(r) for r in pending],
@@ -216,6 +220,7 @@ def load(stored: Stored) -> Inventory:
         taken=dict(map(plain.gift, part("taken"))),
         given=plain.by_ref(part("given")),
         receipts=tuple(head["receipts"]),
+        claim_rules=tuple(map(plain.rule, part("claimRules"))),
         journal=Journal(
             head["operation"],
             head["stage"],

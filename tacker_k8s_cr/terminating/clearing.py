@@ -25,6 +25,7 @@ from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import Watch
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.kinds.claims import mounted_claims
 from tacker_k8s_cr.kubeconfig import Kubeconfig
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
@@ -212,7 +213,7 @@ class _Work:
         A claim is held as long as a Pod with it is on a node.
         """
         for pod in self.far.list_objects(POD):
-            if not claims.keys() & set(_mounted(pod)):
+            if not claims.keys() & set(mounted_claims(pod)):
                 continue
             yield ObjectRef.of(pod), objects.uid(pod)
             above: Manifest | None = pod
@@ -243,14 +244,3 @@ class _Work:
             )
             if policy == "Delete" and bound:
                 yield ObjectRef.of(obj), objects.uid(obj)
-
-
-def _mounted(pod: Manifest) -> Iterator[ObjectRef]:
-    """The claims that a Pod uses."""
-    ref = ObjectRef.of(pod)
-    for volume in objects.field(pod, ("spec", "volumes"), ()):
-        name = objects.field(volume, ("persistentVolumeClaim", "claimName"))
-        if "ephemeral" in volume:
-            name = f"{ref.name}-{volume.get('name')}"
-        if name:
-            yield ObjectRef("", "PersistentVolumeClaim", ref.namespace, name)

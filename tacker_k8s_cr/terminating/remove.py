@@ -14,6 +14,7 @@ from tacker_k8s_cr.causes import dependents
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.errors import Error
+from tacker_k8s_cr.kinds.claims import ClaimRule
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
@@ -77,6 +78,7 @@ def foreign(
     instance: str = "",
     *,
     begun: bool = False,
+    rules: Sequence[ClaimRule] = (),
 ) -> dict[ObjectRef, str]:
     """Objects that would go with these and are not ours: by object, why.
 
@@ -90,10 +92,11 @@ def foreign(
     :param instance: whose record may go; empty for that of any.
     :param begun: some of it is gone already. What has an owner is left out:
         the garbage collector may be about to take it after that.
+    :param rules: of StatefulSets whose claims belong to the instance.
     """
     listed, unknown = _listed(cluster, _places(cluster, going))
     objs = [obj for obj, _ in listed]
-    ours = dependents.belonging(cluster, objs, going)
+    ours = dependents.belonging(cluster, objs, going, rules)
     found = {
         ObjectRef.of(obj): f"it would go with {root}{_of(obj, instance)}"
         for obj, root in listed

@@ -21,6 +21,7 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.recording import record
 from tacker_k8s_cr.recording import stored
 from tests.functional import manifests
+from tests.functional import volumes
 
 Manifests = tuple[Mapping[str, Any], ...]
 
@@ -80,6 +81,24 @@ def story(name: str) -> Story:
             LEASE,
         ),
     )
+
+
+def with_claims(name: str) -> Story:
+    """A StatefulSet with a claim for each Pod, and volumes for these."""
+    package = (
+        *(volumes.volume(f"{name}-{number}", name) for number in range(2)),
+        volumes.stateful_set("db", name, replicas=2),
+        manifests.config_map("same"),
+    )
+    kinds = (
+        GroupKind("apps", "StatefulSet"),
+        GroupKind("", "Pod"),
+        GroupKind("", "PersistentVolumeClaim"),
+        GroupKind("", "ConfigMap"),
+        SECRET,
+        LEASE,
+    )
+    return Story(package, package, kinds)
 
 
 def workload_cluster(name: str) -> Story:

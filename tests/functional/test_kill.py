@@ -6,6 +6,7 @@ on each change, and the seed is told.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import random
@@ -13,13 +14,23 @@ import random
 import pytest
 
 from tests.faults import ground as grounds
+from tests.faults import story
 from tests.faults import trials
 
 pytestmark = pytest.mark.plane
 
 DEATHS = 20
 
+CLAIMED = 12
+"""Deaths of a termination that deletes claims."""
+
 OPERATIONS = ("instantiate", "change", "terminate")
+
+
+def drawn():
+    """A seed, and what it draws."""
+    seed = os.environ.get("TACKER_K8S_CR_SEED") or str(random.getrandbits(32))
+    return seed, random.Random(seed)  # noqa: S311
 
 
 def test_killed_at_some_requests(cluster, kubeconfig):
@@ -27,8 +38,7 @@ def test_killed_at_some_requests(cluster, kubeconfig):
 
     Set TACKER_K8S_CR_SEED to try the requests of a run that failed.
     """
-    seed = os.environ.get("TACKER_K8S_CR_SEED") or str(random.getrandbits(32))
-    draw = random.Random(seed)  # noqa: S311
+    seed, draw = drawn()
     with grounds.prepared(cluster, str(kubeconfig), DEATHS) as ground:
         counts = trials.all_of(
             OPERATIONS,
@@ -45,6 +55,24 @@ def test_killed_at_some_requests(cluster, kubeconfig):
             draw.sample(every, DEATHS),
             ground.namespaces,
             functools.partial(trials.tried, ground.ground),
+        )
+
+        assert [] == [f"seed {seed}: {v}" for v in verdicts if not v.good]
+        assert [] == ground.left(), f"seed {seed}"
+
+
+def test_a_termination_that_died_leaves_no_claim(cluster, kubeconfig):
+    """Nor a volume that is bound to one, wherever it died (P21, M7)."""
+    seed, draw = drawn()
+    with grounds.prepared(cluster, str(kubeconfig), CLAIMED) as ground:
+        trial = dataclasses.replace(ground.ground, tell=story.with_claims)
+        count = trials.requests(trial, "terminate", ground.namespaces[0])
+        every = trials.every_death("terminate", count)
+
+        verdicts = trials.all_of(
+            draw.sample(every, CLAIMED),
+            ground.namespaces,
+            functools.partial(trials.tried, trial),
         )
 
         assert [] == [f"seed {seed}: {v}" for v in verdicts if not v.good]

@@ -17,18 +17,9 @@ from tacker_k8s_cr.recording import record
 from tests.e2e import packages
 from tests.functional import manifests
 from tests.functional.users import DOCUMENTED
+from tests.functional.users import without
 
 pytestmark = pytest.mark.plane
-
-
-def without(*taken):
-    """The documented rules, but for these verbs on these resources."""
-    rules = []
-    for rule in DOCUMENTED["rules"]:
-        for resource in rule["resources"]:
-            verbs = [v for v in rule["verbs"] if (resource, v) not in taken]
-            rules.append({**rule, "resources": [resource], "verbs": verbs})
-    return rules
 
 
 def secret(name):

@@ -26,6 +26,16 @@ RBAC = "rbac.authorization.k8s.io"
 Rules = Sequence[Mapping[str, Any]]
 
 
+def without(*taken: tuple[str, str]) -> list[Mapping[str, Any]]:
+    """The documented rules, except these verbs on these resources."""
+    rules = []
+    for rule in DOCUMENTED["rules"]:
+        for resource in rule["resources"]:
+            verbs = [v for v in rule["verbs"] if (resource, v) not in taken]
+            rules.append({**rule, "resources": [resource], "verbs": verbs})
+    return rules
+
+
 @contextlib.contextmanager
 def allowed(
     kubectl: Kubectl,

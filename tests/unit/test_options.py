@@ -20,6 +20,17 @@ def test_another_word_is_refused():
         Options(on_failed="later")
 
 
+@pytest.mark.parametrize(
+    "key", ["statefulset_claims", "statefulset_claims_else"]
+)
+def test_claims_are_deleted_or_retained(key):
+    """There is no third way, and the error names the key."""
+    with pytest.raises(
+        errors.RequestInvalid, match=f"^{key}: expected delete or"
+    ):
+        Options(**{key: "keep"})
+
+
 def test_unless_somebody_says_so_a_failure_ends_the_wait():
     """Waiting longer would not help (P15)."""
     assert "end" == Options().on_failed

@@ -33,6 +33,7 @@ WHOLE = {
     },
     "delivery": {"url": "https://example.org", "probe": "try"},
     "expects": ["Router.example.org", "Zone.example.org:Cluster"],
+    "statefulset_claims": "retain",
 }
 
 THING = GroupKind("example.org", "Thing")

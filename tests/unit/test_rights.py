@@ -274,6 +274,23 @@ def test_a_package_with_vdus_needs_more():
     ) == caught.value.lacking
 
 
+def test_a_package_with_volume_claim_templates_needs_more():
+    """To delete the claims when its instance ends (K4)."""
+    cluster = denying(
+        ("persistentvolumeclaims", "list"),
+        ("persistentvolumeclaims", "delete"),
+    )
+    db = ObjectRef("apps", "StatefulSet", "edge", "db")
+
+    look(cluster)
+    with pytest.raises(errors.RightsLacking) as caught:
+        look(cluster, claiming=[db])
+
+    assert (
+        "list, delete persistentvolumeclaims in the namespace edge",
+    ) == caught.value.lacking
+
+
 def test_what_is_good_to_have_is_only_logged(caplog):
     """An operation works without it."""
     caplog.set_level("INFO")

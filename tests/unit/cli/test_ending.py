@@ -55,6 +55,14 @@ def test_kinds_and_objects_are_kept_or_deleted():
         ending("--keep", "Secret", "--delete", "Secret")
 
 
+def test_claims_of_stateful_sets_are_deleted_or_retained():
+    """What is not given leaves it to the manifests (F4)."""
+    assert "" == ending().statefulset_claims
+    assert (
+        "retain" == ending("--statefulset-claims", "retain").statefulset_claims
+    )
+
+
 def test_nothing_is_cleared_only_where_that_is_said():
     """It wins over what the manifest of a Cluster says (P18)."""
     assert {"claims"} == ending("--clear", "claims").clear

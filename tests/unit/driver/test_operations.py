@@ -77,6 +77,24 @@ def test_a_request_says_how_an_instance_ends(options):
     assert {one.group_kind: True} == found.on_terminate_else
 
 
+def test_a_request_says_what_becomes_of_claims(options):
+    """It is kept with an instance that it makes (F4)."""
+    said = {"tacker_k8s_cr": {"statefulset_claims": "retain"}}
+    asked = request.read(said, "terminate")
+
+    found = operations.options(asked, conf.settings())
+
+    assert "retain" == found.statefulset_claims
+    assert "delete" == found.statefulset_claims_else
+    made = request.policy(request.read(said), conf.settings().policy())
+    assert "retain" == made.statefulset_claims
+    assert made == request.policy(request.Asked(), made)
+    options(statefulset_claims="retain")
+    found = operations.options(request.Asked(), conf.settings())
+    assert "" == found.statefulset_claims
+    assert "retain" == found.statefulset_claims_else
+
+
 def test_an_instance_does_not_show_the_access_to_its_cluster():
     """It is printed in a traceback, or by who looks for a mistake."""
     target = instances.Target("i", "edge", {"bearer_token": "planted-0815"})

@@ -161,8 +161,8 @@ def test_unknown_keys_of_ours_are_refused_by_name():
         "namespaces, readiness, prune, expects, timeout, blocked_after, "
         "on_failed, recreate, rollout, versions, autoscaled, leaving, "
         "heal_machines, dry_run, "
-        "conflict, record_namespace, adopt, take_from, on_terminate, clear, "
-        "remove_finalizers, lose_others, webhook",
+        "conflict, record_namespace, adopt, take_from, on_terminate, "
+        "statefulset_claims, clear, remove_finalizers, lose_others, webhook",
     ) == tuple(said.splitlines())
 
 

@@ -12,6 +12,7 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
+from tacker_k8s_cr.kinds.claims import ClaimRule
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.recording import neighbours
 from tacker_k8s_cr.recording import record
@@ -60,11 +61,19 @@ def encoded(value):
 
 def test_what_is_written_is_read(cluster):
     """All of it."""
-    record.write(cluster, ONE, None)
+    rule = ClaimRule(
+        ObjectRef("apps", "StatefulSet", "default", "db"),
+        ("data", "log"),
+        (("app", "db"), ("tier", "back")),
+        "2026-01-01T00:00:00Z",
+        "retain",
+    )
+    inventory = dataclasses.replace(ONE, claim_rules=(rule,))
+    record.write(cluster, inventory, None)
 
     found = record.read(cluster, "one", "default")
 
-    assert ONE == found.inventory
+    assert inventory == found.inventory
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,334 @@
+"""Claims of StatefulSets go with their instance, wherever a run died.
+
+The same is shown on a real API server elsewhere; here every single request
+is tried.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+
+import pytest
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import lcm
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.options import Options
+from tacker_k8s_cr.policy import Policy
+from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.report import Action
+from tests.fakes import FakeCluster
+from tests.fakes.volumes import CLAIM
+from tests.fakes.volumes import VOLUME
+from tests.fakes.volumes import play_volumes
+from tests.functional import manifests
+from tests.functional import volumes
+from tests.unit.lcm.deaths import deaths
+from tests.unit.lcm.deaths import nothing
+from tests.unit.lcm.deaths import owned
+from tests.unit.lcm.deaths import records
+from tests.unit.lcm.deaths import run
+from tests.unit.packages import package
+
+DB = ObjectRef("apps", "StatefulSet", "default", "db")
+DATA = ("data-db-0", "data-db-1")
+
+
+def given(**more):
+    return package(
+        volumes.volume("one", "manual"),
+        volumes.volume("two", "manual"),
+        volumes.stateful_set("db", "manual", replicas=2, **more),
+        manifests.config_map("a"),
+    )
+
+
+@pytest.fixture
+def fresh(clock):
+    def cluster():
+        return FakeCluster(play_volumes, clock.idle)
+
+    return cluster
+
+
+def left(cluster, kind):
+    return [
+        ref.name for ref in cluster.world.objects if ref.group_kind == kind
+    ]
+
+
+def kept(report):
+    return {r.ref.name for r in report.rows if r.action is Action.KEPT}
+
+
+def ref(name, kind="PersistentVolumeClaim"):
+    return ObjectRef("", kind, "default", name)
+
+
+def test_a_termination_is_taken_up_wherever_it_died(fresh, clock):
+    """No claim and no volume is left (P21, M7)."""
+
+    def prepare(cluster):
+        run(lcm.instantiate, cluster, clock, given())
+        assert set(DATA) == set(left(cluster, CLAIM))
+
+    died = 0
+    for cluster in deaths(lcm.terminate, prepare, fresh, clock):
+        died += 1
+        with contextlib.suppress(errors.InstanceUnknown):
+            run(lcm.terminate, cluster, clock)
+        assert [] == left(cluster, CLAIM)
+        assert [] == left(cluster, VOLUME)
+        assert [] == owned(cluster)
+        assert [] == records(cluster)
+    assert died > 20
+
+
+def test_what_is_retained_stays_wherever_it_died(fresh, clock):
+    """A repetition that leaves the option out retains it too (P21)."""
+
+    def prepare(cluster):
+        run(lcm.instantiate, cluster, clock, given())
+
+    retain = Options(statefulset_claims="retain")
+    for cluster in deaths(
+        lcm.terminate, prepare, fresh, clock, options=retain
+    ):
+        entry = record.read(cluster, "one", "default")
+        begun = entry is None or entry.inventory.phase.value == "ending"
+        with contextlib.suppress(errors.InstanceUnknown):
+            run(lcm.terminate, cluster, clock)
+        assert begun == (set(DATA) == set(left(cluster, CLAIM)))
+        assert begun == (["one", "two"] == left(cluster, VOLUME))
+        assert [] == owned(cluster)
+        assert [] == records(cluster)
+
+
+def test_an_instantiation_is_taken_back_wherever_it_died(fresh, clock):
+    """Whether its rollback is asked for, or a termination (T6, P21)."""
+    for way in (lcm.roll_back, lcm.terminate):
+        for cluster in deaths(lcm.instantiate, nothing, fresh, clock, given()):
+            with contextlib.suppress(errors.InstanceUnknown):
+                run(way, cluster, clock)
+            if way is lcm.roll_back:  # it died when all was done
+                with contextlib.suppress(errors.InstanceUnknown):
+                    run(lcm.terminate, cluster, clock)
+            assert [] == left(cluster, CLAIM)
+            assert [] == left(cluster, VOLUME)
+            assert [] == records(cluster)
+
+
+def test_without_a_record_they_go_wherever_it_died(fresh, clock):
+    """What bears our mark tells of them until they are asked to go."""
+
+    def prepare(cluster):
+        run(lcm.instantiate, cluster, clock, given())
+        for secret in records(cluster):
+            cluster.delete(secret, objects.uid(cluster.get(secret)))
+
+    for cluster in deaths(lcm.terminate, prepare, fresh, clock):
+        with contextlib.suppress(errors.InstanceUnknown):
+            run(lcm.terminate, cluster, clock)
+        assert [] == left(cluster, CLAIM)
+        assert [] == left(cluster, VOLUME)
+        assert [] == owned(cluster)
+
+
+def test_a_set_that_somebody_removed_before_is_known_by_the_record(
+    fresh, clock
+):
+    """When it was made is noted as soon as it is."""
+    cluster = fresh()
+    run(lcm.instantiate, cluster, clock, given())
+    cluster.delete(DB, objects.uid(cluster.get(DB)))
+
+    report = run(lcm.terminate, cluster, clock)
+
+    assert [] == left(cluster, CLAIM)
+    assert set() == kept(report)
+
+
+def test_the_claims_of_a_set_that_was_made_again_are_those_of_the_first(
+    fresh, clock
+):
+    """They are older than the second, and the instance made both."""
+    cluster = fresh()
+    run(lcm.instantiate, cluster, clock, given())
+    cluster.delete(DB, objects.uid(cluster.get(DB)))
+    run(lcm.heal, cluster, clock)
+    assert cluster.get(DB)
+
+    run(lcm.terminate, cluster, clock)
+
+    assert [] == left(cluster, CLAIM)
+
+
+def test_the_claims_of_a_later_set_of_that_name_stay(fresh, clock):
+    """Whoever made it has its data there."""
+    cluster = fresh()
+    run(lcm.instantiate, cluster, clock, given())
+    run(lcm.change, cluster, clock, package(manifests.config_map("a")))
+    theirs = volumes.stateful_set("db", "manual", replicas=2)
+    theirs["metadata"]["namespace"] = "default"
+    cluster.create(theirs, "somebody")
+
+    report = run(lcm.terminate, cluster, clock)
+
+    assert set(DATA) == set(left(cluster, CLAIM))
+    assert {*DATA, "one", "two"} == kept(report)
+    assert cluster.get(DB)
+
+
+def test_a_set_that_is_kept_keeps_its_claims(fresh, clock):
+    """And the volumes of these, although nothing is said of them (F4)."""
+    cluster = fresh()
+    run(lcm.instantiate, cluster, clock, given())
+    options = Options(on_terminate={DB: True})
+
+    report = run(lcm.terminate, cluster, clock, options=options)
+
+    assert {"db", *DATA, "one", "two"} == kept(report)
+    assert set(DATA) == set(left(cluster, CLAIM))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(on_terminate={CLAIM: True}),
+        Options(on_terminate_else={CLAIM: True}),
+        Options(on_terminate={ref(name): True for name in DATA}),
+        Options(statefulset_claims_else="retain"),
+    ],
+)
+def test_what_is_said_on_claims_counts_for_those_of_sets(
+    fresh, clock, options
+):
+    """As it did before they were deleted at all (F4)."""
+    cluster = fresh()
+    run(lcm.instantiate, cluster, clock, given())
+
+    report = run(lcm.terminate, cluster, clock, options=options)
+
+    assert {*DATA, "one", "two"} == kept(report)
+    assert set(DATA) == set(left(cluster, CLAIM))
+
+
+@pytest.mark.parametrize("of", [CLAIM, ref(DATA[0])])
+def test_what_the_policy_says_on_claims_is_kept_with_the_instance(
+    fresh, clock, of
+):
+    """Also by a termination that is repeated (F4)."""
+
+    def prepare(cluster):
+        policy = Policy(on_terminate={of: True})
+        run(lcm.instantiate, cluster, clock, given(), policy=policy)
+
+    for cluster in deaths(lcm.terminate, prepare, fresh, clock):
+        with contextlib.suppress(errors.InstanceUnknown):
+            run(lcm.terminate, cluster, clock)
+        stays = DATA if of == CLAIM else DATA[:1]
+        assert {*stays} == {*left(cluster, CLAIM)}
+        assert len(stays) == len(left(cluster, VOLUME))
+
+
+def test_one_claim_is_kept_by_its_name(fresh, clock):
+    """With the one volume that it is bound to."""
+    cluster = fresh()
+    run(lcm.instantiate, cluster, clock, given())
+    volume = cluster.get(ref("data-db-1"))["spec"]["volumeName"]
+    options = Options(on_terminate={ref("data-db-1"): True})
+
+    report = run(lcm.terminate, cluster, clock, options=options)
+
+    assert {"data-db-1", volume} == kept(report)
+    assert ["data-db-1"] == left(cluster, CLAIM)
+    assert [volume] == left(cluster, VOLUME)
+
+
+@pytest.mark.parametrize(
+    ("policy", "when_deleted", "options", "stays"),
+    [
+        ("retain", "", Options(), True),
+        ("retain", "Delete", Options(), False),
+        ("retain", "", Options(statefulset_claims="delete"), False),
+        ("delete", "Retain", Options(), True),
+        ("delete", "", Options(statefulset_claims_else="retain"), False),
+        ("", "Delete", Options(statefulset_claims_else="retain"), False),
+    ],
+)
+def test_who_says_it_last_counts(
+    fresh, clock, policy, when_deleted, options, stays
+):
+    """The end's request, the manifest, the instance's policy, the option."""
+    cluster = fresh()
+    run(
+        lcm.instantiate,
+        cluster,
+        clock,
+        given(when_deleted=when_deleted),
+        policy=Policy(statefulset_claims=policy),
+    )
+
+    run(lcm.terminate, cluster, clock, options=options)
+
+    assert stays == (set(DATA) == set(left(cluster, CLAIM)))
+
+
+def test_a_namespace_of_ours_stays_with_a_claim_that_does(fresh, clock):
+    """It would take the data along (F4)."""
+    cluster = fresh()
+    inside = volumes.stateful_set("db", "manual", when_deleted="Retain")
+    inside["metadata"]["namespace"] = "home"
+    wanted = package(manifests.namespace("home"), inside)
+    run(lcm.instantiate, cluster, clock, wanted)
+
+    report = run(lcm.terminate, cluster, clock)
+
+    assert {"home", "data-db-0"} == kept(report)
+    assert cluster.get(ObjectRef("", "Namespace", "", "home"))
+
+
+def test_an_older_claim_in_a_namespace_of_ours_is_somebody_elses(fresh, clock):
+    """It would go with the namespace, which is refused (P20)."""
+    cluster = fresh()
+    home = manifests.namespace("home")
+    run(lcm.instantiate, cluster, clock, package(home))
+    cluster.create(volumes.claim("data-db-0", "manual", "home"), "somebody")
+    inside = volumes.stateful_set("db", "manual")
+    inside["metadata"]["namespace"] = "home"
+    run(lcm.change, cluster, clock, package(home, inside))
+
+    with pytest.raises(errors.WouldBeLost, match="data-db-0"):
+        run(lcm.terminate, cluster, clock)
+    run(lcm.terminate, cluster, clock, options=Options(lose_others=True))
+
+    assert [] == left(cluster, CLAIM)
+
+
+def test_a_record_of_an_earlier_version_is_enough(fresh, clock):
+    """The StatefulSet itself tells when it was made."""
+    cluster = fresh()
+    run(lcm.instantiate, cluster, clock, given())
+    entry = record.read(cluster, "one", "default")
+    earlier = dataclasses.replace(entry.inventory, claim_rules=())
+    record.write(cluster, earlier, entry)
+
+    report = run(lcm.terminate, cluster, clock)
+
+    assert [] == left(cluster, CLAIM)
+    assert set() == kept(report)
+
+
+def test_packages_without_claims_cost_no_request(fresh, clock):
+    """Nothing is listed for what has no templates."""
+    cluster = fresh()
+    plain = volumes.stateful_set("db", "manual")
+    del plain["spec"]["volumeClaimTemplates"]
+    run(lcm.instantiate, cluster, clock, package(plain))
+    cluster.sent.clear()
+
+    run(lcm.terminate, cluster, clock)
+
+    assert ("list", CLAIM) not in cluster.sent
