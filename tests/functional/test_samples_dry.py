@@ -15,6 +15,9 @@ import pytest
 
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.policy import Policy
+from tacker_k8s_cr.policy import Readiness
+from tests.functional import users
 from tools import csar
 from tools.plane import golang
 from tools.plane import modules
@@ -59,10 +62,22 @@ def openstack(kubectl: Any) -> Iterator[None]:
         return
     folder = _downloaded() / "config" / "crd" / "bases"
     loaded = k8s_cr.load(folder)
-    names = _define(kubectl, loaded.manifests)
+    names = _define(kubectl, [_labelled(m) for m in loaded.manifests])
     yield
     kubectl("delete", "--wait=false", *names)
 
+
+def _labelled(definition: Manifest) -> Manifest:
+    """With the contract that the provider's kustomization tells of.
+
+    Without it Cluster API does not find the objects that Clusters name.
+    """
+    metadata = definition["metadata"]
+    labels = {**metadata.get("labels", {}), CONTRACT: "v1beta1"}
+    return {**definition, "metadata": {**metadata, "labels": labels}}
+
+
+CONTRACT = "cluster.x-k8s.io/v1beta1"
 
 CRDS = ("openstackclusters.infrastructure.cluster.x-k8s.io",)
 
@@ -154,3 +169,41 @@ def test_custom_resource(
         _dry_run(kubectl, namespace, loaded.manifests)
     finally:
         kubectl("delete", "--wait=false", *names)
+
+
+@pytest.mark.capi
+@pytest.mark.usefixtures("openstack")
+def test_openstack_cluster_takes_no_more_than_documented(
+    user: Any, namespace: str, unique: str, deadline: Any, traces: Any
+) -> None:
+    """The roles of the page are enough (K4).
+
+    There is no OpenStack cloud to wait for: objects are current when they
+    are stored, and no machine is made.
+    """
+    sample = csar.SAMPLES / "capi_openstack_cluster"
+    cluster = user(users.rules(sample.name, "Role"))
+    life = {"namespace": namespace, "deadline": deadline}
+    kinds = (
+        "Cluster",
+        "KubeadmControlPlane",
+        "MachineDeployment",
+        "OpenStackCluster",
+    )
+    created = Policy(
+        readiness=tuple(
+            Readiness(resource.group_kind, "created")
+            for resource in cluster.resources()
+            if resource.kind in kinds and "x-k8s.io" in resource.group
+        )
+    )
+
+    k8s_cr.instantiate(
+        cluster, unique, k8s_cr.load(sample), policy=created, **life
+    )
+    k8s_cr.scale(cluster, unique, aspect="workers", level=1, **life)
+    k8s_cr.change(cluster, unique, k8s_cr.load(sample), **life)
+    k8s_cr.heal(cluster, unique, **life)
+    k8s_cr.terminate(cluster, unique, **life)
+
+    assert [] == traces(unique, namespace)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import contextlib
 import json
 import pathlib
+import re
 from typing import Any
 
 import yaml
@@ -20,6 +21,8 @@ from tools.plane.kubectl import Kubectl
 ROLE = pathlib.Path(__file__).parents[2] / "doc/source/admin/role.yaml"
 DOCUMENTED = yaml.safe_load(ROLE.read_text())
 """The Role of the page on permissions."""
+
+PAGE = ROLE.parent / "permissions.rst"
 
 RBAC = "rbac.authorization.k8s.io"
 
@@ -34,6 +37,30 @@ def without(*taken: tuple[str, str]) -> list[Mapping[str, Any]]:
             verbs = [v for v in rule["verbs"] if (resource, v) not in taken]
             rules.append({**rule, "resources": [resource], "verbs": verbs})
     return rules
+
+
+def documented(sample: str) -> list[dict[str, Any]]:
+    """The Roles and ClusterRoles that the page names for a sample."""
+    page = PAGE.read_text()
+    section = page[page.index("For the samples\n") :]
+    entry = re.search(rf"^{sample}\n((?: .*\n|\n)+)", section, re.MULTILINE)
+    assert entry, f"{PAGE} has no entry for {sample}"
+    names = dict.fromkeys(re.findall(r"\brole\w*\.yaml\b", entry[1]))
+    return [
+        role
+        for name in names
+        for role in yaml.safe_load_all((PAGE.parent / name).read_text())
+    ]
+
+
+def rules(sample: str, kind: str) -> list[dict[str, Any]]:
+    """The rules of those of one kind."""
+    return [
+        rule
+        for role in documented(sample)
+        if role["kind"] == kind
+        for rule in role["rules"]
+    ]
 
 
 @contextlib.contextmanager
