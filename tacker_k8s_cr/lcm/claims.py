@@ -26,9 +26,9 @@ from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning import authored
-from tacker_k8s_cr.planning import claim_decisions
+from tacker_k8s_cr.planning import claim_plan
 from tacker_k8s_cr.planning import placing
-from tacker_k8s_cr.planning.claim_decisions import ClaimDecisions
+from tacker_k8s_cr.planning.claim_plan import ClaimDecisions
 from tacker_k8s_cr.planning.plan import Delete
 from tacker_k8s_cr.planning.plan import Stage
 from tacker_k8s_cr.report import Action
@@ -192,7 +192,7 @@ class ClaimCleanup:
         The rules that are left after the last stage come without a stage.
         """
         refs = [stage.refs for stage in stages]
-        scheduled = claim_decisions.schedule_rules(refs, self.rules)
+        scheduled = claim_plan.schedule_rules(refs, self.rules)
         yield from zip((*stages, None), scheduled, strict=True)
 
     def find(self, some: Iterable[ClaimRule] | None = None) -> FoundClaims:
@@ -221,7 +221,7 @@ class ClaimCleanup:
                     raise
                 LOG.warning("cannot list retained volume claims: %s", error)
                 unlisted.add(place)
-        decisions = claim_decisions.decide(
+        decisions = claim_plan.decide(
             listed,
             rules,
             retained_sets,
@@ -233,10 +233,8 @@ class ClaimCleanup:
         volumes = self._volumes()
         for claim in filter(None, map(claims.bound_claim, volumes)):
             if claim.namespace in unlisted:
-                decisions = claim_decisions.retain_unlisted(
-                    decisions, claim, rules
-                )
-        bound = claim_decisions.bound_volumes(volumes, decisions.retained)
+                decisions = claim_plan.retain_unlisted(decisions, claim, rules)
+        bound = claim_plan.bound_volumes(volumes, decisions.retained)
         return FoundClaims(decisions, bound)
 
     def request_deletion(self, found: FoundClaims) -> None:

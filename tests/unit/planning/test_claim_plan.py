@@ -12,8 +12,8 @@ from tacker_k8s_cr import objects
 from tacker_k8s_cr.kinds import claims
 from tacker_k8s_cr.kinds.claims import ClaimRule
 from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.planning import claim_decisions
-from tacker_k8s_cr.planning.claim_decisions import ClaimDecisions
+from tacker_k8s_cr.planning import claim_plan
+from tacker_k8s_cr.planning.claim_plan import ClaimDecisions
 from tests.functional import volumes
 
 DB = ObjectRef("apps", "StatefulSet", "edge", "db")
@@ -95,7 +95,7 @@ def test_only_a_claim_that_the_set_created_is_deleted(
     )
     of = ObjectRef.of(obj)
 
-    found = claim_decisions.decide(
+    found = claim_plan.decide(
         [obj],
         [dataclasses.replace(RULE, retention=retention)],
         {DB: "it is used"} if used else {},
@@ -126,7 +126,7 @@ def test_only_a_claim_that_the_set_created_is_deleted(
 )
 def test_a_retained_claim_has_a_reason(obj, why):
     """An operator can verify it with kubectl."""
-    found = claim_decisions.decide([obj], [RULE], {}, ())
+    found = claim_plan.decide([obj], [RULE], {}, ())
 
     assert {ref(): why} == found.retained
 
@@ -135,7 +135,7 @@ def test_without_a_creation_time_no_claim_is_deleted():
     """The StatefulSet was deleted before its creation was recorded."""
     rule = dataclasses.replace(RULE, created="")
 
-    found = claim_decisions.decide([claim()], [rule], {}, ())
+    found = claim_plan.decide([claim()], [rule], {}, ())
 
     assert {} == found.deleted
     assert "creation time of StatefulSet" in found.retained[ref()]
@@ -150,17 +150,17 @@ def test_two_sets_may_use_claims_of_one_name():
     obj = claim("a-b-db-0", TIMES[2])
     older = dataclasses.replace(two, created=TIMES[2])
 
-    assert 1 == len(claim_decisions.decide([obj], [one, two], {}, ()).deleted)
-    found = claim_decisions.decide([obj], [one, older], {}, ())
+    assert 1 == len(claim_plan.decide([obj], [one, two], {}, ()).deleted)
+    found = claim_plan.decide([obj], [one, older], {}, ())
     assert {ref("a-b-db-0")} == found.requested
 
 
 def test_a_claim_that_cannot_be_read_is_retained_by_its_name():
     """Its volume names it."""
-    found = claim_decisions.retain_unlisted(ClaimDecisions(), ref(), [RULE])
+    found = claim_plan.retain_unlisted(ClaimDecisions(), ref(), [RULE])
 
     assert {ref()} == found.requested
-    assert ClaimDecisions() == claim_decisions.retain_unlisted(
+    assert ClaimDecisions() == claim_plan.retain_unlisted(
         ClaimDecisions(), ref("other-0"), [RULE]
     )
 
@@ -174,10 +174,10 @@ def test_volumes_of_retained_claims_are_found():
         "uid": "u",
     }
 
-    assert {ObjectRef.of(volume): ref()} == claim_decisions.bound_volumes(
+    assert {ObjectRef.of(volume): ref()} == claim_plan.bound_volumes(
         [volume], [ref()]
     )
-    assert {} == claim_decisions.bound_volumes([volume], [ref("data-db-1")])
+    assert {} == claim_plan.bound_volumes([volume], [ref("data-db-1")])
 
 
 def disjoint(stages):
@@ -192,7 +192,7 @@ def disjoint(stages):
 )
 def test_claims_are_deleted_after_their_set_and_before_volumes(stages, some):
     """Each rule is scheduled once."""
-    found = claim_decisions.schedule_rules(stages, some)
+    found = claim_plan.schedule_rules(stages, some)
 
     assert len(stages) + 1 == len(found)
     assert sorted(some, key=repr) == sorted(sum(found, ()), key=repr)
