@@ -228,12 +228,15 @@ class Inventory:
     def applying(self, objs: Iterable[Manifest]) -> Inventory:
         """Add the claim rules of the StatefulSets among these objects.
 
+        An adopted StatefulSet has none: its claims are another owner's.
+
         :param objs: live objects that were just applied.
         """
         sets = {
             ObjectRef.of(obj): obj
             for obj in objs
             if GroupKind.of(obj) == claims.STATEFUL_SET
+            and ObjectRef.of(obj) not in self.met
         }
         if not sets:
             return self

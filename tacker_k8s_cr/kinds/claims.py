@@ -49,6 +49,7 @@ class ClaimRule:
         that the instance created; empty if unknown.
     :param retention: ``delete`` or ``retain``; empty if neither the manifest
         nor a termination that has started specifies it.
+    :param source: what specified the retention, a key of ``SOURCES``.
     """
 
     stateful_set: ObjectRef
@@ -56,6 +57,12 @@ class ClaimRule:
     labels: tuple[tuple[str, str], ...] = ()
     created: str = ""
     retention: str = ""
+    source: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why its claims have this retention."""
+        return SOURCES[self.source].format(self)
 
     def is_same(self, other: ClaimRule) -> bool:
         """Return whether both recognize the same names and labels."""
@@ -64,6 +71,18 @@ class ClaimRule:
             other.templates,
             other.labels,
         )
+
+
+SOURCES = {
+    "": "the claims of {0.stateful_set} are retained",
+    "request": "the request retains the claims of {0.stateful_set}",
+    "manifest": "the manifest of {0.stateful_set} sets whenDeleted: Retain",
+    "policy": "the policy of the instance retains the claims of "
+    "{0.stateful_set}",
+    "configuration": "the configuration retains the claims of "
+    "{0.stateful_set}",
+}
+"""What can specify that claims are retained, and how it is reported."""
 
 
 # -- Rules -------------------------------------------------------------------
@@ -134,17 +153,18 @@ def resolve_rules(
     :param policy: of the instance, if the manifest specifies none.
     :param configured: the default of the installation.
     """
-    return tuple(
-        dataclasses.replace(
-            one,
-            retention=request
-            or one.retention
-            or policy
-            or configured
-            or DELETE,
+
+    def resolve(one: ClaimRule) -> ClaimRule:
+        order = (
+            (request, "request"),
+            (one.retention, one.source or "manifest"),
+            (policy, "policy"),
+            (configured or DELETE, "configuration"),
         )
-        for one in rules
-    )
+        retention, source = next(pair for pair in order if pair[0])
+        return dataclasses.replace(one, retention=retention, source=source)
+
+    return tuple(map(resolve, rules))
 
 
 # -- Claims ------------------------------------------------------------------

@@ -20,6 +20,8 @@ from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning import placing
 
+BY_NAME = "on_terminate retains it by its name"
+
 
 @dataclasses.dataclass(frozen=True)
 class ClaimDecisions:
@@ -79,10 +81,8 @@ def decide(
             continue  # another client has requested its deletion
         elif kept:
             requested.add(ref)
-            retained[ref] = retained_sets.get(
-                kept[0].stateful_set,
-                f"the claims of {kept[0].stateful_set} are retained",
-            )
+            why = BY_NAME if by_name(ref) == RETAIN else kept[0].reason
+            retained[ref] = retained_sets.get(kept[0].stateful_set, why)
         else:
             retained[ref] = reasons[named[0]]
     return ClaimDecisions(deleted, retained, frozenset(requested))
@@ -98,10 +98,9 @@ def retain_unlisted(
     named = [one for one in rules if has_name(one, claim)]
     if not named:
         return found
-    why = f"the claims of {named[0].stateful_set} are retained"
     return dataclasses.replace(
         found,
-        retained={**found.retained, claim: why},
+        retained={**found.retained, claim: named[0].reason},
         requested=found.requested | {claim},
     )
 

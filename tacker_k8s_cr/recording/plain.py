@@ -49,17 +49,19 @@ def of_rule(rule: ClaimRule) -> list[Any]:
         list(map(list, rule.labels)),
         rule.created,
         rule.retention,
+        rule.source,
     ]
 
 
 def rule(item: Sequence[Any]) -> ClaimRule:
-    templates, labels, created, retention = item[4:]
+    templates, labels, created, retention, source = item[4:]
     return ClaimRule(
         ObjectRef(*item[:4]),
         tuple(templates),
         tuple((key, value) for key, value in labels),
         created,
         retention,
+        source,
     )
 
 

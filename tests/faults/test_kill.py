@@ -54,6 +54,24 @@ def test_killed_at_every_request(ground, table, operation):
     assert [] == ground.left()
 
 
+def test_a_termination_with_claims_killed_at_every_request(ground, table):
+    """No claim, and no volume that is bound to one, remains (P21, M7)."""
+    begun = time.monotonic()
+    with_claims = dataclasses.replace(ground.ground, tell=story.with_claims)
+    count = trials.requests(with_claims, "terminate", ground.namespaces[0])
+
+    verdicts = trials.all_of(
+        trials.every_death("terminate", count),
+        ground.namespaces,
+        functools.partial(trials.tried, with_claims),
+    )
+
+    name = "terminate of claims killed"
+    table.append(trials.row(name, verdicts, count, begun))
+    assert [] == [str(v) for v in verdicts if not v.good]
+    assert [] == ground.left()
+
+
 @pytest.mark.capi
 @pytest.mark.parametrize("operation", ["instantiate", "change", "terminate"])
 def test_a_cluster_killed_at_every_stage(ground, table, operation):

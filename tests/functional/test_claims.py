@@ -1,4 +1,4 @@
-"""Volume claims that StatefulSets of an instance make, and their volumes."""
+"""Volume claims of StatefulSets, and the volumes bound to them."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def kept(report):
 def test_a_termination_deletes_the_claims_of_stateful_sets(
     cluster, namespace, unique, instance, life, traces
 ):
-    """And the volumes that these have held up (P16, P17)."""
+    """And the volumes that are bound to them (P16, P17)."""
     instance()
 
     report = k8s_cr.terminate(cluster, unique, **life)
@@ -137,7 +137,7 @@ def test_a_termination_deletes_the_claims_of_stateful_sets(
 def test_the_manifest_retains_them_with_their_volumes(
     cluster, namespace, unique, instance, life, traces, cleaned
 ):
-    """What the server sets where it says nothing does not count (F4)."""
+    """The default that the API server sets does not count (F4)."""
     instance(when_deleted="Retain")
     bound(cluster, namespace)
 
@@ -147,7 +147,7 @@ def test_the_manifest_retains_them_with_their_volumes(
     assert both == there(cluster, unique, namespace)
     assert set.union(*both) == kept(report).keys()
     reasons = set(kept(report).values())
-    assert any("db are retained" in reason for reason in reasons)
+    assert any("sets whenDeleted: Retain" in reason for reason in reasons)
     assert any("is bound to Persist" in reason for reason in reasons)
     assert [] == traces(unique, namespace)
 
@@ -155,7 +155,7 @@ def test_the_manifest_retains_them_with_their_volumes(
 def test_an_option_retains_them(
     cluster, namespace, unique, instance, life, traces, cleaned
 ):
-    """One that is repeated keeps the same (F4)."""
+    """A repeated termination retains the same claims (F4)."""
     held = manifests.config_map("held")
     held["metadata"]["finalizers"] = ["example.org/hold"]
     instance(held)
@@ -177,7 +177,7 @@ def test_an_option_retains_them(
 def test_a_request_deletes_what_the_manifest_retains(
     cluster, namespace, unique, instance, life
 ):
-    """What is said when the instance ends wins (F4)."""
+    """The request to terminate overrides the manifest (F4)."""
     instance(when_deleted="Retain")
     options = k8s_cr.Options(statefulset_claims="delete")
 
@@ -189,7 +189,7 @@ def test_a_request_deletes_what_the_manifest_retains(
 def test_kubernetes_own_deletion_of_claims_is_no_conflict(
     cluster, namespace, unique, instance, life, traces
 ):
-    """It needs nothing of ours, and what it deletes cannot be retained."""
+    """Claims that the garbage collector deletes cannot be retained."""
     instance(when_deleted="Delete")
 
     with pytest.raises(
@@ -202,10 +202,10 @@ def test_kubernetes_own_deletion_of_claims_is_no_conflict(
     assert [] == traces(unique, namespace)
 
 
-def test_a_claim_that_was_there_before_stays(
+def test_an_older_claim_is_retained(
     cluster, kubectl, namespace, unique, instance, life, traces, cleaned
 ):
-    """With the volume that it is bound to; the report says so."""
+    """With the volume that it is bound to; the report lists both."""
     older = volumes.claim("data-db-0", unique, namespace, app="db")
     kubectl("create", "-f", "-", stdin=json.dumps(older))
     # Times are in whole seconds.
@@ -275,7 +275,7 @@ def test_no_other_operation_deletes_claims(
 def test_the_rollback_of_a_change_keeps_claims_that_it_made(
     cluster, namespace, unique, packed, life, traces
 ):
-    """They are deleted when the instance is terminated."""
+    """They are deleted when the instance is terminated (T6)."""
     first = packed(manifests.config_map("a"))
     k8s_cr.instantiate(cluster, unique, first, **life)
     second = packed(
@@ -319,7 +319,7 @@ def test_the_rollback_of_an_instantiation_deletes_them(
 def test_an_instantiation_that_is_refused_half_way_takes_them_back(
     cluster, namespace, unique, instance, life, traces, retain, cleaned
 ):
-    """Unless its request retains them, with what that needs."""
+    """Unless the request retains them, with their volumes."""
     refused = manifests.config_map("refused")
     refused["metadata"]["annotations"] = {
         objects.PREFIX + "depends-on": "StatefulSet.apps/db"
@@ -363,12 +363,12 @@ def test_a_claim_that_holds_a_volume_is_named_with_its_user(
     k8s_cr.terminate(cluster, unique, **life)
 
 
-def test_what_is_not_listed_is_not_guessed(
+def test_deleting_claims_needs_permissions(
     user, cluster, namespace, unique, packed, deadline, traces, cleaned
 ):
-    """Who may not delete claims is told before the first delete (K4).
+    """Missing permissions are reported before the first delete (K4).
 
-    Retained claims take no permission: their names show which volumes stay.
+    Retained claims need none: their names show which volumes stay.
     """
     rules = users.without(
         ("persistentvolumeclaims", "list"),
@@ -405,10 +405,10 @@ def test_what_is_not_listed_is_not_guessed(
     assert [] == traces(unique, namespace)
 
 
-def test_without_a_record_they_are_told_by_their_sets(
+def test_without_a_record_claims_are_found_by_their_sets(
     cluster, namespace, unique, instance, life, traces
 ):
-    """Somebody has removed it, and what bears our mark shows the rest."""
+    """The labels of the StatefulSets show that they are the instance's."""
     instance()
     for secret in cluster.list_metadata(
         ObjectRef("", "Secret", "", "").group_kind,

@@ -1,4 +1,4 @@
-"""A StatefulSet whose Pods have volumes, and volumes for them."""
+"""Manifests of a StatefulSet with volume claims, and of volumes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def stateful_set(
     template: str = "data",
     image: str = "example.org/a:1",
 ) -> Obj:
-    """One with a claim for each Pod, of volumes of this class."""
+    """A StatefulSet with a claim per Pod for a volume of this class."""
     labels = {"app": name}
     mount = {"name": template, "mountPath": "/data"}
     container = {"name": "main", "image": image, "volumeMounts": [mount]}
@@ -56,7 +56,7 @@ def wanted(storage_class: str) -> Obj:
 def claim(
     name: str, storage_class: str, namespace: str = "", **labels: str
 ) -> Obj:
-    """A claim that somebody makes by hand."""
+    """A claim that no StatefulSet created."""
     metadata: Obj = {"name": name, "labels": labels}
     if namespace:
         metadata["namespace"] = namespace

@@ -29,7 +29,7 @@ def cluster():
 
 def made(cluster, manifest, **metadata):
     found = {**manifest["metadata"], **metadata}
-    return cluster.create({**manifest, "metadata": found}, "somebody")
+    return cluster.create({**manifest, "metadata": found}, "other")
 
 
 def asked_to_go(cluster, ref):
@@ -78,7 +78,7 @@ def test_the_pod_that_uses_a_claim_is_named(cluster):
         volumes.claim("mine", "manual", "default"),
         finalizers=["kubernetes.io/pvc-protection"],
     )
-    cluster.create(pod("mine"), "somebody")
+    cluster.create(pod("mine"), "other")
     mine = ObjectRef("", CLAIM.kind, "default", "mine")
     asked_to_go(cluster, PV)
     assert [
@@ -100,7 +100,7 @@ def test_a_pod_that_has_ended_uses_nothing(cluster):
         volumes.claim("mine", "manual", "default"),
         finalizers=["kubernetes.io/pvc-protection"],
     )
-    cluster.create(pod("mine"), "somebody")
+    cluster.create(pod("mine"), "other")
     user = ObjectRef("", "Pod", "default", "user")
     cluster.report(user, {"phase": "Succeeded"})
     mine = ObjectRef("", CLAIM.kind, "default", "mine")

@@ -114,6 +114,11 @@ def test_the_most_specific_retention_counts(
 
     order = (request_, manifest, policy, configured, "delete")
     assert next(filter(None, order)) == found.retention
+    sources = ("request", "manifest", "policy", "configuration")
+    first = next(
+        (n for n, w in zip(sources, order, strict=False) if w), sources[-1]
+    )
+    assert first == found.source
     assert (found,) == claims.resolve_rules([found], "", policy, configured)
 
 

@@ -1,7 +1,7 @@
-"""Claims of StatefulSets go with their instance, wherever a run died.
+"""Claims of StatefulSets are deleted with their instance.
 
-The same is shown on a real API server elsewhere; here every single request
-is tried.
+Runs are killed at every single request; a functional test does the same on a
+real API server for some.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from tests.unit.packages import package
 
 DB = ObjectRef("apps", "StatefulSet", "default", "db")
 DATA = ("data-db-0", "data-db-1")
+OF = f"retains the claims of {DB}"
+SETS = "sets whenDeleted: Retain"
 
 
 def given(**more):
@@ -121,7 +123,7 @@ def test_an_instantiation_is_taken_back_wherever_it_died(fresh, clock):
 
 
 def test_without_a_record_they_go_wherever_it_died(fresh, clock):
-    """What bears our mark tells of them until they are asked to go."""
+    """Their deletion is requested while their StatefulSet exists."""
 
     def prepare(cluster):
         run(lcm.instantiate, cluster, clock, given())
@@ -136,10 +138,8 @@ def test_without_a_record_they_go_wherever_it_died(fresh, clock):
         assert [] == owned(cluster)
 
 
-def test_a_set_that_somebody_removed_before_is_known_by_the_record(
-    fresh, clock
-):
-    """When it was made is noted as soon as it is."""
+def test_the_record_knows_a_set_that_was_deleted_before(fresh, clock):
+    """Its creation is recorded when it is applied."""
     cluster = fresh()
     run(lcm.instantiate, cluster, clock, given())
     cluster.delete(DB, objects.uid(cluster.get(DB)))
@@ -166,19 +166,39 @@ def test_the_claims_of_a_set_that_was_made_again_are_those_of_the_first(
 
 
 def test_the_claims_of_a_later_set_of_that_name_stay(fresh, clock):
-    """Whoever made it has its data there."""
+    """Its Pods use them."""
     cluster = fresh()
     run(lcm.instantiate, cluster, clock, given())
     run(lcm.change, cluster, clock, package(manifests.config_map("a")))
     theirs = volumes.stateful_set("db", "manual", replicas=2)
     theirs["metadata"]["namespace"] = "default"
-    cluster.create(theirs, "somebody")
+    cluster.create(theirs, "other")
 
     report = run(lcm.terminate, cluster, clock)
 
     assert set(DATA) == set(left(cluster, CLAIM))
     assert {*DATA, "one", "two"} == kept(report)
     assert cluster.get(DB)
+
+
+@pytest.mark.parametrize("recreated", [False, True])
+def test_an_adopted_set_keeps_the_claims_that_it_had(fresh, clock, recreated):
+    """They are older than what the instance created, if it did (P20)."""
+    cluster = fresh()
+    theirs = volumes.stateful_set("db", "manual", replicas=2)
+    theirs["metadata"]["namespace"] = "default"
+    cluster.create(theirs, "other")
+    adopting = Options(adopt=frozenset([DB]), conflict="take")
+    run(lcm.instantiate, cluster, clock, given(), options=adopting)
+    if recreated:
+        cluster.delete(DB, objects.uid(cluster.get(DB)))
+        run(lcm.heal, cluster, clock)
+
+    report = run(lcm.terminate, cluster, clock)
+
+    assert {*DATA, "one", "two"} == kept(report)
+    assert set(DATA) == set(left(cluster, CLAIM))
+    assert recreated == (cluster.get(DB) is None)
 
 
 def test_a_set_that_is_kept_keeps_its_claims(fresh, clock):
@@ -248,20 +268,34 @@ def test_one_claim_is_kept_by_its_name(fresh, clock):
 
 
 @pytest.mark.parametrize(
-    ("policy", "when_deleted", "options", "stays"),
+    ("policy", "when_deleted", "options", "stays", "said"),
     [
-        ("retain", "", Options(), True),
-        ("retain", "Delete", Options(), False),
-        ("retain", "", Options(statefulset_claims="delete"), False),
-        ("delete", "Retain", Options(), True),
-        ("delete", "", Options(statefulset_claims_else="retain"), False),
-        ("", "Delete", Options(statefulset_claims_else="retain"), False),
+        ("retain", "", Options(), True, f"the policy of the instance {OF}"),
+        ("retain", "Delete", Options(), False, ""),
+        ("retain", "", Options(statefulset_claims="delete"), False, ""),
+        ("delete", "Retain", Options(), True, f"the manifest of {DB} {SETS}"),
+        ("delete", "", Options(statefulset_claims_else="retain"), False, ""),
+        ("", "Delete", Options(statefulset_claims_else="retain"), False, ""),
+        (
+            "",
+            "Delete",
+            Options(statefulset_claims="retain"),
+            True,
+            f"the request {OF}",
+        ),
+        (
+            "",
+            "",
+            Options(statefulset_claims_else="retain"),
+            True,
+            f"the configuration {OF}",
+        ),
     ],
 )
-def test_who_says_it_last_counts(
-    fresh, clock, policy, when_deleted, options, stays
+def test_the_most_specific_retention_counts(
+    fresh, clock, policy, when_deleted, options, stays, said
 ):
-    """The end's request, the manifest, the instance's policy, the option."""
+    """Request, manifest, policy, configuration; the report names it."""
     cluster = fresh()
     run(
         lcm.instantiate,
@@ -271,9 +305,12 @@ def test_who_says_it_last_counts(
         policy=Policy(statefulset_claims=policy),
     )
 
-    run(lcm.terminate, cluster, clock, options=options)
+    report = run(lcm.terminate, cluster, clock, options=options)
 
     assert stays == (set(DATA) == set(left(cluster, CLAIM)))
+    reasons = [r.verdict.reason for r in report.rows if r.ref == ref(DATA[0])]
+    if stays:
+        assert [said] == reasons
 
 
 def test_a_namespace_of_ours_stays_with_a_claim_that_does(fresh, clock):
@@ -290,12 +327,12 @@ def test_a_namespace_of_ours_stays_with_a_claim_that_does(fresh, clock):
     assert cluster.get(ObjectRef("", "Namespace", "", "home"))
 
 
-def test_an_older_claim_in_a_namespace_of_ours_is_somebody_elses(fresh, clock):
-    """It would go with the namespace, which is refused (P20)."""
+def test_an_older_claim_refuses_the_deletion_of_its_namespace(fresh, clock):
+    """It belongs to another owner and would be deleted, too (P20)."""
     cluster = fresh()
     home = manifests.namespace("home")
     run(lcm.instantiate, cluster, clock, package(home))
-    cluster.create(volumes.claim("data-db-0", "manual", "home"), "somebody")
+    cluster.create(volumes.claim("data-db-0", "manual", "home"), "other")
     inside = volumes.stateful_set("db", "manual")
     inside["metadata"]["namespace"] = "home"
     run(lcm.change, cluster, clock, package(home, inside))
@@ -308,7 +345,7 @@ def test_an_older_claim_in_a_namespace_of_ours_is_somebody_elses(fresh, clock):
 
 
 def test_a_record_of_an_earlier_version_is_enough(fresh, clock):
-    """The StatefulSet itself tells when it was made."""
+    """The live StatefulSet shows its creation."""
     cluster = fresh()
     run(lcm.instantiate, cluster, clock, given())
     entry = record.read(cluster, "one", "default")

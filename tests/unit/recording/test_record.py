@@ -67,6 +67,7 @@ def test_what_is_written_is_read(cluster):
         (("app", "db"), ("tier", "back")),
         "2026-01-01T00:00:00Z",
         "retain",
+        "request",
     )
     inventory = dataclasses.replace(ONE, claim_rules=(rule,))
     record.write(cluster, inventory, None)
