@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence
+import contextlib
 import json
 import os
 import pathlib
@@ -14,7 +15,9 @@ from typing import Any
 import pytest
 
 import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import errors
 from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.policy import Policy
 from tacker_k8s_cr.policy import Readiness
 from tests.functional import users
@@ -178,8 +181,8 @@ def test_openstack_cluster_takes_no_more_than_documented(
 ) -> None:
     """The roles of the page are enough (K4).
 
-    There is no OpenStack cloud to wait for: objects are current when they
-    are stored, and no machine is made.
+    There is no OpenStack cloud: objects are current when they are stored,
+    and the machines of the scale are never ready.
     """
     sample = csar.SAMPLES / "capi_openstack_cluster"
     cluster = user(users.rules(sample.name, "Role"))
@@ -201,7 +204,13 @@ def test_openstack_cluster_takes_no_more_than_documented(
     k8s_cr.instantiate(
         cluster, unique, k8s_cr.load(sample), policy=created, **life
     )
-    k8s_cr.scale(cluster, unique, aspect="workers", level=1, **life)
+    short = {**life, "deadline": k8s_cr.Deadline.after(3)}
+    with contextlib.suppress(errors.NotReady):
+        k8s_cr.scale(cluster, unique, aspect="workers", level=1, **short)
+    workers = ObjectRef(
+        "cluster.x-k8s.io", "MachineDeployment", namespace, "workload-workers"
+    )
+    assert 2 == (cluster.get(workers) or {})["spec"]["replicas"]
     k8s_cr.change(cluster, unique, k8s_cr.load(sample), **life)
     k8s_cr.heal(cluster, unique, **life)
     k8s_cr.terminate(cluster, unique, **life)
