@@ -1,0 +1,182 @@
+"""A plug-in of pytest that stands in for what the tests find in DevStack.
+
+It changes no test and no assertion:
+
+* keystoneauth's password plug-in becomes a token USER/PROJECT and the URL of
+  the Tacker that runs (TACKER_URL);
+* /etc/tacker/tacker.conf becomes the files of that Tacker (TACKER_RUN);
+* clients of Heat, Glance, Cinder, Nova and Neutron are None;
+* operations are read every second instead of every three or five;
+* a test that takes longer than UPSTREAM_LIMIT seconds fails.
+
+UPSTREAM_RESULTS names the file that gets a line of JSON for each test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+import json
+import os
+import pathlib
+import signal
+import time
+from types import FrameType
+from typing import Any
+
+from keystoneauth1 import token_endpoint
+from keystoneauth1.identity import v3
+from oslo_config import cfg
+import pytest
+import upstream_sweep  # type: ignore[import-not-found]
+import upstream_tidy  # type: ignore[import-not-found]
+
+URL = os.environ["TACKER_URL"]
+CONF = pathlib.Path(os.environ["TACKER_RUN"]) / "conf"
+LIMIT = float(os.environ["UPSTREAM_LIMIT"])
+RESULTS = pathlib.Path(os.environ["UPSTREAM_RESULTS"])
+ROOT = "tacker/tests/functional/"
+
+CONFIGURATION = "/etc/tacker/tacker.conf"
+CLIENTS = ("heat", "glance", "cinder", "nova", "neutron")
+
+
+class Password(token_endpoint.Token):
+    """A token without Keystone; its endpoint is always Tacker's."""
+
+    def __init__(
+        self,
+        auth_url: str = "",
+        username: str = "",
+        project_name: str = "",
+        **_more: Any,
+    ):
+        super().__init__(URL, f"{username}/{project_name}")
+
+
+def _replace_keystone() -> None:
+    v3.Password = Password  # type: ignore[misc, assignment]
+
+
+def _replace_configuration() -> None:
+    original = cfg.ConfigOpts.__call__
+
+    def called(self: Any, args: Any = None, *more: Any, **named: Any) -> Any:
+        if args == ["--config-file", CONFIGURATION]:
+            paths = [CONF / "tacker.conf", CONF / "settings.conf"]
+            args = [w for path in paths for w in ("--config-file", str(path))]
+        return original(self, args, *more, **named)
+
+    cfg.ConfigOpts.__call__ = called
+
+
+def _none(cls: Any, *args: Any, **named: Any) -> None:
+    return None
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    from tacker import context
+    from tacker.tests.functional import base
+    from tacker.tests.functional import base_v2
+    from tacker.tests.functional.sol.vnflcm import base as sol_v1
+    from tacker.tests.functional.sol_kubernetes.vnflcm import base as v1
+    from tacker.tests.functional.sol_kubernetes_multi_tenant.vnflcm import (
+        base as tenants,
+    )
+    from tacker.tests.functional.sol_kubernetes_oidc_auth.vnflcm_v1 import (
+        test_kubernetes_oidc_auth as openid,
+    )
+
+    for name in CLIENTS:
+        setattr(base.BaseTackerTest, f"{name}client", classmethod(_none))
+    for module in (base_v2, sol_v1, v1, tenants):
+        module.RETRY_WAIT_TIME = 1
+    session.stash[_BEFORE] = upstream_sweep.objects()
+    # Its setUp does not call the one that sets this.
+    openid.VnfLcmKubernetesOidcTest.context = context.get_admin_context()
+
+
+_BEFORE = pytest.StashKey[dict[str, Any]]()
+
+_replace_keystone()
+_replace_configuration()
+
+# -- What became of each test -------------------------------------------------
+
+_FOUND = pytest.StashKey[dict[str, Any]]()
+_BEGUN = pytest.StashKey[float]()
+_SEEN = pytest.StashKey[set[str]]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(
+    item: pytest.Item,
+) -> Generator[None, object, object]:
+    item.stash[_SEEN] = upstream_tidy.known()
+    item.stash[_FOUND] = {
+        "test": item.nodeid.removeprefix(ROOT),
+        "outcome": "passed",
+    }
+    item.stash[_BEGUN] = time.monotonic()
+    result = yield
+    found = item.stash[_FOUND]
+    found["seconds"] = round(time.monotonic() - item.stash[_BEGUN], 1)
+    operations = upstream_tidy.since(item.stash[_SEEN])
+    found.setdefault("operations", operations)
+    with open(RESULTS, "a") as file:
+        file.write(json.dumps(found) + "\n")
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(
+    item: pytest.Item,
+) -> Generator[None, None, None]:
+    def late(_number: int, _frame: FrameType | None) -> None:
+        raise TimeoutError(f"the test did not end within {LIMIT:.0f} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    found = item.stash[_FOUND]
+    if report.skipped:
+        found["outcome"] = "skipped"
+        found["error"] = _skipped(report)
+    elif report.failed and call.excinfo and found["outcome"] != "failed":
+        found["outcome"] = "failed"
+        found["when"] = call.when
+        found["error"] = str(call.excinfo.value) or call.excinfo.typename
+        found["line"] = _line(item, call.excinfo)
+        if call.when == "call":
+            found["operations"] = upstream_tidy.since(item.stash[_SEEN])
+            found["left"] = upstream_tidy.after()
+            before = item.session.stash[_BEFORE]
+            found["left"] += upstream_sweep.sweep(before)
+    return report
+
+
+def _skipped(report: pytest.TestReport) -> str:
+    if isinstance(report.longrepr, tuple):
+        return str(report.longrepr[2]).removeprefix("Skipped: ")
+    return str(report.longrepr)
+
+
+def _line(
+    item: pytest.Item, raised: pytest.ExceptionInfo[BaseException]
+) -> str:
+    """The line of the test itself in which it failed."""
+    own = [e for e in raised.traceback if e.path == item.path]
+    if not own:
+        return ""
+    text = str(own[-1].statement).strip().splitlines()[0]
+    return f"{item.path.name}:{own[-1].lineno + 1}: {text}"

@@ -1,0 +1,117 @@
+"""Runs a suite in a process of its own, and reports each test as it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Sequence
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+from tools.upstream import reasons
+from tools.upstream.results import FAILED
+from tools.upstream.results import Result
+from tools.upstream.results import Store
+from tools.upstream.stand import Stand
+from tools.upstream.suites import FOLDER
+from tools.upstream.suites import Suite
+
+INSIDE = pathlib.Path(__file__).resolve().parent / "inside"
+LIMIT = 900
+"""Seconds that one test may take."""
+
+PAUSE = 0.2
+
+_NO_TEST = 5
+"""pytest's exit status when it selected no test."""
+
+Say = Callable[[str], object]
+
+
+def run(
+    stand: Stand,
+    suite: Suite,
+    store: Store,
+    selected: Sequence[str],
+    done: Collection[str],
+    say: Say,
+) -> str:
+    """Run a suite; why it ended before its last test, if it did.
+
+    :param selected: more arguments of pytest, that select tests.
+    :param done: tests that have their result already.
+    """
+    log = store.log(suite.name)
+    path = store.path(suite.name)
+    place = path.stat().st_size if path.exists() else 0
+    with open(log, "a") as file:
+        process = subprocess.Popen(
+            [str(stand.python), *_arguments(suite, selected, done)],
+            cwd=stand.source,
+            env=_environ(stand, path),
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        while True:
+            ended = process.poll() is not None
+            added, place = store.since(suite.name, place)
+            for result in added:
+                say(f"    {line(result)}")
+            if ended:
+                break
+            time.sleep(PAUSE)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    if process.returncode in (0, 1, _NO_TEST):
+        return ""
+    return f"pytest ended with {process.returncode}; see {log}"
+
+
+def line(result: Result) -> str:
+    """A result, for who waits for it."""
+    text = f"{result.outcome:8} {result.seconds:6.1f} s  {short(result.test)}"
+    if result.outcome == FAILED:
+        text += f"\n             {reasons.reason(result)[:300]}"
+    return text
+
+
+def short(test: str) -> str:
+    """The file and the name of a test."""
+    path, _, name = test.partition("::")
+    return f"{pathlib.PurePosixPath(path).stem}::{name.rpartition('::')[2]}"
+
+
+def _arguments(
+    suite: Suite, selected: Sequence[str], done: Collection[str]
+) -> list[str]:
+    skipped = [f"--deselect={FOLDER}/{test}" for test in sorted(done)]
+    return [
+        *("-W", "ignore", "-m", "pytest", "-p", "upstream_harness"),
+        *("-p", "no:cacheprovider", "-rA", "--tb=short"),
+        *selected,
+        *skipped,
+        *suite.arguments,
+    ]
+
+
+def _environ(stand: Stand, results: pathlib.Path) -> dict[str, str]:
+    kubectl = stand.cluster.kubectl
+    command = f"{kubectl.program} --kubeconfig={kubectl.kubeconfig}"
+    return {
+        "HOME": str(stand.host.folders.run),
+        "LC_ALL": "C.UTF-8",
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": f"{stand.source}:{INSIDE}",
+        "TACKER_RUN": str(stand.host.folders.run),
+        "TACKER_URL": stand.host.url,
+        "UPSTREAM_KUBECTL": command if stand.cluster.owned else "",
+        "UPSTREAM_LIMIT": str(LIMIT),
+        "UPSTREAM_RESULTS": str(results.absolute()),
+    }
