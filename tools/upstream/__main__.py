@@ -49,7 +49,7 @@ def main() -> int:
         begun = time.monotonic()
         broken = []
         with interrupts.raised():
-            for column in chosen:
+            for column in () if arguments.report else chosen:
                 broken += _run(column, wanted, arguments)
         rows = _rows(chosen, wanted, arguments)
         say("\n" + table.text(rows, chosen))
@@ -117,6 +117,11 @@ def _parser() -> argparse.ArgumentParser:
         "--again",
         action="store_true",
         help="run tests again that have failed",
+    )
+    parser.add_argument(
+        "--report",
+        action="store_true",
+        help="run nothing; print the table of the results so far",
     )
     parser.add_argument(
         "--results",
@@ -191,9 +196,15 @@ def _run(
     selected = ["-k", text] if (text := _expression(arguments)) else []
     broken = []
     say(f"{column.title}")
-    with place.stand(column) as stand:
+    needs = {need for suite in wanted for need in suite.needs}
+    with place.stand(column, needs) as stand:
         for suite in wanted:
             say(f"  {suite.name}: {suite.title}")
+            if lacking := [
+                stand.lacking[n] for n in suite.needs & set(stand.lacking)
+            ]:
+                say(f"    not run: {'; '.join(lacking)}")
+                continue
             done = {
                 test
                 for test, result in store.read(suite.name).items()

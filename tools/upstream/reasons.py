@@ -9,18 +9,21 @@ from tools.upstream.results import FAILED
 from tools.upstream.results import Operation
 from tools.upstream.results import Result
 
+_TRACEBACK = "Traceback (most recent call last):"
 _STATES = re.compile(r"\b(FAILED_TEMP|FAILED|ROLLED_BACK)\b")
+_FRAME = re.compile(r'  File "([^"]+)", line (\d+), in \S+\n    (.*)')
 
 
 def reason(result: Result) -> str:
     """The first line of the failed operation's error, or of the test's."""
     if result.outcome != FAILED:
         return first_line(result.error)
+    raised = message(result.error)
     failed = result.failed_operations
-    if failed and _STATES.search(result.error):
+    if failed and _STATES.search(raised):
         return said(failed[-1])
-    where = f" ({result.line})" if result.line else ""
-    return f"{first_line(result.error)}{where}"
+    where = line(result.error, result.test)
+    return f"{first_line(raised)} ({where})" if where else first_line(raised)
 
 
 def said(operation: Operation) -> str:
@@ -34,6 +37,29 @@ def first_line(text: str) -> str:
     if len(lines) > 1 and lines[0].endswith(":"):
         return f"{lines[0]} {lines[1]}"
     return lines[0] if lines else ""
+
+
+def message(error: str) -> str:
+    """What was raised, without the traceback that testtools puts before it."""
+    _, found, trace = error.rpartition(_TRACEBACK)
+    if not found:
+        return error
+    lines = trace.splitlines()
+    # Frames are indented; the exception begins at the margin.
+    for number, text in enumerate(lines):
+        if text and not text.startswith(" "):
+            return "\n".join(lines[number:])
+    return error
+
+
+def line(error: str, test: str) -> str:
+    """The last line of the test itself in a traceback, with its place."""
+    path = test.partition("::")[0]
+    own = [one for one in _FRAME.findall(error) if one[0].endswith(path)]
+    if not own:
+        return ""
+    file, number, text = own[-1]
+    return f"{file.rpartition('/')[2]}:{number}: {text.strip()}"
 
 
 def named_options(result: Result) -> tuple[str, ...]:

@@ -29,8 +29,8 @@ class Result:
     """What became of one test.
 
     :param test: its path below tacker/tests/functional, class and name.
-    :param error: what it raised, or the reason why it was skipped.
-    :param line: of the test, where it failed.
+    :param error: what it raised, as testtools shows it, or the reason why it
+        was skipped.
     :param left: what could not be removed after it failed.
     """
 
@@ -38,7 +38,6 @@ class Result:
     outcome: str
     seconds: float = 0.0
     error: str = ""
-    line: str = ""
     operations: tuple[Operation, ...] = ()
     left: tuple[str, ...] = ()
 
@@ -59,7 +58,6 @@ def parsed(line: str) -> Result:
         said["outcome"],
         said.get("seconds", 0.0),
         said.get("error", ""),
-        said.get("line", ""),
         operations,
         tuple(said.get("left", ())),
     )

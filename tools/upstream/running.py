@@ -11,6 +11,7 @@ import signal
 import subprocess
 import time
 
+from tools.tacker import configuration
 from tools.upstream import reasons
 from tools.upstream.results import FAILED
 from tools.upstream.results import Result
@@ -111,6 +112,7 @@ def _environ(stand: Stand, results: pathlib.Path) -> dict[str, str]:
         "PYTHONPATH": f"{stand.source}:{INSIDE}",
         "TACKER_RUN": str(stand.host.folders.run),
         "TACKER_URL": stand.host.url,
+        "UPSTREAM_DATABASE": configuration.database(stand.host.state),
         "UPSTREAM_KUBECTL": command if stand.cluster.owned else "",
         "UPSTREAM_LIMIT": str(LIMIT),
         "UPSTREAM_RESULTS": str(results.absolute()),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
 import dataclasses
 import os
@@ -14,13 +16,17 @@ from tools.tacker import Host
 from tools.tacker import Options
 from tools.tacker import environment as published
 from tools.tacker import folders
+from tools.upstream import chart_host
 from tools.upstream import cluster as clusters
 from tools.upstream import environment
-from tools.upstream import sftp
+from tools.upstream import helm
+from tools.upstream import openid
+from tools.upstream import prometheus
 from tools.upstream import source
 from tools.upstream import vims
 from tools.upstream.cluster import Cluster
 from tools.upstream.columns import Column
+from tools.upstream.openid import OpenId
 
 SERVICES = pathlib.Path(__file__).resolve().parent / "services"
 SCRIPT = (
@@ -40,12 +46,14 @@ class Stand:
 
     :param python: of the environment with the tests' requirements.
     :param source: Tacker's source, with the files of the VIMs.
+    :param lacking: by need of a suite, why it is not met.
     """
 
     host: Host
     cluster: Cluster
     python: pathlib.Path
     source: pathlib.Path
+    lacking: Mapping[str, str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +70,9 @@ class Place:
     say: Say = print
 
     @contextlib.contextmanager
-    def stand(self, column: Column) -> Iterator[Stand]:
+    def stand(
+        self, column: Column, needs: Collection[str] = ()
+    ) -> Iterator[Stand]:
         """A new plane, a new Tacker and new files, for one column."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         cache = source.cache(os.environ)
@@ -71,9 +81,14 @@ class Place:
         base = published.published(folders.cache(os.environ), self.say)
         python = environment.tests(cache, base, self.say) / "bin" / "python"
         tree = source.unpack(archive, self.folder)
+        lacking: dict[str, str] = {}
         with contextlib.ExitStack() as stack:
-            stack.enter_context(sftp.serving(self.folder / "rules"))
-            cluster = stack.enter_context(self._cluster())
+            if "prometheus" in needs:
+                rules = self.folder / "rules"
+                stack.enter_context(prometheus.running(rules))
+            provider = self._provider(stack, needs, lacking)
+            cluster = stack.enter_context(self._cluster(provider))
+            extra = self._helm(stack, needs, lacking, cluster, tree)
             host = Host.of(self.folder / "tacker", self.say)
             host.down()
             stack.callback(host.down)
@@ -82,16 +97,67 @@ class Place:
             shutil.copy(
                 base / "etc/tacker/prometheus-plugin.yaml", host.folders.run
             )
-            vim = vims.of(cluster)
-            vims.write(tree, vim, None)
-            vims.register(host.url, vims.registrations(vim, None))
-            yield Stand(host, cluster, python, tree)
+            if "helm" in needs:
+                program = helm.program(os.environ, self.say)
+                (host.folders.environment / "bin/helm").symlink_to(program)
+            vim = {**vims.of(cluster), "extra": extra}
+            identity = provider.vim(cluster) if provider else None
+            vims.write(tree, vims.of(cluster), identity)
+            vims.register(host.url, vims.registrations(vim, identity))
+            yield Stand(host, cluster, python, tree, lacking)
 
-    def _cluster(self) -> contextlib.AbstractContextManager[Cluster]:
+    def _provider(
+        self,
+        stack: contextlib.ExitStack,
+        needs: Collection[str],
+        lacking: dict[str, str],
+    ) -> OpenId | None:
+        if "openid" not in needs:
+            return None
         if os.environ.get("KUBECONFIG"):
-            return clusters.named(os.environ)
+            lacking["openid"] = (
+                "the API server that KUBECONFIG names does not trust the "
+                "OpenID provider of the tests"
+            )
+            return None
+        return stack.enter_context(openid.running(self.folder / "openid"))
+
+    @contextlib.contextmanager
+    def _cluster(self, provider: OpenId | None) -> Iterator[Cluster]:
+        if os.environ.get("KUBECONFIG"):
+            with clusters.named(os.environ) as cluster:
+                yield cluster
+            return
+        trusted = provider.trusted if provider else None
         folder = self.folder / "plane"
-        return clusters.started(folder, self.shift, None, self.say)
+        with clusters.started(folder, self.shift, trusted, self.say) as found:
+            if provider:
+                provider.allow(found)
+            yield found
+
+    def _helm(
+        self,
+        stack: contextlib.ExitStack,
+        needs: Collection[str],
+        lacking: dict[str, str],
+        cluster: Cluster,
+        tree: pathlib.Path,
+    ) -> Mapping[str, object]:
+        """What a VIM says about the host with Helm, for version 1."""
+        if "chart host" not in needs:
+            return {}
+        host = chart_host.ChartHost(
+            self.folder / "charts",
+            helm.program(os.environ, self.say),
+            cluster.kubeconfig,
+        )
+        running = chart_host.running(host, tree / chart_host.SAMPLE)
+        try:
+            return stack.enter_context(running)
+        except OSError as error:
+            where = "{}:{}".format(*chart_host.ADDRESS)
+            lacking["chart host"] = f"no server can listen on {where}: {error}"
+            return {}
 
     def _options(
         self, column: Column, tree: pathlib.Path, base: pathlib.Path

@@ -15,7 +15,7 @@ class Suite:
     """Some of the tests, which run in one process.
 
     :param paths: files and folders below ``FOLDER``.
-    :param needs: what has to run beside Tacker and the cluster.
+    :param needs: what has to be there beside Tacker and the cluster.
     """
 
     name: str
@@ -48,6 +48,7 @@ SUITES = (
                 "test_vnfpm_threshold_basic",
             )
         ),
+        frozenset({"prometheus"}),
     ),
     Suite(
         "v1",
@@ -75,9 +76,15 @@ SUITES = (
     ),
     Suite(
         "helm",
-        "Helm charts, with Tacker's own Helm driver",
-        (f"{_V2}/test_helm.py", f"{_V1}/test_kubernetes_helm.py"),
+        "Helm charts in version 2, with Tacker's own Helm driver",
+        (f"{_V2}/test_helm.py",),
         frozenset({"helm"}),
+    ),
+    Suite(
+        "helm-v1",
+        "Helm charts in version 1, with Tacker's own Helm driver",
+        (f"{_V1}/test_kubernetes_helm.py",),
+        frozenset({"chart host"}),
     ),
     Suite(
         "openid",

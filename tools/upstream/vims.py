@@ -53,7 +53,7 @@ class Registration:
             "auth_cred": credentials,
             "is_default": self.default,
         }
-        if "extra" in self.vim:
+        if self.vim.get("extra"):
             body["extra"] = self.vim["extra"]
         return {"vim": body}
 
@@ -72,15 +72,16 @@ def of(cluster: Cluster) -> dict[str, Any]:
 def registrations(vim: Vim, openid: Vim | None) -> list[Registration]:
     """All VIMs that the tests look for by name."""
     helm = {**vim, "extra": {"use_helm": True}}
+    plain = {**vim, "extra": {}}
     found = [
         # Version 1 requires a default VIM. In Tacker's jobs it is OpenStack.
-        Registration("VIM0", vim, default=True),
+        Registration("VIM0", plain, default=True),
         Registration("vim-kubernetes", vim),
         Registration("vim-kubernetes-helm", helm),
     ]
     for number, (user, project) in TENANTS.items():
         token = f"{user}/{project}"
-        found.append(Registration(f"vim-kubernetes-t{number}", vim, token))
+        found.append(Registration(f"vim-kubernetes-t{number}", plain, token))
     if openid:
         # Tests of version 1 and of version 2 look for different names.
         found += [

@@ -1,4 +1,4 @@
-"""The operations of a test, and removing what a failed test left behind."""
+"""Removes the instances that a failed test left, by Tacker's API."""
 
 from __future__ import annotations
 
@@ -38,43 +38,19 @@ def _listed(version: str, what: str) -> list[dict[str, Any]]:
     return found
 
 
-def known() -> set[str]:
-    """The ids of all operations that Tacker has a record of."""
-    return {o["id"] for v in SESSIONS for o in _listed(v, "vnf_lcm_op_occs")}
-
-
-def since(before: set[str]) -> list[dict[str, Any]]:
-    """The operations since then, in their order."""
-    found = []
+def settle() -> None:
+    """Wait for every operation; roll those back that have failed."""
     for version in SESSIONS:
-        for one in _listed(version, "vnf_lcm_op_occs"):
-            if one["id"] not in before:
-                found.append(_operation(version, one))
-    return sorted(found, key=lambda operation: str(operation["begun"]))
+        for operation in _listed(version, "vnf_lcm_op_occs"):
+            if operation["operationState"] not in ("COMPLETED", "FAILED"):
+                _settle(version, operation["id"])
 
 
-def _operation(version: str, one: dict[str, Any]) -> dict[str, Any]:
-    where = f"{URL}/vnflcm/{version}/vnf_lcm_op_occs/{one['id']}"
-    full = SESSIONS[version].get(where, timeout=60).json()
-    error = full.get("error") or {}
-    return {
-        "api": version,
-        "operation": full.get("operation", ""),
-        "state": full.get("operationState", ""),
-        "error": str(error.get("detail") or error.get("title") or ""),
-        "begun": full.get("startTime", ""),
-    }
-
-
-def after() -> list[str]:
+def remove() -> list[str]:
     """Remove every instance; what could not be removed."""
     left = []
     for version in SESSIONS:
-        operations = _listed(version, "vnf_lcm_op_occs")
         for instance in _listed(version, "vnf_instances"):
-            for operation in operations:
-                if operation["vnfInstanceId"] == instance["id"]:
-                    _settle(version, operation["id"])
             where = f"{URL}/vnflcm/{version}/vnf_instances/{instance['id']}"
             if said := _remove(SESSIONS[version], where):
                 left.append(f"{version} {instance['id']}: {said}")
