@@ -21,7 +21,7 @@ from tools.upstream.suites import FOLDER
 from tools.upstream.suites import Suite
 
 INSIDE = pathlib.Path(__file__).resolve().parent / "inside"
-LIMIT = 900
+LIMIT = 420
 """Seconds that one test may take."""
 
 PAUSE = 0.2

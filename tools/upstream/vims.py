@@ -74,14 +74,18 @@ def registrations(vim: Vim, openid: Vim | None) -> list[Registration]:
     helm = {**vim, "extra": {"use_helm": True}}
     plain = {**vim, "extra": {}}
     found = [
-        # Version 1 requires a default VIM. In Tacker's jobs it is OpenStack.
+        # Version 1 requires a default VIM of each project. In Tacker's jobs
+        # it is OpenStack.
         Registration("VIM0", plain, default=True),
         Registration("vim-kubernetes", vim),
         Registration("vim-kubernetes-helm", helm),
     ]
     for number, (user, project) in TENANTS.items():
         token = f"{user}/{project}"
-        found.append(Registration(f"vim-kubernetes-t{number}", plain, token))
+        found += [
+            Registration(f"VIM-{project}", plain, token, default=True),
+            Registration(f"vim-kubernetes-t{number}", plain, token),
+        ]
     if openid:
         # Tests of version 1 and of version 2 look for different names.
         found += [
