@@ -21,9 +21,6 @@ from tools.upstream.suites import FOLDER
 from tools.upstream.suites import Suite
 
 INSIDE = pathlib.Path(__file__).resolve().parent / "inside"
-LIMIT = 420
-"""Seconds that one test may take."""
-
 PAUSE = 0.2
 
 _NO_TEST = 5
@@ -52,7 +49,7 @@ def run(
         process = subprocess.Popen(
             [str(stand.python), *_arguments(suite, selected, done)],
             cwd=stand.source,
-            env=_environ(stand, path),
+            env=_environ(stand, suite, path),
             stdout=file,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -102,7 +99,9 @@ def _arguments(
     ]
 
 
-def _environ(stand: Stand, results: pathlib.Path) -> dict[str, str]:
+def _environ(
+    stand: Stand, suite: Suite, results: pathlib.Path
+) -> dict[str, str]:
     kubectl = stand.cluster.kubectl
     command = f"{kubectl.program} --kubeconfig={kubectl.kubeconfig}"
     return {
@@ -114,6 +113,6 @@ def _environ(stand: Stand, results: pathlib.Path) -> dict[str, str]:
         "TACKER_URL": stand.host.url,
         "UPSTREAM_DATABASE": configuration.database(stand.host.state),
         "UPSTREAM_KUBECTL": command if stand.cluster.owned else "",
-        "UPSTREAM_LIMIT": str(LIMIT),
+        "UPSTREAM_LIMIT": str(suite.limit),
         "UPSTREAM_RESULTS": str(results.absolute()),
     }
