@@ -18,6 +18,7 @@ UPSTREAM_RESULTS names the file that gets a line of JSON for each test.
 from __future__ import annotations
 
 from collections.abc import Generator
+import importlib
 import json
 import os
 import pathlib
@@ -89,21 +90,21 @@ def _call_both(cls: Any, base: Any) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    from tacker.tests.functional import base
-    from tacker.tests.functional import base_v2
-    from tacker.tests.functional.sol.vnflcm import base as sol_v1
-    from tacker.tests.functional.sol_kubernetes.vnflcm import base as v1
-    from tacker.tests.functional.sol_kubernetes_multi_tenant.vnflcm import (
-        base as tenants,
+    base, base_v2, sol_v1, v1, tenants, openid = (
+        importlib.import_module(f"tacker.tests.functional.{name}")
+        for name in (
+            "base",
+            "base_v2",
+            "sol.vnflcm.base",
+            "sol_kubernetes.vnflcm.base",
+            "sol_kubernetes_multi_tenant.vnflcm.base",
+            "sol_kubernetes_oidc_auth.vnflcm_v1.test_kubernetes_oidc_auth",
+        )
     )
-    from tacker.tests.functional.sol_kubernetes_oidc_auth.vnflcm_v1 import (
-        test_kubernetes_oidc_auth as openid,
-    )
-
     for name in CLIENTS:
         setattr(base.BaseTackerTest, f"{name}client", classmethod(_none))
     for module in (base_v2, sol_v1, v1, tenants):
-        module.RETRY_WAIT_TIME = 1
+        vars(module)["RETRY_WAIT_TIME"] = 1
     session.stash[_BEFORE] = upstream_sweep.objects()
     tenants.BaseVnfLcmKubernetesMultiTenantTest.prepare_network = False
     _call_both(openid.VnfLcmKubernetesOidcTest, v1.BaseVnfLcmKubernetesTest)
