@@ -10,7 +10,9 @@ from tools.upstream.results import Operation
 from tools.upstream.results import Result
 
 _TRACEBACK = "Traceback (most recent call last):"
-_STATES = re.compile(r"\b(FAILED_TEMP|FAILED|ROLLED_BACK)\b")
+_STATES = re.compile(r"\b(FAILED_TEMP|FAILED|ROLLED_BACK)\b|did not end")
+"""What a test reports that waits for an operation; the harness ends others."""
+
 _FRAME = re.compile(r'  File "([^"]+)", line (\d+), in \S+\n    (.*)')
 
 

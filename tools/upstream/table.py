@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import re
 from typing import Any
 
 from tools.upstream.columns import Column
 from tools.upstream.judging import Verdict
 
 NOT_RUN = "-"
+
+_UUID = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,7 +78,7 @@ def _reasons(row: Row) -> list[str]:
     said: dict[str, list[str]] = {}
     for name, verdict in row.verdicts.items():
         for line in _said(verdict):
-            said.setdefault(line, []).append(name)
+            said.setdefault(_UUID.sub("<id>", line), []).append(name)
     return [f"{', '.join(names)}: {line}" for line, names in said.items()]
 
 

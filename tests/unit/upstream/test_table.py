@@ -44,6 +44,15 @@ def test_columns_with_one_reason_share_a_line():
     assert "    compatible, defaults: no image" in text.splitlines()
 
 
+def test_identifiers_do_not_tell_reasons_apart():
+    """Each run has others."""
+    one = failed("vnf 0e4f2a06-3a8f-449d-a68e-67d377974ee6: no image")
+    other = failed("vnf 8c7623e0-3ade-4131-992b-815590c11680: no image")
+    text = table.text([row(compatible=one, defaults=other)], COLUMNS)
+
+    assert "    compatible, defaults: vnf <id>: no image" in text.splitlines()
+
+
 def test_the_options_that_an_error_names_are_shown():
     """Whoever reads it knows what to set."""
     text = table.text(
