@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Sequence
+import json
 import os
 import pathlib
 import signal
@@ -67,6 +68,7 @@ def run(
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+        _mask(log, stand.secrets)
     if process.returncode in (0, 1, _NO_TEST):
         return ""
     return f"pytest ended with {process.returncode}; see {log}"
@@ -99,6 +101,13 @@ def _arguments(
     ]
 
 
+def _mask(log: pathlib.Path, secrets: Sequence[str]) -> None:
+    text = log.read_text(errors="replace")
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    log.write_text(text)
+
+
 def _environ(
     stand: Stand, suite: Suite, results: pathlib.Path
 ) -> dict[str, str]:
@@ -115,4 +124,5 @@ def _environ(
         "UPSTREAM_KUBECTL": command if stand.cluster.owned else "",
         "UPSTREAM_LIMIT": str(suite.limit),
         "UPSTREAM_RESULTS": str(results.absolute()),
+        "UPSTREAM_SECRETS": json.dumps(stand.secrets),
     }

@@ -47,6 +47,7 @@ class Stand:
     :param python: of the environment with the tests' requirements.
     :param source: Tacker's source, with the files of the VIMs.
     :param lacking: by need of a suite, why it is not met.
+    :param secrets: what no result and no log may contain.
     """
 
     host: Host
@@ -54,6 +55,7 @@ class Stand:
     python: pathlib.Path
     source: pathlib.Path
     lacking: Mapping[str, str]
+    secrets: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,7 +106,10 @@ class Place:
             identity = provider.vim(cluster) if provider else None
             vims.write(tree, vims.of(cluster), identity)
             vims.register(host.url, vims.registrations(vim, identity))
-            yield Stand(host, cluster, python, tree, lacking)
+            secrets = [cluster.token]
+            if identity:
+                secrets += [identity["password"], identity["client_secret"]]
+            yield Stand(host, cluster, python, tree, lacking, tuple(secrets))
 
     def _provider(
         self,
