@@ -17,13 +17,11 @@ from tools.plane import interrupts
 from tools.plane.errors import PlaneError
 from tools.tacker import environment
 from tools.tacker import wheel
-from tools.upstream import cluster
-from tools.upstream import columns
+from tools.upstream import arguments as asked
 from tools.upstream import expected
 from tools.upstream import judging
 from tools.upstream import places
 from tools.upstream import running
-from tools.upstream import suites
 from tools.upstream import table
 from tools.upstream.columns import Column
 from tools.upstream.results import Store
@@ -34,18 +32,12 @@ from tools.upstream.table import Row
 # Lines appear as they come, into a pipe or a file too.
 say = functools.partial(print, flush=True)
 
-SMOKE = (
-    "test_basic_lcms_min or test_inst_term_cnf_with_config_map "
-    "or test_scale_cnf_with_statefulset"
-)
-"""Tests of both versions that take seconds."""
-
 
 def main() -> int:
-    arguments = _parser().parse_args()
+    arguments = asked.parser().parse_args()
     try:
-        chosen = _columns(arguments)
-        wanted = _suites(arguments)
+        chosen = asked.columns_of(arguments)
+        wanted = asked.suites_of(arguments)
         begun = time.monotonic()
         broken = []
         with interrupts.raised():
@@ -62,115 +54,6 @@ def main() -> int:
     except KeyboardInterrupt as interrupt:
         print(f"upstream: ended by {interrupt or 'SIGINT'}", file=sys.stderr)
         return 130
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.upstream",
-        description="Tacker's own functional tests for Kubernetes, unchanged, "
-        "against this project's driver and Tacker's own.",
-        epilog="Results are kept: a second run carries out the tests that "
-        "have none yet for the same state of the project.",
-    )
-    parser.add_argument(
-        "--suite",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="suite to run, repeatable [all]: "
-        + ", ".join(suite.name for suite in suites.SUITES),
-    )
-    parser.add_argument(
-        "--column",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="configuration of Tacker, repeatable [all]: "
-        + ", ".join(column.name for column in columns.COLUMNS),
-    )
-    parser.add_argument(
-        "--driver",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help=f"only columns of this driver: {columns.OURS} or "
-        f"{columns.THEIRS}, repeatable [both]",
-    )
-    parser.add_argument(
-        "-k",
-        dest="expression",
-        default="",
-        metavar="EXPRESSION",
-        help="only tests that match, as in pytest [all]",
-    )
-    parser.add_argument(
-        "--smoke",
-        action="store_true",
-        help="three short tests with our driver and compatibility options",
-    )
-    parser.add_argument(
-        "--fresh",
-        action="store_true",
-        help="forget the results of earlier runs",
-    )
-    parser.add_argument(
-        "--again",
-        action="store_true",
-        help="run tests again that have failed",
-    )
-    parser.add_argument(
-        "--report",
-        action="store_true",
-        help="run nothing; print the table of the results so far",
-    )
-    parser.add_argument(
-        "--results",
-        type=pathlib.Path,
-        default=pathlib.Path("build/upstream"),
-        metavar="FOLDER",
-        help="folder of the results [build/upstream]",
-    )
-    parser.add_argument(
-        "--output",
-        type=pathlib.Path,
-        metavar="FILE",
-        help="JSON file of the table [table.json in the folder of results]",
-    )
-    parser.add_argument(
-        "--folder",
-        type=pathlib.Path,
-        default=None,
-        help="folder of what runs [UPSTREAM_RUN, else one for each user]",
-    )
-    parser.add_argument(
-        "--shift",
-        type=int,
-        default=cluster.SHIFT,
-        help="added to the ports of the plane [%(default)s]",
-    )
-    parser.add_argument(
-        "--tree",
-        default="",
-        metavar="FOLDER",
-        help="the project to install [the one that this is in]",
-    )
-    return parser
-
-
-def _columns(arguments: argparse.Namespace) -> tuple[Column, ...]:
-    if arguments.smoke and not (arguments.column or arguments.driver):
-        return columns.chosen(["compatible"])
-    return columns.chosen(arguments.column, arguments.driver)
-
-
-def _suites(arguments: argparse.Namespace) -> tuple[Suite, ...]:
-    if arguments.smoke and not arguments.suite:
-        return suites.chosen(["v1", "v2"])
-    return suites.chosen(arguments.suite)
-
-
-def _expression(arguments: argparse.Namespace) -> str:
-    return SMOKE if arguments.smoke else str(arguments.expression)
 
 
 def _store(column: Column, arguments: argparse.Namespace) -> Store:
@@ -193,13 +76,14 @@ def _run(
         arguments.tree,
         say,
     )
-    selected = ["-k", text] if (text := _expression(arguments)) else []
+    selected = ["-k", text] if (text := asked.expression(arguments)) else []
     broken = []
     say(f"{column.title}")
     needs = {need for suite in wanted for need in suite.needs}
     with place.stand(column, needs) as stand:
         for suite in wanted:
             say(f"  {suite.name}: {suite.title}")
+            store.selection(suite.name).unlink(missing_ok=True)
             if lacking := [
                 stand.lacking[n] for n in suite.needs & set(stand.lacking)
             ]:
@@ -228,9 +112,12 @@ def _rows(
     for column in chosen:
         store = _store(column, arguments)
         for suite in wanted:
-            for test, result in store.read(suite.name).items():
+            found = store.read(suite.name)
+            shown = found if arguments.report else store.selected(suite.name)
+            for result in [found[test] for test in shown if test in found]:
                 verdict = judging.judge(result, column, expectations)
-                rows.setdefault((suite.name, test), {})[column.name] = verdict
+                row = rows.setdefault((suite.name, result.test), {})
+                row[column.name] = verdict
     return [Row(suite, test, found) for (suite, test), found in rows.items()]
 
 
@@ -250,13 +137,15 @@ def _write(arguments: argparse.Namespace, rows: Sequence[Row]) -> None:
 def _outcome(rows: Sequence[Row], broken: Sequence[str]) -> int:
     for said in broken:
         print(f"upstream: {said}", file=sys.stderr)
+    if not rows:
+        print("upstream: no test was selected", file=sys.stderr)
     surprises = [row for row in rows if row.surprises]
     if surprises:
         print(
             f"upstream: {len(surprises)} tests did not end as expected",
             file=sys.stderr,
         )
-    return 1 if surprises or broken else 0
+    return 1 if surprises or broken or not rows else 0
 
 
 if __name__ == "__main__":

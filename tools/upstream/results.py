@@ -105,6 +105,17 @@ class Store:
     def log(self, suite: str) -> pathlib.Path:
         return self.folder / f"{suite}.log"
 
+    def selection(self, suite: str) -> pathlib.Path:
+        return self.folder / f"{suite}.selected"
+
+    def selected(self, suite: str) -> list[str]:
+        """The tests that the last run selected."""
+        path = self.selection(suite)
+        found: list[str] = (
+            json.loads(path.read_text()) if path.exists() else []
+        )
+        return found
+
     def read(self, suite: str) -> dict[str, Result]:
         path = self.path(suite)
         return latest(path.read_text().splitlines()) if path.exists() else {}

@@ -18,7 +18,6 @@ from tools.upstream.results import FAILED
 from tools.upstream.results import Result
 from tools.upstream.results import Store
 from tools.upstream.stand import Stand
-from tools.upstream.suites import FOLDER
 from tools.upstream.suites import Suite
 
 INSIDE = pathlib.Path(__file__).resolve().parent / "inside"
@@ -48,9 +47,9 @@ def run(
     place = path.stat().st_size if path.exists() else 0
     with open(log, "a") as file:
         process = subprocess.Popen(
-            [str(stand.python), *_arguments(suite, selected, done)],
+            [str(stand.python), *_arguments(suite, selected)],
             cwd=stand.source,
-            env=_environ(stand, suite, path),
+            env=_environ(stand, suite, store, done),
             stdout=file,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -88,15 +87,11 @@ def short(test: str) -> str:
     return f"{pathlib.PurePosixPath(path).stem}::{name.rpartition('::')[2]}"
 
 
-def _arguments(
-    suite: Suite, selected: Sequence[str], done: Collection[str]
-) -> list[str]:
-    skipped = [f"--deselect={FOLDER}/{test}" for test in sorted(done)]
+def _arguments(suite: Suite, selected: Sequence[str]) -> list[str]:
     return [
         *("-W", "ignore", "-m", "pytest", "-p", "upstream_harness"),
         *("-p", "no:cacheprovider", "-rA", "--tb=short"),
         *selected,
-        *skipped,
         *suite.arguments,
     ]
 
@@ -109,7 +104,7 @@ def _mask(log: pathlib.Path, secrets: Sequence[str]) -> None:
 
 
 def _environ(
-    stand: Stand, suite: Suite, results: pathlib.Path
+    stand: Stand, suite: Suite, store: Store, done: Collection[str]
 ) -> dict[str, str]:
     kubectl = stand.cluster.kubectl
     command = f"{kubectl.program} --kubeconfig={kubectl.kubeconfig}"
@@ -123,6 +118,8 @@ def _environ(
         "UPSTREAM_DATABASE": configuration.database(stand.host.state),
         "UPSTREAM_KUBECTL": command if stand.cluster.owned else "",
         "UPSTREAM_LIMIT": str(suite.limit),
-        "UPSTREAM_RESULTS": str(results.absolute()),
+        "UPSTREAM_DONE": json.dumps(sorted(done)),
+        "UPSTREAM_RESULTS": str(store.path(suite.name).absolute()),
+        "UPSTREAM_SELECTED": str(store.selection(suite.name).absolute()),
         "UPSTREAM_SECRETS": json.dumps(stand.secrets),
     }

@@ -12,6 +12,8 @@ import os
 import pathlib
 import shutil
 
+from tools.plane import lock
+from tools.plane.folders import make_private
 from tools.tacker import Host
 from tools.tacker import Options
 from tools.tacker import environment as published
@@ -76,15 +78,17 @@ class Place:
         self, column: Column, needs: Collection[str] = ()
     ) -> Iterator[Stand]:
         """A new plane, a new Tacker and new files, for one column."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self.folder)
         cache = source.cache(os.environ)
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
         archive = source.archive(cache, self.say)
         base = published.published(folders.cache(os.environ), self.say)
         python = environment.tests(cache, base, self.say) / "bin" / "python"
-        tree = source.unpack(archive, self.folder)
         lacking: dict[str, str] = {}
         with contextlib.ExitStack() as stack:
+            held = lock.held(self.folder / "lock", self.say)
+            stack.enter_context(held)
+            tree = source.unpack(archive, self.folder)
             if "prometheus" in needs:
                 rules = self.folder / "rules"
                 stack.enter_context(prometheus.running(rules))

@@ -13,7 +13,8 @@ It changes no test and no assertion:
 * a test that takes longer than UPSTREAM_LIMIT seconds fails.
 
 UPSTREAM_RESULTS names the file that gets a line of JSON for each test, without
-the strings that UPSTREAM_SECRETS lists.
+the strings that UPSTREAM_SECRETS lists. UPSTREAM_SELECTED names the file that
+gets the names of the selected tests; those in UPSTREAM_DONE do not run.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ URL = os.environ["TACKER_URL"]
 CONF = pathlib.Path(os.environ["TACKER_RUN"]) / "conf"
 LIMIT = float(os.environ["UPSTREAM_LIMIT"])
 RESULTS = pathlib.Path(os.environ["UPSTREAM_RESULTS"])
+SELECTED = pathlib.Path(os.environ["UPSTREAM_SELECTED"])
+DONE = set(json.loads(os.environ["UPSTREAM_DONE"]))
 SECRETS = json.loads(os.environ["UPSTREAM_SECRETS"])
 ROOT = "tacker/tests/functional/"
 
@@ -112,6 +115,22 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     _call_both(openid.VnfLcmKubernetesOidcTest, v1.BaseVnfLcmKubernetesTest)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Note what was selected; leave out what has its result already."""
+    names = {item.nodeid: _name(item) for item in items}
+    SELECTED.write_text(json.dumps(list(names.values())))
+    left_out = [item for item in items if names[item.nodeid] in DONE]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if names[item.nodeid] not in DONE]
+
+
+def _name(item: pytest.Item) -> str:
+    return item.nodeid.removeprefix(ROOT)
+
+
 _BEFORE = pytest.StashKey[dict[str, Any]]()
 
 _replace_keystone()
@@ -130,7 +149,7 @@ def pytest_runtest_protocol(
 ) -> Generator[None, object, object]:
     item.stash[_SEEN] = upstream_operations.known()
     item.stash[_FOUND] = {
-        "test": item.nodeid.removeprefix(ROOT),
+        "test": _name(item),
         "outcome": "passed",
     }
     item.stash[_BEGUN] = time.monotonic()
