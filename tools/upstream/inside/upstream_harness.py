@@ -203,9 +203,10 @@ def pytest_runtest_makereport(
             found["operations"] = upstream_operations.since(item.stash[_SEEN])
             upstream_tidy.settle()
             before = item.session.stash[_BEFORE]
-            # First: an instance whose objects are gone terminates at once.
-            found["left"] = upstream_sweep.sweep(before)
-            found["left"] += upstream_tidy.remove()
+            # An instance whose objects are deleted terminates at once.
+            upstream_sweep.sweep(before, records=False)
+            found["left"] = upstream_tidy.remove()
+            found["left"] += upstream_sweep.sweep(before)
     return report
 
 

@@ -41,18 +41,32 @@ def objects() -> dict[str, dict[str, Any]]:
     }
 
 
-def sweep(before: dict[str, dict[str, Any]]) -> list[str]:
-    """Delete what is new; what could not be deleted."""
+def sweep(
+    before: dict[str, dict[str, Any]], *, records: bool = True
+) -> list[str]:
+    """Delete what is new; what could not be deleted.
+
+    :param records: whether this includes our driver's records.
+    """
     if not KUBECTL:
         return []
     limit = time.monotonic() + SECONDS
     while True:
-        new = [one for uid, one in objects().items() if uid not in before]
+        new = [
+            one
+            for uid, one in objects().items()
+            if uid not in before and (records or not _is_record(one))
+        ]
         if not new or time.monotonic() > limit:
             return [_named(one) for one in new]
         for one in new:
             _delete(one)
         time.sleep(1)
+
+
+def _is_record(one: dict[str, Any]) -> bool:
+    name = one["metadata"]["name"]
+    return one["kind"] == "Secret" and name.startswith("tacker-k8s-cr.")
 
 
 def _delete(one: dict[str, Any]) -> None:
