@@ -65,7 +65,7 @@ def sweep(
 
 
 def _is_record(one: dict[str, Any]) -> bool:
-    name = one["metadata"]["name"]
+    name = str(one["metadata"]["name"])
     return one["kind"] == "Secret" and name.startswith("tacker-k8s-cr.")
 
 
