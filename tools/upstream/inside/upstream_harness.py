@@ -55,8 +55,9 @@ PACED = (
     "sol_kubernetes_multi_tenant.vnflcm.base",
 )
 UNHURRIED = "test_kubernetes_multi_ns.py"
-"""It scales out and in, and heals the Pod that it had before. Which of two Pods a
-ReplicaSet deletes depends on their age; when both are seconds old, on chance.
+"""It scales out and in, and heals the Pod that it had before. Which of two
+Pods a ReplicaSet deletes depends on their ages, and on chance when these are
+nearly the same.
 """
 
 CLIENTS = ("heat", "glance", "cinder", "nova", "neutron")
