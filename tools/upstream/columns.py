@@ -42,6 +42,12 @@ COMPATIBILITY = (
         "One package contains a HorizontalPodAutoscaler whose scale target "
         "does not exist. Tacker's own driver does not wait for this kind.",
     ),
+    Option(
+        "tacker_k8s_cr.namespaces",
+        "override",
+        "Manifests of two packages name another namespace than the request. "
+        "Tacker's own driver creates every object in that of the request.",
+    ),
 )
 """Without these, our driver is stricter than Tacker's own."""
 
