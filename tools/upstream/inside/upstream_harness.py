@@ -195,7 +195,8 @@ def pytest_runtest_call(
         raise TimeoutError(f"the test did not end within {LIMIT:.0f} s")
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, LIMIT)
+    # Again and again: some of the tests' waits catch every exception.
+    signal.setitimer(signal.ITIMER_REAL, LIMIT, 10)
     try:
         return (yield)
     finally:
