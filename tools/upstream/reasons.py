@@ -13,6 +13,7 @@ _TRACEBACK = "Traceback (most recent call last):"
 _STATES = re.compile(r"\b(FAILED_TEMP|FAILED|ROLLED_BACK)\b|did not end")
 """What a test reports that waits for an operation; the harness ends others."""
 
+_BEFORE = r"(?:\boptions? [`'\"]*|\[tacker_k8s_cr\] |\btacker_k8s_cr\.)"
 _FRAME = re.compile(r'  File "([^"]+)", line (\d+), in \S+\n    (.*)')
 
 
@@ -65,11 +66,17 @@ def line(error: str, test: str) -> str:
 
 
 def named_options(result: Result) -> tuple[str, ...]:
-    """The compatibility options that the errors of a test name."""
+    """The compatibility options that the errors of a test name.
+
+    As an option: some are words of any sentence.
+    """
     texts = [result.error, *(one.error for one in result.operations)]
     names = [option.name.partition(".")[2] for option in COMPATIBILITY]
     return tuple(
         name
         for name in names
-        if any(re.search(rf"\b{name}\b", text) for text in texts)
+        if any(
+            re.search(rf"{_BEFORE}{name}\b|\b{name} ?=", text)
+            for text in texts
+        )
     )

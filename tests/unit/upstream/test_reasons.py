@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tools.upstream import reasons
 from tools.upstream.results import FAILED
 from tools.upstream.results import SKIPPED
@@ -84,10 +86,19 @@ def test_a_skipped_test_has_the_reason_that_it_gives():
     assert "Reduce test time" == reasons.reason(result)
 
 
-def test_options_are_found_by_their_names():
-    """In errors of operations too, and only as whole words."""
-    one = Operation("v2", "INSTANTIATE", "FAILED_TEMP", "set insecure=true")
-    other = Operation("v2", "INSTANTIATE", "FAILED_TEMP", "insecurely")
+@pytest.mark.parametrize(
+    ("said", "names"),
+    [
+        ("set insecure=true", ("insecure",)),
+        ("wanted: https, or the option insecure", ("insecure",)),
+        ("[tacker_k8s_cr] namespaces is fill", ("namespaces",)),
+        ("tacker_k8s_cr.insecure allows it", ("insecure",)),
+        ("there are no such namespaces", ()),
+        ("it connects insecurely", ()),
+    ],
+)
+def test_options_are_found_by_their_names(said, names):
+    """In errors of operations too, and only as names of options."""
+    one = Operation("v2", "INSTANTIATE", "FAILED_TEMP", said)
 
-    assert ("insecure",) == reasons.named_options(failed("E: x", one))
-    assert () == reasons.named_options(failed("E: x", other))
+    assert names == reasons.named_options(failed("E: x", one))
