@@ -77,6 +77,12 @@ tacker: $(ENVIRONMENT)  ## start a real Tacker with the project in it
 tacker-down: $(ENVIRONMENT)  ## stop that Tacker
 	@$(RUN) tools.tacker down $(ARGS)
 
+# -- Tests of Tacker ----------------------------------------------------------
+
+.PHONY: upstream
+upstream: $(ENVIRONMENT)  ## Tacker's own functional tests, with a table
+	@$(RUN) tools.upstream $(ARGS)
+
 # -- The rooms of tests -------------------------------------------------------
 #
 # Tests that need a cluster use the one that KUBECONFIG names, else the local

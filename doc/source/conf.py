@@ -22,6 +22,7 @@ extensions = [
     "requirements",
     "schemas",
     "sphinx.ext.autodoc",
+    "upstream",
 ]
 
 html_theme = "openstackdocs"

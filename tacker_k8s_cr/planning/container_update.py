@@ -35,14 +35,17 @@ REPLACED = frozenset([GroupKind("", "ConfigMap"), GroupKind("", "Secret")])
 
 
 def updated(former: Manifest, new: Manifest) -> Manifest | None:
-    """The manifest that an object has after the script; None if unchanged.
+    """The manifest that an object has after the script; None if untouched.
+
+    A ConfigMap or Secret is replaced although nothing in it is new, and
+    loses the labels that the package does not give it.
 
     :param former: as it was before.
     :param new: as the new package has it.
     """
     kind = GroupKind.of(former)
     if kind in REPLACED:
-        return new if new != former else None
+        return new
     if kind not in CONTAINERS:
         return None
     path = CONTAINERS[kind]

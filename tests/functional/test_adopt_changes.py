@@ -26,6 +26,7 @@ def versioned(number):
     return (
         web(f"example.org/a:{number}"),
         manifests.config_map("settings", key=str(number)),
+        manifests.config_map("same", key="kept"),
     )
 
 
@@ -42,6 +43,9 @@ def script(kubeconfig, namespace):
         apps.replace_namespaced_deployment("web", namespace, live)
         settings = manifests.config_map("settings", key=str(number))
         core.replace_namespaced_config_map("settings", namespace, settings)
+        # It replaces those that are the same, too: their labels are lost.
+        same = manifests.config_map("same", key="kept")
+        core.replace_namespaced_config_map("same", namespace, same)
 
     yield update
     api.close()
@@ -63,7 +67,7 @@ def test_a_script_changes_an_instance_and_nothing_conflicts_later(
     k8s_cr.instantiate(cluster, unique, packed(*versioned(1)), **life)
     script(2)
     generation = cluster.get(ref)["metadata"]["generation"]
-    assert 2 == len(k8s_cr.drift(cluster, unique, **life).rows)
+    assert 3 == len(k8s_cr.drift(cluster, unique, **life).rows)
 
     lcm.adopt_changes(cluster, unique, packed(*versioned(2)), **life)
 

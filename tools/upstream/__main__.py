@@ -1,0 +1,152 @@
+"""The command line: ``python -m tools.upstream``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from collections.abc import Sequence
+import datetime
+import functools
+import json
+import os
+import pathlib
+import sys
+import time
+
+from tools.plane import interrupts
+from tools.plane.errors import PlaneError
+from tools.tacker import environment
+from tools.tacker import wheel
+from tools.upstream import arguments as asked
+from tools.upstream import expected
+from tools.upstream import judging
+from tools.upstream import places
+from tools.upstream import running
+from tools.upstream import table
+from tools.upstream.columns import Column
+from tools.upstream.results import Store
+from tools.upstream.stand import Place
+from tools.upstream.suites import Suite
+from tools.upstream.table import Row
+
+# Lines appear as they come, into a pipe or a file too.
+say = functools.partial(print, flush=True)
+
+
+def main() -> int:
+    arguments = asked.parser().parse_args()
+    try:
+        chosen = asked.columns_of(arguments)
+        wanted = asked.suites_of(arguments)
+        begun = time.monotonic()
+        broken = []
+        with interrupts.raised():
+            for column in () if arguments.report else chosen:
+                broken += _run(column, wanted, arguments)
+        rows = _rows(chosen, wanted, arguments)
+        say("\n" + table.text(rows, chosen))
+        say(f"in all {time.monotonic() - begun:.0f} s")
+        _write(arguments, rows)
+        return _outcome(rows, broken)
+    except PlaneError as error:
+        print(f"upstream: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt as interrupt:
+        print(f"upstream: ended by {interrupt or 'SIGINT'}", file=sys.stderr)
+        return 130
+
+
+def _store(column: Column, arguments: argparse.Namespace) -> Store:
+    made_of = [environment.TACKER, str(column.settings)]
+    if column.ours:
+        tree = pathlib.Path(arguments.tree or wheel.ROOT)
+        made_of.append(wheel.digest(tree))
+    return Store(arguments.results / column.name, "\n".join(made_of))
+
+
+def _run(
+    column: Column, wanted: Sequence[Suite], arguments: argparse.Namespace
+) -> list[str]:
+    """Run suites in a column; what ended before its last test."""
+    store = _store(column, arguments)
+    store.open(fresh=arguments.fresh)
+    place = Place(
+        arguments.folder or places.chosen(os.environ),
+        arguments.shift,
+        arguments.tree,
+        say,
+    )
+    selected = ["-k", text] if (text := asked.expression(arguments)) else []
+    broken = []
+    say(f"{column.title}")
+    needs = {need for suite in wanted for need in suite.needs}
+    with place.stand(column, needs) as stand:
+        for suite in wanted:
+            say(f"  {suite.name}: {suite.title}")
+            store.selection(suite.name).unlink(missing_ok=True)
+            if lacking := [
+                stand.lacking[n] for n in suite.needs & set(stand.lacking)
+            ]:
+                say(f"    not run: {'; '.join(lacking)}")
+                continue
+            done = {
+                test
+                for test, result in store.read(suite.name).items()
+                if not (arguments.again and result.outcome == "failed")
+            }
+            if done:
+                say(f"    {len(done)} tests have results already")
+            said = running.run(stand, suite, store, selected, done, say)
+            if said:
+                broken.append(f"{column.title}, {suite.name}: {said}")
+    return broken
+
+
+def _rows(
+    chosen: Sequence[Column],
+    wanted: Sequence[Suite],
+    arguments: argparse.Namespace,
+) -> list[Row]:
+    expectations = expected.load()
+    rows: dict[tuple[str, str], dict[str, judging.Verdict]] = {}
+    for column in chosen:
+        store = _store(column, arguments)
+        for suite in wanted:
+            found = store.read(suite.name)
+            shown = found if arguments.report else store.selected(suite.name)
+            for result in [found[test] for test in shown if test in found]:
+                verdict = judging.judge(result, column, expectations)
+                row = rows.setdefault((suite.name, result.test), {})
+                row[column.name] = verdict
+    return [Row(suite, test, found) for (suite, test), found in rows.items()]
+
+
+def _write(arguments: argparse.Namespace, rows: Sequence[Row]) -> None:
+    now = datetime.datetime.now(datetime.timezone.utc)
+    content: Mapping[str, object] = {
+        "date": now.isoformat(timespec="seconds"),
+        "tacker": environment.TACKER,
+        "rows": table.values(rows),
+    }
+    path = arguments.output or arguments.results / "table.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=1) + "\n")
+    say(f"the table as JSON: {path}")
+
+
+def _outcome(rows: Sequence[Row], broken: Sequence[str]) -> int:
+    for said in broken:
+        print(f"upstream: {said}", file=sys.stderr)
+    if not rows:
+        print("upstream: no test was selected", file=sys.stderr)
+    surprises = [row for row in rows if row.surprises]
+    if surprises:
+        print(
+            f"upstream: {len(surprises)} tests did not end as expected",
+            file=sys.stderr,
+        )
+    return 1 if surprises or broken or not rows else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

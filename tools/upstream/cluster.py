@@ -1,0 +1,117 @@
+"""The cluster that the tests run on: a plane of their own, or a named one."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+
+from tools.plane import credentials
+from tools.plane import stages
+from tools.plane import target
+from tools.plane.binaries import Store
+from tools.plane.folders import Folders
+from tools.plane.folders import write_private
+from tools.plane.kubectl import Kubectl
+from tools.plane.lifecycle import Plane
+
+SHIFT = 2000
+"""Of the plane's ports; other planes of the same machine have others."""
+
+ACCOUNT = "tacker-upstream"
+
+Say = Callable[[str], object]
+
+
+@dataclasses.dataclass(frozen=True)
+class Cluster:
+    """How Tacker and the tests reach an API server.
+
+    :param owned: whether this run started it, and may remove what is in it.
+    """
+
+    kubectl: Kubectl
+    server: str
+    ca: str
+    token: str
+    owned: bool
+
+    @property
+    def kubeconfig(self) -> pathlib.Path:
+        return self.kubectl.kubeconfig
+
+
+@contextlib.contextmanager
+def started(
+    folder: pathlib.Path,
+    shift: int,
+    trusted: Mapping[str, object] | None,
+    say: Say,
+) -> Iterator[Cluster]:
+    """A new plane with one worker, as long as the context is entered.
+
+    :param trusted: an AuthenticationConfiguration of its API server.
+    """
+    folders = Folders(folder, shift)
+    plane = Plane(folders, Store.of(os.environ), say)
+    plane.down()
+    folders.make()
+    if trusted:
+        # JSON is YAML.
+        write_private(folders.authentication, json.dumps(trusted).encode())
+    try:
+        plane.up(("control plane", "kwok"))
+        _leave_one_worker(plane.kubectl)
+        yield Cluster(
+            plane.kubectl,
+            credentials.server(folders),
+            (folders.pki / "ca.crt").read_text(),
+            credentials.token(folders, "admin-token"),
+            owned=True,
+        )
+    finally:
+        plane.down()
+
+
+def _leave_one_worker(kubectl: Kubectl) -> None:
+    """The tests expect one Pod of a DaemonSet."""
+    others = sorted(stages.NODES)[1:]
+    kubectl("taint", "nodes", *others, "one=worker:NoSchedule", "--overwrite")
+
+
+@contextlib.contextmanager
+def named(environ: Mapping[str, str]) -> Iterator[Cluster]:
+    """The cluster that KUBECONFIG names, with an account of its own."""
+    kubectl = target.kubectl(target.choose(environ))
+    kubectl("create", "namespace", ACCOUNT)
+    try:
+        kubectl("create", "serviceaccount", "vnfm", "-n", ACCOUNT)
+        kubectl(
+            *("create", "clusterrolebinding", ACCOUNT),
+            "--clusterrole=cluster-admin",
+            f"--serviceaccount={ACCOUNT}:vnfm",
+        )
+        token = kubectl(
+            *("create", "token", "vnfm", "-n", ACCOUNT, "--duration=24h")
+        )
+        view = kubectl.json("config", "view", "--raw", "--minify", "--flatten")
+        found = view["clusters"][0]["cluster"]
+        authority = found.get("certificate-authority-data", "")
+        yield Cluster(
+            kubectl,
+            found["server"],
+            base64.b64decode(authority).decode(),
+            token.strip(),
+            owned=False,
+        )
+    finally:
+        kubectl(
+            "delete", "clusterrolebinding", ACCOUNT, "--ignore-not-found=true"
+        )
+        kubectl("delete", "namespace", ACCOUNT, "--wait=false")

@@ -1,0 +1,9 @@
+"""What prevents a run of Tacker's tests."""
+
+from __future__ import annotations
+
+from tools.plane.errors import PlaneError
+
+
+class UpstreamError(PlaneError):
+    """The user can resolve it; the text says how."""

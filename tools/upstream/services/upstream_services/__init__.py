@@ -1,0 +1,1 @@
+"""What Tacker's services need for Tacker's own tests."""

@@ -1,0 +1,64 @@
+"""Tacker's source distribution, with its functional tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+from tools.plane import lock
+from tools.tacker.environment import TACKER
+from tools.upstream.errors import UpstreamError
+
+NAME = f"tacker-{TACKER}"
+
+Say = Callable[[str], object]
+
+
+def cache(environ: Mapping[str, str]) -> pathlib.Path:
+    """The folder of what is downloaded and built once."""
+    base = environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    return pathlib.Path(base) / "tacker-k8s-cr" / "upstream"
+
+
+def archive(folder: pathlib.Path, say: Say) -> pathlib.Path:
+    """The source distribution; downloaded when the cache does not have it."""
+    path = folder / f"{NAME}.tar.gz"
+    if path.exists():
+        return path
+    with lock.held(folder / "source.lock", say):
+        if not path.exists():
+            say(f"downloading the source distribution {NAME}")
+            with tempfile.TemporaryDirectory(dir=folder) as draft:
+                _download(pathlib.Path(draft))
+                os.replace(pathlib.Path(draft, path.name), path)
+    return path
+
+
+def _download(folder: pathlib.Path) -> None:
+    command = [sys.executable, "-m", "pip", "download", "--quiet"]
+    command += ["--disable-pip-version-check", "--no-deps"]
+    command += ["--no-binary", "tacker", "--dest", str(folder)]
+    command += [f"tacker=={TACKER}"]
+    done = subprocess.run(
+        command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    if done.returncode:
+        raise UpstreamError(
+            f"{' '.join(command)} failed:\n{done.stdout[-3000:]}"
+        )
+
+
+def unpack(path: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
+    """A new copy of the source: tests write into it and may leave files."""
+    tree = folder / NAME
+    shutil.rmtree(tree, ignore_errors=True)
+    with tarfile.open(path) as file:
+        file.extractall(folder, filter="data")
+    return tree
