@@ -6,7 +6,6 @@ import logging
 from typing import Any
 
 from tacker import objects
-from tacker.db.vnfm import vnfm_db
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import adoption
@@ -88,6 +87,9 @@ def _store(
 
     It keeps the reference in two tables: one of them is read for a scale.
     """
+    # Imported here: it brings in Tacker's database.
+    from tacker.db.vnfm import vnfm_db
+
     info = vnf_instance.instantiated_vnf_info
     info.instance_id = translate.reference(target.instance, target.home)
     _, members = instances.members(target)
