@@ -18,6 +18,10 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.progress import Progress
 
 
+_PASSING = (errors.NotYet, errors.Unavailable, errors.Unreachable)
+"""Errors that may pass: a wait lasts as long as its deadline."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Sight:
     """A progress, and the objects that only a GET tells about.
@@ -74,7 +78,7 @@ def looked_at(
     unknown = set()
     with contextlib.closing(cluster.each(cluster.get, asked)) as outcomes:
         for ref, outcome in outcomes:
-            if isinstance(outcome, errors.NotYet | errors.Unavailable):
+            if isinstance(outcome, _PASSING):
                 unknown.add(ref)
             elif isinstance(outcome, Error):
                 raise outcome

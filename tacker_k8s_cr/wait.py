@@ -110,12 +110,25 @@ def until_served(
     KindUnknown when time is up.
     """
 
+    last: errors.KindUnknown | None = None
+
     def once() -> None:
-        for group in {kind.group for kind in kinds}:
-            cluster.forget(group)
-        for kind, versions in kinds.items():
-            for version in versions:
-                cluster.resource(kind, version)
+        nonlocal last
+        try:
+            for group in {kind.group for kind in kinds}:
+                cluster.forget(group)
+            for kind, versions in kinds.items():
+                for version in versions:
+                    cluster.resource(kind, version)
+        except errors.KindUnknown as error:
+            error.late = deadline.passed
+            last = error
+            raise
+        except errors.Unavailable as error:
+            if last is None or error.was_sent:
+                raise
+            last.late = True
+            raise last from error
 
     tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(errors.KindUnknown),

@@ -51,7 +51,9 @@ class Checked:
         if len(found) == 1:
             raise found[0]
         if found:
-            raise errors.Refused(_worst_first(found))
+            refused = errors.Refused(_worst_first(found))
+            refused.late = all(error.late for error in found)
+            raise refused
 
 
 def dry_run(

@@ -48,7 +48,13 @@ def explained(
     :param within: seconds that it may take, if that is less than usual.
     """
     first = unsettled[:EXPLAINED]
-    if not first or not _answers(cluster, first[0].ref, within):
+    if not first:
+        return ()
+    if silence := _silence(cluster, first[0].ref, within):
+        if silence.was_sent:
+            note = f"this is what was last known of it: {silence.sentence()}"
+            told = dataclasses.replace(first[0], notes=(note,))
+            return (told, *unsettled[1:])
         return tuple(unsettled)
     brief = cluster.until(Deadline.after(min(PATIENCE, within)))
     held = Holders(brief)
@@ -63,16 +69,18 @@ def explained(
     )
 
 
-def _answers(cluster: Cluster, ref: ObjectRef, within: float) -> bool:
-    """Whether the server answers at all, be it to refuse."""
+def _silence(
+    cluster: Cluster, ref: ObjectRef, within: float
+) -> errors.Unavailable | errors.Unreachable | None:
+    """Why the server does not answer; None if it does, be it to refuse."""
     brief = cluster.until(Deadline.after(min(ANSWER, within)))
     try:
         brief.get_metadata(ref)
-    except (errors.Unavailable, errors.Unreachable):
-        return False
+    except (errors.Unavailable, errors.Unreachable) as error:
+        return error
     except errors.Error:
-        return True
-    return True
+        return None
+    return None
 
 
 def _notes(

@@ -92,9 +92,9 @@ def of_error(error: errors.Error, late: bool = False) -> Outcome:
 def _exit(error: errors.Error, late: bool) -> Exit:
     if isinstance(error, errors.NotReady | errors.NotGone):
         return Exit.TIMED_OUT
-    if late and isinstance(error, _ENDED_BY_TIME):
+    if error.late or (late and isinstance(error, _ENDED_BY_TIME)):
         return Exit.TIMED_OUT
-    if error.begun or isinstance(error, errors.Failed):
+    if error.begun or isinstance(error, errors.Failed | errors.NotRestored):
         return Exit.FAILED
     return Exit.REFUSED
 

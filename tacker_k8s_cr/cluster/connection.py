@@ -102,8 +102,7 @@ class Connection:
     def _wait(self, deadline: Deadline) -> None:
         """For another thread that asks a plug-in or a provider."""
         if not taken(self._lock, deadline):
-            what = "a credential for the API server"
-            raise Unavailable(what, 408, "the deadline passed")
+            raise Unavailable.not_sent("a credential for the API server")
 
     def close(self) -> None:
         with self._lock:

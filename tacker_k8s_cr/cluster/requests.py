@@ -158,7 +158,7 @@ class Sender:
     ) -> urllib3.BaseHTTPResponse:
         left = self.deadline.left
         if not left:
-            raise Unavailable(str(request), 408, "the deadline passed")
+            raise Unavailable.not_sent(str(request))
         whole = self.deadline if preload else self.deadline.sooner(silence)
         headers = {**access.headers, "Accept": request.accept}
         if request.body is not None:
@@ -193,6 +193,8 @@ class _Persistence:
         self.begun = begun
         self.request = request
         self.first: Again | None = first
+        self.last = first
+        self.late = False
         self.carried_out = first.carried_out
         self.started = sender.clock()
         self.pauses: dict[int, float] = {}
@@ -203,7 +205,7 @@ class _Persistence:
             wait=self.pause,
             stop=self.spent,
             before_sleep=self.say,
-            retry_error_callback=_give_up,
+            retry_error_callback=self.give_up,
             sleep=self.sender.sleep,
         )
         try:
@@ -224,8 +226,16 @@ class _Persistence:
         try:
             return attempt(self.request)
         except Again as again:
+            self.last = again
             self.carried_out = self.carried_out or again.carried_out
             raise
+        except Unavailable as error:
+            if error.was_sent:
+                raise
+            # The deadline passed during the pause, or while another thread
+            # renewed the credential: the reason is what came before.
+            self.last.why.late = True
+            raise self.last.why from self.last
 
     def pause(self, state: tenacity.RetryCallState) -> float:
         """As the server asks, else longer each time; drawn once each."""
@@ -238,9 +248,15 @@ class _Persistence:
     def spent(self, state: tenacity.RetryCallState) -> bool:
         pause = self.pause(state)
         if pause >= self.sender.deadline.left:
+            self.late = True
             return True
         waited = self.sender.clock() - self.started + pause
         return not self.sender.lasting and waited > _raised(state).patience
+
+    def give_up(self, state: tenacity.RetryCallState) -> NoReturn:
+        again = _raised(state)
+        again.why.late = self.late
+        raise again.why from again.__cause__
 
     def say(self, state: tenacity.RetryCallState) -> None:
         if state.attempt_number == 1:
@@ -252,11 +268,6 @@ def _raised(state: tenacity.RetryCallState) -> Again:
     error = state.outcome.exception() if state.outcome else None
     assert isinstance(error, Again)  # noqa: S101
     return error
-
-
-def _give_up(state: tenacity.RetryCallState) -> NoReturn:
-    again = _raised(state)
-    raise again.why from again.__cause__
 
 
 def _seconds(retry_after: str | None) -> float:

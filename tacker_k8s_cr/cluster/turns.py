@@ -63,7 +63,7 @@ class Remembered(Generic[Key, Value]):
         if known and not turn.acquire(blocking=False):
             return known.value
         if not known and not taken(turn, deadline):
-            raise Unavailable(what, 408, "the deadline passed")
+            raise Unavailable.not_sent(what)
         try:
             known, fresh = self._found(key)
             if known and fresh:

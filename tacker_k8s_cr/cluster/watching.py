@@ -119,9 +119,10 @@ class Streams:
         except Closed:
             pass
         except BaseException as error:  # noqa: BLE001
-            # It belongs to who takes. Past the deadline nobody does.
+            # It belongs to who takes. Past the deadline nobody does, nor
+            # for an error that comes just before, for lack of time.
             over = self._line.closed.is_set() or self._sender.deadline.passed
-            if not (over and isinstance(error, Error)):
+            if not (isinstance(error, Error) and (over or error.late)):
                 self._came.put(error)
 
     def follow(self, watch: Watch) -> None:

@@ -18,11 +18,13 @@ class Error(Exception):
     still there. ``begun`` says whether it had written or deleted anything
     that it did not undo: if not, every object is as it was. ``places`` has
     the document of each object of the package. The operation sets them,
-    since who raises cannot know.
+    since who raises cannot know. ``late`` says that the deadline of the
+    operation ended the attempts; the code that gave up sets it.
     """
 
     written: tuple[ObjectRef, ...] = ()
     begun: bool = False
+    late: bool = False
     places: Mapping[ObjectRef, str] = types.MappingProxyType({})
 
     def causes(self) -> Sequence[Problem]:
@@ -38,10 +40,19 @@ class Error(Exception):
         """What went wrong, without what was written before."""
         return problems.sentence(self.details) or super().__str__()
 
+    def summary(self) -> str:
+        """The sentence, and that the deadline passed where it did."""
+        said = self.sentence()
+        if not self.late or "the deadline passed" in said:
+            return said
+        if "\n" in said:
+            return f"{said}\nThe deadline passed."
+        return f"{said}; the deadline passed"
+
     def __str__(self) -> str:
         if not self.written:
-            return self.sentence()
-        return f"{self.sentence()}\n{_left_behind(self.written)}"
+            return self.summary()
+        return f"{self.summary()}\n{_left_behind(self.written)}"
 
 
 def _left_behind(written: Sequence[ObjectRef]) -> str:

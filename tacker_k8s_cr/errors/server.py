@@ -23,6 +23,8 @@ class Unreachable(ClusterError):
     server: str
     why: str
 
+    was_sent = True
+
     def sentence(self) -> str:
         return f"the API server {self.server} cannot be reached: {self.why}"
 
@@ -196,6 +198,18 @@ class Unavailable(ClusterError):
     what: str
     code: int
     message: str
+
+    @classmethod
+    def not_sent(cls, what: str) -> Unavailable:
+        """The deadline passed before the request was sent."""
+        error = cls(what, 408, "the deadline passed")
+        error.late = True
+        return error
+
+    @property
+    def was_sent(self) -> bool:
+        """Whether the server may have received the request."""
+        return self.code != 408
 
     def sentence(self) -> str:
         return f"{self.what}: {self.message} ({self.code})"

@@ -84,8 +84,8 @@ def until_replaced(
             guard()
             try:
                 look.take(listen, deadline.now)
-            except errors.Unavailable:
-                if not deadline.passed:
+            except (errors.Unavailable, errors.Unreachable) as error:
+                if not (error.late or deadline.passed):
                     raise
                 break  # the deadline came amid the look
             if not look.lacks:

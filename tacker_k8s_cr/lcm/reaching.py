@@ -45,7 +45,12 @@ def until(
     with op.cluster.watching(tuple(dict.fromkeys(watches))) as watching:
         while not op.deadline.passed:
             op.ledger.check()
-            lacking = look()
+            try:
+                lacking = look()
+            except (errors.Unavailable, errors.Unreachable) as error:
+                if not (error.late or op.deadline.passed):
+                    raise
+                break  # the deadline came amid the look
             if not lacking:
                 return
             watching.take(min(LOOK, max(0.01, op.deadline.left)))

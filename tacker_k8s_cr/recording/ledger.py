@@ -196,7 +196,7 @@ class Ledger:
         if self.entry is None or isinstance(error, errors.LockLost):
             return
         journal = dataclasses.replace(
-            self.inventory.journal, error=error.sentence()[:ERROR]
+            self.inventory.journal, error=error.summary()[:ERROR]
         )
         inventory = dataclasses.replace(self.inventory, journal=journal)
         last = self._lock.last if self._lock else lock.LAST

@@ -91,7 +91,10 @@ def cleared(
     except errors.LockLost:
         raise
     except errors.Error as error:
-        raise errors.NotCleared(ref, error.sentence()) from error
+        late = error.late or isinstance(error, errors.NotGone)
+        stays = errors.NotCleared(ref, error.sentence())
+        stays.late = late
+        raise stays from error
 
 
 def _closed(obj: Manifest | None) -> str:

@@ -289,7 +289,7 @@ class FakeCluster:
 
     def _send(self, verb: str, about: Any = None) -> None:
         if self.deadline.passed:
-            raise Unavailable(f"{verb} {about}", 408, "the deadline passed")
+            raise Unavailable.not_sent(f"{verb} {about}")
         self.sent.append((verb, about))
         for fault in self.world.faults:
             if fault[0] in ("", verb) and fault[1] in (None, about):

@@ -158,3 +158,39 @@ def test_a_list_names_some_and_counts_the_rest(items, shown):
     else:
         assert items[:shown] == named
         assert f"and {len(items) - shown} more" == last
+
+
+def test_an_error_says_that_the_deadline_passed():
+    """Beside what the last attempt failed with."""
+    error = errors.Unreachable("https://a", "Connection refused")
+    error.late = True
+    error.written = (ref("one"),)
+
+    assert (
+        "the API server https://a cannot be reached: Connection refused; the "
+        "deadline passed\n"
+        "Written before that, and still there: 1 object(s): "
+        "ConfigMap/ns/one"
+    ) == str(error)
+
+
+def test_several_lines_are_followed_by_the_deadline():
+    """It belongs to all of them."""
+    error = errors.NotYet(
+        ref("one"), "no", also=[errors.NotYet(ref("two"), "nor this")]
+    )
+    error.late = True
+
+    assert (
+        "ConfigMap/ns/one: no\n"
+        "ConfigMap/ns/two: nor this\n"
+        "The deadline passed."
+    ) == error.summary()
+
+
+def test_a_deadline_is_not_told_twice():
+    """A request that was not sent for it has no other reason."""
+    error = errors.Unavailable.not_sent("get /version")
+
+    assert error.late
+    assert "get /version: the deadline passed (408)" == str(error)

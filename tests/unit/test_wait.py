@@ -87,6 +87,36 @@ def test_a_wait_ends_when_its_object_is_current(world):
     assert 7 == world.now
 
 
+class Unserved:
+    """A server that does not serve a kind, and then nothing at all."""
+
+    def __init__(self, clock):
+        self._clock = clock
+
+    def forget(self, group):
+        """There is nothing that it could remember."""
+
+    def resource(self, kind, version):
+        if self._clock():
+            raise errors.Unavailable.not_sent("GET /apis/example.org")
+        raise errors.KindUnknown(kind, version)
+
+
+def test_a_kind_that_is_not_served_in_time_is_the_reason(clock):
+    """Not the last request for it, which came too late."""
+    kind = objects.GroupKind("example.org", "Thing")
+
+    with pytest.raises(errors.KindUnknown) as caught:
+        wait.until_served(
+            Unserved(clock),
+            {kind: ("v1",)},
+            Deadline.after(10, clock),
+            sleep=lambda seconds: clock.idle(11),
+        )
+
+    assert caught.value.late
+
+
 # -- Objects that the streams lose sight of ----------------------------------
 
 
@@ -178,6 +208,28 @@ def test_a_server_that_never_answers_ends_the_wait_in_time(world):
         world.wait(20)
 
     assert 20 == world.now
+
+
+def test_a_server_that_cannot_be_reached_ends_the_wait_in_time(world):
+    """The objects are named as they were last known, and what went wrong."""
+
+    def refuse():
+        for _ in range(100):
+            away = errors.Unreachable("https://a", "Connection refused")
+            world.cluster.fail(away, "get", WEB)
+
+    world.at(3, refuse)
+    world.at(3, world.unlabel)
+
+    with pytest.raises(errors.NotReady) as caught:
+        world.wait(20)
+
+    assert 20 == world.now
+    (item,) = caught.value.unsettled
+    assert (
+        "this is what was last known of it: the API server https://a cannot "
+        "be reached: Connection refused",
+    ) == item.notes
 
 
 def test_an_object_that_is_gone_is_not_taken_for_out_of_sight(world):

@@ -61,6 +61,24 @@ def test_what_time_ended_is_told_from_what_was_refused(error, expected):
     assert expected == outcome.of_error(error, late=True).exit
 
 
+def test_an_error_that_the_deadline_ended_is_a_time_out():
+    """Whatever its class, and though other things were done after it."""
+    error = errors.NotYet(REF, "its webhook does not answer")
+    error.late = True
+    refused = errors.Refused([error])
+    refused.late = True
+
+    assert 4 == outcome.of_error(error, late=False).exit
+    assert 4 == outcome.of_error(refused, late=False).exit
+
+
+def test_a_rollback_that_left_something_has_failed():
+    """It has come to its end, so that nothing was refused."""
+    error = errors.NotRestored({REF: "it belongs to another instance"})
+
+    assert 3 == outcome.of_error(error).exit
+
+
 def test_an_error_is_a_value_for_json():
     """JSON has the type, the sentence, what was written and what is open."""
     error = errors.NotReady([LATE], 60)

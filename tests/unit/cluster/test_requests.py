@@ -114,6 +114,70 @@ def test_no_request_past_the_deadline(
     assert [] == script.sent
 
 
+class Pausing:
+    """A clock that a pause moves on, however short the pause was to be."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += 10.0
+
+
+def test_a_deadline_between_two_attempts_hides_no_reason(
+    script: Scripted, sender: Sender
+) -> None:
+    """What the last attempt failed with is told, and that time was up."""
+    clock = Pausing()
+    late = dataclasses.replace(
+        sender, deadline=Deadline(5.0, clock), sleep=clock.sleep
+    )
+    script.then(hangs_up)
+
+    with pytest.raises(Unreachable) as caught:
+        late.send(GET)
+
+    assert 1 == sender.counter.total
+    assert caught.value.late
+    assert str(caught.value).endswith(
+        "cannot be reached: the connection broke; the deadline passed"
+    )
+
+
+def test_a_deadline_that_leaves_no_time_for_a_pause_is_told(
+    script: Scripted, sender: Sender
+) -> None:
+    """The next attempt would be too late, so the last one is the answer."""
+    late = dataclasses.replace(sender, deadline=Deadline(5.0, lambda: 0.0))
+    script.then(says(503, {"message": "busy"}, Retry_After="60"))
+
+    with pytest.raises(Unavailable) as caught:
+        late.send(GET)
+
+    assert caught.value.late
+    assert "get /version: busy (503); the deadline passed" == str(caught.value)
+
+
+def test_what_patience_ended_is_not_late(
+    script: Scripted, sender: Sender
+) -> None:
+    """There was time left; the server was given up before."""
+    ticks = iter(range(1000))
+    script.then(*[status(500, "boom")] * 40)
+
+    with pytest.raises(Unavailable) as caught:
+        dataclasses.replace(
+            sender,
+            deadline=Deadline.never(),
+            clock=lambda: float(next(ticks)),
+        ).send(GET)
+
+    assert not caught.value.late
+
+
 def test_a_broken_connection_is_made_again(
     script: Scripted, sender: Sender
 ) -> None:
