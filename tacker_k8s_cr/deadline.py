@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import dataclasses
+import datetime
 import math
 import time
 
@@ -33,6 +34,11 @@ class Deadline:
     def now(self) -> float:
         """Seconds on this deadline's clock; only differences mean anything."""
         return self.clock()
+
+    @property
+    def today(self) -> datetime.datetime:
+        """This moment as local time: to show it, and for nothing else."""
+        return datetime.datetime.now().astimezone()
 
     @property
     def left(self) -> float:

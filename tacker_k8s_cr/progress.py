@@ -20,6 +20,7 @@ from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.retries import Retry
 from tacker_k8s_cr.views import UNSEEN
 from tacker_k8s_cr.views import Seen
 
@@ -60,10 +61,14 @@ class Progress:
         or has it below, while nothing of it moves, counts as blocked.
     :param patient: wait on for the others when one failed or is blocked.
     :param stage: what the operation is doing, in a word or two.
+    :param activity: the same before there is anything to wait for.
     :param left: how many objects have not reached the goal yet. It is
         brought up to date with each step: thousands of objects that do not
         move cost nothing.
     :param troubled: those of them that failed, or show an error.
+    :param unwritten: objects of the stage that are still to be written,
+        since the server does not take them yet, or since they depend on
+        others: why, and until when.
     """
 
     registry: Registry
@@ -77,8 +82,12 @@ class Progress:
     dwell: float = 300.0
     patient: bool = False
     stage: str = ""
+    activity: str = ""
     left: int = 0
     troubled: Marks = dataclasses.field(default_factory=dict)
+    unwritten: Mapping[ObjectRef, Retry] = dataclasses.field(
+        default_factory=dict
+    )
 
     def awaiting(
         self, refs: Mapping[ObjectRef, Awaited], stage: str = ""
@@ -90,7 +99,11 @@ class Progress:
             seen={r: v for r, v in self.seen.items() if r not in refs},
             below={r: v for r, v in self.below.items() if r not in refs},
             gone=self.gone.difference(refs),
+            unwritten={
+                r: v for r, v in self.unwritten.items() if r not in refs
+            },
             stage=stage or self.stage,
+            activity="",
         )
         return after._counted(refs, self)
 

@@ -17,7 +17,6 @@ from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.progress import Progress
 
-
 _PASSING = (errors.NotYet, errors.Unavailable, errors.Unreachable)
 """Errors that may pass: a wait lasts as long as its deadline."""
 

@@ -62,7 +62,7 @@ def seen(
     sign = (verdict.state, verdict.error, *moving(obj))
     still = last.still if last.sign == sign else now
     first = not last.sign or (last.first and last.sign == sign)
-    return Seen(verdict, sign, still, _dwell(obj), first)
+    return Seen(verdict, sign, still, dwell(obj), first)
 
 
 def _handler(obj: Manifest, kind: Handler, asked: Handler | None) -> Handler:
@@ -84,7 +84,7 @@ def _undeleted(obj: Manifest) -> Manifest:
     return {**obj, "metadata": metadata}
 
 
-def _dwell(obj: Manifest) -> float | None:
+def dwell(obj: Manifest) -> float | None:
     """Seconds of the annotation ``blocked-after``."""
     said = objects.annotation(obj, "blocked-after")
     try:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -50,6 +47,18 @@ class Written:
         )
 
 
+@dataclasses.dataclass(frozen=True)
+class Unwritten:
+    """What a round of applies has left.
+
+    :param refused: what the server did not take yet, with its answer.
+    :param held: what depends on other objects, and was not sent: why.
+    """
+
+    refused: Mapping[ObjectRef, errors.NotYet]
+    held: Mapping[ObjectRef, str]
+
+
 class Halted(Exception):
     """A stage that stopped half way, with all that it had written."""
 
@@ -69,6 +78,7 @@ def applied(
     guard: Callable[[], None] = lambda: None,
     ready: Callable[[Apply], bool] = lambda step: True,
     took: Callable[[Sequence[Written]], None] = lambda written: None,
+    lacks: Callable[[Unwritten], None] = lambda unwritten: None,
     sleep: Callable[[float], None] = time.sleep,
     brought: Collection[tuple[str, str]] | None = None,
 ) -> tuple[Written, ...]:
@@ -76,13 +86,16 @@ def applied(
 
     What is not possible yet, since another object of the package has to
     come first, is tried again until the deadline, and holds up nothing
-    else. Raises Halted at the first refusal.
+    else. Raises Halted at the first refusal, and at the deadline with all
+    that is not written.
 
     :param conflict: what becomes of fields that others own, where the
         object does not say.
     :param guard: raises when no more requests may be sent.
     :param ready: whether what a step depends on is there by now.
     :param took: told what each round has written.
+    :param lacks: told what each round has left. Raises Failed when more
+        attempts make no sense.
     :param sleep: lets so many seconds pass, or less, if a step that was
         held gets ready. Raises an error that ends it all.
     :param brought: ``trial.names`` of all that the package contains, if
@@ -90,7 +103,7 @@ def applied(
     """
     done: list[Written] = []
     left = list(steps)
-    known: set[str] = set()
+    last: dict[ObjectRef, errors.NotYet] = {}
     tries = 0
 
     def one(step: Apply) -> Written:
@@ -109,24 +122,33 @@ def applied(
             (free if ready(step) else held).append(step)
         before = len(done)
         try:
-            waiting = _round(cluster, one, free, done)
+            waiting = _round(cluster, one, free, done, last)
         finally:
             took(done[before:])
+        last = {step.ref: error for step, error in waiting}
         moved = len(done) > before
         tries = 0 if moved else tries + 1
         left = held + [step for step, _ in waiting]
-        if not left or (moved and any(map(ready, held))):
-            continue
-        known |= _told(waiting, known)
-        seconds = min(LONGEST, FIRST * 2.0 ** min(tries, 10))
-        if seconds >= deadline.left and (waiting or deadline.passed):
+        if not left:
+            break
+        if deadline.passed:
             raise Halted(done, _late(waiting, held))
+        if moved and any(map(ready, held)):
+            continue
+        seconds = min(LONGEST, FIRST * 2.0 ** min(tries, 10), deadline.left)
         try:
+            lacks(Unwritten(last, {step.ref: _needs(step) for step in held}))
             sleep(seconds if waiting else deadline.left)
         except (errors.NotReady, errors.Failed) as error:
-            late = _late(waiting, held)
-            error.unwritten = {one.ref: one.why for one in (late, *late.also)}
+            named = {item.ref for item in error.unsettled}
+            error.unwritten = {
+                ref: why
+                for ref, why in _late(waiting, held).unwritten.items()
+                if ref not in named
+            }
             raise
+        if deadline.passed:
+            raise Halted(done, _late(waiting, held))
     return tuple(done)
 
 
@@ -134,18 +156,8 @@ FIRST, LONGEST = 0.25, 5.0
 """Seconds between two tries: longer each time, unless something moved."""
 
 
-def _told(
-    waiting: Iterable[tuple[Apply, errors.NotYet]], known: Collection[str]
-) -> set[str]:
-    """One line of the log for each thing that is waited for."""
-    found: dict[str, list[errors.NotYet]] = defaultdict(list)
-    for _, error in waiting:
-        found[error.hook or error.why].append(error)
-    for what, some in found.items():
-        if what not in known:
-            more = f", and {len(some) - 1} more" if len(some) > 1 else ""
-            LOG.info("trying again: %s%s", some[0].sentence(), more)
-    return set(found)
+def _needs(step: Apply) -> str:
+    return f"it depends on {', '.join(map(str, sorted(step.after)))}"
 
 
 def _late(
@@ -153,14 +165,11 @@ def _late(
 ) -> errors.NotYet:
     """What was not possible in time, with what depends on the rest."""
     found = [error for _, error in waiting] + [
-        errors.NotYet(
-            step.ref,
-            f"it depends on {', '.join(map(str, sorted(step.after)))}",
-        )
-        for step in held
+        errors.NotYet(step.ref, _needs(step)) for step in held
     ]
     first, *also = found
     first.also = tuple(also)
+    first.late = True
     return first
 
 
@@ -169,8 +178,13 @@ def _round(
     one: Callable[[Apply], Written],
     steps: Sequence[Apply],
     done: list[Written],
+    last: Mapping[ObjectRef, errors.NotYet],
 ) -> list[tuple[Apply, errors.NotYet]]:
-    """Try every step once, rank by rank; what came of it goes to ``done``."""
+    """Try every step once, rank by rank; what came of it goes to ``done``.
+
+    :param last: what came of the round before. It is the reason of what is
+        not sent any more, since the deadline passes amid this one.
+    """
     waiting: list[tuple[Apply, errors.NotYet]] = []
     refused: list[Error] = []
 
@@ -184,6 +198,9 @@ def _round(
         for step, outcome in cluster.each(unless_refused, tuple(same_rank)):
             if isinstance(outcome, errors.NotYet):
                 waiting.append((step, outcome))
+            elif _is_too_late(outcome):
+                late = errors.NotYet(step.ref, "not sent")
+                waiting.append((step, last.get(step.ref, late)))
             elif isinstance(outcome, Error):
                 refused.append(outcome)
             else:
@@ -191,6 +208,10 @@ def _round(
         if refused:
             raise Halted(done, refused[0])
     return waiting
+
+
+def _is_too_late(outcome: Written | Error) -> bool:
+    return isinstance(outcome, errors.Unavailable) and not outcome.was_sent
 
 
 def _one(cluster: Cluster, step: Apply, manager: str, usual: str) -> Written:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
+from tacker_k8s_cr import retries
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.progress import Goal
 from tacker_k8s_cr.progress import Progress
 
@@ -24,6 +26,38 @@ def changes(before: Progress, after: Progress, now: float) -> Iterator[str]:
                 yield f"{ref}: gone"
             else:
                 yield f"{ref}: {after.verdict(ref, now)}"
+
+
+def counted(progress: Progress) -> str:
+    """How many objects have got how far."""
+    written = len(progress.awaited)
+    return retries.counted(
+        written - progress.left,
+        written,
+        progress.goal.value,
+        progress.unwritten,
+    )
+
+
+def reasons(progress: Progress, deadline: Deadline) -> Iterator[str]:
+    """Why objects are not written yet, and until when it is tried."""
+    return retries.reasons(progress.unwritten, deadline.now, deadline.today)
+
+
+def unwritten(
+    before: Progress, after: Progress, deadline: Deadline
+) -> Iterator[str]:
+    """One line for each reason, when objects or reasons have changed."""
+    if _whys(before) == _whys(after):
+        return
+    done = len(after.awaited) - after.left
+    total = len(after.awaited) + len(after.unwritten)
+    for line in reasons(after, deadline):
+        yield f"{done} of {total} {after.goal.value}; {line}"
+
+
+def _whys(progress: Progress) -> dict[ObjectRef, str]:
+    return {ref: retry.why for ref, retry in progress.unwritten.items()}
 
 
 class Silent:
@@ -55,8 +89,16 @@ class Lines(Silent):
         before = self.last or Progress(progress.registry, progress.goal)
         super().__call__(progress)
         now = self.deadline.now
+        if progress.activity != before.activity and progress.activity:
+            self._say(progress.activity)
         for line in changes(before, progress, now):
-            self._write(f"{now - self.begun:6.1f} s  {line}\n")
+            self._say(line)
+        for line in unwritten(before, progress, self.deadline):
+            self._say(line)
+
+    def _say(self, line: str) -> None:
+        since = self.deadline.now - self.begun
+        self._write(f"{since:6.1f} s  {line}\n")
 
     def _write(self, text: str) -> None:
         """An operation goes on when nobody reads its progress any more."""

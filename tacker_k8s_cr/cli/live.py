@@ -16,6 +16,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from tacker_k8s_cr.cli import lines
 from tacker_k8s_cr.cli.lines import Silent
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.objects import ObjectRef
@@ -136,13 +137,18 @@ class Live(Silent):
         if progress is None:
             said += "  looking at what is there"
         else:
-            total = len(progress.awaited)
-            done = total - len(progress.unsettled)
-            said += f"  {done} of {total} {progress.goal.value}"
-            if progress.stage:
-                said += f"  [dim]{escape(progress.stage)}[/]"
+            if progress.awaited or progress.unwritten:
+                said += f"  {escape(lines.counted(progress))}"
+            if progress.activity or progress.stage:
+                doing = progress.activity or progress.stage
+                said += f"  [dim]{escape(doing)}[/]"
         self._spinner.update(text=said)
         if progress is None:
             return self._spinner
-        rows = max(3, min(SHOWN, self._console.height - 5))
-        return Group(self._spinner, table(progress, self._settled, now, rows))
+        why = [Text(line) for line in lines.reasons(progress, self.deadline)]
+        if not progress.awaited:
+            return Group(self._spinner, *why)
+        rows = max(3, min(SHOWN, self._console.height - 5 - len(why)))
+        return Group(
+            self._spinner, *why, table(progress, self._settled, now, rows)
+        )

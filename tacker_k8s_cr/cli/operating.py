@@ -129,7 +129,9 @@ class Operating(listing.Listing, metaclass=abc.ABCMeta):
                 report = self._report(parsed_args, deadline, listen)
         except errors.Error as error:
             self._debug(error)
-            ended = outcome.of_error(error, deadline.passed)
+            ended = outcome.of_error(
+                error, deadline.passed, listen.last, deadline.now
+            )
             return self._failed(parsed_args, ended)
         except KeyboardInterrupt:
             ended = outcome.interrupted(

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import datetime
 import enum
 from typing import Any
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr import retries
 from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.errors import Unsettled
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.progress import Goal
 from tacker_k8s_cr.progress import Progress
+from tacker_k8s_cr.retries import Retries
 
 
 class Exit(enum.IntEnum):
@@ -35,6 +38,8 @@ class Outcome:
     :param written: objects that it wrote and that are still there.
     :param unsettled: objects that are not where they should be.
     :param details: every fault with its place; the message names a few.
+    :param not_written: objects that were still to be written: why, and
+        until when that would have been tried.
     """
 
     type: str
@@ -43,6 +48,7 @@ class Outcome:
     written: Sequence[ObjectRef] = ()
     unsettled: Sequence[Unsettled] = ()
     details: Sequence[Problem] = ()
+    not_written: Sequence[Mapping[str, Any]] = ()
 
     def as_dict(self) -> Mapping[str, Any]:
         """Plain values for JSON."""
@@ -62,6 +68,7 @@ class Outcome:
                 }
                 for item in self.unsettled
             ],
+            "not_written": list(self.not_written),
         }
 
 
@@ -74,11 +81,20 @@ _ENDED_BY_TIME = (
 """Errors that an operation raises when time is up, after trying again."""
 
 
-def of_error(error: errors.Error, late: bool = False) -> Outcome:
+def of_error(
+    error: errors.Error,
+    late: bool = False,
+    progress: Progress | None = None,
+    now: float = 0.0,
+) -> Outcome:
     """What an error means.
 
     :param late: whether the deadline of the operation had passed.
+    :param progress: the last.
+    :param now: this moment on the clock of the deadline.
     """
+    retried = progress.unwritten if progress else {}
+    unwritten: Mapping[ObjectRef, str] = getattr(error, "unwritten", {})
     return Outcome(
         type(error).__name__,
         _exit(error, late),
@@ -86,6 +102,7 @@ def of_error(error: errors.Error, late: bool = False) -> Outcome:
         error.written,
         getattr(error, "unsettled", ()),
         error.details,
+        not_written=_not_written(unwritten, retried, now),
     )
 
 
@@ -107,7 +124,7 @@ def interrupted(
     :param progress: the last; None when nothing was written yet.
     """
     what = f"{operation} {instance}: interrupted"
-    if progress is None or not progress.awaited:
+    if progress is None or not (progress.awaited or progress.unwritten):
         return Outcome(
             "Interrupted",
             Exit.INTERRUPTED,
@@ -121,18 +138,26 @@ def interrupted(
         )
         for ref in progress.unsettled
     ]
+    unwritten = {ref: item.why for ref, item in progress.unwritten.items()}
     goal = progress.goal.value
-    count = len(progress.awaited)
+    count = len(progress.awaited) + len(unwritten)
+    done = len(progress.awaited) - len(unsettled)
     lines = [
-        f"{what}; {count - len(unsettled)} of {count} object(s) {goal}"
-        + (":" if unsettled else ""),
+        f"{what}; {done} of {count} object(s) {goal}"
+        + (":" if unsettled or unwritten else ""),
         *(f"  {item}" for item in unsettled),
+        *(f"  {ref}: not written: {why}" for ref, why in unwritten.items()),
         f"The record of {instance} has how far it came: status shows it, the "
         "same command goes on from there, terminate removes it.",
     ]
     written = () if progress.goal is Goal.GONE else tuple(progress.awaited)
     return Outcome(
-        "Interrupted", Exit.INTERRUPTED, "\n".join(lines), written, unsettled
+        "Interrupted",
+        Exit.INTERRUPTED,
+        "\n".join(lines),
+        written,
+        unsettled,
+        not_written=_not_written(unwritten, progress.unwritten, now),
     )
 
 
@@ -156,6 +181,26 @@ def defect(error: Exception) -> Outcome:
         f"a defect of tacker-k8s-cr: {kind}{where}; please report it with "
         "what the same command prints with --debug",
     )
+
+
+def _not_written(
+    whys: Mapping[ObjectRef, str], retried: Retries, now: float
+) -> Sequence[Mapping[str, Any]]:
+    """Objects that are not written, as plain values."""
+    found = []
+    clock = datetime.datetime.now(datetime.timezone.utc)
+    for ref, why in whys.items():
+        retry = retried.get(ref)
+        until = retries.moment(retry.until, now, clock) if retry else None
+        found.append(
+            {
+                **_ref(ref),
+                "reason": why,
+                "until": f"{until:%Y-%m-%dT%H:%M:%SZ}" if until else None,
+                "limit": retry.limit if retry else None,
+            }
+        )
+    return found
 
 
 def _ref(ref: ObjectRef) -> dict[str, str]:

@@ -13,6 +13,7 @@ import enum
 
 from tacker_k8s_cr.cluster import cases
 from tacker_k8s_cr.cluster import meanings
+from tacker_k8s_cr.cluster import webhook_calls
 from tacker_k8s_cr.cluster.answers import Again
 from tacker_k8s_cr.cluster.answers import Answer
 from tacker_k8s_cr.cluster.answers import Request
@@ -25,6 +26,8 @@ class Outcome(enum.Enum):
 
     FINAL = "final"
     NOT_YET = "tried again while other objects come"
+    STALLS = "tried again until the stall timeout"
+    MOVES = "tried again only while other objects are on their way"
     AGAIN = "sent again"
     ANEW = "read again, then decided"
 
@@ -85,10 +88,33 @@ ROWS: tuple[Row, ...] = (
         meanings.denied,
     ),
     Row(
+        "webhook of another name",
+        "The certificate of an admission or conversion webhook is for "
+        "another name",
+        Outcome.MOVES,
+        "Only another certificate helps. An object that is on its way may "
+        "bring one, until the stall timeout. Other requests than an apply "
+        "end at once.",
+        cases.says(webhook_calls.OF_ANY + webhook_calls.OTHER_NAME),
+        meanings.away,
+    ),
+    Row(
+        "webhook not trusted",
+        "The certificate of an admission or conversion webhook is not "
+        "trusted or has expired, it does not speak TLS, or it has no such "
+        "path",
+        Outcome.STALLS,
+        "An operator such as cert-manager may still inject the ``caBundle`` "
+        "or renew the certificate. Other requests than an apply are sent "
+        "again for 120 seconds.",
+        cases.says(webhook_calls.OF_ANY + webhook_calls.NOT_TRUSTED),
+        meanings.away,
+    ),
+    Row(
         "webhook away",
-        "An admission webhook does not answer, or is not trusted yet",
+        "An admission webhook does not answer",
         Outcome.NOT_YET,
-        "Its Deployment, its Service or its certificate is on its way. "
+        "Its Deployment or its Service is on its way. "
         "Other requests than an apply are sent again for 120 seconds.",
         cases.says("failed calling webhook "),
         meanings.away,

@@ -7,6 +7,7 @@ import json
 import re
 from typing import Any
 
+from tacker_k8s_cr.cluster import webhook_calls
 from tacker_k8s_cr.cluster.answers import APPLY
 from tacker_k8s_cr.cluster.answers import Absent
 from tacker_k8s_cr.cluster.answers import Again
@@ -18,6 +19,7 @@ from tacker_k8s_cr.errors import Conflict
 from tacker_k8s_cr.errors import Error
 from tacker_k8s_cr.errors import Forbidden
 from tacker_k8s_cr.errors import NotYet
+from tacker_k8s_cr.errors import Outlook
 from tacker_k8s_cr.errors import Unauthenticated
 from tacker_k8s_cr.objects import field
 
@@ -74,20 +76,18 @@ def away(case: Case) -> Error | Again:
     """A webhook that is not reached.
 
     An apply is for its caller to repeat, and a watch for its stream.
+    Nothing is repeated where only another certificate would help.
     """
-    hook = _HOOK.search(case.said)
+    call = webhook_calls.failed_call(case.message)
     error = case.not_yet(
-        hook=f"{hook[1] or ''}{hook[2] or ''}" if hook else ""
+        hook=call.hook, cause=call.cause, outlook=call.outlook
     )
     request = case.request
+    if call.outlook is Outlook.NONE:
+        return error
     if request.content_type == APPLY or request.verb == "watch":
         return error
     return Again(error, case.answer.retry_after, WHILE_AWAY)
-
-
-_HOOK = re.compile(
-    r'failed calling webhook "([^"]+)"|(conversion webhook for [^"]*?) failed'
-)
 
 
 def lacking(case: Case) -> Error:

@@ -42,6 +42,7 @@ from tacker_k8s_cr.errors.server import Forbidden
 from tacker_k8s_cr.errors.server import NoToken
 from tacker_k8s_cr.errors.server import NotYet
 from tacker_k8s_cr.errors.server import Outdated
+from tacker_k8s_cr.errors.server import Outlook
 from tacker_k8s_cr.errors.server import Refused
 from tacker_k8s_cr.errors.server import Rejected
 from tacker_k8s_cr.errors.server import RightsLacking
@@ -76,6 +77,7 @@ __all__ = [
     "NotSupported",
     "NotYet",
     "Outdated",
+    "Outlook",
     "Owned",
     "PackageInvalid",
     "PluginInvalid",

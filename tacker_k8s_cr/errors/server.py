@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import enum
 
 from tacker_k8s_cr.errors import problems
 from tacker_k8s_cr.errors.problems import Problem
@@ -165,6 +166,14 @@ class Outdated(ClusterError):
         return [Problem("", self.message, self.ref)]
 
 
+class Outlook(enum.Enum):
+    """How long it makes sense to try again what is not possible yet."""
+
+    OPEN = "until the deadline"
+    DOUBTFUL = "until the stall timeout"
+    NONE = "as long as other objects move"
+
+
 @dataclasses.dataclass(eq=False)
 class NotYet(ClusterError):
     """Not possible before something else is there: kind, namespace, hook.
@@ -176,6 +185,8 @@ class NotYet(ClusterError):
     :param hook: the webhook that is waited for, if it is one.
     :param missing: kind and name of the missing object, if known; a
         namespaced object is ``namespace/name``.
+    :param cause: why the webhook could not be called.
+    :param outlook: whether waiting may help.
     """
 
     ref: ObjectRef
@@ -183,6 +194,22 @@ class NotYet(ClusterError):
     also: Sequence[NotYet] = ()
     hook: str = ""
     missing: tuple[str, str] = ("", "")
+    cause: str = ""
+    outlook: Outlook = Outlook.OPEN
+
+    @property
+    def brief(self) -> str:
+        """The reason in a few words, for a display."""
+        if self.hook and self.cause:
+            named = self.hook.startswith("conversion webhook ")
+            hook = self.hook if named else f"webhook {self.hook}"
+            return f"{hook}: {self.cause}"
+        return " ".join(self.why.split())
+
+    @property
+    def unwritten(self) -> Mapping[ObjectRef, str]:
+        """By object that is not written, why."""
+        return {error.ref: error.why for error in (self, *self.also)}
 
     def causes(self) -> Sequence[Problem]:
         return [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 
 import pytest
 
@@ -135,8 +134,32 @@ def test_at_the_deadline_dependents_are_told_too(cluster, clock):
 
     assert (
         "ConfigMap/default/x: not there\n"
-        "ConfigMap/default/c: it depends on ConfigMap/default/x"
+        "ConfigMap/default/c: it depends on ConfigMap/default/x\n"
+        "The deadline passed."
     ) == str(caught.value.cause)
+    assert caught.value.cause.late
+    assert 20 == clock.now
+
+
+def test_a_deadline_amid_a_round_hides_no_reason(cluster, clock):
+    """What is not sent any more has the reason that it had before."""
+    cluster.fail(errors.NotYet(ref("x"), "not there"), "patch", ref("x"))
+    run = Run(cluster.until(Deadline.after(0.2, clock)), clock, step("x"))
+
+    with pytest.raises(apply.Halted) as caught:
+        run(0.5)
+
+    assert "ConfigMap/default/x: not there; the deadline passed" == (
+        str(caught.value.cause)
+    )
+
+
+def test_what_is_never_sent_is_told(cluster, clock):
+    """The deadline passes before the first attempt."""
+    run = Run(cluster.until(Deadline.after(0, clock)), clock, step("x"))
+
+    with pytest.raises(apply.Halted, match="x: not sent; the deadline"):
+        run(0)
 
 
 def test_what_was_written_beside_a_refusal_is_told(cluster, clock):
@@ -149,29 +172,6 @@ def test_what_was_written_beside_a_refusal_is_told(cluster, clock):
         run()
 
     assert ["a"] == run.written
-
-
-def test_each_thing_that_is_waited_for_is_told_once(cluster, clock, caplog):
-    """By the name of the webhook, not once for each object and try (P5)."""
-    for _ in range(3):
-        for name in "abc":
-            away = errors.NotYet(ref(name), "no answer", hook="h.example.org")
-            if name == "c":
-                away = errors.NotYet(ref(name), "not served")
-            cluster.fail(away, "patch", ref(name))
-    run = Run(cluster, clock, step("a"), step("b"), step("c"))
-
-    with caplog.at_level(logging.INFO, "tacker_k8s_cr.applying.apply"):
-        run()
-
-    assert [
-        "trying again: ConfigMap/default/a: no answer, and 1 more",
-        "trying again: ConfigMap/default/c: not served",
-    ] == [
-        record.getMessage()
-        for record in caplog.records
-        if record.name == "tacker_k8s_cr.applying.apply"
-    ]
 
 
 def test_a_failure_ends_what_is_only_tried_again(cluster, life):

@@ -107,6 +107,7 @@ def test_an_error_is_a_value_for_json():
                 "notes": ["a note"],
             }
         ],
+        "not_written": [],
     } == found
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
+import re
 
 from rich.console import Console
 
+from tacker_k8s_cr import errors
 from tacker_k8s_cr.cli import live
+from tacker_k8s_cr.cli import outcome
 from tacker_k8s_cr.cli import showing
 from tacker_k8s_cr.cli import tree
 from tacker_k8s_cr.cli.lines import Lines
@@ -23,6 +27,7 @@ from tacker_k8s_cr.progress import Progress
 from tacker_k8s_cr.report import Action
 from tacker_k8s_cr.report import Report
 from tacker_k8s_cr.report import Row
+from tacker_k8s_cr.retries import Retry
 
 
 class Clock:
@@ -213,3 +218,101 @@ def test_a_status_is_a_tree_by_kind():
         "    ├── ns/a  current  stored",
         "    └── ns/b  failed  no [red] luck",
     ] == [line.rstrip() for line in drawn(tree.tree(report)).splitlines()]
+
+
+# -- What is not written yet -------------------------------------------------
+
+
+REFUSED = Retry(
+    "webhook x.example.org: connection refused",
+    100.0,
+    1900.0,
+    error=errors.NotYet(ref("x"), "words"),
+)
+
+
+def retried(progress, *names):
+    return dataclasses.replace(
+        progress, unwritten={ref(name): REFUSED for name in names}
+    )
+
+
+def settled(names):
+    progress = waiting(names)
+    return progress.observed([thing(n, "current") for n in names], 100.0)
+
+
+def displayed(progress, clock=None):
+    stream = Terminal()
+    shown = live.Live(
+        Deadline(1900.0, clock or Clock()),
+        stream,
+        "instantiate a",
+        Console(file=stream, width=100, height=30),
+    )
+    shown(progress)
+    return drawn(shown.shown(), width=200)
+
+
+def test_a_display_counts_what_is_not_written_yet():
+    """It belongs to the whole; why, and until when it is tried, is shown."""
+    text = displayed(retried(settled("abcdefghij"), "x", "y", "z"))
+
+    assert "10 of 13 current; 3 not written yet" in text
+    assert re.search(
+        r"3 not written yet: webhook x\.example\.org: connection refused; "
+        r"retrying until (\S+ )?\d\d:\d\d:\d\d \(deadline\)",
+        text,
+    )
+
+
+def test_a_line_is_written_when_what_is_not_written_changes():
+    """With the same words, and not once for each attempt."""
+    clock = Clock()
+    stream = io.StringIO()
+    lines = Lines(Deadline(1900.0, clock), stream)
+    first = settled("a")
+    lines(first)
+    lines(retried(first, "x", "y"))
+    clock.now = 105.0
+    lines(retried(first, "x", "y"))
+    lines(retried(first, "x"))
+    lines(first)
+
+    said = [line.strip() for line in stream.getvalue().splitlines()[1:]]
+    assert [
+        "0.0 s  1 of 3 current; 2 not written yet: webhook x.example.org",
+        "5.0 s  1 of 2 current; 1 not written yet: webhook x.example.org",
+    ] == [line.partition(": connection refused; retrying")[0] for line in said]
+
+
+def test_what_goes_on_is_told_while_there_is_nothing_to_count():
+    """Not that 0 of 0 objects are current."""
+    progress = dataclasses.replace(
+        Progress(REGISTRY), activity="checking 26 objects (dry run)"
+    )
+    stream = io.StringIO()
+    lines = Lines(Deadline(200.0, Clock()), stream)
+    lines(progress)
+    lines(progress)
+
+    text = displayed(progress)
+
+    assert "instantiate a  0 s  checking 26 objects (dry run)" in text
+    assert "0 of 0" not in text
+    assert ["   0.0 s  checking 26 objects (dry run)"] == (
+        stream.getvalue().splitlines()
+    )
+
+
+def test_an_interrupt_names_what_is_not_written():
+    """With the reason, beside what is not current."""
+    ended = outcome.interrupted(
+        "instantiate", "a", retried(settled("a"), "x"), 110.0
+    )
+
+    assert "1 of 2 object(s) current:" in ended.message
+    assert f"{ref('x')}: not written: webhook x.example.org" in ended.message
+    assert [ref("x").name] == [
+        item["name"] for item in ended.as_dict()["not_written"]
+    ]

@@ -148,6 +148,7 @@ def test_an_error_is_a_value_where_values_are_wanted(form):
         "details": [],
         "written": [],
         "unsettled": [],
+        "not_written": [],
     } == yaml.safe_load(out)
 
 

@@ -362,6 +362,28 @@ ROWS: list[tuple[str, int, str, Request, dict[str, Any], type]] = [
         Rejected,
     ),
     (
+        "webhook of another name",
+        500,
+        'Internal error occurred: failed calling webhook "a.example.org": '
+        'failed to call webhook: Post "https://a.ns.svc:443/mutate": tls: '
+        "failed to verify certificate: x509: certificate is valid for "
+        "b.ns.svc, not a.ns.svc",
+        PATCH,
+        {},
+        NotYet,
+    ),
+    (
+        "webhook not trusted",
+        500,
+        'Internal error occurred: failed calling webhook "a.example.org": '
+        'failed to call webhook: Post "https://a.ns.svc:443/mutate": tls: '
+        "failed to verify certificate: x509: certificate signed by unknown "
+        "authority",
+        PATCH,
+        {},
+        Again,
+    ),
+    (
         "webhook away",
         500,
         "Internal error occurred: failed calling webhook "
@@ -535,16 +557,16 @@ def test_no_row_is_untested() -> None:
 
 def test_a_webhook_that_is_waited_for_is_named() -> None:
     """For the line of the log that tells of the wait (P5)."""
-    assert "default.cluster.cluster.x-k8s.io" == (judged(500, ROWS[3][2]).hook)
+    assert "default.cluster.cluster.x-k8s.io" == (judged(500, ROWS[5][2]).hook)
     assert (
         "conversion webhook for cluster.x-k8s.io/v1beta2, Kind=Cluster"
-        == judged(500, ROWS[4][2]).hook
+        == judged(500, ROWS[6][2]).hook
     )
 
 
 def test_what_a_package_may_bring_is_named() -> None:
     """So that one which it does not bring is refused at once (A5)."""
-    found = [judged(403, row[2]).missing for row in ROWS[7:9]]
+    found = [judged(403, row[2]).missing for row in ROWS[9:11]]
 
     assert [("PriorityClass", "high"), ("RuntimeClass", "gvisor")] == found
 

@@ -1,0 +1,146 @@
+"""Objects that are not written yet: why, and until when it is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+import datetime
+
+from tacker_k8s_cr.errors import NotYet
+from tacker_k8s_cr.errors import Outlook
+from tacker_k8s_cr.objects import ObjectRef
+
+DEADLINE = "deadline"
+STALL = "stall timeout"
+"""What ends the attempts."""
+
+LINES = 3
+"""Reasons that are shown at most."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Retry:
+    """An object that is not written yet.
+
+    :param why: in a few words.
+    :param since: when that was first the reason.
+    :param until: when the attempts end; both on the clock of the
+        operation's deadline.
+    :param limit: what ends them then: ``deadline`` or ``stall timeout``.
+    :param error: the last answer of the server; None for an object that
+        waits for another one and was not sent.
+    """
+
+    why: str
+    since: float
+    until: float
+    limit: str = DEADLINE
+    error: NotYet | None = dataclasses.field(default=None, repr=False)
+
+    def is_over(self, now: float) -> bool:
+        """Whether more attempts make no sense."""
+        return self.limit == STALL and now >= self.until
+
+
+Retries = Mapping[ObjectRef, Retry]
+
+
+def updated(
+    last: Retries,
+    refused: Mapping[ObjectRef, NotYet],
+    held: Mapping[ObjectRef, str],
+    now: float,
+    deadline: float,
+    stall: Mapping[ObjectRef, float],
+) -> dict[ObjectRef, Retry]:
+    """What is not written after one more round of attempts.
+
+    The stall timeout counts from the first answer of its sort: a webhook
+    that was away, and then is not trusted, has all of it.
+
+    :param refused: what the server did not take yet.
+    :param held: what was not sent: why.
+    :param stall: seconds of the stall timeout; 0 for what waits for nothing.
+    """
+    found = {
+        ref: Retry(
+            why,
+            last[ref].since if ref in last else now,
+            deadline,
+        )
+        for ref, why in held.items()
+    }
+    for ref, error in refused.items():
+        before = last.get(ref)
+        same = (
+            before is not None
+            and before.error is not None
+            and before.error.outlook is error.outlook
+        )
+        since = before.since if before is not None and same else now
+        until, limit = deadline, DEADLINE
+        if error.outlook is not Outlook.OPEN:
+            until, limit = min(deadline, since + stall[ref]), STALL
+        found[ref] = Retry(error.brief, since, until, limit, error)
+    return found
+
+
+def hopeless(retries: Retries, now: float) -> tuple[ObjectRef, ...]:
+    """What is not worth another attempt."""
+    return tuple(ref for ref, retry in retries.items() if retry.is_over(now))
+
+
+def counted(done: int, written: int, goal: str, retries: Retries) -> str:
+    """How many objects have got how far."""
+    said = f"{done} of {written + len(retries)} {goal}"
+    return f"{said}; {len(retries)} not written yet" if retries else said
+
+
+def reasons(
+    retries: Retries, now: float, clock: datetime.datetime
+) -> Iterator[str]:
+    """One line for each reason, the one of most objects first.
+
+    :param now: this moment on the clock of the retries.
+    :param clock: the same as time of day.
+    """
+    groups: dict[tuple[str, str, bool], list[Retry]] = {}
+    for retry in retries.values():
+        key = (retry.why, retry.limit, retry.error is None)
+        groups.setdefault(key, []).append(retry)
+    ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
+    for (why, limit, held), some in ordered[:LINES]:
+        verb = "waiting" if held else "retrying"
+        end = ending(min(retry.until for retry in some), now, clock)
+        until = f" until {end} ({limit})" if end else ""
+        yield f"{len(some)} not written yet: {why}; {verb}{until}"
+    if len(ordered) > LINES:
+        rest = sum(len(some) for _, some in ordered[LINES:])
+        yield f"{rest} not written yet for other reasons"
+
+
+def ending(until: float, now: float, clock: datetime.datetime) -> str:
+    """A moment as time of day; empty for one that never comes."""
+    when = moment(until, now, clock)
+    if when is None:
+        return ""
+    days = f"{when:%Y-%m-%d} " if when.date() != clock.date() else ""
+    return f"{days}{when:%H:%M:%S}"
+
+
+def moment(
+    until: float, now: float, clock: datetime.datetime
+) -> datetime.datetime | None:
+    """A moment of the deadline's clock as one of the calendar.
+
+    Rounded, so that it is the same whenever it is computed. None for one
+    that never comes.
+    """
+    if until - now > _LONGEST:
+        return None
+    return clock + datetime.timedelta(seconds=until - now + 0.5)
+
+
+_LONGEST = 10 * 365 * 86400.0
+"""Seconds; what is later counts as never."""

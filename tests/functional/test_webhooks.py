@@ -1,0 +1,199 @@
+"""Webhooks that a real API server cannot call: shown, and given up in time."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.options import Options
+from tests.faults.hooks import Hook
+from tests.functional import manifests
+from tests.functional import test_cli
+
+pytestmark = pytest.mark.plane
+
+environ = test_cli.environ
+files = test_cli.files
+run = test_cli.run
+
+
+@pytest.fixture
+def hook(tmp_path):
+    """A webhook that is listening, whose certificate is for 127.0.0.1."""
+    found = Hook(tmp_path)
+    found.start()
+    yield found
+    found.stop()
+
+
+@pytest.fixture
+def life(namespace, deadline):
+    return {"namespace": namespace, "deadline": deadline}
+
+
+@pytest.fixture
+def configured(cluster, namespace, unique, deadline):
+    """Has the server ask a webhook about each new ConfigMap of the test.
+
+    It takes a moment to heed that; what it says then is returned.
+    """
+    made = []
+
+    def _configured(client):
+        obj = cluster.create(
+            {
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": "ValidatingWebhookConfiguration",
+                "metadata": {"name": unique},
+                "webhooks": [
+                    {
+                        "name": f"{unique}.example.org",
+                        "admissionReviewVersions": ["v1"],
+                        "sideEffects": "None",
+                        "clientConfig": client,
+                        "namespaceSelector": {
+                            "matchLabels": {
+                                "kubernetes.io/metadata.name": namespace
+                            }
+                        },
+                        "rules": [
+                            {
+                                "apiGroups": [""],
+                                "apiVersions": ["v1"],
+                                "operations": ["CREATE"],
+                                "resources": ["configmaps"],
+                            }
+                        ],
+                    }
+                ],
+            },
+            "tests",
+        )
+        made.append((ObjectRef.of(obj), objects.uid(obj)))
+        trial = manifests.config_map("trial", namespace)
+        while not deadline.passed:
+            try:
+                cluster.apply(trial, "tests", dry_run=True)
+            except errors.NotYet as error:
+                return error
+        raise AssertionError("the webhook is not asked")
+
+    yield _configured
+    for ref, uid in made:
+        cluster.delete(ref, uid)
+
+
+def elsewhere(hook, name):
+    """The same server by another name, which its certificate lacks."""
+    url = hook.client["url"].replace("127.0.0.1", name)
+    return {**hook.client, "url": url}
+
+
+def package(packed):
+    return packed(manifests.deployment("web"), manifests.config_map("a"))
+
+
+def test_a_certificate_for_another_name_is_no_reason_to_wait(
+    cluster, packed, life, unique, hook, configured
+):
+    """It is given up as soon as nothing else is on its way (P5)."""
+    found = configured(elsewhere(hook, "localhost"))
+    assert errors.Outlook.NONE is found.outlook
+
+    with pytest.raises(errors.Failed) as caught:
+        k8s_cr.instantiate(cluster, unique, package(packed), **life)
+
+    assert life["deadline"].left > 60
+    (item,) = caught.value.unsettled
+    assert "a" == item.ref.name
+    assert "localhost" in item.verdict.reason
+    k8s_cr.terminate(cluster, unique, **life)
+
+
+def test_an_authority_that_stays_unknown_ends_it(
+    cluster, packed, life, unique, hook, configured
+):
+    """After the stall timeout, in which it might have been injected (P5)."""
+    found = configured({"url": hook.client["url"]})
+    assert errors.Outlook.DOUBTFUL is found.outlook
+    seen = []
+
+    with pytest.raises(errors.Failed, match="unknown authority") as caught:
+        k8s_cr.instantiate(
+            cluster,
+            unique,
+            packed(manifests.config_map("a")),
+            options=Options(dwell=2.0),
+            listen=seen.append,
+            **life,
+        )
+
+    assert caught.value.unsettled[0].age >= 2
+    retried = [p.unwritten for p in seen if p.unwritten]
+    assert {"stall timeout"} == {
+        retry.limit for some in retried for retry in some.values()
+    }
+    k8s_cr.terminate(cluster, unique, **life)
+
+
+def test_an_authority_that_is_injected_is_no_error(
+    cluster, packed, life, unique, hook, configured
+):
+    """What injects it does so when it has seen the configuration (P5)."""
+    configured({"url": hook.client["url"]})
+    ref = ObjectRef(
+        "admissionregistration.k8s.io",
+        "ValidatingWebhookConfiguration",
+        "",
+        unique,
+    )
+
+    def inject(progress):
+        if progress.unwritten:
+            obj = cluster.get(ref)
+            obj["webhooks"][0]["clientConfig"] = hook.client
+            cluster.patch(ref, {"webhooks": obj["webhooks"]}, "injector")
+
+    report = k8s_cr.instantiate(
+        cluster,
+        unique,
+        packed(manifests.config_map("a")),
+        listen=inject,
+        **life,
+    )
+
+    assert 1 == len(report.rows)
+    k8s_cr.terminate(cluster, unique, **life)
+
+
+def test_the_command_shows_what_is_not_written_and_why(
+    run, files, unique, configured
+):
+    """And ends with the code of a time-out, though nothing is open (P5)."""
+    found = configured({"url": "https://127.0.0.1:1/validate"})
+    assert errors.Outlook.OPEN is found.outlook
+    account = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": "web"},
+    }
+    path = files(account, manifests.config_map("a"), manifests.config_map("b"))
+
+    done = run("instantiate", unique, path, "--timeout", "6s", "-f", "json")
+
+    assert 4 == done.code
+    assert "checking 3 objects (dry run)" in done.err
+    assert re.search(
+        rf"1 of 3 current; 2 not written yet: webhook {unique}\.example\.org: "
+        r".*connection refused; retrying until .* \(deadline\)",
+        done.err,
+    )
+    assert "connection refused" in done.value["message"]
+    assert "The deadline passed." in done.value["message"]
+    assert {"a", "b"} == {item["name"] for item in done.value["not_written"]}
+    assert 0 == run("terminate", unique).code
