@@ -71,6 +71,9 @@ class Silent:
     def __call__(self, progress: Progress) -> None:
         self.last = progress
 
+    def say(self, text: str) -> None:
+        """Show a sentence about the way to the server: here nothing."""
+
     def __enter__(self) -> Silent:
         return self
 
@@ -90,15 +93,15 @@ class Lines(Silent):
         super().__call__(progress)
         now = self.deadline.now
         if progress.activity != before.activity and progress.activity:
-            self._say(progress.activity)
+            self.say(progress.activity)
         for line in changes(before, progress, now):
-            self._say(line)
+            self.say(line)
         for line in unwritten(before, progress, self.deadline):
-            self._say(line)
+            self.say(line)
 
-    def _say(self, line: str) -> None:
+    def say(self, text: str) -> None:
         since = self.deadline.now - self.begun
-        self._write(f"{since:6.1f} s  {line}\n")
+        self._write(f"{since:6.1f} s  {text}\n")
 
     def _write(self, text: str) -> None:
         """An operation goes on when nobody reads its progress any more."""

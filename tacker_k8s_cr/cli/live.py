@@ -123,6 +123,10 @@ class Live(Silent):
             )
         self._settled += open_before - set(progress.unsettled)
 
+    def say(self, text: str) -> None:
+        """Above what changes in place; it stays when that goes."""
+        self._console.print(Text(text))
+
     def __enter__(self) -> Live:
         self._display.start()
         return self

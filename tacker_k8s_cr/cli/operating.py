@@ -154,10 +154,14 @@ class Operating(listing.Listing, metaclass=abc.ABCMeta):
     ) -> Shown:
         # Imported here: all commands are imported for the list of them.
         from tacker_k8s_cr import plugins
+        from tacker_k8s_cr.cluster.contact import Contact
 
         self.registry = plugins.registry()
         cluster: Cluster = self.app.connect(
-            args.kubeconfig, args.context, verify=not args.insecure
+            args.kubeconfig,
+            args.context,
+            verify=not args.insecure,
+            contact=Contact(listen.say),
         )
         try:
             return self.operate(args, cluster, deadline, listen)

@@ -13,6 +13,7 @@ from tacker_k8s_cr import kubeconfig as kubeconfigs
 from tacker_k8s_cr.kubeconfig import Kubeconfig
 
 if TYPE_CHECKING:
+    from tacker_k8s_cr.cluster.contact import Contact
     from tacker_k8s_cr.cluster.protocol import Cluster
 
 LOG = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ def connect(
     client_key: str = "",
     verify: bool = True,
     pool: int = 16,
+    contact: Contact | None = None,
 ) -> Cluster:
     """A cluster to work on. Nothing is sent yet.
 
@@ -48,6 +50,8 @@ def connect(
         client certificate. Certificates and keys are PEM.
     :param verify: False trusts any server that answers.
     :param pool: requests at the same time.
+    :param contact: for a person who waits: limits that hold until the
+        server has answered once.
     """
     # The Kubernetes client takes a while to import; a command line that
     # only shows its help does without it.
@@ -70,7 +74,7 @@ def connect(
         source = _source(kubeconfig, context or "")
     first = source()
     _warn(first, verify)
-    return ApiServer(Processes(source, verify, pool), first.server)
+    return ApiServer(Processes(source, verify, pool), first.server, contact)
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ from tacker_k8s_cr.cluster.answers import Again
 from tacker_k8s_cr.cluster.answers import Answer
 from tacker_k8s_cr.cluster.answers import Request
 from tacker_k8s_cr.cluster.connection import Access
+from tacker_k8s_cr.cluster.contact import Contact
 from tacker_k8s_cr.cluster.incoming import Limit
 from tacker_k8s_cr.cluster.judging import judged
 from tacker_k8s_cr.deadline import Clock
@@ -76,6 +77,7 @@ class Sender:
 
     :param lasting: keep on trying until the deadline, however long the
         server is away; for streams, whose operation has a limit of its own.
+    :param contact: limits that hold until the server has answered once.
     """
 
     way: Way
@@ -85,6 +87,7 @@ class Sender:
     lasting: bool = False
     sleep: Callable[[float], None] = time.sleep
     clock: Clock = time.monotonic
+    contact: Contact | None = None
 
     def send(self, request: Request) -> Answer:
         """The answer, with a code below 300. Raises what it means else."""
@@ -164,8 +167,12 @@ class Sender:
         if request.body is not None:
             headers["Content-Type"] = request.content_type
         self.counter.add()
+        connect = min(_CONNECT, left)
+        if self.contact is not None:
+            # Not less than any server takes, if it answers at all.
+            connect = min(connect, max(1.0, self.contact.left(self.clock())))
         try:
-            return access.pool.urlopen(
+            response = access.pool.urlopen(
                 request.method,
                 access.base + request.path,
                 request.body,
@@ -174,13 +181,16 @@ class Sender:
                 redirect=False,
                 assert_same_host=False,
                 timeout=urllib3.Timeout(
-                    connect=min(_CONNECT, left),
+                    connect=connect,
                     read=Limit(min(silence, left), whole),
                 ),
                 preload_content=preload,
             )
         except (exceptions.HTTPError, OSError) as error:
             raise failures.meaning(self.server, error) from error
+        if self.contact is not None:
+            self.contact.answered = True
+        return response
 
 
 class _Persistence:
@@ -250,7 +260,15 @@ class _Persistence:
         if pause >= self.sender.deadline.left:
             self.late = True
             return True
-        waited = self.sender.clock() - self.started + pause
+        contact = self.sender.contact
+        now = self.sender.clock()
+        if (
+            contact is not None
+            and isinstance(_raised(state).why, Unreachable)
+            and contact.is_given_up(state.attempt_number, now + pause)
+        ):
+            return True
+        waited = now - self.started + pause
         return not self.sender.lasting and waited > _raised(state).patience
 
     def give_up(self, state: tenacity.RetryCallState) -> NoReturn:
@@ -262,6 +280,8 @@ class _Persistence:
         if state.attempt_number == 1:
             why = _raised(state).why
             LOG.info("%s: %s; trying again", self.request, why)
+            if self.sender.contact and isinstance(why, Unreachable):
+                self.sender.contact.say(why.sentence())
 
 
 def _raised(state: tenacity.RetryCallState) -> Again:

@@ -23,6 +23,7 @@ from tacker_k8s_cr.cluster.answers import NotServed
 from tacker_k8s_cr.cluster.answers import Request
 from tacker_k8s_cr.cluster.answers import Unserved
 from tacker_k8s_cr.cluster.connection import Apart
+from tacker_k8s_cr.cluster.contact import Contact
 from tacker_k8s_cr.cluster.processes import Counters
 from tacker_k8s_cr.cluster.processes import Processes
 from tacker_k8s_cr.cluster.protocol import Applied
@@ -50,8 +51,14 @@ _DEFINITION = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
 class ApiServer:
     """A ``Cluster``. Nothing is sent, and no thread made, before its use."""
 
-    def __init__(self, processes: Processes, server: str):
+    def __init__(
+        self,
+        processes: Processes,
+        server: str,
+        contact: Contact | None = None,
+    ):
         self._server = server
+        self._contact = contact
         self._processes = processes
         self._counters = Counters()
         self._deadline = Deadline.never()
@@ -299,7 +306,13 @@ class ApiServer:
     def _sender(self) -> Sender:
         way = self._processes.own().connection
         counter = self._counters.own()
-        return Sender(way, self._server, counter, self._deadline)
+        return Sender(
+            way,
+            self._server,
+            counter,
+            self._deadline,
+            contact=self._contact,
+        )
 
     def _send(self, request: Request) -> Answer:
         return self._sender().send(request)

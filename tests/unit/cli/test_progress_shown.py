@@ -305,6 +305,23 @@ def test_what_goes_on_is_told_while_there_is_nothing_to_count():
     )
 
 
+def test_a_sentence_about_the_server_stays():
+    """What is drawn goes when the operation ends; this does not."""
+    stream = Terminal()
+    console = Console(file=stream, force_terminal=True, width=80, height=20)
+    drawing = live.Live(Deadline(200.0, Clock()), stream, "x", console)
+    writing = Lines(Deadline(200.0, Clock()), stream)
+
+    with drawing:
+        drawing.say("nobody [bold] listens")
+    writing.say("nobody listens")
+    Silent(Deadline(200.0, Clock())).say("unheard of")
+
+    assert "nobody [bold] listens" in stream.getvalue()
+    assert "   0.0 s  nobody listens\n" in stream.getvalue()
+    assert "unheard" not in stream.getvalue()
+
+
 def test_an_interrupt_names_what_is_not_written():
     """With the reason, beside what is not current."""
     ended = outcome.interrupted(

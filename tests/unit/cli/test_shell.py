@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 
@@ -192,13 +193,40 @@ def test_options_say_how_to_connect(argv, expected):
     """The file, the context and the trust go to the connection."""
     seen = []
 
-    def connect(kubeconfig, context, *, verify):
+    def connect(kubeconfig, context, *, verify, contact):
+        assert not contact.answered
         seen.append((kubeconfig, context, verify))
         raise errors.Unreachable("s", "w")
 
     run("status", "a", *argv, connect=connect)
 
     assert [expected] == seen
+
+
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: a
+contexts: [{{name: a, context: {{cluster: a, user: a}}}}]
+clusters: [{{name: a, cluster: {{server: "{server}"}}}}]
+users: [{{name: a, user: {{}}}}]
+"""
+
+
+def test_a_server_that_is_away_is_told_soon(tmp_path):
+    """A line while it is tried again, and one when it is given up."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        server = f"http://127.0.0.1:{free.getsockname()[1]}"
+    path = tmp_path / "config"
+    path.write_text(KUBECONFIG.format(server=server))
+
+    code, out, err = run("status", "a", "--kubeconfig", str(path))
+
+    away = f"the API server {server} cannot be reached: Connection refused"
+    assert (2, "") == (code, out)
+    first, last = err.splitlines()
+    assert first.endswith(f" s  {away}; trying again: 3 times, or 5 s")
+    assert away == last
 
 
 class Nothing:

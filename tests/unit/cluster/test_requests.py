@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import socket
+from typing import Any
 
 import pytest
 
 from tacker_k8s_cr.cluster.answers import Request
 from tacker_k8s_cr.cluster.connection import Connection
+from tacker_k8s_cr.cluster.contact import Contact
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.requests import Sender
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import Forbidden
 from tacker_k8s_cr.errors import NotYet
 from tacker_k8s_cr.errors import Outdated
 from tacker_k8s_cr.errors import Unauthenticated
@@ -210,6 +214,65 @@ def test_nobody_listens(sender: Sender, pauses: list[float]) -> None:
         caught.value
     )
     assert pauses
+
+
+def nobody(sender: Sender, contact: Contact | None, **more: Any) -> Sender:
+    """Sends to a port on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server = f"http://127.0.0.1:{port}"
+    return dataclasses.replace(
+        sender, way=_way(server), server=server, contact=contact, **more
+    )
+
+
+def test_a_command_does_not_wait_long_for_the_first_answer(
+    sender: Sender, pauses: list[float]
+) -> None:
+    """Three attempts; that it tries again is told once, with the reason."""
+    said: list[str] = []
+    lost = nobody(sender, Contact(said.append))
+
+    with pytest.raises(Unreachable, match="Connection refused") as caught:
+        lost.send(GET)
+
+    assert 3 == sender.counter.total
+    assert 2 == len(pauses)
+    assert not caught.value.late
+    assert [
+        f"the API server {lost.server} cannot be reached: Connection refused; "
+        "trying again: 3 times, or 5 s"
+    ] == said
+
+
+def test_a_command_waits_for_no_more_than_five_seconds(
+    sender: Sender, pauses: list[float]
+) -> None:
+    """Where each attempt takes long, as in a network that drops packets."""
+    ticks = itertools.count(0.0, 3.0)
+    lost = nobody(sender, Contact(), clock=lambda: next(ticks))
+
+    with pytest.raises(Unreachable):
+        lost.send(GET)
+
+    assert 1 == sender.counter.total
+
+
+def test_an_operation_that_has_begun_lives_through_a_restart(
+    script: Scripted, sender: Sender, pauses: list[float]
+) -> None:
+    """After one answer, whatever it says, the usual limits hold."""
+    contact = Contact()
+    script.then(status(403, "no", "Forbidden"))
+    with pytest.raises(Forbidden):
+        dataclasses.replace(sender, contact=contact).send(GET)
+    ticks = itertools.count(0.0, 1.0)
+    lost = nobody(sender, contact, clock=lambda: next(ticks))
+
+    with pytest.raises(Unreachable):
+        lost.send(GET)
+
+    assert len(pauses) > 5
 
 
 def test_a_refused_credential_is_final(
