@@ -196,7 +196,9 @@ def test_what_the_server_refuses_writes_nothing(run, files, unique):
 
     assert 2 == done.code
     assert [] == done.value["written"]
-    assert done.value["message"] == done.err.rstrip("\n")
+    first, message = done.err.rstrip("\n").split("\n", 1)
+    assert first.endswith("s  checking 2 objects (dry run)")
+    assert done.value["message"] == message
     assert "restartPolicy" in done.err
     assert 2 == run("status", unique).code
 
