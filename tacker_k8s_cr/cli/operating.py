@@ -244,13 +244,14 @@ def _normal(name: str) -> str:
 def _values(row: Row, kind: listing.Kind) -> dict[str, Any]:
     """The cells of a row by the titles of their columns."""
     deleted = row.action is Action.DELETED
+    reason = row.verdict.reason
     return {
         "Kind": kind,
         "Namespace": row.ref.namespace,
         "Name": row.ref.name,
         "Action": row.action.value,
         "State": "gone" if deleted else row.verdict.state.value,
-        "Reason": "" if deleted else row.verdict.reason,
+        "Reason": "" if deleted and reason == "gone" else reason,
         "Seconds": round(row.seconds or 0.0, 1),
         "UID": row.uid,
         "Notes": "\n".join(row.notes),

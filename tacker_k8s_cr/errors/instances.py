@@ -35,12 +35,22 @@ class InstanceExists(Error):
 
 @dataclasses.dataclass(eq=False)
 class Busy(Error):
-    """Somebody else carries out an operation on this instance."""
+    """Another operation on this instance is running, or has just ended.
+
+    :param holder: of the lock; empty for an operation that has ended while
+        this one was starting.
+    """
 
     instance: str
-    holder: str
+    holder: str = ""
 
     def sentence(self) -> str:
+        if not self.holder:
+            return (
+                f"the instance {self.instance} was changed by another "
+                "operation after this one had read its record; nothing was "
+                "written: run this operation again"
+            )
         return (
             f"another operation on the instance {self.instance} is running: "
             f"its lock is held by {self.holder}"

@@ -10,12 +10,17 @@ from tacker_k8s_cr.causes import explain
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm import prepare
 from tacker_k8s_cr.lcm.operation import Operation
+from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.objects import Verdict
 from tacker_k8s_cr.options import DEFAULT
+from tacker_k8s_cr.planning import authored
+from tacker_k8s_cr.planning import plan
 from tacker_k8s_cr.report import Action
 from tacker_k8s_cr.report import Report
 
@@ -61,12 +66,47 @@ def status(
     metadata = op.cluster.each(op.cluster.get_metadata, inventory.shared)
     gone = {ref for ref, obj in raised(metadata) if obj is None}
     lost = Verdict(State.FAILED, "it is shared, and its owner removed it")
+    home = ObjectRef("", "Namespace", "", op.home)
+    away = _deleted(inventory, registry, home) & op.progress.gone
+    done = Verdict(
+        State.CURRENT,
+        f"deleted by the {inventory.journal.operation} of this instance",
+    )
     rows = (
         dataclasses.replace(
             row,
-            verdict=lost if row.ref in gone else row.verdict,
+            verdict=lost
+            if row.ref in gone
+            else done
+            if row.ref in away
+            else row.verdict,
+            action=Action.DELETED if row.ref in away else row.action,
             seconds=None,
         )
         for row in report.rows
     )
     return dataclasses.replace(report, rows=tuple(rows))
+
+
+def _deleted(
+    inventory: Inventory, registry: Registry, home: ObjectRef
+) -> frozenset[ObjectRef]:
+    """What the running operation, or one that ended early, asks to go.
+
+    A termination that hangs has asked for the objects of its stage: those
+    of the stages before are no longer owned. A change asks for what the new
+    package does not name.
+    """
+    journal = inventory.journal
+    if journal.pending or journal.stage in ("", "wait"):
+        return frozenset()  # it writes, or waits for what it has written
+    if inventory.phase is Phase.ENDING:
+        stages = plan.terminate(
+            inventory.owned, registry, home, authored.order(inventory)
+        ).stages
+        found = [stage for stage in stages if stage.name == journal.stage]
+        return frozenset(found[0].refs if found else ())
+    if inventory.phase is Phase.CHANGING:
+        now = dataclasses.replace(inventory, phase=Phase.INSTANTIATED)
+        return frozenset(inventory.owned) - authored.manifests(now).keys()
+    return frozenset()

@@ -93,9 +93,7 @@ class Ledger:
             if _version(now) != _version(
                 self.entry.head if self.entry else None
             ):
-                raise errors.Busy(
-                    self._instance, "an operation that has just ended"
-                )
+                raise errors.Busy(self._instance)
             self._lock = held
             try:
                 yield
