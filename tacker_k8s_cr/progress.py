@@ -69,6 +69,7 @@ class Progress:
     :param unwritten: objects of the stage that are still to be written,
         since the server does not take them yet, or since they depend on
         others: why, and until when.
+    :param causes: of objects that go: why nothing lets them.
     """
 
     registry: Registry
@@ -88,6 +89,7 @@ class Progress:
     unwritten: Mapping[ObjectRef, Retry] = dataclasses.field(
         default_factory=dict
     )
+    causes: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
 
     def awaiting(
         self, refs: Mapping[ObjectRef, Awaited], stage: str = ""
@@ -231,6 +233,9 @@ class Progress:
         verdict = standing.seen.verdict
         if self.goal is Goal.CURRENT and (stuck := standing.stuck(now)):
             return stuck
+        if cause := self.causes.get(ref):
+            said = f"{verdict.reason}; {cause}"
+            return dataclasses.replace(verdict, reason=said)
         if self._is_from_before(ref) and now < standing.limit:
             return Verdict(State.IN_PROGRESS, f"as before: {verdict.reason}")
         return verdict

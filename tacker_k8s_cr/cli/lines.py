@@ -20,6 +20,9 @@ def changes(before: Progress, after: Progress, now: float) -> Iterator[str]:
         if ref in after.gone or (last and last.verdict == seen.verdict):
             continue
         yield f"{ref}: {after.verdict(ref, now)}"
+    for ref, cause in after.causes.items():
+        if not same or before.causes.get(ref) != cause:
+            yield f"{ref}: {after.verdict(ref, now)}"
     for ref in after.awaited:
         if ref in after.gone and not (same and ref in before.gone):
             if after.goal is Goal.GONE:

@@ -214,7 +214,14 @@ def take_away(
         op.actions[ref] = Action.DELETED
     _hasten(op, steps, asked)
     going = going.vanished(asked.gone).observed(asked.going.values(), now)
-    waiting = Hanging(op.cluster, op.deadline, op.listen, op.ledger.check)
+    waiting = Hanging(
+        op.cluster,
+        op.deadline,
+        op.listen,
+        op.ledger.check,
+        op.options.dwell,
+        op.progress.patient,
+    )
     going = wait.until_settled(
         op.cluster,
         going,

@@ -1,14 +1,29 @@
-"""Say what keeps objects from going, while they are still waited for."""
+"""Say what keeps objects from going, and end what nothing lets go."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
 import logging
+from typing import Any
 
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr import views
 from tacker_k8s_cr.causes import explain
+from tacker_k8s_cr.causes import holds
+from tacker_k8s_cr.causes.holders import SERVERS
+from tacker_k8s_cr.causes.holders import Holders
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Unsettled
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
 from tacker_k8s_cr.progress import Progress
 
 LOG = logging.getLogger(__name__)
@@ -19,11 +34,45 @@ FIRST = 30.0
 SHOWN = 5
 """Objects of which it is said."""
 
+LOOK = 5.0
+"""Seconds until it is first looked whether a finalizer will ever go."""
+
+SELDOM = 30.0
+"""Seconds at most between two of these looks, while they find something."""
+
+QUIET = 2
+"""How often that doubles while they find nothing."""
+
+LOOKED_AT = 20
+"""Objects at most of which that is found out; each costs a request."""
+
+STALL = 300.0
+"""Seconds of the stall timeout, where nobody says another."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Stuck:
+    """An object that has a finalizer which nothing removes.
+
+    :param sign: what would change if something worked on the object.
+    :param since: when that was first so.
+    :param limit: when it is given up.
+    """
+
+    why: str
+    sign: tuple[Any, ...]
+    since: float
+    limit: float
+
 
 class Hanging:
     """Listens to a wait, and is called every few seconds of it.
 
     A deadline may be half an hour away; who reads the log can act before.
+
+    :param stall: seconds for which a finalizer may have no controller that
+        works. A controller that restarts is back by then.
+    :param patient: end only when nothing is left that could still go.
     """
 
     def __init__(
@@ -32,25 +81,145 @@ class Hanging:
         deadline: Deadline,
         listen: Callable[[Progress], None],
         guard: Callable[[], None],
+        stall: float = STALL,
+        patient: bool = False,
     ):
         self._cluster = cluster
         self._deadline = deadline
         self._listen = listen
         self._guard = guard
+        self._stall = stall
+        self._patient = patient
         self._last: Progress | None = None
         self._begun = deadline.now
         self._pause = FIRST
+        self._look = self._begun + LOOK
+        self._quiet = 0
+        self._stuck: Mapping[ObjectRef, Stuck] = {}
 
     def listen(self, progress: Progress) -> None:
         self._last = progress
-        self._listen(progress)
+        causes = {
+            ref: stuck.why
+            for ref, stuck in self._stuck.items()
+            if ref not in progress.gone
+        }
+        self._listen(dataclasses.replace(progress, causes=causes))
 
     def guard(self) -> None:
+        """Raises Failed for objects that nothing lets go."""
         self._guard()
-        since = self._deadline.now - self._begun
+        now = self._deadline.now
+        if self._last and now >= self._look:
+            self._follow(self._last, now)
+            pause = min(max(self._stall / 10, LOOK), SELDOM)
+            self._quiet = 0 if self._stuck else min(self._quiet + 1, QUIET)
+            self._look = now + pause * 2**self._quiet
+        since = now - self._begun
         if self._last and since >= self._pause:
             self._pause *= 2
             self._tell(self._last, since)
+
+    # -- Finalizers that nothing removes -------------------------------------
+
+    def _follow(self, progress: Progress, now: float) -> None:
+        objs = self._held(progress.unsettled[:LOOKED_AT])
+        if not objs and not self._stuck:
+            return
+        found = dict(self._found(objs, thorough=False))
+        before, self._stuck = self._stuck, self._after(objs, found, now)
+        if _whys(before) != _whys(self._stuck):
+            self.listen(progress)
+        for ref, stuck in self._stuck.items():
+            if ref not in before:
+                LOG.warning("%s: %s; %s", ref, stuck.why, holds.remedy(ref))
+        over = [ref for ref, it in self._stuck.items() if now >= it.limit]
+        if self._patient and len(over) < len(progress.unsettled):
+            return
+        if over:
+            self._end(progress, {ref: objs[ref] for ref in over}, now)
+
+    def _held(
+        self, refs: Collection[ObjectRef]
+    ) -> Mapping[ObjectRef, Manifest]:
+        """Those that go and have a finalizer that is not the server's."""
+        brief = self._brief()
+        return {
+            ref: obj
+            for ref, obj in brief.each(brief.get, refs)
+            if isinstance(obj, Mapping) and _is_held(obj)
+        }
+
+    def _found(
+        self, objs: Mapping[ObjectRef, Manifest], *, thorough: bool
+    ) -> Iterator[tuple[ObjectRef, str]]:
+        """Of those that nothing lets go, why."""
+        held = Holders(self._brief(), thorough)
+        for ref, obj in objs.items():
+            staying = [hold for hold in held.holds(obj) if hold.stays]
+            if staying:
+                yield ref, str(staying[0])
+
+    def _after(
+        self,
+        objs: Mapping[ObjectRef, Manifest],
+        found: Mapping[ObjectRef, str],
+        now: float,
+    ) -> Mapping[ObjectRef, Stuck]:
+        """What is stuck, and since when."""
+        after = {}
+        for ref, why in found.items():
+            sign = _sign(objs[ref])
+            last = self._stuck.get(ref)
+            same = last is not None and last.sign == sign
+            since = last.since if last and same else now
+            own = views.dwell(objs[ref])
+            limit = since + (self._stall if own is None else own)
+            after[ref] = Stuck(why, sign, since, limit)
+        return after
+
+    def _end(
+        self,
+        progress: Progress,
+        objs: Mapping[ObjectRef, Manifest],
+        now: float,
+    ) -> None:
+        """Raise Failed, unless another look finds a controller."""
+        over = dict(self._found(objs, thorough=True))
+        if not over:
+            return
+        bad = [
+            Unsettled(ref, self._verdict(progress, ref, why, now), now - since)
+            for ref, why in over.items()
+            for since in [progress.awaited[ref].since]
+        ]
+        rest = [
+            Unsettled(ref, progress.verdict(ref, now), now - self._begun)
+            for ref in progress.unsettled
+            if ref not in over
+        ]
+        raise errors.Failed(
+            explain.explained(
+                self._cluster,
+                progress.registry,
+                [*bad, *rest],
+                self._deadline.left,
+            ),
+            now - self._begun,
+        )
+
+    def _verdict(
+        self, progress: Progress, ref: ObjectRef, why: str, now: float
+    ) -> Verdict:
+        said = progress.verdict(ref, now).reason
+        for_long = f"(unchanged for {now - self._stuck[ref].since:.0f} s)"
+        return Verdict(State.BLOCKED, f"{said}; {why} {for_long}")
+
+    def _brief(self) -> Cluster:
+        seconds = min(explain.PATIENCE, self._deadline.left)
+        return self._cluster.until(Deadline.after(seconds))
+
+    # -- What is told from time to time --------------------------------------
 
     def _tell(self, progress: Progress, since: float) -> None:
         now = self._deadline.now
@@ -68,3 +237,19 @@ class Hanging:
             LOG.warning("not gone yet: %s", item)
         if len(items) > SHOWN:
             LOG.warning("not gone yet: and %d more", len(items) - SHOWN)
+
+
+def _is_held(obj: Manifest) -> bool:
+    names = objects.field(obj, ("metadata", "finalizers"), ())
+    going = objects.field(obj, ("metadata", "deletionTimestamp"))
+    return bool(going and set(names) - SERVERS.keys())
+
+
+def _sign(obj: Manifest) -> tuple[Any, ...]:
+    """What changes when something works on an object that goes."""
+    names = objects.field(obj, ("metadata", "finalizers"), ())
+    return (objects.uid(obj), tuple(names), *views.moving(obj))
+
+
+def _whys(stuck: Mapping[ObjectRef, Stuck]) -> dict[ObjectRef, str]:
+    return {ref: one.why for ref, one in stuck.items()}

@@ -299,9 +299,10 @@ def test_a_controller_that_is_away_says_why(cluster, thing):
         ],
     )
 
-    (note,) = notes(cluster, thing)
+    note, remedy = notes(cluster, thing)
 
     assert "does not run: Deployment does not have minimum" in note
+    assert f"--remove-finalizers {ObjectRef.of(thing)}" in remedy
 
 
 def test_a_controller_that_does_not_lead_is_told(cluster, thing):
@@ -369,12 +370,13 @@ def test_whoever_set_a_finalizer_is_named_where_nothing_else_is_known(
     obj = {**thing, "metadata": {**thing["metadata"]}}
     obj["metadata"]["managedFields"] = entries
 
-    (note,) = holders.Holders(cluster).notes(obj)
+    note, remedy = holders.Holders(cluster).notes(obj)
 
     assert (
         f"finalizer {HELD}: set by somebody, who last wrote to the object at "
         "2026-01-01T00:00:00Z; no workload of this cluster is known to be that"
     ) == note
+    assert f"--remove-finalizers {ObjectRef.of(thing)}" in remedy
 
 
 def test_finalizers_of_kubernetes_say_what_they_wait_for(cluster):
@@ -467,7 +469,10 @@ def test_references_to_what_is_not_there_are_named(cluster):
 
 
 def test_what_hangs_is_told_before_the_deadline(cluster, thing, caplog):
-    """After half a minute, then at twice the time (F6)."""
+    """At once where nothing lets it go; all of it after half a minute (F6).
+
+    That is told again at twice the time.
+    """
     now = [0.0]
     deadline = Deadline.after(1000, lambda: now[0])
     ref = ObjectRef.of(thing)
@@ -487,7 +492,7 @@ def test_what_hangs_is_told_before_the_deadline(cluster, thing, caplog):
         if any(r.levelno == logging.WARNING for r in caplog.records):
             told.append(second)
 
-    assert [30, 60] == told
+    assert [5, 30, 60] == told
     assert 0 == len(caplog.records)
 
 

@@ -1,0 +1,213 @@
+"""Which workloads of a cluster remove a finalizer, and whether they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterator
+import datetime
+import threading
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.causes import dependents
+from tacker_k8s_cr.causes.holds import Remover
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.serving import grants
+from tacker_k8s_cr.serving import pods
+from tacker_k8s_cr.serving.lookup import Lookup
+from tacker_k8s_cr.serving.pods import POD
+from tacker_k8s_cr.serving.pods import Workload
+
+LEASE = GroupKind("coordination.k8s.io", "Lease")
+
+_LISTED = (
+    GroupKind("apps", "Deployment"),
+    GroupKind("apps", "StatefulSet"),
+    GroupKind("apps", "DaemonSet"),
+    GroupKind(grants.GROUP, "ClusterRole"),
+    GroupKind(grants.GROUP, "ClusterRoleBinding"),
+    GroupKind(grants.GROUP, "Role"),
+    GroupKind(grants.GROUP, "RoleBinding"),
+)
+
+_FRESH = datetime.timedelta(seconds=60)
+"""Since its last renewal a Lease counts as held, by the latest of all."""
+
+USUAL = frozenset({"manager", "controller", "operator", "kubectl"})
+"""Names that binaries of many controllers have; they tell nothing."""
+
+
+_MADE_BY = ("ReplicaSet", "StatefulSet", "DaemonSet", "Job")
+"""Owners of Pods that are known by these, or end by themselves."""
+
+
+class Controllers:
+    """What a cluster runs, looked at once, when it is first needed.
+
+    :param thorough: look at Pods that no workload has made, too.
+    """
+
+    def __init__(self, cluster: Cluster, thorough: bool = False):
+        self._cluster = cluster
+        self._thorough = thorough
+        self._lock = threading.Lock()
+        self._found: Lookup | None = None
+        self._leases: tuple[Manifest, ...] = ()
+        self._blind = False
+
+    @property
+    def blind(self) -> bool:
+        """Whether workloads or roles could not be listed."""
+        self._package()
+        return self._blind
+
+    def of(self, ref: ObjectRef, names: Collection[str]) -> Iterator[Workload]:
+        """Workloads that have such a name, or may write the kind.
+
+        A role that is about everything tells nothing.
+        """
+        package = self._package()
+        workloads = list(pods.workloads(package.manifests))
+        called = [w for w in workloads if set(names) & set(_called(w))]
+        if called:
+            yield from called
+            return
+        try:
+            plural = self._cluster.resource(ref.group_kind).plural
+        except errors.Error:
+            return
+        for spelt in (f"{plural}/finalizers", plural):
+            able = [
+                workload
+                for workload in workloads
+                if any(
+                    grant.allows(grants.WRITES, ref.group, [spelt])
+                    and ref.group in (grant.rule.get("apiGroups") or ())
+                    and grant.namespace in ("", ref.namespace)
+                    for grant in grants.grants(package, workload.account)
+                )
+            ]
+            if able and ref.group:
+                yield from able
+                return
+
+    def state(self, workload: Workload) -> tuple[str, Remover]:
+        """Whether a controller runs, in words too."""
+        ref = workload.ref
+        obj = self._package().manifests[ref]
+        if ref.group_kind == POD:
+            ready = objects.conditions(obj).get("Ready", {}).get("status")
+            if ready == "True":
+                return f"its controller {ref} runs", Remover.RUNS
+            return f"its controller {ref} is not Ready", Remover.AWAY
+        wanted = objects.field(obj, ("spec", "replicas"), 1)
+        there = objects.field(obj, ("status", "availableReplicas"), 0)
+        if ref.kind == "DaemonSet":
+            wanted = objects.field(
+                obj, ("status", "desiredNumberScheduled"), 0
+            )
+            there = objects.field(obj, ("status", "numberAvailable"), 0)
+        away = f"its controller {ref} does not run"
+        if not wanted:
+            return f"{away}: it is scaled to 0", Remover.AWAY
+        if there:
+            said = f"its controller {ref} runs ({there} of {wanted})"
+            return said + self._lease(ref), Remover.RUNS
+        available = objects.conditions(obj).get("Available", {})
+        why = available.get("message") or "no Pod of it is available"
+        return f"{away}: {why}", Remover.AWAY
+
+    def _lease(self, ref: ObjectRef) -> str:
+        """Who of its Pods leads, and whether he goes on to."""
+        now = max(map(_renewed, self._leases), default=None)
+        for lease in self._leases:
+            holder = objects.field(lease, ("spec", "holderIdentity"), "")
+            place = objects.field(lease, ("metadata", "namespace"))
+            if place != ref.namespace or self._holding(place, holder) != ref:
+                continue
+            limit = objects.field(lease, ("spec", "leaseDurationSeconds"), 15)
+            renewed = _renewed(lease)
+            if now is None or (now - renewed).total_seconds() <= 2 * limit:
+                return f", led by {holder}"
+            return (
+                f", but its Lease {ObjectRef.of(lease).name} was last renewed "
+                f"at {renewed:%H:%M:%S}: nobody leads"
+            )
+        return ""
+
+    def renews(self, names: Collection[str]) -> bool:
+        """Whether a Lease with one of these in its names is being renewed."""
+        self._package()
+        latest = max(map(_renewed, self._leases), default=None)
+        return latest is not None and any(
+            any(one in text for one in names for text in _lease_names(lease))
+            and latest - _renewed(lease) <= _FRESH
+            for lease in self._leases
+        )
+
+    def _holding(self, namespace: str, holder: object) -> ObjectRef | None:
+        """The workload whose Pod holds: of two names, the longer tells."""
+        found = [
+            workload.ref
+            for workload in pods.workloads(self._package().manifests)
+            if workload.ref.namespace == namespace
+            and str(holder).startswith(f"{workload.ref.name}-")
+        ]
+        return max(found, key=lambda ref: len(ref.name), default=None)
+
+    def _package(self) -> Lookup:
+        with self._lock:
+            if self._found is None:
+                listed: dict[ObjectRef, Manifest] = {}
+                for kind in _LISTED:
+                    listed.update(self._listed(kind))
+                if self._thorough:
+                    listed.update(self._listed(POD, _is_bare))
+                self._leases = tuple(self._listed(LEASE).values())
+                self._found = Lookup(listed)
+            return self._found
+
+    def _listed(
+        self,
+        kind: GroupKind,
+        wanted: Callable[[Manifest], bool] = lambda obj: True,
+    ) -> dict[ObjectRef, Manifest]:
+        try:
+            found = self._cluster.list_objects(kind)
+            return {ObjectRef.of(obj): obj for obj in found if wanted(obj)}
+        except (errors.ClusterError, errors.KindUnknown):
+            self._blind = self._blind or kind != LEASE
+            return {}
+
+
+def _is_bare(pod: Manifest) -> bool:
+    """Whether no workload that is looked at has made a Pod."""
+    owners = dependents.owners(pod).values()
+    return not any(owner.kind in _MADE_BY for owner in owners)
+
+
+def _lease_names(lease: Manifest) -> tuple[str, str]:
+    holder = objects.field(lease, ("spec", "holderIdentity"), "")
+    return ObjectRef.of(lease).name, str(holder)
+
+
+def _called(workload: Workload) -> Iterator[str]:
+    """The names by which a controller may call itself."""
+    yield workload.ref.name
+    for container in workload.spec.get("containers") or ():
+        yield str(container.get("name"))
+        for command in (container.get("command") or ())[:1]:
+            yield str(command).rpartition("/")[2]
+
+
+def _renewed(lease: Manifest) -> datetime.datetime:
+    text = str(objects.field(lease, ("spec", "renewTime"), ""))
+    try:
+        found = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return datetime.datetime.fromtimestamp(0, datetime.timezone.utc)
+    return found
