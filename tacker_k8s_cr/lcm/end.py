@@ -220,14 +220,18 @@ def _clear(
             said = objects.annotation(manifests.get(ref, {}), CLEAR)
             what = frozenset([said] if said else ())
         if what:
-            clearing.cleared(
-                op.cluster,
-                ref,
-                what,
-                op.deadline,
-                listen=op.listen,
-                guard=op.ledger.check,
-            )
+            try:
+                clearing.cleared(
+                    op.cluster,
+                    ref,
+                    what,
+                    op.deadline,
+                    listen=op.listen,
+                    guard=op.ledger.check,
+                )
+            except errors.NotCleared as error:
+                op.uncertain = op.uncertain or error.begun
+                raise
 
 
 def _ended_without_record(op: Operation, *, keeping: bool) -> Report:

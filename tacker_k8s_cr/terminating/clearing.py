@@ -83,17 +83,19 @@ def cleared(
     if secret is None:
         way = workloads.secret_ref(ref)
         raise errors.NotCleared(ref, f"it has no kubeconfig, {way}")
+    asked: list[ObjectRef] = []
     try:
         admin = workloads.kubeconfig_of(secret)
         workloads.check_endpoint(admin, obj)
         with contextlib.closing(connect(admin)) as far:
-            return _Work(far.until(deadline), deadline, listen, guard).do(what)
+            work = _Work(far.until(deadline), deadline, listen, guard, asked)
+            return work.do(what)
     except errors.LockLost:
         raise
     except errors.Error as error:
-        late = error.late or isinstance(error, errors.NotGone)
         stays = errors.NotCleared(ref, error.sentence())
-        stays.late = late
+        stays.late = error.late or isinstance(error, errors.NotGone)
+        stays.begun = bool(asked)
         raise stays from error
 
 
@@ -114,12 +116,16 @@ def _closed(obj: Manifest | None) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class _Work:
-    """What is done in one workload cluster."""
+    """What is done in one workload cluster.
+
+    :param asked: takes what is asked to go, before it is.
+    """
 
     far: Cluster
     deadline: Deadline
     listen: Listen
     guard: Callable[[], None]
+    asked: list[ObjectRef]
 
     def do(self, what: frozenset[str]) -> tuple[ObjectRef, ...]:
         done: dict[ObjectRef, str] = {}
@@ -153,6 +159,7 @@ class _Work:
         progress = Progress(
             kinds.BUILT_IN, Goal.GONE, stage=f"workload cluster: {stage}"
         ).awaiting({ref: Awaited(u, 0, now) for ref, u in awaited.items()})
+        self.asked.extend(going)
         remove.requested(
             self.far,
             [Delete(ref, uid) for ref, uid in going.items()],

@@ -192,6 +192,39 @@ def test_a_controller_that_does_not_run_is_named(
     k8s_cr.terminate(cluster, unique, **life)
 
 
+def test_what_nothing_lets_go_ends_after_the_stall_timeout(
+    cluster, namespace, packed, life, unique, group
+):
+    """With the option that helps, long before the deadline (P16, F6)."""
+    thing = held(manifests.custom(group, "Thing", "one", CREATED))
+    *others, workload = operator(unique, group)
+    workload["spec"]["replicas"] = 0
+    k8s_cr.instantiate(
+        cluster, unique, packed(*others, workload, thing), **life
+    )
+    one = ObjectRef(group, "Thing", namespace, "one")
+    seen = []
+
+    with pytest.raises(errors.Failed) as caught:
+        k8s_cr.terminate(
+            cluster,
+            unique,
+            options=k8s_cr.Options(dwell=2.0),
+            listen=seen.append,
+            **life,
+        )
+
+    assert f"--remove-finalizers {one}" in str(caught.value)
+    causes = [progress.causes for progress in seen if progress.causes]
+    assert "it is scaled to 0" in causes[0][one]
+    k8s_cr.terminate(
+        cluster,
+        unique,
+        options=k8s_cr.Options(remove_finalizers=frozenset({one})),
+        **life,
+    )
+
+
 def test_what_is_missing_of_what_it_refers_to_is_named(
     cluster, namespace, packed, life, soon, unique
 ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 
 import pytest
@@ -70,6 +71,30 @@ def test_an_error_that_the_deadline_ended_is_a_time_out():
 
     assert 4 == outcome.of_error(error, late=False).exit
     assert 4 == outcome.of_error(refused, late=False).exit
+
+
+CLASSES = {
+    cls.__name__: cls
+    for cls in map(errors.__dict__.get, errors.__all__)
+    if inspect.isclass(cls) and issubclass(cls, errors.Error)
+}
+ALWAYS = {"NotReady": 4, "NotGone": 4, "Failed": 3, "NotRestored": 3}
+"""What these say themselves; others depend on how far the operation came."""
+
+
+@pytest.mark.parametrize("name", sorted(CLASSES))
+def test_each_class_of_errors_has_the_documented_exit_code(name):
+    """2 before a write, 3 after it, 4 when the deadline ended it."""
+    error = CLASSES[name].__new__(CLASSES[name])
+    error.sentence = lambda: "so it is"
+    found = []
+    ways = [(False, False), (True, False), (True, True)]
+    for begun, late in ways[: 2 if name in ALWAYS else 3]:
+        error.begun = begun
+        error.late = late
+        found.append(int(outcome.of_error(error).exit))
+
+    assert found == ([ALWAYS[name]] * 2 if name in ALWAYS else [2, 3, 4])
 
 
 def test_a_rollback_that_left_something_has_failed():

@@ -535,12 +535,12 @@ def workload(cluster, *, initialized=True):
     )
 
 
-def cleared(cluster, far, *what, seconds=100.0):
+def cleared(cluster, far, *what, deadline=None):
     return clearing.cleared(
         cluster,
         WORKLOAD,
         frozenset(what),
-        Deadline.after(seconds),
+        deadline or Deadline.after(100.0),
         connect=lambda kubeconfig: far,
     )
 
@@ -672,6 +672,29 @@ def test_a_cluster_that_is_away_stays_and_the_way_out_is_named(cluster):
 
     assert "ask for nothing to be cleared" in str(caught.value)
     assert "planted" not in str(caught.value)
+
+
+def test_what_does_not_go_in_time_has_begun_and_is_late(cluster, clock):
+    """The exit code is that of a time-out, as without a workload cluster."""
+    far = FakeCluster(idle=clock.idle)
+    workload(cluster)
+    made(far, service("balancer", "LoadBalancer"), finalizers=[HELD])
+
+    with pytest.raises(errors.NotCleared) as caught:
+        cleared(
+            cluster,
+            far,
+            clearing.LOAD_BALANCERS,
+            deadline=Deadline.after(20, clock),
+        )
+
+    assert caught.value.late
+    assert caught.value.begun
+    far.fail(errors.Forbidden("list", "services", "", "no"), "list")
+    with pytest.raises(errors.NotCleared) as caught:
+        cleared(cluster, far, clearing.LOAD_BALANCERS)
+    assert not caught.value.late
+    assert not caught.value.begun
 
 
 # -- Ends that are repeated --------------------------------------------------
