@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import threading
 from typing import Any
 
 import pytest
@@ -341,3 +342,20 @@ def test_past_its_deadline_a_stream_is_silent(
 
     with late.watching([WATCH]) as watching:
         assert [] == list(watching.take(0.01))
+
+
+def test_an_error_for_lack_of_time_ends_no_wait(
+    script: Scripted, cluster: Cluster
+) -> None:
+    """Whoever waits has the deadline for that, and names its objects."""
+    script.then(*[hangs_up] * 40)
+    # There is no time for a pause, and so not for another attempt.
+    late = cluster.until(Deadline(60.0, lambda: 59.95))
+    before = set(threading.enumerate())
+
+    with late.watching([WATCH]) as watching:
+        for thread in set(threading.enumerate()) - before:
+            if thread.name == "watch":
+                thread.join(10)
+                assert not thread.is_alive()
+        assert [] == watching.take(0.01)

@@ -1,0 +1,51 @@
+"""A wait for what no stream of an instance shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.lcm import reaching
+from tacker_k8s_cr.lcm.operation import Operation
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.options import DEFAULT
+
+WEB = ObjectRef("apps", "Deployment", "default", "web")
+
+
+@pytest.fixture
+def op(cluster, clock):
+    deadline = Deadline.after(20, clock)
+    return Operation(
+        "scale", cluster, "one", "default", deadline, DEFAULT, None
+    )
+
+
+def test_a_deadline_amid_a_look_hides_no_object(op, clock):
+    """What was lacking before is told, not the request that was not sent."""
+
+    def look():
+        if clock.now > 10:
+            clock.now = 20.0
+            raise errors.Unavailable.not_sent("get Node/a")
+        return {WEB: "replicas 1/2"}
+
+    with pytest.raises(errors.NotReady) as caught:
+        reaching.until(op, [], look)
+
+    (item,) = caught.value.unsettled
+    assert (WEB, "replicas 1/2") == (item.ref, item.verdict.reason)
+
+
+def test_a_look_that_fails_before_the_deadline_ends_it(op):
+    """It is an error of its own."""
+    looks = iter([{WEB: "replicas 1/2"}])
+
+    def look():
+        for lacking in looks:
+            return lacking
+        raise errors.Unavailable("get Node/a", 503, "busy")
+
+    with pytest.raises(errors.Unavailable, match="busy"):
+        reaching.until(op, [], look)
