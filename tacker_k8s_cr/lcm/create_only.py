@@ -56,9 +56,9 @@ def send(op: Operation, steps: Iterable[Submit]) -> None:
                 ) from error
             notes = ("the Pod is bound to the Node already",)
         except errors.NotYet as error:
-            raise errors.Rejected(
-                step.ref, 409, "Conflict", error.why
-            ) from error
+            rejected = errors.Rejected(step.ref, 409, "Conflict", error.why)
+            rejected.late = error.late
+            raise rejected from error
         LOG.info("%s (%s): %s", step.ref, step.where, ", ".join(notes))
         op.answered.append(
             Row(
