@@ -36,7 +36,7 @@ class Deadline:
         return self.clock()
 
     @property
-    def today(self) -> datetime.datetime:
+    def local_time(self) -> datetime.datetime:
         """This moment as local time: to show it, and for nothing else."""
         return datetime.datetime.now().astimezone()
 

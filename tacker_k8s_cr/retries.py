@@ -1,4 +1,4 @@
-"""Objects that are not written yet: why, and until when it is tried."""
+"""Objects that are not written yet: why, and until when it is retried."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class Retry:
     limit: str = DEADLINE
     error: NotYet | None = dataclasses.field(default=None, repr=False)
 
-    def is_over(self, now: float) -> bool:
-        """Whether more attempts make no sense."""
+    def is_expired(self, now: float) -> bool:
+        """Return whether the stall timeout has ended the attempts."""
         return self.limit == STALL and now >= self.until
 
 
 Retries = Mapping[ObjectRef, Retry]
 
 
-def updated(
+def update(
     last: Retries,
     refused: Mapping[ObjectRef, NotYet],
     held: Mapping[ObjectRef, str],
@@ -54,12 +54,12 @@ def updated(
     deadline: float,
     stall: Mapping[ObjectRef, float],
 ) -> dict[ObjectRef, Retry]:
-    """What is not written after one more round of attempts.
+    """Return what is not written after one more round of attempts.
 
     The stall timeout counts from the first answer of its sort: a webhook
     that was away, and then is not trusted, has all of it.
 
-    :param refused: what the server did not take yet.
+    :param refused: what the server did not accept yet.
     :param held: what was not sent: why.
     :param stall: seconds of the stall timeout; 0 for what waits for nothing.
     """
@@ -86,21 +86,23 @@ def updated(
     return found
 
 
-def hopeless(retries: Retries, now: float) -> tuple[ObjectRef, ...]:
-    """What is not worth another attempt."""
-    return tuple(ref for ref, retry in retries.items() if retry.is_over(now))
+def find_expired(retries: Retries, now: float) -> tuple[ObjectRef, ...]:
+    """Return the objects for which no more attempt is made."""
+    return tuple(
+        ref for ref, retry in retries.items() if retry.is_expired(now)
+    )
 
 
-def counted(done: int, written: int, goal: str, retries: Retries) -> str:
-    """How many objects have got how far."""
-    said = f"{done} of {written + len(retries)} {goal}"
-    return f"{said}; {len(retries)} not written yet" if retries else said
+def format_count(done: int, written: int, goal: str, retries: Retries) -> str:
+    """Return how many objects have reached the goal, and how many wait."""
+    count = f"{done} of {written + len(retries)} {goal}"
+    return f"{count}; {len(retries)} not written yet" if retries else count
 
 
-def reasons(
+def format_reasons(
     retries: Retries, now: float, clock: datetime.datetime
 ) -> Iterator[str]:
-    """One line for each reason, the one of most objects first.
+    """Yield one line for each reason, that of the most objects first.
 
     :param now: this moment on the clock of the retries.
     :param clock: the same as time of day.
@@ -112,7 +114,7 @@ def reasons(
     ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
     for (why, limit, held), some in ordered[:LINES]:
         verb = "waiting" if held else "retrying"
-        end = ending(min(retry.until for retry in some), now, clock)
+        end = format_time(min(retry.until for retry in some), now, clock)
         until = f" until {end} ({limit})" if end else ""
         yield f"{len(some)} not written yet: {why}; {verb}{until}"
     if len(ordered) > LINES:
@@ -120,19 +122,19 @@ def reasons(
         yield f"{rest} not written yet for other reasons"
 
 
-def ending(until: float, now: float, clock: datetime.datetime) -> str:
-    """A moment as time of day; empty for one that never comes."""
-    when = moment(until, now, clock)
+def format_time(until: float, now: float, clock: datetime.datetime) -> str:
+    """Return a moment as time of day; empty for one that never comes."""
+    when = to_datetime(until, now, clock)
     if when is None:
         return ""
     days = f"{when:%Y-%m-%d} " if when.date() != clock.date() else ""
     return f"{days}{when:%H:%M:%S}"
 
 
-def moment(
+def to_datetime(
     until: float, now: float, clock: datetime.datetime
 ) -> datetime.datetime | None:
-    """A moment of the deadline's clock as one of the calendar.
+    """Return a moment of the deadline's clock as one of the calendar.
 
     Rounded, so that it is the same whenever it is computed. None for one
     that never comes.

@@ -78,7 +78,7 @@ def applied(
     guard: Callable[[], None] = lambda: None,
     ready: Callable[[Apply], bool] = lambda step: True,
     took: Callable[[Sequence[Written]], None] = lambda written: None,
-    lacks: Callable[[Unwritten], None] = lambda unwritten: None,
+    on_unwritten: Callable[[Unwritten], None] = lambda unwritten: None,
     sleep: Callable[[float], None] = time.sleep,
     brought: Collection[tuple[str, str]] | None = None,
 ) -> tuple[Written, ...]:
@@ -94,7 +94,7 @@ def applied(
     :param guard: raises when no more requests may be sent.
     :param ready: whether what a step depends on is there by now.
     :param took: told what each round has written.
-    :param lacks: told what each round has left. Raises Failed when more
+    :param on_unwritten: told what each round has left. Raises Failed when more
         attempts make no sense.
     :param sleep: lets so many seconds pass, or less, if a step that was
         held gets ready. Raises an error that ends it all.
@@ -137,7 +137,11 @@ def applied(
             continue
         seconds = min(LONGEST, FIRST * 2.0 ** min(tries, 10), deadline.left)
         try:
-            lacks(Unwritten(last, {step.ref: _needs(step) for step in held}))
+            on_unwritten(
+                Unwritten(
+                    last, {step.ref: _describe_needs(step) for step in held}
+                )
+            )
             sleep(seconds if waiting else deadline.left)
         except (errors.NotReady, errors.Failed) as error:
             named = {item.ref for item in error.unsettled}
@@ -156,7 +160,7 @@ FIRST, LONGEST = 0.25, 5.0
 """Seconds between two tries: longer each time, unless something moved."""
 
 
-def _needs(step: Apply) -> str:
+def _describe_needs(step: Apply) -> str:
     return f"it depends on {', '.join(map(str, sorted(step.after)))}"
 
 
@@ -165,7 +169,7 @@ def _late(
 ) -> errors.NotYet:
     """What was not possible in time, with what depends on the rest."""
     found = [error for _, error in waiting] + [
-        errors.NotYet(step.ref, _needs(step)) for step in held
+        errors.NotYet(step.ref, _describe_needs(step)) for step in held
     ]
     first, *also = found
     first.also = tuple(also)

@@ -11,7 +11,7 @@ import threading
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.causes import dependents
-from tacker_k8s_cr.causes.holds import Remover
+from tacker_k8s_cr.causes.blocking_finalizers import Remover
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
@@ -46,9 +46,9 @@ _MADE_BY = ("ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 
 
 class Controllers:
-    """What a cluster runs, looked at once, when it is first needed.
+    """What a cluster runs, read once, when it is first needed.
 
-    :param thorough: look at Pods that no workload has made, too.
+    :param thorough: read Pods that no workload has made, too.
     """
 
     def __init__(self, cluster: Cluster, thorough: bool = False):
@@ -57,16 +57,18 @@ class Controllers:
         self._lock = threading.Lock()
         self._found: Lookup | None = None
         self._leases: tuple[Manifest, ...] = ()
-        self._blind = False
+        self._incomplete = False
 
     @property
-    def blind(self) -> bool:
+    def is_incomplete(self) -> bool:
         """Whether workloads or roles could not be listed."""
         self._package()
-        return self._blind
+        return self._incomplete
 
-    def of(self, ref: ObjectRef, names: Collection[str]) -> Iterator[Workload]:
-        """Workloads that have such a name, or may write the kind.
+    def find(
+        self, ref: ObjectRef, names: Collection[str]
+    ) -> Iterator[Workload]:
+        """Yield workloads of such a name, or that may write the kind.
 
         A role that is about everything tells nothing.
         """
@@ -95,15 +97,15 @@ class Controllers:
                 yield from able
                 return
 
-    def state(self, workload: Workload) -> tuple[str, Remover]:
+    def describe_state(self, workload: Workload) -> tuple[str, Remover]:
         """Whether a controller runs, in words too."""
         ref = workload.ref
         obj = self._package().manifests[ref]
         if ref.group_kind == POD:
             ready = objects.conditions(obj).get("Ready", {}).get("status")
             if ready == "True":
-                return f"its controller {ref} runs", Remover.RUNS
-            return f"its controller {ref} is not Ready", Remover.AWAY
+                return f"its controller {ref} runs", Remover.RUNNING
+            return f"its controller {ref} is not Ready", Remover.DOWN
         wanted = objects.field(obj, ("spec", "replicas"), 1)
         there = objects.field(obj, ("status", "availableReplicas"), 0)
         if ref.kind == "DaemonSet":
@@ -113,13 +115,13 @@ class Controllers:
             there = objects.field(obj, ("status", "numberAvailable"), 0)
         away = f"its controller {ref} does not run"
         if not wanted:
-            return f"{away}: it is scaled to 0", Remover.AWAY
+            return f"{away}: it is scaled to 0", Remover.DOWN
         if there:
             said = f"its controller {ref} runs ({there} of {wanted})"
-            return said + self._lease(ref), Remover.RUNS
+            return said + self._lease(ref), Remover.RUNNING
         available = objects.conditions(obj).get("Available", {})
         why = available.get("message") or "no Pod of it is available"
-        return f"{away}: {why}", Remover.AWAY
+        return f"{away}: {why}", Remover.DOWN
 
     def _lease(self, ref: ObjectRef) -> str:
         """Who of its Pods leads, and whether he goes on to."""
@@ -139,7 +141,7 @@ class Controllers:
             )
         return ""
 
-    def renews(self, names: Collection[str]) -> bool:
+    def has_renewed_lease(self, names: Collection[str]) -> bool:
         """Whether a Lease with one of these in its names is being renewed."""
         self._package()
         latest = max(map(_renewed, self._leases), default=None)
@@ -180,7 +182,7 @@ class Controllers:
             found = self._cluster.list_objects(kind)
             return {ObjectRef.of(obj): obj for obj in found if wanted(obj)}
         except (errors.ClusterError, errors.KindUnknown):
-            self._blind = self._blind or kind != LEASE
+            self._incomplete = self._incomplete or kind != LEASE
             return {}
 
 

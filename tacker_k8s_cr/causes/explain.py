@@ -52,9 +52,9 @@ def explained(
         return ()
     if silence := _silence(cluster, first[0].ref, within):
         if silence.was_sent:
-            note = f"this is what was last known of it: {silence.sentence()}"
-            told = dataclasses.replace(first[0], notes=(note,))
-            return (told, *unsettled[1:])
+            note = f"this is the last known state: {silence.sentence()}"
+            noted = dataclasses.replace(first[0], notes=(note,))
+            return (noted, *unsettled[1:])
         return tuple(unsettled)
     brief = cluster.until(Deadline.after(min(PATIENCE, within)))
     held = Holders(brief)

@@ -8,12 +8,12 @@ import contextlib
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
+from tacker_k8s_cr.causes import blocking_finalizers
 from tacker_k8s_cr.causes import dependents
-from tacker_k8s_cr.causes import holds
+from tacker_k8s_cr.causes.blocking_finalizers import BlockingFinalizer
+from tacker_k8s_cr.causes.blocking_finalizers import Remover
 from tacker_k8s_cr.causes.controllers import USUAL
 from tacker_k8s_cr.causes.controllers import Controllers
-from tacker_k8s_cr.causes.holds import Hold
-from tacker_k8s_cr.causes.holds import Remover
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
@@ -41,7 +41,7 @@ SERVERS = {
 
 
 class Holders:
-    """Tells of objects what holds them; looks at the cluster once.
+    """Finds what holds objects; reads the cluster once.
 
     :param thorough: look at Pods that no workload has made, too.
     """
@@ -58,43 +58,50 @@ class Holders:
                 yield f"finalizer {name}: {SERVERS[name]}"
                 if name == FOREGROUND:
                     yield from self._owned(obj)
-        yield from holds.notes(ref, self.holds(obj))
+        yield from blocking_finalizers.describe(ref, self.find_blocking(obj))
 
-    def holds(self, obj: Manifest) -> Iterator[Hold]:
-        """The finalizers that are not Kubernetes' own."""
+    def find_blocking(self, obj: Manifest) -> Iterator[BlockingFinalizer]:
+        """Yield the finalizers that are not Kubernetes' own."""
         ref = ObjectRef.of(obj)
         for name in objects.field(obj, ("metadata", "finalizers"), ()):
             if name in SERVERS:
                 continue
             managers = setters(obj, name)
             names = {*managers, name.rpartition("/")[2]} - USUAL
-            found = list(self._controllers.of(ref, names))
-            states = [self._controllers.state(workload) for workload in found]
-            runs = any(remover is Remover.RUNS for _, remover in states)
-            for said, _ in states:
-                # One that does not run may be another's stand-in.
-                remover = Remover.RUNS if runs else Remover.AWAY
-                yield Hold(name, said, remover)
+            found = list(self._controllers.find(ref, names))
+            states = [
+                self._controllers.describe_state(workload)
+                for workload in found
+            ]
+            runs = any(remover is Remover.RUNNING for _, remover in states)
+            for state, _ in states:
+                # One of several that runs is enough.
+                remover = Remover.RUNNING if runs else Remover.DOWN
+                yield BlockingFinalizer(name, state, remover)
             if not found:
-                yield self._without(obj, name, managers)
+                yield self._describe_missing(obj, name, managers)
 
-    def _without(self, obj: Manifest, name: str, managers: list[str]) -> Hold:
-        """A finalizer whose controller was not found."""
-        if self._controllers.blind:
-            said = (
-                "the workloads and roles of this cluster may not be listed: "
-                "it is not known whether its controller runs"
+    def _describe_missing(
+        self, obj: Manifest, name: str, managers: list[str]
+    ) -> BlockingFinalizer:
+        """Return a finalizer whose controller was not found."""
+        if self._controllers.is_incomplete:
+            unknown = (
+                "cannot tell whether its controller runs: the workloads or "
+                "roles of the cluster could not be listed"
             )
-            return Hold(name, said, Remover.UNKNOWN)
-        remover = Remover.NONE
+            return BlockingFinalizer(name, unknown, Remover.UNKNOWN)
+        remover = Remover.MISSING
         if managers and _is_built_in(GroupKind.of(obj)):
             # What a cloud adds to kinds of Kubernetes, such as to Services,
             # is often removed from outside the cluster.
             remover = Remover.UNKNOWN
         names = {*managers, name.rpartition("/")[2]} - USUAL
-        if _wrote_since(obj, managers) or self._controllers.renews(names):
+        if _wrote_since(obj, managers) or self._controllers.has_renewed_lease(
+            names
+        ):
             remover = Remover.UNKNOWN
-        return Hold(name, _unknown(obj, managers), remover)
+        return BlockingFinalizer(name, _unknown(obj, managers), remover)
 
     def _owned(self, obj: Manifest) -> Iterator[str]:
         """What an object owns that has to go before it does."""
@@ -154,8 +161,8 @@ def _left(child: Manifest) -> str:
 def _unknown(obj: Manifest, managers: list[str]) -> str:
     if not managers:
         return (
-            "no controller of this cluster is known to remove it: it was in "
-            "the manifest, or its controller is not installed"
+            "no workload of this cluster is known to remove it: the manifest "
+            "has set it, or its controller is not installed"
         )
     entries = objects.field(obj, ("metadata", "managedFields"), ())
     times = [

@@ -31,10 +31,10 @@ def changes(before: Progress, after: Progress, now: float) -> Iterator[str]:
                 yield f"{ref}: {after.verdict(ref, now)}"
 
 
-def counted(progress: Progress) -> str:
+def format_count(progress: Progress) -> str:
     """How many objects have got how far."""
     written = len(progress.awaited)
-    return retries.counted(
+    return retries.format_count(
         written - progress.left,
         written,
         progress.goal.value,
@@ -42,12 +42,14 @@ def counted(progress: Progress) -> str:
     )
 
 
-def reasons(progress: Progress, deadline: Deadline) -> Iterator[str]:
+def format_reasons(progress: Progress, deadline: Deadline) -> Iterator[str]:
     """Why objects are not written yet, and until when it is tried."""
-    return retries.reasons(progress.unwritten, deadline.now, deadline.today)
+    return retries.format_reasons(
+        progress.unwritten, deadline.now, deadline.local_time
+    )
 
 
-def unwritten(
+def format_unwritten(
     before: Progress, after: Progress, deadline: Deadline
 ) -> Iterator[str]:
     """One line for each reason, when objects or reasons have changed."""
@@ -55,7 +57,7 @@ def unwritten(
         return
     done = len(after.awaited) - after.left
     total = len(after.awaited) + len(after.unwritten)
-    for line in reasons(after, deadline):
+    for line in format_reasons(after, deadline):
         yield f"{done} of {total} {after.goal.value}; {line}"
 
 
@@ -74,7 +76,7 @@ class Silent:
     def __call__(self, progress: Progress) -> None:
         self.last = progress
 
-    def say(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         """Show a sentence about the way to the server: here nothing."""
 
     def __enter__(self) -> Silent:
@@ -96,13 +98,13 @@ class Lines(Silent):
         super().__call__(progress)
         now = self.deadline.now
         if progress.activity != before.activity and progress.activity:
-            self.say(progress.activity)
+            self.notify(progress.activity)
         for line in changes(before, progress, now):
-            self.say(line)
-        for line in unwritten(before, progress, self.deadline):
-            self.say(line)
+            self.notify(line)
+        for line in format_unwritten(before, progress, self.deadline):
+            self.notify(line)
 
-    def say(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         since = self.deadline.now - self.begun
         self._write(f"{since:6.1f} s  {text}\n")
 

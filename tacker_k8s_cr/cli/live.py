@@ -123,7 +123,7 @@ class Live(Silent):
             )
         self._settled += open_before - set(progress.unsettled)
 
-    def say(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         """Above what changes in place; it stays when that goes."""
         self._console.print(Text(text))
 
@@ -142,14 +142,17 @@ class Live(Silent):
             said += "  looking at what is there"
         else:
             if progress.awaited or progress.unwritten:
-                said += f"  {escape(lines.counted(progress))}"
+                said += f"  {escape(lines.format_count(progress))}"
             if progress.activity or progress.stage:
                 doing = progress.activity or progress.stage
                 said += f"  [dim]{escape(doing)}[/]"
         self._spinner.update(text=said)
         if progress is None:
             return self._spinner
-        why = [Text(line) for line in lines.reasons(progress, self.deadline)]
+        why = [
+            Text(line)
+            for line in lines.format_reasons(progress, self.deadline)
+        ]
         if not progress.awaited:
             return Group(self._spinner, *why)
         rows = max(3, min(SHOWN, self._console.height - 5 - len(why)))

@@ -161,7 +161,7 @@ class Operating(listing.Listing, metaclass=abc.ABCMeta):
             args.kubeconfig,
             args.context,
             verify=not args.insecure,
-            contact=Contact(listen.say),
+            contact=Contact(listen.notify),
         )
         try:
             return self.operate(args, cluster, deadline, listen)

@@ -102,7 +102,7 @@ def of_error(
         error.written,
         getattr(error, "unsettled", ()),
         error.details,
-        not_written=_not_written(unwritten, retried, now),
+        not_written=_list_not_written(unwritten, retried, now),
     )
 
 
@@ -157,7 +157,7 @@ def interrupted(
         "\n".join(lines),
         written,
         unsettled,
-        not_written=_not_written(unwritten, progress.unwritten, now),
+        not_written=_list_not_written(unwritten, progress.unwritten, now),
     )
 
 
@@ -183,7 +183,7 @@ def defect(error: Exception) -> Outcome:
     )
 
 
-def _not_written(
+def _list_not_written(
     whys: Mapping[ObjectRef, str], retried: Retries, now: float
 ) -> Sequence[Mapping[str, Any]]:
     """Objects that are not written, as plain values."""
@@ -191,7 +191,7 @@ def _not_written(
     clock = datetime.datetime.now(datetime.timezone.utc)
     for ref, why in whys.items():
         retry = retried.get(ref)
-        until = retries.moment(retry.until, now, clock) if retry else None
+        until = retries.to_datetime(retry.until, now, clock) if retry else None
         found.append(
             {
                 **_ref(ref),

@@ -1,4 +1,4 @@
-"""The first contact with a server: a person does not wait long for it."""
+"""The first contact with a server: limits for a person who waits for it."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ import math
 
 ATTEMPTS = 3
 SECONDS = 5.0
-"""What a server is given that has never answered, whichever ends first."""
+"""Limits for the first answer of a server, whichever ends first."""
 
 
 class Contact:
-    """Whether a server has answered, and how long that is waited for.
+    """Whether a server has answered, and the limits until it does.
 
-    From the first answer on, whatever it says, nothing of this counts any
-    more: an operation that has begun lives through a restart of the server.
+    They end with the first answer, whatever it says: an operation that has
+    begun lives through a restart of the server.
 
-    :param say: told once what is the matter, while it is tried again.
+    :param report: called once with the reason, while attempts go on.
     """
 
-    def __init__(self, say: Callable[[str], None] = lambda text: None):
+    def __init__(self, report: Callable[[str], None] = lambda text: None):
         self.answered = False
-        self._say = say
-        self._said = False
+        self._report = report
+        self._notified = False
         self._begun: float | None = None
 
     def left(self, now: float) -> float:
-        """Seconds for the first answer, from the first attempt on."""
+        """Return the seconds for the first answer, since the first attempt."""
         if self.answered:
             return math.inf
         if self._begun is None:
@@ -34,15 +34,16 @@ class Contact:
         return max(0.0, self._begun + SECONDS - now)
 
     def is_given_up(self, attempts: int, moment: float) -> bool:
-        """Whether there is no attempt at this moment, after so many."""
+        """Return whether the limits allow no attempt at this moment."""
         if self.answered:
             return False
         return attempts >= ATTEMPTS or self.left(moment) <= 0
 
-    def say(self, why: str) -> None:
-        """Tell why the server does not answer."""
-        if not self.answered and not self._said:
-            self._said = True
-            self._say(
-                f"{why}; trying again: {ATTEMPTS} times, or {SECONDS:.0f} s"
+    def notify(self, why: str) -> None:
+        """Report why the server does not answer, once."""
+        if not self.answered and not self._notified:
+            self._notified = True
+            self._report(
+                f"{why}; retrying (at most {ATTEMPTS} attempts, "
+                f"{SECONDS:.0f} s)"
             )

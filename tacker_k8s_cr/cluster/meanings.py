@@ -78,7 +78,7 @@ def away(case: Case) -> Error | Again:
     An apply is for its caller to repeat, and a watch for its stream.
     Nothing is repeated where only another certificate would help.
     """
-    call = webhook_calls.failed_call(case.message)
+    call = webhook_calls.parse_failure(case.message)
     error = case.not_yet(
         hook=call.hook, cause=call.cause, outlook=call.outlook
     )

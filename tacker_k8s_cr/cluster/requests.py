@@ -281,7 +281,7 @@ class _Persistence:
             why = _raised(state).why
             LOG.info("%s: %s; trying again", self.request, why)
             if self.sender.contact and isinstance(why, Unreachable):
-                self.sender.contact.say(why.sentence())
+                self.sender.contact.notify(why.sentence())
 
 
 def _raised(state: tenacity.RetryCallState) -> Again:

@@ -55,7 +55,7 @@ class FailedCall:
     outlook: Outlook = Outlook.OPEN
 
 
-def failed_call(said: str) -> FailedCall:
+def parse_failure(said: str) -> FailedCall:
     """What the server's words tell of the call."""
     outlook = Outlook.OPEN
     if re.search(OF_ANY + OTHER_NAME, said):

@@ -84,7 +84,7 @@ def instantiate(
             raise errors.InstanceExists(
                 instance, f"is there already: it is {before.phase.value}"
             )
-    op.checking(len(package.documents))
+    op.report_checking(len(package.documents))
     ready = prepare.prepared(
         op.cluster,
         package,

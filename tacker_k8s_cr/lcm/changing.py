@@ -194,7 +194,7 @@ def _looked(
         policy = before.policy
     elif not isinstance(policy, Policy):
         policy = policy(before.policy)
-    op.checking(len(package.documents))
+    op.report_checking(len(package.documents))
     ready = prepare.prepared(
         op.cluster,
         package,

@@ -113,7 +113,7 @@ def heal(
     direct = [g for g in choice.healing.goers if g.ref == g.owner]
     ready: Prepared | None = None
     if direct or choice.healing.everything:
-        op.checking(len(before.manifests))
+        op.report_checking(len(before.manifests))
         ready = prepare.recorded(op.cluster, before, before, registry, options)
         op.knowing(ready.registry)
         theirs = {goer.ref for goer in direct} & ready.owners.shared

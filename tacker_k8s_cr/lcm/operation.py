@@ -146,7 +146,7 @@ class Operation:
         for warning in self.warnings:
             LOG.warning("%s: %s: %s", self.instance, self.name, warning)
 
-    def checking(self, count: int) -> None:
+    def report_checking(self, count: int) -> None:
         """Tell that objects are looked at, before anything is written."""
         some = f"{count} object" if count == 1 else f"{count} objects"
         how = " (dry run)" if self.options.dry_run else ""

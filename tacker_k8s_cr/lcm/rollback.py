@@ -223,7 +223,7 @@ def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
         op.cluster, former.manifests, former.live_names
     )
     wanted = dataclasses.replace(former, manifests=manifests)
-    op.checking(len(manifests))
+    op.report_checking(len(manifests))
     ready = prepare.recorded(
         op.cluster,
         wanted,

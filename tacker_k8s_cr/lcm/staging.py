@@ -21,7 +21,7 @@ from tacker_k8s_cr.lcm import create_only
 from tacker_k8s_cr.lcm import operation
 from tacker_k8s_cr.lcm import topologies
 from tacker_k8s_cr.lcm.operation import Operation
-from tacker_k8s_cr.lcm.retrying import Retrying
+from tacker_k8s_cr.lcm.pending_applies import PendingApplies
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning.plan import Apply
 from tacker_k8s_cr.planning.plan import Delete
@@ -78,7 +78,7 @@ def bring_in(
     """Apply, and take what was written into the inventory's owned."""
     steps = tuple(steps)
     op.listen(dataclasses.replace(op.progress, stage=name, activity=""))
-    retrying = Retrying(op, steps)
+    pending = PendingApplies(op, steps)
 
     def ready(step: Apply) -> bool:
         return not any(_is_open(op, ref) for ref in step.after)
@@ -102,17 +102,17 @@ def bring_in(
             guard=op.ledger.guard,
             ready=ready,
             took=lambda written: _take_in(op, written, name),
-            lacks=retrying.take,
+            on_unwritten=pending.update,
             sleep=pause,
             brought=_brought(op, steps),
         )
-        retrying.end()
+        pending.clear()
     except apply.Halted as error:
         # A request whose answer is lost may have been carried out.
         lost = (errors.Unavailable, errors.Unreachable)
         op.uncertain = op.uncertain or isinstance(error.cause, lost)
         if isinstance(error.cause, errors.NotYet):
-            retrying.late(error.cause)
+            pending.raise_not_current(error.cause)
         raise error.cause from error
 
 

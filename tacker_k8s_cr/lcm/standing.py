@@ -67,7 +67,7 @@ def status(
     gone = {ref for ref, obj in raised(metadata) if obj is None}
     lost = Verdict(State.FAILED, "it is shared, and its owner removed it")
     home = ObjectRef("", "Namespace", "", op.home)
-    away = _deleted(inventory, registry, home) & op.progress.gone
+    away = _find_deleted(inventory, registry, home) & op.progress.gone
     done = Verdict(
         State.CURRENT,
         f"deleted by the {inventory.journal.operation} of this instance",
@@ -88,7 +88,7 @@ def status(
     return dataclasses.replace(report, rows=tuple(rows))
 
 
-def _deleted(
+def _find_deleted(
     inventory: Inventory, registry: Registry, home: ObjectRef
 ) -> frozenset[ObjectRef]:
     """What the running operation, or one that ended early, asks to go.

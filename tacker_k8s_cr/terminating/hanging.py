@@ -1,4 +1,4 @@
-"""Say what keeps objects from going, and end what nothing lets go."""
+"""Report what keeps objects from being deleted, and give up on some."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import views
+from tacker_k8s_cr.causes import blocking_finalizers
 from tacker_k8s_cr.causes import explain
-from tacker_k8s_cr.causes import holds
 from tacker_k8s_cr.causes.holders import SERVERS
 from tacker_k8s_cr.causes.holders import Holders
 from tacker_k8s_cr.cluster.protocol import Cluster
@@ -35,28 +35,28 @@ SHOWN = 5
 """Objects of which it is said."""
 
 LOOK = 5.0
-"""Seconds until it is first looked whether a finalizer will ever go."""
+"""Seconds until the controllers of finalizers are first checked."""
 
 SELDOM = 30.0
-"""Seconds at most between two of these looks, while they find something."""
+"""Seconds at most between two of these checks, while one is missing."""
 
 QUIET = 2
-"""How often that doubles while they find nothing."""
+"""How often that doubles while all of them run."""
 
-LOOKED_AT = 20
-"""Objects at most of which that is found out; each costs a request."""
+CHECKED = 20
+"""Objects that are checked at most; each costs a request."""
 
 STALL = 300.0
-"""Seconds of the stall timeout, where nobody says another."""
+"""Seconds of the stall timeout by default."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Stuck:
-    """An object that has a finalizer which nothing removes.
+    """An object with a finalizer that no running controller removes.
 
-    :param sign: what would change if something worked on the object.
-    :param since: when that was first so.
-    :param limit: when it is given up.
+    :param sign: changes when a controller works on the object.
+    :param since: when that was first found.
+    :param limit: when the operation gives up.
     """
 
     why: str
@@ -71,8 +71,8 @@ class Hanging:
     A deadline may be half an hour away; who reads the log can act before.
 
     :param stall: seconds for which a finalizer may have no controller that
-        works. A controller that restarts is back by then.
-    :param patient: end only when nothing is left that could still go.
+        runs. A controller that restarts is back by then.
+    :param patient: give up only when no other object can be deleted.
     """
 
     def __init__(
@@ -107,11 +107,11 @@ class Hanging:
         self._listen(dataclasses.replace(progress, causes=causes))
 
     def guard(self) -> None:
-        """Raises Failed for objects that nothing lets go."""
+        """Raise Failed for objects that no controller lets be deleted."""
         self._guard()
         now = self._deadline.now
         if self._last and now >= self._look:
-            self._follow(self._last, now)
+            self._check(self._last, now)
             pause = min(max(self._stall / 10, LOOK), SELDOM)
             self._quiet = 0 if self._stuck else min(self._quiet + 1, QUIET)
             self._look = now + pause * 2**self._quiet
@@ -120,10 +120,10 @@ class Hanging:
             self._pause *= 2
             self._tell(self._last, since)
 
-    # -- Finalizers that nothing removes -------------------------------------
+    # -- Finalizers that no controller removes -------------------------------
 
-    def _follow(self, progress: Progress, now: float) -> None:
-        objs = self._held(progress.unsettled[:LOOKED_AT])
+    def _check(self, progress: Progress, now: float) -> None:
+        objs = self._held(progress.unsettled[:CHECKED])
         if not objs and not self._stuck:
             return
         found = dict(self._found(objs, thorough=False))
@@ -132,7 +132,12 @@ class Hanging:
             self.listen(progress)
         for ref, stuck in self._stuck.items():
             if ref not in before:
-                LOG.warning("%s: %s; %s", ref, stuck.why, holds.remedy(ref))
+                LOG.warning(
+                    "%s: %s; %s",
+                    ref,
+                    stuck.why,
+                    blocking_finalizers.describe_remedy(ref),
+                )
         over = [ref for ref, it in self._stuck.items() if now >= it.limit]
         if self._patient and len(over) < len(progress.unsettled):
             return
@@ -142,7 +147,7 @@ class Hanging:
     def _held(
         self, refs: Collection[ObjectRef]
     ) -> Mapping[ObjectRef, Manifest]:
-        """Those that go and have a finalizer that is not the server's."""
+        """Return those with a finalizer that is not Kubernetes' own."""
         brief = self._brief()
         return {
             ref: obj
@@ -153,10 +158,12 @@ class Hanging:
     def _found(
         self, objs: Mapping[ObjectRef, Manifest], *, thorough: bool
     ) -> Iterator[tuple[ObjectRef, str]]:
-        """Of those that nothing lets go, why."""
+        """Yield those whose finalizer no running controller removes: why."""
         held = Holders(self._brief(), thorough)
         for ref, obj in objs.items():
-            staying = [hold for hold in held.holds(obj) if hold.stays]
+            staying = [
+                hold for hold in held.find_blocking(obj) if hold.is_permanent
+            ]
             if staying:
                 yield ref, str(staying[0])
 
@@ -166,7 +173,7 @@ class Hanging:
         found: Mapping[ObjectRef, str],
         now: float,
     ) -> Mapping[ObjectRef, Stuck]:
-        """What is stuck, and since when."""
+        """Return what is stuck, and since when."""
         after = {}
         for ref, why in found.items():
             sign = _sign(objs[ref])
@@ -184,7 +191,7 @@ class Hanging:
         objs: Mapping[ObjectRef, Manifest],
         now: float,
     ) -> None:
-        """Raise Failed, unless another look finds a controller."""
+        """Raise Failed, unless a more thorough check finds a controller."""
         over = dict(self._found(objs, thorough=True))
         if not over:
             return
@@ -219,7 +226,7 @@ class Hanging:
         seconds = min(explain.PATIENCE, self._deadline.left)
         return self._cluster.until(Deadline.after(seconds))
 
-    # -- What is told from time to time --------------------------------------
+    # -- What is logged from time to time ------------------------------------
 
     def _tell(self, progress: Progress, since: float) -> None:
         now = self._deadline.now
@@ -246,7 +253,7 @@ def _is_held(obj: Manifest) -> bool:
 
 
 def _sign(obj: Manifest) -> tuple[Any, ...]:
-    """What changes when something works on an object that goes."""
+    """Return what changes when a controller works on the object."""
     names = objects.field(obj, ("metadata", "finalizers"), ())
     return (objects.uid(obj), tuple(names), *views.moving(obj))
 

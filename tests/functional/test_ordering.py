@@ -495,7 +495,7 @@ def test_a_webhook_that_does_not_answer_is_waited_for_by_name(
     assert name == found.hook
     seen = Seen(cluster, before)
 
-    with caplog.at_level(logging.INFO, "tacker_k8s_cr.lcm.retrying"):
+    with caplog.at_level(logging.INFO, "tacker_k8s_cr.lcm.pending_applies"):
         report = k8s_cr.instantiate(
             seen,
             unique,
@@ -507,7 +507,7 @@ def test_a_webhook_that_does_not_answer_is_waited_for_by_name(
     (line,) = [
         record.getMessage()
         for record in caplog.records
-        if record.name == "tacker_k8s_cr.lcm.retrying"
+        if record.name == "tacker_k8s_cr.lcm.pending_applies"
     ]
     both = [f"ConfigMap/{namespace}/{one}" for one in "ab"]
     assert line.startswith(

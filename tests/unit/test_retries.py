@@ -31,7 +31,7 @@ def refused(one, outlook=Outlook.OPEN, cause="connection refused"):
 
 
 def updated(last, now, *given, held=None, deadline=1800.0):
-    return retries.updated(
+    return retries.update(
         last,
         {error.ref: error for error in given},
         held or {},
@@ -53,7 +53,7 @@ def test_what_may_mend_is_tried_until_the_deadline():
         found.limit,
     )
     assert "webhook x.example.org: no endpoints" == found.why
-    assert () == retries.hopeless(later, 1799.0)
+    assert () == retries.find_expired(later, 1799.0)
 
 
 def test_what_is_doubtful_is_tried_until_the_stall_timeout():
@@ -67,8 +67,8 @@ def test_what_is_doubtful_is_tried_until_the_stall_timeout():
         third[A].until,
         third[A].limit,
     )
-    assert () == retries.hopeless(third, 319.0)
-    assert (A,) == retries.hopeless(third, 320.0)
+    assert () == retries.find_expired(third, 319.0)
+    assert (A,) == retries.find_expired(third, 320.0)
 
 
 def test_no_attempt_is_announced_beyond_the_deadline():
@@ -93,18 +93,18 @@ def test_the_reasons_are_told_once_each():
         "retrying until 12:30:00 (deadline)",
         "1 not written yet: it depends on Deployment.apps/default/web; "
         "waiting until 12:30:00 (deadline)",
-    ] == list(retries.reasons(found, 0.0, NOON))
+    ] == list(retries.format_reasons(found, 0.0, NOON))
     assert "26 of 29 current; 3 not written yet" == (
-        retries.counted(26, 26, "current", found)
+        retries.format_count(26, 26, "current", found)
     )
-    assert "26 of 26 current" == retries.counted(26, 26, "current", {})
+    assert "26 of 26 current" == retries.format_count(26, 26, "current", {})
 
 
 def test_few_reasons_are_told():
     """A package may have a thousand of them."""
     many = {ref(f"n{n}"): retries.Retry(f"why {n}", 0, 9) for n in range(9)}
 
-    lines = list(retries.reasons(many, 0.0, NOON))
+    lines = list(retries.format_reasons(many, 0.0, NOON))
 
     assert retries.LINES + 1 == len(lines)
     assert "6 not written yet for other reasons" == lines[-1]
@@ -112,16 +112,16 @@ def test_few_reasons_are_told():
 
 def test_an_end_on_another_day_has_its_date():
     """And one that never comes is left out."""
-    assert "2026-01-02 11:00:00" == retries.ending(82800.0, 0.0, NOON)
-    assert "" == retries.ending(math.inf, 0.0, NOON)
+    assert "2026-01-02 11:00:00" == retries.format_time(82800.0, 0.0, NOON)
+    assert "" == retries.format_time(math.inf, 0.0, NOON)
 
 
 @given(strategies.integers(0, 10**5), strategies.integers(0, 10**6))
 def test_a_time_of_day_does_not_depend_on_when_it_is_told(now, until):
     """A display that is redrawn shows the same all the time."""
-    shown = retries.ending(until, 0.0, NOON)
+    shown = retries.format_time(until, 0.0, NOON)
     later = NOON + datetime.timedelta(seconds=now)
 
-    again = retries.ending(until, now, later)
+    again = retries.format_time(until, now, later)
 
     assert shown.split()[-1] == again.split()[-1]

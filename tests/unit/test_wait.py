@@ -227,8 +227,8 @@ def test_a_server_that_cannot_be_reached_ends_the_wait_in_time(world):
     assert 20 == world.now
     (item,) = caught.value.unsettled
     assert (
-        "this is what was last known of it: the API server https://a cannot "
-        "be reached: Connection refused",
+        "this is the last known state: the API server https://a cannot be "
+        "reached: Connection refused",
     ) == item.notes
 
 

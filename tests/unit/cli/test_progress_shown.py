@@ -313,9 +313,9 @@ def test_a_sentence_about_the_server_stays():
     writing = Lines(Deadline(200.0, Clock()), stream)
 
     with drawing:
-        drawing.say("nobody [bold] listens")
-    writing.say("nobody listens")
-    Silent(Deadline(200.0, Clock())).say("unheard of")
+        drawing.notify("nobody [bold] listens")
+    writing.notify("nobody listens")
+    Silent(Deadline(200.0, Clock())).notify("unheard of")
 
     assert "nobody [bold] listens" in stream.getvalue()
     assert "   0.0 s  nobody listens\n" in stream.getvalue()

@@ -225,7 +225,7 @@ def test_a_server_that_is_away_is_told_soon(tmp_path):
     away = f"the API server {server} cannot be reached: Connection refused"
     assert (2, "") == (code, out)
     first, last = err.splitlines()
-    assert first.endswith(f" s  {away}; trying again: 3 times, or 5 s")
+    assert first.endswith(f" s  {away}; retrying (at most 3 attempts, 5 s)")
     assert away == last
 
 

@@ -241,7 +241,7 @@ def test_a_command_does_not_wait_long_for_the_first_answer(
     assert not caught.value.late
     assert [
         f"the API server {lost.server} cannot be reached: Connection refused; "
-        "trying again: 3 times, or 5 s"
+        "retrying (at most 3 attempts, 5 s)"
     ] == said
 
 

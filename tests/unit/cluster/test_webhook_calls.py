@@ -66,14 +66,14 @@ HEAD = (
 )
 def test_a_call_is_told_by_its_cause(cause: str, outlook: Outlook) -> None:
     """Whether waiting helps depends on what went wrong."""
-    found = webhook_calls.failed_call(HEAD + cause)
+    found = webhook_calls.parse_failure(HEAD + cause)
 
     assert webhook_calls.FailedCall("a.example.org", cause, outlook) == found
 
 
 def test_a_conversion_is_told_alike() -> None:
     """By the kind, since its webhook has no name."""
-    found = webhook_calls.failed_call(
+    found = webhook_calls.parse_failure(
         "conversion webhook for example.org/v1, Kind=A failed: Post "
         '"https://a.ns.svc:443/convert?timeout=30s": tls: failed to verify '
         "certificate: x509: certificate is valid for b.ns.svc, not a.ns.svc"
@@ -86,7 +86,7 @@ def test_a_conversion_is_told_alike() -> None:
 
 def test_a_webhook_that_denies_for_a_certificate_is_no_failed_call() -> None:
     """Its words are about the object."""
-    found = webhook_calls.failed_call(
+    found = webhook_calls.parse_failure(
         'admission webhook "a.example.org" denied the request: x509: '
         "certificate is valid for b, not a"
     )
@@ -97,5 +97,5 @@ def test_a_webhook_that_denies_for_a_certificate_is_no_failed_call() -> None:
 @given(strategies.text())
 def test_any_words_can_be_read(said: str) -> None:
     """Without an error, whatever a server says."""
-    assert webhook_calls.failed_call(HEAD + said).hook == "a.example.org"
-    webhook_calls.failed_call(said)
+    assert webhook_calls.parse_failure(HEAD + said).hook == "a.example.org"
+    webhook_calls.parse_failure(said)

@@ -226,7 +226,7 @@ def test_who_may_not_look_claims_nothing(world):
 
     assert not [p for p in world.seen if p.causes]
     (item,) = caught.value.unsettled
-    assert any("may not be listed" in note for note in item.notes)
+    assert any("could not be listed" in note for note in item.notes)
 
 
 def test_a_bare_pod_may_be_the_controller(world):

@@ -1,4 +1,4 @@
-"""What a stage has not written yet: told, and given up where that is right."""
+"""Objects of a stage that are not written yet: reported, and given up."""
 
 from __future__ import annotations
 
@@ -28,38 +28,42 @@ NAMED = 5
 """Objects that a line of the log names."""
 
 NEXT = {
-    Outlook.DOUBTFUL: "look whether the caBundle of the webhook and the "
-    "certificate of its server fit each other, then run the operation again",
-    Outlook.NONE: "give the server of the webhook a certificate for the name "
-    "that its configuration calls, then run the operation again",
+    Outlook.DOUBTFUL: "check that the caBundle of the webhook matches the "
+    "certificate of its server, then run the operation again",
+    Outlook.NONE: "replace the certificate of the webhook's server by one for "
+    "the name in the webhook's configuration, then run the operation again",
 }
-"""What a person can do about a webhook that cannot be called."""
+"""What to do about a webhook that cannot be called."""
 
 
-class Retrying:
-    """Follows what a stage has left, round by round."""
+class PendingApplies:
+    """Follows the applies of a stage that are still to be done."""
 
     def __init__(self, op: Operation, steps: Iterable[Apply]):
         self._op = op
         self._stall = {step.ref: _stall(op, step) for step in steps}
         self._logged: set[str] = set()
 
-    def take(self, unwritten: Unwritten) -> None:
-        """Tell what a round has left. Raises Failed when that is the end.
+    def update(self, unwritten: Unwritten) -> None:
+        """Report what a round has left. Raises Failed when it is given up.
 
-        A webhook whose certificate is for another name has no stall timeout
-        when nothing is on its way that could bring another one.
+        The certificate of a webhook that is for another name has no stall
+        timeout when no other object can bring another certificate.
         """
         op = self._op
         now = op.deadline.now
-        still = len(op.progress.hopeless(now)) == op.progress.left
+        settled = len(op.progress.hopeless(now)) == op.progress.left
+        alone = settled and all(
+            error.outlook is Outlook.NONE
+            for error in unwritten.refused.values()
+        )
         stall = {
             ref: 0.0
-            if still and error.outlook is Outlook.NONE
+            if alone and error.outlook is Outlook.NONE
             else self._stall[ref]
             for ref, error in unwritten.refused.items()
         }
-        found = retries.updated(
+        found = retries.update(
             op.progress.unwritten,
             unwritten.refused,
             unwritten.held,
@@ -69,23 +73,23 @@ class Retrying:
         )
         op.listen(dataclasses.replace(op.progress, unwritten=found))
         self._log(unwritten.refused)
-        over = retries.hopeless(found, now)
+        over = retries.find_expired(found, now)
         if op.progress.patient:
             rest = found.keys() - unwritten.held.keys() - set(over)
-            over = () if rest or not still else over
+            over = () if rest or not settled else over
         if over:
             raise self._failed(over, unwritten.refused)
 
-    def end(self) -> None:
-        """All is written."""
+    def clear(self) -> None:
+        """Report that all is written."""
         op = self._op
         if op.progress.unwritten:
             op.listen(dataclasses.replace(op.progress, unwritten={}))
 
-    def late(self, cause: NotYet) -> None:
-        """Name what is not current in time, too: the rest may wait for it.
+    def raise_not_current(self, cause: NotYet) -> None:
+        """Raise NotReady or Failed if objects are not current at the deadline.
 
-        Raises NotReady or Failed if there is any.
+        They may be what the rest waits for, so both are in one error.
         """
         if self._op.progress.settled:
             return
@@ -96,20 +100,19 @@ class Retrying:
             raise
 
     def _log(self, refused: Mapping[ObjectRef, NotYet]) -> None:
-        """One line for each reason, when it is new."""
+        """Log one line for each reason, when it is new."""
         op = self._op
-        groups: dict[str, list[NotYet]] = defaultdict(list)
-        for error in refused.values():
-            groups[f"{error.hook or error.why} {error.outlook}"].append(error)
-        for reason, some in groups.items():
+        groups: dict[str, list[ObjectRef]] = defaultdict(list)
+        for ref, error in refused.items():
+            groups[f"{error.hook or error.why} {error.outlook}"].append(ref)
+        for reason, refs in groups.items():
             if reason not in self._logged:
-                retry = op.progress.unwritten[some[0].ref]
                 LOG.info(
                     "%s: %s: not written yet, %s: %s",
                     op.instance,
-                    _named([error.ref for error in some]),
-                    _until(op, retry),
-                    some[0].why,
+                    _list(refs),
+                    _format_end(op, op.progress.unwritten[refs[0]]),
+                    refused[refs[0]].why,
                 )
         self._logged = set(groups)
 
@@ -145,14 +148,14 @@ def _stall(op: Operation, step: Apply) -> float:
     return op.options.dwell if own is None else own
 
 
-def _until(op: Operation, retry: retries.Retry) -> str:
+def _format_end(op: Operation, retry: retries.Retry) -> str:
     now = op.deadline.now
-    end = retries.ending(retry.until, now, op.deadline.today)
+    end = retries.format_time(retry.until, now, op.deadline.local_time)
     return f"retrying until {end} ({retry.limit})" if end else "retrying"
 
 
-def _named(refs: Iterable[ObjectRef]) -> str:
-    listed = sorted(refs)
-    named = ", ".join(map(str, listed[:NAMED]))
-    more = len(listed) - NAMED
-    return f"{named} and {more} more" if more > 0 else named
+def _list(refs: Iterable[ObjectRef]) -> str:
+    ordered = sorted(refs)
+    some = ", ".join(map(str, ordered[:NAMED]))
+    more = len(ordered) - NAMED
+    return f"{some} and {more} more" if more > 0 else some

@@ -162,7 +162,7 @@ def test_a_certificate_for_another_name_ends_it_at_once(world):
     assert [ref("a"), ref("b")] == [item.ref for item in error.unsettled]
     assert {State.FAILED} == {item.verdict.state for item in error.unsettled}
     assert f"ConfigMap/default/a: failed: not written: {WORDS}" in str(error)
-    assert "give the server of the webhook a certificate for the" in str(error)
+    assert "replace the certificate of the webhook's server" in str(error)
     assert (ref("good"),) == error.written
     assert 3 == outcome.of_error(error).exit
 
@@ -280,13 +280,13 @@ def test_each_reason_is_logged_once(world, caplog):
     world.refuse("a", "b")
     world.at(30.0, world.accept)
 
-    with caplog.at_level(logging.INFO, "tacker_k8s_cr.lcm.retrying"):
+    with caplog.at_level(logging.INFO, "tacker_k8s_cr.lcm.pending_applies"):
         world.write(config_map("a"), config_map("b"))
 
     (line,) = [
         record.getMessage()
         for record in caplog.records
-        if record.name == "tacker_k8s_cr.lcm.retrying"
+        if record.name == "tacker_k8s_cr.lcm.pending_applies"
     ]
     assert re.fullmatch(
         r"one: ConfigMap/default/a, ConfigMap/default/b: not written yet, "

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr.causes.blocking_finalizers import Remover
 from tacker_k8s_cr.causes.holders import Holders
-from tacker_k8s_cr.causes.holds import Remover
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tests.functional import manifests
@@ -45,14 +45,14 @@ def lease(name, renewed):
 
 
 def remover(cluster, obj):
-    (hold,) = Holders(cluster).holds(obj)
+    (hold,) = Holders(cluster).find_blocking(obj)
     return hold.remover
 
 
 def test_a_controller_that_is_not_installed_lets_nothing_go(cluster):
     """Be it from the manifest, or set by a manager of before."""
-    assert Remover.NONE is remover(cluster, going())
-    assert Remover.NONE is remover(cluster, going(setter="router"))
+    assert Remover.MISSING is remover(cluster, going())
+    assert Remover.MISSING is remover(cluster, going(setter="router"))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_what_a_cloud_adds_to_kinds_of_kubernetes(cluster, kind, group):
     assert Remover.UNKNOWN is remover(
         cluster, going(kind, group, setter="cloud")
     )
-    assert Remover.NONE is remover(cluster, going(kind, group))
+    assert Remover.MISSING is remover(cluster, going(kind, group))
 
 
 def test_a_manager_that_wrote_since_works_somewhere(cluster):
@@ -80,7 +80,7 @@ def test_a_lease_that_is_renewed_shows_life(cluster):
     cluster.create(lease("switch-lead", "2026-01-01T00:10:00.000000Z"), "t")
 
     assert Remover.UNKNOWN is remover(cluster, going(setter="router"))
-    assert Remover.NONE is remover(cluster, going(setter="switch"))
+    assert Remover.MISSING is remover(cluster, going(setter="switch"))
 
 
 def test_roles_that_may_not_be_listed_hide_controllers(cluster):
@@ -103,6 +103,8 @@ def test_one_controller_of_two_is_enough(cluster):
             ObjectRef.of(obj), {"availableReplicas": there, "replicas": there}
         )
 
-    found = list(Holders(cluster).holds(going()))
+    found = list(Holders(cluster).find_blocking(going()))
 
-    assert [Remover.RUNS, Remover.RUNS] == [hold.remover for hold in found]
+    assert [Remover.RUNNING, Remover.RUNNING] == [
+        hold.remover for hold in found
+    ]
