@@ -382,14 +382,15 @@ def test_a_token_is_renewed_before_it_ends(
 ) -> None:
     """In the last fifth of its life, or the last minute (K3)."""
     script.then(gives(jwt(1, 10.0)), gives(jwt(2, 7200.0)))
-    now = time.monotonic()
+    before = time.monotonic()
 
     short = openid.token(of())
     long = openid.token(of(), short.text)
 
-    assert 8.0 == pytest.approx(short.until - now, abs=1.0)
-    assert 10.0 == pytest.approx(short.end - now, abs=1.0)
-    assert 7140.0 == pytest.approx(long.until - now, abs=1.0)
+    after = time.monotonic()
+    assert before <= short.until - 8.0 <= after
+    assert before <= short.end - 10.0 <= after
+    assert before <= long.until - 7140.0 <= after
 
 
 @pytest.mark.parametrize(
@@ -416,9 +417,11 @@ def test_clocks_need_not_agree(
     """How long a token lasts is read on the clock of who made it."""
     script.then(gives(jwt(1, 600.0, made=1000.0)))
 
+    before = time.monotonic()
     found = openid.token(of())
+    after = time.monotonic()
 
-    assert 600.0 == pytest.approx(found.end - time.monotonic(), abs=1.0)
+    assert before <= found.end - 600.0 <= after
 
 
 def test_a_token_that_holds_bridges_an_outage(
