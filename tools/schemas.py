@@ -19,6 +19,8 @@ from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.planning.drifted import Drift
 from tacker_k8s_cr.planning.forecast import Fate
 from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.retries import DEADLINE
+from tacker_k8s_cr.retries import STALL
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "tacker_k8s_cr" / "cli" / "schemas"
@@ -247,6 +249,18 @@ def error() -> Schema:
         "age": number("seconds since the object was written"),
         **NOTES,
     }
+    not_written = {
+        **REF,
+        "reason": text("last response of the server, or what it waits for"),
+        "until": {
+            "type": ["string", "null"],
+            "description": "end of the attempts, in UTC; null where unknown",
+        },
+        "limit": {
+            "enum": [DEADLINE, STALL, None],
+            "description": "what ends the attempts; null where unknown",
+        },
+    }
     return fields(
         {
             "type": text("class of the error, or Interrupted"),
@@ -258,6 +272,9 @@ def error() -> Schema:
             ),
             "unsettled": listed(
                 fields(unsettled), "objects that are not as they should be"
+            ),
+            "not_written": listed(
+                fields(not_written), "objects that were still to be written"
             ),
         },
         "Error",

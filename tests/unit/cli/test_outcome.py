@@ -87,6 +87,7 @@ def test_each_class_of_errors_has_the_documented_exit_code(name):
     """2 before a write, 3 after it, 4 when the deadline ended it."""
     error = CLASSES[name].__new__(CLASSES[name])
     error.sentence = lambda: "so it is"
+    error.causes = tuple
     found = []
     ways = [(False, False), (True, False), (True, True)]
     for begun, late in ways[: 2 if name in ALWAYS else 3]:
