@@ -84,9 +84,8 @@ def _run(
         for suite in wanted:
             say(f"  {suite.name}: {suite.title}")
             store.selection(suite.name).unlink(missing_ok=True)
-            if lacking := [
-                stand.lacking[n] for n in suite.needs & set(stand.lacking)
-            ]:
+            known = stand.around.lacking
+            if lacking := [known[need] for need in suite.needs & set(known)]:
                 say(f"    not run: {'; '.join(lacking)}")
                 continue
             done = {

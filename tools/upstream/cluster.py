@@ -89,16 +89,17 @@ def _leave_one_worker(kubectl: Kubectl) -> None:
 def named(environ: Mapping[str, str]) -> Iterator[Cluster]:
     """The cluster that KUBECONFIG names, with an account of its own."""
     kubectl = target.kubectl(target.choose(environ))
-    kubectl("create", "namespace", ACCOUNT)
+    name = f"{ACCOUNT}-{os.getpid()}"
+    kubectl("create", "namespace", name)
     try:
-        kubectl("create", "serviceaccount", "vnfm", "-n", ACCOUNT)
+        kubectl("create", "serviceaccount", "vnfm", "-n", name)
         kubectl(
-            *("create", "clusterrolebinding", ACCOUNT),
+            *("create", "clusterrolebinding", name),
             "--clusterrole=cluster-admin",
-            f"--serviceaccount={ACCOUNT}:vnfm",
+            f"--serviceaccount={name}:vnfm",
         )
         token = kubectl(
-            *("create", "token", "vnfm", "-n", ACCOUNT, "--duration=24h")
+            *("create", "token", "vnfm", "-n", name, "--duration=24h")
         )
         view = kubectl.json("config", "view", "--raw", "--minify", "--flatten")
         found = view["clusters"][0]["cluster"]
@@ -112,6 +113,6 @@ def named(environ: Mapping[str, str]) -> Iterator[Cluster]:
         )
     finally:
         kubectl(
-            "delete", "clusterrolebinding", ACCOUNT, "--ignore-not-found=true"
+            "delete", "clusterrolebinding", name, "--ignore-not-found=true"
         )
-        kubectl("delete", "namespace", ACCOUNT, "--wait=false")
+        kubectl("delete", "namespace", name, "--wait=false")

@@ -67,7 +67,7 @@ def run(
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        _mask(log, stand.secrets)
+        _mask(log, stand.around.secrets)
     if process.returncode in (0, 1, _NO_TEST):
         return ""
     return f"pytest ended with {process.returncode}; see {log}"
@@ -106,7 +106,7 @@ def _mask(log: pathlib.Path, secrets: Sequence[str]) -> None:
 def _environ(
     stand: Stand, suite: Suite, store: Store, done: Collection[str]
 ) -> dict[str, str]:
-    kubectl = stand.cluster.kubectl
+    kubectl = stand.around.cluster.kubectl
     command = f"{kubectl.program} --kubeconfig={kubectl.kubeconfig}"
     return {
         "HOME": str(stand.host.folders.run),
@@ -116,10 +116,10 @@ def _environ(
         "TACKER_RUN": str(stand.host.folders.run),
         "TACKER_URL": stand.host.url,
         "UPSTREAM_DATABASE": configuration.database(stand.host.state),
-        "UPSTREAM_KUBECTL": command if stand.cluster.owned else "",
+        "UPSTREAM_KUBECTL": command if stand.around.cluster.owned else "",
         "UPSTREAM_LIMIT": str(suite.limit),
         "UPSTREAM_DONE": json.dumps(sorted(done)),
         "UPSTREAM_RESULTS": str(store.path(suite.name).absolute()),
         "UPSTREAM_SELECTED": str(store.selection(suite.name).absolute()),
-        "UPSTREAM_SECRETS": json.dumps(stand.secrets),
+        "UPSTREAM_SECRETS": json.dumps(stand.around.secrets),
     }

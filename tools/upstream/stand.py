@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterator
-from collections.abc import Mapping
 import contextlib
 import dataclasses
 import os
@@ -22,13 +21,11 @@ from tools.upstream import chart_host
 from tools.upstream import cluster as clusters
 from tools.upstream import environment
 from tools.upstream import helm
-from tools.upstream import openid
-from tools.upstream import prometheus
 from tools.upstream import source
+from tools.upstream import surroundings
 from tools.upstream import vims
-from tools.upstream.cluster import Cluster
 from tools.upstream.columns import Column
-from tools.upstream.openid import OpenId
+from tools.upstream.surroundings import Surroundings
 
 SERVICES = pathlib.Path(__file__).resolve().parent / "services"
 SCRIPT = (
@@ -48,16 +45,12 @@ class Stand:
 
     :param python: of the environment with the tests' requirements.
     :param source: Tacker's source, with the files of the VIMs.
-    :param lacking: by need of a suite, why it is not met.
-    :param secrets: what no result and no log may contain.
     """
 
     host: Host
-    cluster: Cluster
+    around: Surroundings
     python: pathlib.Path
     source: pathlib.Path
-    lacking: Mapping[str, str]
-    secrets: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,89 +77,47 @@ class Place:
         archive = source.archive(cache, self.say)
         base = published.published(folders.cache(os.environ), self.say)
         python = environment.tests(cache, base, self.say) / "bin" / "python"
-        lacking: dict[str, str] = {}
-        with contextlib.ExitStack() as stack:
-            held = lock.held(self.folder / "lock", self.say)
-            stack.enter_context(held)
+        with lock.held(self.folder / "lock", self.say):
             tree = source.unpack(archive, self.folder)
-            if "prometheus" in needs:
-                rules = self.folder / "rules"
-                stack.enter_context(prometheus.running(rules))
-            provider = self._provider(stack, needs, lacking)
-            cluster = stack.enter_context(self._cluster(provider))
-            extra = self._helm(stack, needs, lacking, cluster, tree)
-            host = Host.of(self.folder / "tacker", self.say)
-            host.down()
-            stack.callback(host.down)
-            host.up(self._options(column, tree, base))
-            # Tacker reads it in /etc/tacker and in HOME, which is this.
-            shutil.copy(
-                base / "etc/tacker/prometheus-plugin.yaml", host.folders.run
-            )
-            if "helm" in needs:
-                program = helm.program(os.environ, self.say)
-                (host.folders.environment / "bin/helm").symlink_to(program)
-            vim = {**vims.of(cluster), "extra": extra}
-            identity = provider.vim(cluster) if provider else None
-            vims.write(tree, vims.of(cluster), identity)
-            vims.register(host.url, vims.registrations(vim, identity))
-            secrets = [cluster.token]
-            if identity:
-                secrets += [identity["password"], identity["client_secret"]]
-            yield Stand(host, cluster, python, tree, lacking, tuple(secrets))
-
-    def _provider(
-        self,
-        stack: contextlib.ExitStack,
-        needs: Collection[str],
-        lacking: dict[str, str],
-    ) -> OpenId | None:
-        if "openid" not in needs:
-            return None
-        if os.environ.get("KUBECONFIG"):
-            lacking["openid"] = (
-                "the API server that KUBECONFIG names does not trust the "
-                "OpenID provider of the tests"
-            )
-            return None
-        return stack.enter_context(openid.running(self.folder / "openid"))
+            with (
+                surroundings.running(
+                    self.folder,
+                    tree / chart_host.SAMPLE,
+                    needs,
+                    self.shift,
+                    self.say,
+                ) as around,
+                self._tacker(self._options(column, tree, base)) as host,
+            ):
+                self._equip(host, base, needs)
+                vim = vims.of(around.cluster)
+                vims.write(tree, vim, around.identity)
+                known = {**vim, "extra": around.extra}
+                wanted = vims.registrations(known, around.identity)
+                vims.register(host.url, wanted)
+                yield Stand(host, around, python, tree)
 
     @contextlib.contextmanager
-    def _cluster(self, provider: OpenId | None) -> Iterator[Cluster]:
-        if os.environ.get("KUBECONFIG"):
-            with clusters.named(os.environ) as cluster:
-                yield cluster
-            return
-        trusted = provider.trusted if provider else None
-        folder = self.folder / "plane"
-        with clusters.started(folder, self.shift, trusted, self.say) as found:
-            if provider:
-                provider.allow(found)
-            yield found
-
-    def _helm(
-        self,
-        stack: contextlib.ExitStack,
-        needs: Collection[str],
-        lacking: dict[str, str],
-        cluster: Cluster,
-        tree: pathlib.Path,
-    ) -> Mapping[str, object]:
-        """What a VIM says about the host with Helm, for version 1."""
-        if "chart host" not in needs:
-            return {}
-        host = chart_host.ChartHost(
-            self.folder / "charts",
-            helm.program(os.environ, self.say),
-            cluster.kubeconfig,
-        )
-        running = chart_host.running(host, tree / chart_host.SAMPLE)
+    def _tacker(self, options: Options) -> Iterator[Host]:
+        host = Host.of(self.folder / "tacker", self.say)
+        # One that an interrupted run has left holds what its tests did.
+        host.down()
         try:
-            return stack.enter_context(running)
-        except OSError as error:
-            where = "{}:{}".format(*chart_host.ADDRESS)
-            lacking["chart host"] = f"no server can listen on {where}: {error}"
-            return {}
+            host.up(options)
+            yield host
+        finally:
+            host.down()
+
+    def _equip(
+        self, host: Host, base: pathlib.Path, needs: Collection[str]
+    ) -> None:
+        """Put into a Tacker what its services look for."""
+        # They read it in /etc/tacker and in HOME, which is this.
+        rules = base / "etc/tacker/prometheus-plugin.yaml"
+        shutil.copy(rules, host.folders.run)
+        if "helm" in needs:
+            program = helm.program(os.environ, self.say)
+            (host.folders.environment / "bin/helm").symlink_to(program)
 
     def _options(
         self, column: Column, tree: pathlib.Path, base: pathlib.Path
