@@ -24,22 +24,25 @@ EVERY = "all"
 
 @dataclasses.dataclass(frozen=True)
 class Expected:
-    """A test that does not pass, in which columns, and why.
+    """Tests that do not pass, in which columns, and why.
 
+    :param tests: the ends of their names.
     :param outcome: failed or skipped.
     :param match: a pattern that the reason of a failure contains.
+    :param option: the compatibility option with which they pass.
     :param reason: for the reader of the table.
     """
 
-    test: str
+    tests: tuple[str, ...]
     columns: tuple[str, ...]
     reason: str
     outcome: str = FAILED
     match: str = ""
+    option: str = ""
 
     def covers(self, test: str, column: Column) -> bool:
         named = self.columns == (EVERY,) or column.name in self.columns
-        return named and test.endswith(self.test)
+        return named and test.endswith(self.tests)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +86,13 @@ class Expectations:
 def outcomes(entries: Iterable[Any]) -> tuple[Expected, ...]:
     """The entries of ``expected.yaml``."""
     return tuple(
-        Expected(**{**one, "columns": tuple(one["columns"])})
+        Expected(
+            **{
+                **one,
+                "tests": tuple(one["tests"]),
+                "columns": tuple(one["columns"]),
+            }
+        )
         for one in entries
     )
 

@@ -21,6 +21,7 @@ class Verdict:
     :param known: the entry of ``expected.yaml`` that covers it.
     :param surprise: why it is unexpected; empty when it is expected.
     :param options: the compatibility options that its errors name.
+    :param needed: the one with which the test passes.
     """
 
     result: Result
@@ -28,6 +29,7 @@ class Verdict:
     known: str = ""
     surprise: str = ""
     options: tuple[str, ...] = ()
+    needed: str = ""
 
     @property
     def other(self) -> bool:
@@ -54,7 +56,9 @@ def judge(
         surprise = f"expected to be {entry.outcome}: {entry.reason}"
     elif not expected.contains(entry.match, f"{reason}\n{result.error}"):
         surprise = f"expected to fail with {entry.match}"
-    return dataclasses.replace(verdict, known=entry.reason, surprise=surprise)
+    return dataclasses.replace(
+        verdict, known=entry.reason, surprise=surprise, needed=entry.option
+    )
 
 
 def _another_reason(

@@ -86,14 +86,21 @@ def _said(verdict: Verdict) -> list[str]:
     lines = []
     if verdict.reason:
         other = "passed for another reason: " if verdict.other else ""
-        named = ", ".join(verdict.options)
-        options = f" [names {named}]" if named else ""
-        lines.append(f"{other}{verdict.reason}{options}")
+        lines.append(f"{other}{verdict.reason}{_options(verdict)}")
     if verdict.known and not verdict.surprise:
         lines.append(f"expected: {verdict.known}")
     if verdict.surprise:
         lines.append(f"UNEXPECTED: {verdict.surprise}")
     return lines
+
+
+def _options(verdict: Verdict) -> str:
+    """Whether the error tells the reader which option to set."""
+    if verdict.options:
+        return f" [names {', '.join(verdict.options)}]"
+    if verdict.needed:
+        return f" [does not name {verdict.needed}]"
+    return ""
 
 
 def _totals(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
@@ -138,5 +145,6 @@ def _values(verdict: Verdict) -> dict[str, Any]:
         "surprise": verdict.surprise,
         "known": verdict.known,
         "options": list(verdict.options),
+        "needed": verdict.needed,
         "operations": [dataclasses.asdict(o) for o in result.operations],
     }

@@ -14,6 +14,7 @@ from tools.upstream import suites
 from tools.upstream.errors import UpstreamError
 
 EXPECTATIONS = expected.load()
+OPTIONS = [one.name.partition(".")[2] for one in columns.COMPATIBILITY]
 
 
 def test_all_are_chosen_when_none_is_named():
@@ -84,7 +85,7 @@ def _tests():
 @pytest.mark.parametrize(
     "test",
     sorted(
-        {one.test for one in EXPECTATIONS.outcomes}
+        {test for one in EXPECTATIONS.outcomes for test in one.tests}
         | {one.test for one in EXPECTATIONS.causes}
     ),
 )
@@ -118,6 +119,7 @@ def test_every_pattern_is_a_regular_expression():
     for entry in EXPECTATIONS.outcomes:
         re.compile(entry.match)
         assert {*entry.columns} <= {"all", "compatible", "defaults", "tacker"}
+        assert entry.option in {"", *OPTIONS}
     for cause in EXPECTATIONS.causes:
         re.compile(cause.ours)
         re.compile(cause.theirs)

@@ -53,7 +53,7 @@ def test_any_other_outcome_needs_an_entry(outcome):
 
 def test_an_expected_failure_is_no_surprise():
     """The entry says why, for the reader."""
-    entry = Expected(NAME, ("all",), "not kept", match="KeyError")
+    entry = Expected((NAME,), ("all",), "not kept", match="KeyError")
     verdict = judged(
         Result(TEST, FAILED, error="KeyError: 'x'"), outcomes=[entry]
     )
@@ -61,9 +61,17 @@ def test_an_expected_failure_is_no_surprise():
     assert ("not kept", "") == (verdict.known, verdict.surprise)
 
 
+def test_an_expected_failure_tells_which_option_is_needed():
+    """Whether its error names it, or not."""
+    entry = Expected((NAME,), ("all",), "stricter", option="insecure")
+    verdict = judged(Result(TEST, FAILED, error="E: no"), outcomes=[entry])
+
+    assert ("insecure", ()) == (verdict.needed, verdict.options)
+
+
 def test_an_expected_failure_has_to_fail_as_expected():
     """Another error is a surprise."""
-    entry = Expected(NAME, ("all",), "not kept", match="KeyError")
+    entry = Expected((NAME,), ("all",), "not kept", match="KeyError")
     verdict = judged(Result(TEST, FAILED, error="E: no"), outcomes=[entry])
 
     assert "KeyError" in verdict.surprise
@@ -71,14 +79,14 @@ def test_an_expected_failure_has_to_fail_as_expected():
 
 def test_an_expected_failure_that_passes_is_a_surprise():
     """The entry is out of date."""
-    entry = Expected(NAME, ("all",), "not kept")
+    entry = Expected((NAME,), ("all",), "not kept")
 
     assert "not kept" in judged(passed(), outcomes=[entry]).surprise
 
 
 def test_an_entry_counts_in_its_columns_only():
     """A difference of the defaults says nothing about Tacker's driver."""
-    entry = Expected(NAME, ("defaults",), "not kept")
+    entry = Expected((NAME,), ("defaults",), "not kept")
     result = Result(TEST, FAILED, error="E: no")
 
     assert "" == judged(result, DEFAULTS, [entry]).surprise
@@ -115,7 +123,7 @@ def test_an_operation_that_should_fail_and_does_not_is_found():
 
 def test_passing_for_another_reason_may_be_expected():
     """It counts as a failure, then as one that is known."""
-    entry = Expected(NAME, ("all",), "known", match="image not found")
+    entry = Expected((NAME,), ("all",), "known", match="image not found")
     verdict = judged(passed(INSTANTIATE), outcomes=[entry])
 
     assert verdict.other

@@ -62,6 +62,13 @@ def test_the_options_that_an_error_names_are_shown():
     assert "defaults: x [names insecure]" in text
 
 
+def test_an_option_that_an_error_should_name_is_shown():
+    """The error is to be improved."""
+    text = table.text([row(defaults=failed("x", needed="insecure"))], COLUMNS)
+
+    assert "defaults: x [does not name insecure]" in text
+
+
 def test_what_is_unexpected_is_marked():
     """In the cell, and below it with the reason."""
     text = table.text(
@@ -110,6 +117,7 @@ def test_values_have_what_the_text_has():
         "surprise": "s",
         "known": "",
         "options": [],
+        "needed": "",
         "operations": [
             {
                 "api": "v2",
