@@ -22,6 +22,7 @@ from tools.upstream import expected
 from tools.upstream import judging
 from tools.upstream import places
 from tools.upstream import running
+from tools.upstream import suites
 from tools.upstream import table
 from tools.upstream.columns import Column
 from tools.upstream.results import Store
@@ -41,6 +42,8 @@ def main() -> int:
         begun = time.monotonic()
         broken = []
         with interrupts.raised():
+            if not arguments.report:
+                suites.check_ports(wanted)
             for column in () if arguments.report else chosen:
                 broken += _run(column, wanted, arguments)
         rows = _rows(chosen, wanted, arguments)

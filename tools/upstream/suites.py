@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 import dataclasses
 
+from tools.plane import ports
+from tools.upstream import prometheus
 from tools.upstream.errors import UpstreamError
 
 FOLDER = "tacker/tests/functional"
+NOTIFIED = 9990
+"""Where tests of version 2 receive notifications."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,6 +20,7 @@ class Suite:
 
     :param paths: files and folders below ``FOLDER``.
     :param needs: what has to be there beside Tacker and the cluster.
+    :param ports: of 127.0.0.1, on which the tests listen.
     :param limit: seconds that one test may take.
     """
 
@@ -23,6 +28,7 @@ class Suite:
     title: str
     paths: tuple[str, ...]
     needs: frozenset[str] = frozenset()
+    ports: tuple[int, ...] = ()
     limit: int = 420
 
     @property
@@ -51,6 +57,7 @@ SUITES = (
             )
         ),
         frozenset({"prometheus"}),
+        (NOTIFIED, prometheus.ADDRESS[1]),
     ),
     Suite(
         "v1",
@@ -72,11 +79,13 @@ SUITES = (
             f"{_V1}/test_kubernetes_container_update.py",
             f"{_V2}/test_kubernetes_container_update.py",
         ),
+        ports=(NOTIFIED,),
     ),
     Suite(
         "tenants",
         "users of two projects",
         ("sol_kubernetes_multi_tenant",),
+        ports=(9995, 9996),
         # It waits for ever for an operation that has failed.
         limit=200,
     ),
@@ -85,6 +94,7 @@ SUITES = (
         "Helm charts in version 2, with Tacker's own Helm driver",
         (f"{_V2}/test_helm.py",),
         frozenset({"helm"}),
+        (NOTIFIED,),
     ),
     Suite(
         "helm-v1",
@@ -97,6 +107,7 @@ SUITES = (
         "a VIM whose credentials are an OpenID provider's",
         ("sol_kubernetes_oidc_auth",),
         frozenset({"openid"}),
+        (NOTIFIED,),
     ),
 )
 
@@ -110,3 +121,14 @@ def chosen(names: Sequence[str]) -> tuple[Suite, ...]:
             f"{', '.join(known)}"
         )
     return tuple(s for s in SUITES if not names or s.name in names)
+
+
+def check_ports(wanted: Sequence[Suite]) -> None:
+    """Refuse to run when ports of the tests are taken."""
+    taken = ports.holders(frozenset(p for s in wanted for p in s.ports))
+    if taken:
+        held = "\n".join(f"  {holder}" for holder in taken)
+        raise UpstreamError(
+            f"Tacker's tests use fixed ports that are not free:\n{held}\n"
+            "Another run may use them; end it, or choose suites by --suite"
+        )

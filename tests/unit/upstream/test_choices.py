@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import pathlib
 import re
+import socket
 
 import pytest
 
@@ -49,6 +51,17 @@ def test_an_unknown_name_is_refused_with_those_that_exist(choose):
     """A typing error runs nothing."""
     with pytest.raises(UpstreamError, match=r"v3; expected"):
         choose()
+
+
+def test_a_port_that_is_taken_is_refused_with_its_holder():
+    """Before anything is started."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        suite = dataclasses.replace(suites.SUITES[0], ports=(port,))
+        with pytest.raises(UpstreamError, match=f"port {port} is held by"):
+            suites.check_ports([suite])
+
+    suites.check_ports([suite])
 
 
 def test_the_defaults_differ_from_the_compatible_column_by_options_only():
