@@ -39,10 +39,13 @@ def _listed(version: str, what: str) -> list[dict[str, Any]]:
 
 
 def settle() -> None:
-    """Wait for every operation; roll those back that have failed."""
+    """Wait for the operations of all instances; roll back what failed."""
     for version in SESSIONS:
+        there = {one["id"] for one in _listed(version, "vnf_instances")}
         for operation in _listed(version, "vnf_lcm_op_occs"):
-            if operation["operationState"] not in ("COMPLETED", "FAILED"):
+            # Version 1 lists operations of deleted instances, and has an
+            # internal error when it shows one.
+            if operation["vnfInstanceId"] in there:
                 _settle(version, operation["id"])
 
 
@@ -93,7 +96,10 @@ def _settle(version: str, operation: str) -> None:
 def _rest(session: requests.Session, where: str) -> dict[str, Any]:
     limit = time.monotonic() + SECONDS
     while True:
-        found: dict[str, Any] = session.get(where, timeout=60).json()
+        answer = session.get(where, timeout=60)
+        if not answer.ok:
+            return {}
+        found: dict[str, Any] = answer.json()
         state = found.get("operationState")
         if state in _ENDED or time.monotonic() > limit:
             return found
