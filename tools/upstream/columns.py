@@ -79,7 +79,7 @@ OUR_TIME_LIMITS = (
     *(
         Option(
             f"tacker_k8s_cr.{operation}_timeout",
-            "100",
+            "60",
             "Tests that expect a failure wait for it.",
         )
         for operation in (
