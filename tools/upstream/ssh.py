@@ -10,6 +10,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import dataclasses
+import logging
 import os
 import pathlib
 import socket
@@ -21,6 +22,9 @@ from paramiko import common
 from paramiko import sftp
 
 Address = tuple[str, int]
+
+# Without a handler Python prints what paramiko logs about lost connections.
+logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
 @dataclasses.dataclass(frozen=True)
