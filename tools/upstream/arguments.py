@@ -13,7 +13,7 @@ from tools.upstream.suites import Suite
 
 SMOKE = (
     "test_basic_lcms_min or test_inst_term_cnf_with_config_map "
-    "or test_scale_cnf_with_statefulset"
+    "or test_scale_cnf_with_replicaset"
 )
 """Tests of both versions that take seconds."""
 
