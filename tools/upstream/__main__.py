@@ -60,7 +60,10 @@ def main() -> int:
 
 
 def _store(column: Column, arguments: argparse.Namespace) -> Store:
-    made_of = [environment.TACKER, str(column.settings)]
+    made_of = [
+        *(environment.TACKER, environment.KUBERNETES, str(column.settings)),
+        *(running.harness(), os.environ.get("KUBECONFIG", "")),
+    ]
     if column.ours:
         tree = pathlib.Path(arguments.tree or wheel.ROOT)
         made_of.append(wheel.digest(tree))
@@ -99,9 +102,20 @@ def _run(
             if done:
                 say(f"    {len(done)} tests have results already")
             said = running.run(stand, suite, store, selected, done, say)
+            if not said:
+                said = _without_result(store, suite)
             if said:
                 broken.append(f"{column.title}, {suite.name}: {said}")
     return broken
+
+
+def _without_result(store: Store, suite: Suite) -> str:
+    found = store.read(suite.name)
+    missing = [t for t in store.selected(suite.name) if t not in found]
+    if not missing:
+        return ""
+    log = store.log(suite.name)
+    return f"no result of {', '.join(map(running.short, missing))}; see {log}"
 
 
 def _rows(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Sequence
+import hashlib
 import json
 import os
 import pathlib
@@ -17,6 +18,7 @@ from tools.upstream import reasons
 from tools.upstream.results import FAILED
 from tools.upstream.results import Result
 from tools.upstream.results import Store
+from tools.upstream.stand import SERVICES
 from tools.upstream.stand import Stand
 from tools.upstream.suites import Suite
 
@@ -27,6 +29,15 @@ _NO_TEST = 5
 """pytest's exit status when it selected no test."""
 
 Say = Callable[[str], object]
+
+
+def harness() -> str:
+    """A digest of what runs inside of pytest and of Tacker's services."""
+    found = hashlib.sha256()
+    for folder in (INSIDE, SERVICES):
+        for path in sorted(folder.rglob("*.py")):
+            found.update(path.read_bytes())
+    return found.hexdigest()[:16]
 
 
 def run(
