@@ -121,13 +121,13 @@ OURS = "kubernetes_cr"
 THEIRS = "kubernetes"
 
 COLUMNS = (
+    Column("defaults", "ours, defaults", OURS, OUR_TIME_LIMITS),
     Column(
         "compatible",
         "ours, compatible",
         OURS,
         (*OUR_TIME_LIMITS, *COMPATIBILITY),
     ),
-    Column("defaults", "ours, defaults", OURS, OUR_TIME_LIMITS),
     Column("tacker", "Tacker's own", THEIRS, ()),
 )
 

@@ -36,7 +36,7 @@ def test_a_driver_chooses_its_columns():
     """Ours has two."""
     found = columns.chosen([], ["kubernetes_cr"])
 
-    assert ["compatible", "defaults"] == [column.name for column in found]
+    assert ["defaults", "compatible"] == [column.name for column in found]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_port_that_is_taken_is_refused_with_its_holder():
 
 def test_the_defaults_differ_from_the_compatible_column_by_options_only():
     """Nothing else may make a test pass."""
-    compatible, defaults = columns.chosen([], ["kubernetes_cr"])
+    defaults, compatible = columns.chosen([], ["kubernetes_cr"])
 
     assert set(columns.COMPATIBILITY) == set(compatible.options) - set(
         defaults.options

@@ -17,7 +17,7 @@ from tools.upstream.results import SKIPPED
 from tools.upstream.results import Operation
 from tools.upstream.results import Result
 
-COMPATIBLE, DEFAULTS, TACKER = columns.chosen([])
+DEFAULTS, COMPATIBLE, TACKER = columns.chosen([])
 TEST = "sol_kubernetes_v2/test_a.py::Test::test_rollback"
 NAME = "test_a.py::Test::test_rollback"
 INSTANTIATE = Operation("v2", "INSTANTIATE", "ROLLED_BACK", "image not found")

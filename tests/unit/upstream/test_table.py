@@ -29,7 +29,7 @@ def test_a_test_is_a_line_with_a_word_for_each_column():
         [row(compatible=Verdict(Result(TEST, PASSED, 1.0)))], COLUMNS
     ).splitlines()
 
-    assert ["v2:", "test_a", "test_one", "passed", "-", "-"] == lines[
+    assert ["v2:", "test_a", "test_one", "-", "passed", "-"] == lines[
         2
     ].split()
 
