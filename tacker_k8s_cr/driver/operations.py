@@ -23,6 +23,7 @@ from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.driver import again as at_rest
 from tacker_k8s_cr.driver import conf
 from tacker_k8s_cr.driver import instances
+from tacker_k8s_cr.driver import namespaces
 from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver.conf import Settings
 from tacker_k8s_cr.driver.instances import Target
@@ -55,6 +56,16 @@ def loaded(path: str, asked: Asked, flavour: str = "") -> Package:
         flavour=flavour,
         fetch=fetch,
     )
+
+
+def loaded_first(
+    path: str, asked: Asked, flavour: str = ""
+) -> tuple[Asked, Package]:
+    """The package of a new instance, and the request with its namespace."""
+    package = loaded(path, asked, flavour)
+    policy = conf.settings().namespaces
+    package = namespaces.warned(asked, package, policy)
+    return namespaces.settled(asked, package), package
 
 
 def instantiate(

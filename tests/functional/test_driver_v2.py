@@ -393,6 +393,43 @@ def test_a_record_is_found_by_a_rollback(
     assert "" == kubectl("get", "lease", "-n", records, "-o", "name")
 
 
+def within(namespace, manifests):
+    """Manifests that name the namespace of their objects."""
+    return [
+        {**m, "metadata": {**m["metadata"], "namespace": namespace}}
+        for m in manifests
+    ]
+
+
+def test_the_manifests_name_the_namespace(
+    conductor, namespace, names, traces, kubectl
+):
+    """The request names none: the record is where the objects are."""
+    given = within(namespace, (*small.FIRST, small.never()))
+    vnf = conductor.create(conductor.package(given))
+    said = params("", timeout=6)
+    with pytest.raises(Failed) as failed:
+        conductor.run(
+            vnf, "INSTANTIATE", flavourId="simple", additionalParams=said
+        )
+    assert f"tacker-k8s-cr.{vnf}" in names("secrets")
+
+    failed.value.back()
+
+    assert [] == traces(vnf, namespace)
+    vnf = conductor.create(conductor.package(within(namespace, small.FIRST)))
+    conductor.run(
+        vnf, "INSTANTIATE", flavourId="simple", additionalParams=params("")
+    )
+    metadata = conductor.read(vnf).instantiatedVnfInfo.metadata
+    assert (namespace, namespace) == (
+        metadata["namespace"],
+        metadata["tenant"],
+    )
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+    assert [] == traces(vnf, namespace)
+
+
 def test_an_instance_may_begin_with_nothing(conductor, instantiated):
     """A VDU without any VNFC is no error, and can be scaled."""
     vnf, _ = instantiated((small.web(), small.db()), level="none")

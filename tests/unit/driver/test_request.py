@@ -81,6 +81,7 @@ def test_everything_can_be_asked_for():
         request.Asked(
             files=("Files/a.yaml", "Files/b.yaml"),
             namespace="edge",
+            has_namespace=True,
             namespaces="override",
             readiness=(
                 Readiness(
