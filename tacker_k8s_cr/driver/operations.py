@@ -25,6 +25,7 @@ from tacker_k8s_cr.driver import conf
 from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import namespaces
 from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import vdu_mapping
 from tacker_k8s_cr.driver.conf import Settings
 from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.driver.request import Asked
@@ -65,6 +66,7 @@ def loaded_first(
     package = loaded(path, asked, flavour)
     policy = conf.settings().namespaces
     package = namespaces.warned(asked, package, policy)
+    asked, package = vdu_mapping.reduced(asked, package)
     return namespaces.settled(asked, package), package
 
 
@@ -117,6 +119,7 @@ def instantiate(
 def change(target: Target, package: Package, asked: Asked) -> Report:
     """Replace the package by another."""
     settings = conf.settings()
+    asked, package = vdu_mapping.reduced(asked, package)
     wanted = _wanted(target, asked, settings, settings.change_timeout)
     wanted["vdu_mapping"] = asked.vdu_mapping
     wanted["policy"] = functools.partial(_policy, target, asked)
