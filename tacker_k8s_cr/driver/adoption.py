@@ -22,6 +22,7 @@ from tacker_k8s_cr.driver import conf
 from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import vdu_mapping
 from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.driver.request import Asked
 from tacker_k8s_cr.objects import Manifest
@@ -66,6 +67,7 @@ def adopt(target: Target, former: Former) -> Report:
         instance.
     """
     package = operations.loaded(former.path, former.asked, former.flavour)
+    asked, package = vdu_mapping.reduced(former.asked, package)
     settings = conf.settings()
     labels = {objects.VNF_INSTANCE: target.instance}
     policy = dataclasses.replace(
@@ -81,12 +83,12 @@ def adopt(target: Target, former: Former) -> Report:
             deadline=Deadline.after(settings.heal_timeout),
             registry=plugins.registry(),
             scale_levels=former.scale_levels,
-            vdu_mapping=former.asked.vdu_mapping,
+            vdu_mapping=asked.vdu_mapping,
             select_created=functools.partial(
                 created, former.created, target.instance
             ),
             policy=policy,
-            options=operations.options(former.asked, settings),
+            options=operations.options(asked, settings),
         )
 
 
