@@ -26,6 +26,8 @@ ENDINGS = (".json", ".yaml", ".yml")
 _ASSIGNED = (DEFINITIONS, "TOSCA-Metadata/", "Scripts/", "BaseHOT/")
 _ALGORITHMS = ("sha-224", "sha-256", "sha-384", "sha-512")
 
+ABSENT = "is named as an artifact and is not there"
+
 _IMAGES = (
     *(".aki", ".ami", ".ari", ".img", ".iso", ".ploop"),
     *(".qcow2", ".raw", ".vdi", ".vhd", ".vhdx", ".vmdk"),
@@ -53,12 +55,15 @@ class Csar:
     :param artifacts: in their order.
     :param unfit: the artifacts that are not as they should be.
     :param remote: those that are somewhere else, by their URLs.
+    :param absent: files that do not exist, and of which the package gives
+        no hash or that are machine images. Tacker accepts both.
     """
 
     entry: str
     artifacts: tuple[str, ...]
     unfit: frozenset[str]
     remote: Mapping[str, Artifact] = dataclasses.field(default_factory=dict)
+    absent: frozenset[str] = frozenset()
 
 
 def read(files: Files, problems: list[Problem]) -> Csar:
@@ -91,7 +96,8 @@ def read(files: Files, problems: list[Problem]) -> Csar:
     remote = {
         name: artifact for name, artifact in artifacts.items() if _is_url(name)
     }
-    return Csar(entry, tuple(artifacts), unfit, remote)
+    absent = frozenset(artifacts) - files.names - unfit - remote.keys()
+    return Csar(entry, tuple(artifacts), unfit, remote, absent)
 
 
 def _listed(
@@ -122,17 +128,22 @@ def _fields(block: str) -> Iterator[tuple[str, str]]:
     for line in block.split("\n"):
         key, colon, value = line.strip().partition(":")
         if colon:
-            yield key.strip(), value.strip().strip("'\"")
+            value = _COMMENT.sub("", value).strip()
+            yield key.strip(), value.strip("'\"")
+
+
+_COMMENT = re.compile(r"(^|\s)#.*")
+"""Tacker reads these files as YAML."""
 
 
 def _unfit(files: Files, artifact: Artifact) -> Iterator[Problem]:
     name = artifact.name
     if _is_url(name):
         return
-    if name not in files.names:
-        yield Problem(name, "is named as an artifact and is not there")
-        return
     if not artifact.hash or name.endswith(_IMAGES):
+        return
+    if name not in files.names:
+        yield Problem(name, ABSENT)
         return
     try:
         verify(artifact, files.blocks(name))

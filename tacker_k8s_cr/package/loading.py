@@ -178,7 +178,10 @@ def _csar(
     fetch: Fetch | None,
 ) -> Package:
     if os.path.isdir(path):
-        return _unpacked(path, _files.Folder(path), def_files, flavour, fetch)
+        # A source may have .git; a CSAR has the files that it lists.
+        packed = os.path.isfile(path / csar.META)
+        folder = _files.Folder(path, hidden=packed)
+        return _unpacked(path, folder, def_files, flavour, fetch)
     if not os.path.exists(path):
         raise PackageInvalid([Problem(str(path), "is not there")])
     with contextlib.closing(_files.Archive(path)) as archive:
@@ -199,8 +202,9 @@ def _unpacked(
         meta = csar.Csar("", tuple(sorted(files.names)), frozenset())
     else:
         raise PackageInvalid([Problem(str(path), sources.no_csar(files))])
+    there = [name for name in meta.artifacts if name not in meta.absent]
     wanted = (
-        csar.manifests(meta.artifacts)
+        csar.manifests(there)
         if def_files is None
         else csar.chosen(meta, def_files, remote=fetch is not None)
     )
@@ -209,10 +213,14 @@ def _unpacked(
         described = _described(files, meta.entry, flavour, contents.warnings)
     except PackageInvalid as error:
         contents.problems += error.problems
-    for name in sources.plain(files, wanted, contents.problems):
+    if def_files is None:
+        wanted = (*sources.plain(files, wanted, contents.problems),)
+    for name in wanted:
         if fetch and name in meta.remote:
             read = functools.partial(_fetched, fetch, meta.remote[name])
             contents.take(name, read)
+        elif name in meta.absent:
+            contents.problems.append(Problem(name, csar.ABSENT))
         elif name not in meta.unfit:
             contents.take(name, functools.partial(_files.text, files, name))
     if not contents.documents:
@@ -235,4 +243,6 @@ def _described(
     if not entry:
         return None
     found = definitions.of_csar(files, entry)
+    if flavour:
+        found = definitions.with_flavour(files, found, flavour)
     return vnfd.read(found, flavour, warnings)

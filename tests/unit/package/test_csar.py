@@ -184,6 +184,52 @@ def test_artifact_without_a_hash_is_taken(write: Write) -> None:
     assert ["one"] == _names(package.load(write(content)))
 
 
+def test_a_comment_of_the_list_is_not_part_of_it(write: Write) -> None:
+    """Tacker reads TOSCA.meta as YAML."""
+    content = csars.files()
+    content[csars.META] = content[csars.META].replace(
+        b"Algorithm: SHA-256", b"Algorithm: SHA-256  # of the file"
+    )
+
+    assert ["two", "one"] == _names(package.load(write(content)))
+
+
+def test_an_artifact_without_a_hash_may_be_absent(write: Write) -> None:
+    """Tacker looks only at artifacts with a hash, and at no image.
+
+    The request must not name such a file.
+    """
+    content = csars.files()
+    content[csars.META] += (
+        b"\nName: Files/kubernetes/no.yaml\n"
+        b"\nName: Files/images/a.img\nAlgorithm: SHA-256\nHash: 00\n"
+    )
+    path = write(content)
+
+    assert ["two", "one"] == _names(package.load(path))
+    with pytest.raises(PackageInvalid, match=r"no.yaml: is named as"):
+        package.load(path, def_files=["Files/kubernetes/no.yaml"])
+
+
+def test_an_artifact_may_be_hidden(write: Write) -> None:
+    """Its name begins with a dot; what Tacker unpacks has it."""
+    name = "Files/kubernetes/.a.yaml"
+    path = write(csars.files(artifacts={name: csars.manifest("a")}))
+
+    assert ["a"] == _names(package.load(path))
+
+
+def test_named_files_of_a_kustomization_are_taken(write: Write) -> None:
+    """Tacker does not look at the files beside them either."""
+    content = csars.files()
+    content["Files/kubernetes/kustomization.yaml"] = b"resources: []\n"
+    path = write(content)
+
+    assert ["one"] == _names(package.load(path, def_files=[csars.ONE]))
+    with pytest.raises(PackageInvalid, match="is a kustomization"):
+        package.load(path)
+
+
 def test_machine_image_is_not_read(write: Write) -> None:
     """Tacker does not check the hash of one either; it may be gigabytes."""
     content = csars.files()
@@ -306,6 +352,43 @@ def test_import_must_be_in_the_package(write: Write) -> None:
         f"{csars.TOP}: imports /etc/hostname, which is not in the package",
         f"{csars.TOP}: imports a.yml, which is not in the package",
     ] == _problems(write(csars.files({csars.TOP: top})))
+
+
+def test_import_may_name_the_folder_again(write: Write) -> None:
+    """tosca-parser takes Definitions/types.yaml beside it for types.yaml."""
+    content = csars.files()
+    text = (
+        content[csars.TOP].decode().replace("- types", "- Definitions/types")
+    )
+    assert "- Definitions/types.yaml" in text
+    content[csars.TOP] = text.encode()
+
+    vnfd = package.load(write(content)).vnfd
+
+    assert vnfd
+    assert "simple" == vnfd.flavour
+
+
+def test_a_flavour_need_not_be_imported(write: Write) -> None:
+    """Tacker finds it by its id among all definitions.
+
+    It does not count where no flavour is named: it may be a leftover.
+    """
+    content = csars.files()
+    other = content[csars.FLAVOUR].replace(b"simple", b"complex")
+    content["Definitions/other.yaml"] = other
+    content["Definitions/broken.yaml"] = b"["
+    path = write(content)
+
+    found = package.load(path, flavour="complex").vnfd
+    usual = package.load(path).vnfd
+
+    assert found
+    assert "complex" == found.flavour
+    assert usual
+    assert "simple" == usual.flavour
+    with pytest.raises(RequestInvalid, match="no flavour large"):
+        package.load(path, flavour="large")
 
 
 def test_import_by_url_is_the_file_beside_it(write: Write) -> None:
