@@ -27,6 +27,7 @@ from tacker_k8s_cr.errors import PackageInvalid
 from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.package import files as _files
 from tacker_k8s_cr.package.csar import DEFINITIONS
+from tacker_k8s_cr.package.csar import YAML
 from tacker_k8s_cr.package.files import Files
 from tacker_k8s_cr.package.files import Unreadable
 
@@ -42,7 +43,6 @@ _FAULTS: dict[bytes, tuple[Problem, ...]] = {}
 A conductor reads the same package for every operation of its instances, and
 this check is nine tenths of the time that it takes.
 """
-_ENDINGS = (".yaml", ".yml")
 FLAVOUR = (
     "topology_template",
     "substitution_mappings",
@@ -98,14 +98,15 @@ def with_flavour(
 ) -> Definitions:
     """Return the definitions with a flavour that none of them imports.
 
-    Tacker looks for the flavour of a request in all files of the folder. It
-    does not check those that nothing imports, so they are not checked here.
+    Tacker looks for the flavour of a request in all files at the root and in
+    the folders there. It does not check those that nothing imports, so they
+    are not checked here.
     """
     if any(_flavour(document) == flavour for document in found.values()):
         return found
     others = {}
     for name in sorted(files.names - found.keys()):
-        if name.startswith(DEFINITIONS) and name.endswith(_ENDINGS):
+        if name.count("/") < 2 and name.endswith(YAML):
             with contextlib.suppress(Unreadable):
                 others[name] = _document(files, name)
     described = {n: d for n, d in others.items() if _flavour(d) == flavour}
@@ -124,7 +125,7 @@ def of_source(files: Files) -> Definitions:
     found: dict[str, Mapping[str, Any]] = {}
     problems = []
     for name in sorted(files.names):
-        if name.startswith(DEFINITIONS) and name.endswith(_ENDINGS):
+        if name.startswith(DEFINITIONS) and name.endswith(YAML):
             try:
                 found[name] = _document(files, name)
             except Unreadable as error:

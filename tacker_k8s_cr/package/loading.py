@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Sequence
 import contextlib
 import functools
@@ -156,19 +157,32 @@ class _Contents:
 
 def _is_csar(path: pathlib.Path) -> bool:
     if os.path.isdir(path):
-        return os.path.isfile(path / csar.META) or _is_source(path)
+        return _is_packed(path) or _is_source(path)
     return path.suffix.lower() in _ARCHIVES or (
         os.path.isfile(path) and zipfile.is_zipfile(path)
     )
 
 
-def _is_source(path: pathlib.Path) -> bool:
-    """Whether TOSCA definitions are there, for a CSAR yet to be built."""
-    for file in (path / csar.DEFINITIONS).glob("*.y*ml"):
+def _is_packed(path: pathlib.Path) -> bool:
+    """Whether a folder is a CSAR as it is built, and not a source of one."""
+    if os.path.isfile(path / csar.META):
+        return True
+    found = [file for file in path.glob("*.y*ml") if file.suffix in csar.YAML]
+    # Not more than the files at the root: it may be any folder.
+    return len(found) == 1 and _has_definitions(found)
+
+
+def _has_definitions(files: Iterable[pathlib.Path]) -> bool:
+    for file in files:
         with contextlib.suppress(Unreadable):
             if "tosca_definitions_version" in _files.one(file):
                 return True
     return False
+
+
+def _is_source(path: pathlib.Path) -> bool:
+    """Whether TOSCA definitions are there, for a CSAR yet to be built."""
+    return _has_definitions((path / csar.DEFINITIONS).glob("*.y*ml"))
 
 
 def _csar(
@@ -179,8 +193,7 @@ def _csar(
 ) -> Package:
     if os.path.isdir(path):
         # A source may have .git; a CSAR has the files that it lists.
-        packed = os.path.isfile(path / csar.META)
-        folder = _files.Folder(path, hidden=packed)
+        folder = _files.Folder(path, hidden=_is_packed(path))
         return _unpacked(path, folder, def_files, flavour, fetch)
     if not os.path.exists(path):
         raise PackageInvalid([Problem(str(path), "is not there")])
@@ -196,10 +209,10 @@ def _unpacked(
     fetch: Fetch | None,
 ) -> Package:
     contents = _Contents()
-    if csar.META in files.names:
+    if csar.META in files.names or csar.root_definitions(files):
         meta = csar.read(files, contents.problems)
     elif os.path.isdir(path):
-        meta = csar.Csar("", tuple(sorted(files.names)), frozenset())
+        meta = csar.source(files)
     else:
         raise PackageInvalid([Problem(str(path), sources.no_csar(files))])
     there = [name for name in meta.artifacts if name not in meta.absent]
@@ -210,7 +223,7 @@ def _unpacked(
     )
     described = None
     try:
-        described = _described(files, meta.entry, flavour, contents.warnings)
+        described = _described(files, meta, flavour, contents.warnings)
     except PackageInvalid as error:
         contents.problems += error.problems
     if def_files is None:
@@ -235,14 +248,14 @@ def _fetched(fetch: Fetch, artifact: csar.Artifact) -> str:
 
 
 def _described(
-    files: Files, entry: str, flavour: str, warnings: list[Problem]
+    files: Files, meta: csar.Csar, flavour: str, warnings: list[Problem]
 ) -> Vnfd | None:
     """The VNFD; None where TOSCA.meta does not lead to it."""
-    if csar.META not in files.names:
+    if meta.is_source:
         return vnfd.read(definitions.of_source(files), flavour, warnings)
-    if not entry:
+    if not meta.entry:
         return None
-    found = definitions.of_csar(files, entry)
+    found = definitions.of_csar(files, meta.entry)
     if flavour:
         found = definitions.with_flavour(files, found, flavour)
     return vnfd.read(found, flavour, warnings)

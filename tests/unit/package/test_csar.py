@@ -11,6 +11,7 @@ from typing import Any
 import zipfile
 
 import pytest
+import yaml
 
 from tacker_k8s_cr import package
 from tacker_k8s_cr.errors import PackageInvalid
@@ -572,6 +573,57 @@ def test_file_that_is_no_archive_is_refused(
 def test_archive_that_is_not_there_is_named(tmp_path: pathlib.Path) -> None:
     """As any path."""
     assert [f"{tmp_path}/p.zip: is not there"] == _problems(tmp_path / "p.zip")
+
+
+def rooted(**more: bytes) -> dict[str, bytes]:
+    """A CSAR without TOSCA.meta: one file at the root, and its manifest."""
+    content = csars.files()
+    flavour = yaml.safe_load(content[csars.FLAVOUR])
+    types = {**csars.types(), **flavour}
+    types.pop("imports")
+    listed = content[csars.META].partition(b"\n\n")[2]
+    return {
+        "VNF.yaml": yaml.safe_dump(types).encode(),
+        "VNF.mf": listed.replace(b"Name:", b"Source:"),
+        csars.ONE: content[csars.ONE],
+        csars.TWO: content[csars.TWO],
+        **more,
+    }
+
+
+def test_a_csar_may_have_its_definitions_at_the_root(write: Write) -> None:
+    """Tacker takes one without the folder TOSCA-Metadata (SOL 004)."""
+    path = write(rooted())
+
+    found = package.load(path, def_files=[csars.ONE])
+
+    assert ["one"] == _names(found)
+    assert ["two", "one"] == _names(package.load(path))
+    assert found.vnfd
+    assert ("simple", ["web"]) == (found.vnfd.flavour, [*found.vnfd.vdus])
+
+
+def test_artifacts_of_a_csar_without_metadata_are_checked(
+    write: Write,
+) -> None:
+    """The manifest file has their hashes."""
+    content = rooted()
+    content[csars.ONE] += b"# changed\n"
+
+    (problem,) = _problems(write(content))
+
+    assert problem.startswith(f"{csars.ONE}: has the sha-256")
+
+
+def test_two_files_at_the_root_are_no_definitions(
+    tmp_path: pathlib.Path,
+) -> None:
+    """Tacker refuses such an archive; a folder is one of manifests."""
+    content = rooted(**{"a.yaml": csars.manifest("a").encode()})
+
+    (problem,) = _problems(csars.packed(tmp_path / "p.zip", content))
+
+    assert "is a zip archive, but not a CSAR" in problem
 
 
 def test_archive_without_metadata_is_no_csar(tmp_path: pathlib.Path) -> None:
