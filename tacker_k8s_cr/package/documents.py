@@ -59,7 +59,10 @@ def read(text: str, file: str) -> tuple[list[Found], list[Problem]]:
 
 @dataclasses.dataclass(frozen=True)
 class _Chunk:
-    """Lines between two separators; ``line`` is the first one's index."""
+    """Lines between two separators; ``line`` is the first one's index.
+
+    :param separator: the line before it; empty for the first.
+    """
 
     text: str
     line: int
@@ -70,10 +73,9 @@ class _Chunk:
         return not self.separator
 
     def check(self) -> None:
-        """kubectl refuses content that begins on the separator's line."""
-        rest = self.separator[3:].strip()
-        if rest and not rest.startswith("#"):
-            what = "only a comment may follow --- on its line"
+        """Refuse a line that begins like a separator and is not one."""
+        if self.separator[3:4].strip():
+            what = "--- is a separator only if a space or nothing follows"
             raise Fault(what, -1, 3)
 
 
@@ -81,17 +83,21 @@ def _chunks(text: str) -> Iterator[_Chunk]:
     lines: list[str] = []
     start, separator = 0, ""
     for index, line in enumerate(text.split("\n")):
-        if line.startswith("---"):
-            yield _Chunk("\n".join(lines), start, separator)
-            lines, start, separator = [], index + 1, line
-        else:
+        if not line.startswith("---"):
             lines.append(line)
+            continue
+        yield _Chunk("\n".join(lines), start, separator)
+        lines, start, separator = [], index + 1, line
+        if line[3:4].isspace() and not _blank(line[3:]):
+            # kubectl refuses content on this line; YAML and Tacker allow it.
+            lines, start = [f"   {line[3:]}"], index
     yield _Chunk("\n".join(lines), start, separator)
 
 
 def _blank(text: str) -> bool:
+    """Whether there is nothing but comments and the version of YAML."""
     return all(
-        not line.strip() or line.lstrip().startswith("#")
+        not line.strip() or line.lstrip().startswith(("#", "%YAML"))
         for line in text.split("\n")
     )
 

@@ -43,6 +43,18 @@ def test_separator_inside_a_block_is_text() -> None:
     assert [{"a": "x\n---\ny\n"}] == _values("a: |\n  x\n  ---\n  y\n")
 
 
+def test_a_document_may_begin_on_the_line_of_its_separator() -> None:
+    """YAML allows it, and Tacker reads it."""
+    text = "--- {a: 1}\n--- # no\nb: 2\n--- |\n  c\n"
+
+    assert [{"a": 1}, {"b": 2}, "c\n"] == _values(text)
+
+
+def test_a_file_may_name_the_version_of_yaml() -> None:
+    """The line stands before the first document."""
+    assert [{"a": 1}] == _values("# x\n%YAML 1.2\n---\na: 1\n")
+
+
 def test_json_values_follow_each_other() -> None:
     """A JSON stream needs no separators (CR-16)."""
     assert [{"a": 1}, {"b": [2]}] == _values('{"a": 1}{"b": [2]}\n')
@@ -76,7 +88,8 @@ def test_flow_mapping_is_yaml() -> None:
         ("~: a", Problem("a.yaml, line 1, column 1", "null")),
         ("a: {<<: 1}", Problem("a.yaml, line 1, column 9", "<< takes")),
         ("a: \x07", Problem("a.yaml, line 1, column 4", "control")),
-        ("a: 1\n--- b: 2", Problem("a.yaml, line 2, column 4", "comment")),
+        ("a: 1\n---b: 2", Problem("a.yaml, line 2, column 4", "separator")),
+        ("a: 1\n--- [b", Problem("a.yaml, line 2, column 5", "did not")),
         ("a: 1\n...\nb: 2", Problem("a.yaml, line 3, column 1", "")),
     ],
 )
