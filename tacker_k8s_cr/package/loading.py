@@ -131,9 +131,10 @@ class _Contents:
             self.problems += error.problems
             return
         parsed, faults = documents.read(text, name)
-        found, more = manifests.read(parsed, name)
-        self.documents += found
-        self.problems += faults + more
+        checked = manifests.read(parsed, name)
+        self.documents += checked.documents
+        self.problems += faults + checked.problems
+        self.warnings += checked.warnings
 
     def package(
         self, path: pathlib.Path, described: Vnfd | None = None
@@ -142,14 +143,15 @@ class _Contents:
 
         :raises PackageInvalid: something is.
         """
-        faults = [*self.problems, *manifests.repeated(self.documents)]
+        checked = manifests.distinct(self.documents)
+        faults = [*self.problems, *checked.problems]
         if not self.documents and not faults:
             faults.append(Problem(str(path), "has no manifests"))
         if faults:
             raise PackageInvalid(faults)
         name = path.name if os.path.isdir(path) else path.stem
-        warnings = tuple(map(str, self.warnings))
-        return Package(name, tuple(self.documents), described, warnings)
+        warnings = tuple(map(str, [*self.warnings, *checked.warnings]))
+        return Package(name, tuple(checked.documents), described, warnings)
 
 
 # -- CSAR ---------------------------------------------------------------------

@@ -282,13 +282,13 @@ def test_faults_of_a_manifest_have_their_place(write: Write) -> None:
     """The place is the path in the package, wherever that lies."""
     artifacts = {
         csars.ONE: "kind: A\n---\n" + csars.manifest("two"),
-        csars.TWO: csars.manifest("two"),
+        csars.TWO: csars.manifest("two") + "data: {}\n",
     }
 
     assert [
         f"{csars.ONE}, document 1: lacks apiVersion, metadata.name",
         f"{csars.TWO}: ConfigMap/two is there twice; the first is in "
-        f"{csars.ONE}, document 2",
+        f"{csars.ONE}, document 2, with other content; remove one of them",
     ] == _problems(write(csars.files(artifacts=artifacts)))
 
 
