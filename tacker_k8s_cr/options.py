@@ -10,6 +10,7 @@ from tacker_k8s_cr.applying import conflicts
 from tacker_k8s_cr.kinds import claims
 from tacker_k8s_cr.kinds import scaling
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.package import validation
 from tacker_k8s_cr.subjects import Subject
 
 
@@ -54,6 +55,9 @@ class Options:
         blocked, or ``settle``: first wait for the others.
     :param autoscaled: ``refuse`` to scale what an autoscaler keeps the
         number of, or ``move`` its bounds, unless the object says which.
+    :param field_validation: what an unknown field of a manifest is, or a
+        variable that is there twice: a fault (``strict``), or a warning
+        (``warn``); the field is then left out, and the last variable counts.
     :param heal_machines: ``delete`` the machines that a heal replaces, or
         ``remediate``: mark them for a MachineHealthCheck, unless the object
         that they work for says which.
@@ -85,8 +89,10 @@ class Options:
     take_from: Mapping[ObjectRef, str] = dataclasses.field(
         default_factory=dict
     )
+    field_validation: str = validation.STRICT
 
     def __post_init__(self) -> None:
+        validation.is_lenient(self.field_validation)
         if self.conflict not in conflicts.WAYS:
             raise errors.RequestInvalid(
                 f"conflict: {self.conflict!r} is not one of "

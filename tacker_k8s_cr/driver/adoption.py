@@ -27,6 +27,7 @@ from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.driver.request import Asked
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.package import validation
 from tacker_k8s_cr.report import Report
 
 LOG = logging.getLogger(__name__)
@@ -61,13 +62,15 @@ def is_enabled() -> bool:
 def adopt(target: Target, former: Former) -> Report:
     """Adopt the objects of an instance; none of them changes.
 
-    Tacker's own driver puts all objects into the instance's namespace.
+    Tacker's own driver puts all objects into the instance's namespace. It
+    accepts fields that the server does not know.
 
     :raises Error: any of ``errors``; then Tacker's own driver keeps the
         instance.
     """
-    package = operations.loaded(former.path, former.asked, former.flavour)
-    asked, package = vdu_mapping.reduced(former.asked, package)
+    asked = dataclasses.replace(former.asked, field_validation=validation.WARN)
+    package = operations.loaded(former.path, asked, former.flavour)
+    asked, package = vdu_mapping.reduced(asked, package)
     settings = conf.settings()
     labels = {objects.VNF_INSTANCE: target.instance}
     policy = dataclasses.replace(

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.errors import Error
 from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.package import yaml_text
+from tacker_k8s_cr.planning import misfits
 
 _GROUP = "[tacker_k8s_cr]"
 _OURS = "additionalParams.tacker_k8s_cr"
@@ -100,6 +102,29 @@ def _replace(_: errors.WouldReplace) -> str:
     return f"To replace them: {_OURS}.rollout or {_GROUP} rollout = allow"
 
 
+def _misfit(error: errors.Rejected | errors.Refused) -> str:
+    refusals = error.refusals if isinstance(error, errors.Refused) else [error]
+    fields = [
+        field
+        for refusal in refusals
+        if isinstance(refusal, errors.Rejected)
+        for field in refusal.fields
+    ]
+    return _VALIDATION if any(map(misfits.is_mendable, fields)) else ""
+
+
+def _invalid(error: errors.PackageInvalid) -> str:
+    repeated = any(yaml_text.AGAIN in str(p) for p in error.problems)
+    return _VALIDATION if repeated else ""
+
+
+_VALIDATION = (
+    "To leave unknown fields out and take the last of repeated ones, with a "
+    f"warning for each: {_OURS}.field_validation or {_GROUP} "
+    "field_validation = warn"
+)
+
+
 def _lost(_: errors.WouldBeLost) -> str:
     return f"To delete them too: {_OURS}.lose_others = true"
 
@@ -151,6 +176,9 @@ _ADVICE: tuple[tuple[type[Error], Callable[..., str]], ...] = (
     (errors.WouldReplace, _replace),
     (errors.WouldBeLost, _lost),
     (errors.NotScalable, _scalable),
+    (errors.Rejected, _misfit),
+    (errors.Refused, _misfit),
+    (errors.PackageInvalid, _invalid),
     (errors.NotReady, _unsettled),
     (errors.Failed, _unsettled),
 )

@@ -30,6 +30,7 @@ from tacker_k8s_cr.driver.conf import Settings
 from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.driver.request import Asked
 from tacker_k8s_cr.options import Options
+from tacker_k8s_cr.package import validation
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.policy import Policy
 from tacker_k8s_cr.report import Report
@@ -56,7 +57,15 @@ def loaded(path: str, asked: Asked, flavour: str = "") -> Package:
         def_files=asked.files or None,
         flavour=flavour,
         fetch=fetch,
+        field_validation=asked.field_validation
+        or conf.settings().field_validation,
     )
+
+
+def loaded_again(path: str, files: tuple[str, ...], flavour: str) -> Package:
+    """The package of an instance that is in service, so it was accepted."""
+    asked = Asked(files=files, field_validation=validation.WARN)
+    return loaded(path, asked, flavour)
 
 
 def loaded_first(
@@ -230,6 +239,7 @@ def options(
     return Options(
         dry_run=settings.dry_run if asked.dry_run is None else asked.dry_run,
         conflict=asked.conflict or settings.conflict,
+        field_validation=asked.field_validation or settings.field_validation,
         dwell=asked.blocked_after or settings.blocked_after,
         on_failed=asked.on_failed or settings.on_failed,
         heal_machines=asked.heal_machines or settings.heal_machines,

@@ -68,6 +68,7 @@ class Asked:
     heal_machines: str = ""
     dry_run: bool | None = None
     conflict: str = ""
+    field_validation: str = ""
     adopt: frozenset[ObjectRef] = frozenset()
     take_from: Mapping[ObjectRef, str] = dataclasses.field(
         default_factory=dict
@@ -139,6 +140,7 @@ def read(
         heal_machines=ours.get("heal_machines", ""),
         dry_run=ours.get("dry_run"),
         conflict=ours.get("conflict", ""),
+        field_validation=ours.get("field_validation", ""),
         adopt=frozenset(map(_object, ours.get("adopt", ()))),
         take_from={
             _object(text): instance

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+import contextlib
 import dataclasses
 from typing import Any
 
@@ -25,10 +26,19 @@ class Found:
     written: yaml_text.Written = dataclasses.field(default_factory=dict)
 
 
-def read(text: str, file: str) -> tuple[list[Found], list[Problem]]:
+def read(
+    text: str,
+    file: str,
+    *,
+    lenient: bool = False,
+    warnings: list[Problem] | None = None,
+) -> tuple[list[Found], list[Problem]]:
     """The documents of a file, without the empty ones, and its faults.
 
     A fault in one document does not hide those in the next.
+
+    :param lenient: of a key that is there twice, the last one counts.
+    :param warnings: takes what may not mean what its author thinks.
     """
     found: list[Found] = []
     problems: list[Problem] = []
@@ -37,14 +47,15 @@ def read(text: str, file: str) -> tuple[list[Found], list[Problem]]:
         if chunk.leading and _blank(chunk.text):
             continue
         number += 1
+        doubts: list[Fault] = []
         try:
             chunk.check()
-            values = _values(chunk.text)
+            values = _values(chunk.text, lenient, doubts)
         except Fault as fault:
-            line, column = fault.line + chunk.line, fault.column
-            where = f"{file}, line {line + 1}, column {column + 1}"
-            problems.append(Problem(where, fault.what))
+            problems.append(_placed(fault, file, chunk.line))
             continue
+        if warnings is not None:
+            warnings += [_placed(doubt, file, chunk.line) for doubt in doubts]
         found += [
             Found(value, number + index, chunk.line + line + 1, written)
             for index, (value, line, written) in enumerate(values)
@@ -52,6 +63,11 @@ def read(text: str, file: str) -> tuple[list[Found], list[Problem]]:
         ]
         number += max(len(values) - 1, 0)
     return found, problems
+
+
+def _placed(fault: Fault, file: str, line: int) -> Problem:
+    line, column = fault.line + line + 1, fault.column + 1
+    return Problem(f"{file}, line {line}, column {column}", fault.what)
 
 
 # -- Splitting ----------------------------------------------------------------
@@ -102,11 +118,14 @@ def _blank(text: str) -> bool:
     )
 
 
-def _values(text: str) -> list[tuple[Any, int, yaml_text.Written]]:
+def _values(
+    text: str, lenient: bool, doubts: list[Fault]
+) -> list[tuple[Any, int, yaml_text.Written]]:
     """A chunk's values with their lines: several only in a JSON stream."""
-    if not text.lstrip().startswith("{"):
-        return [yaml_text.read(text)]
-    try:
-        return [(value, line, {}) for value, line in json_text.read(text)]
-    except json_text.NotJson:
-        return [yaml_text.read(text)]
+    if text.lstrip().startswith("{"):
+        repeated: list[str] | None = [] if lenient else None
+        with contextlib.suppress(json_text.NotJson):
+            found = list(json_text.read(text, repeated))
+            doubts += [Fault(what, 0, 0) for what in repeated or ()]
+            return [(value, line, {}) for value, line in found]
+    return [yaml_text.read(text, lenient=lenient, doubts=doubts)]

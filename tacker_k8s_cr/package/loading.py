@@ -21,6 +21,7 @@ from tacker_k8s_cr.package import documents
 from tacker_k8s_cr.package import files as _files
 from tacker_k8s_cr.package import manifests
 from tacker_k8s_cr.package import sources
+from tacker_k8s_cr.package import validation
 from tacker_k8s_cr.package import vnfd
 from tacker_k8s_cr.package.files import Files
 from tacker_k8s_cr.package.files import Unreadable
@@ -46,6 +47,7 @@ def load(
     flavour: str = "",
     fetch: Fetch | None = None,
     stdin: BinaryIO | None = None,
+    field_validation: str = validation.STRICT,
 ) -> Package:
     """A package from a CSAR, a folder, or any number of files and folders.
 
@@ -62,9 +64,13 @@ def load(
         else, by its URL; without it, none may be.
     :param stdin: what the path ``-`` means, read to its end as one file of
         manifests; without it, that is a file of this name.
+    :param field_validation: whether a key that is there twice in a mapping
+        is a fault (``strict``), or a warning, and the last one counts
+        (``warn``).
     :raises PackageInvalid: all faults of the package at once.
     :raises RequestInvalid: no such definition file or flavour.
     """
+    lenient = validation.is_lenient(field_validation)
     given = [
         _STDIN if stdin and os.fspath(path) == "-" else pathlib.Path(path)
         for path in paths
@@ -80,20 +86,22 @@ def load(
             "loaded with other paths"
         )
     if packed:
-        return _csar(packed[0], def_files, flavour, fetch)
+        return _csar(packed[0], def_files, flavour, fetch, lenient)
     if def_files is not None or flavour:
         raise RequestInvalid(
             f"{given[0]} is no CSAR: it has neither definition files nor "
             "flavours to choose from"
         )
-    return _plain(given, stdin)
+    return _plain(given, stdin, lenient)
 
 
 # -- Files and folders --------------------------------------------------------
 
 
-def _plain(paths: Sequence[pathlib.Path], stdin: BinaryIO | None) -> Package:
-    contents = _Contents()
+def _plain(
+    paths: Sequence[pathlib.Path], stdin: BinaryIO | None, lenient: bool
+) -> Package:
+    contents = _Contents(lenient=lenient)
     for path in paths:
         if stdin and path is _STDIN:
             read = functools.partial(_files.stream, stdin, MAX_TEXT)
@@ -110,11 +118,12 @@ def _plain(paths: Sequence[pathlib.Path], stdin: BinaryIO | None) -> Package:
 class _Contents:
     """What the files of a package hold, and what is wrong with them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, lenient: bool = False) -> None:
         self.documents: list[Document] = []
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
         self._left = MAX_TEXT
+        self._lenient = lenient
 
     def take(self, name: str, read: Callable[[], str]) -> None:
         """Add what one file holds."""
@@ -130,7 +139,9 @@ class _Contents:
         except PackageInvalid as error:
             self.problems += error.problems
             return
-        parsed, faults = documents.read(text, name)
+        parsed, faults = documents.read(
+            text, name, lenient=self._lenient, warnings=self.warnings
+        )
         checked = manifests.read(parsed, name)
         self.documents += checked.documents
         self.problems += faults + checked.problems
@@ -192,15 +203,17 @@ def _csar(
     def_files: Sequence[str] | None,
     flavour: str,
     fetch: Fetch | None,
+    lenient: bool,
 ) -> Package:
+    contents = _Contents(lenient=lenient)
     if os.path.isdir(path):
         # A source may have .git; a CSAR has the files that it lists.
         folder = _files.Folder(path, hidden=_is_packed(path))
-        return _unpacked(path, folder, def_files, flavour, fetch)
+        return _unpacked(path, folder, def_files, flavour, fetch, contents)
     if not os.path.exists(path):
         raise PackageInvalid([Problem(str(path), "is not there")])
     with contextlib.closing(_files.Archive(path)) as archive:
-        return _unpacked(path, archive, def_files, flavour, fetch)
+        return _unpacked(path, archive, def_files, flavour, fetch, contents)
 
 
 def _unpacked(
@@ -209,8 +222,8 @@ def _unpacked(
     def_files: Sequence[str] | None,
     flavour: str,
     fetch: Fetch | None,
+    contents: _Contents,
 ) -> Package:
-    contents = _Contents()
     if csar.META in files.names or csar.root_definitions(files):
         meta = csar.read(files, contents.problems)
     elif os.path.isdir(path):

@@ -13,6 +13,7 @@ from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.package import yaml_text
 
 UNTRUSTED = "its certificate is not trusted: self-signed certificate"
 FOO = GroupKind("example.org", "Foo")
@@ -35,6 +36,8 @@ BALANCED = unsettled(
 )
 WORKLOAD = unsettled("Deployment", "apps", "0/2")
 
+UNKNOWN = (".spec.foo", "field not declared in schema")
+
 SAID = [
     (errors.Unreachable("https://a:1", UNTRUSTED), "insecure = true"),
     (errors.Unreachable("https://a:1", UNTRUSTED), "ssl_ca_cert"),
@@ -51,6 +54,25 @@ SAID = [
     (
         errors.NotScalable(WEB, "its number is kept by another"),
         "autoscaled = move",
+    ),
+    (
+        errors.Rejected(WEB, 500, "x", "y", misfit=True, fields=[UNKNOWN]),
+        "field_validation = warn",
+    ),
+    (
+        errors.Refused(
+            [
+                errors.Unreachable("https://a:1", "no answer"),
+                errors.Rejected(WEB, 500, "x", "y", fields=[UNKNOWN]),
+            ]
+        ),
+        "field_validation = warn",
+    ),
+    (
+        errors.PackageInvalid(
+            [errors.Problem("a.yaml", yaml_text.again("app"))]
+        ),
+        "field_validation = warn",
     ),
     (
         errors.Failed([SCALER], 9.0),
@@ -81,6 +103,11 @@ def test_an_error_names_the_option_that_changes_it(error, said):
         errors.NotReady([WORKLOAD], 9.0),
         errors.NotReady([unsettled("Service", "", "no clusterIP")], 9.0),
         errors.RequestInvalid("why"),
+        errors.PackageInvalid([errors.Problem("a.yaml", "lacks kind")]),
+        errors.Rejected(WEB, 422, "Invalid", "no"),
+        errors.Rejected(
+            WEB, 500, "x", "y", fields=[(".a", "expected string")]
+        ),
         errors.NotGone([SCALER], 9.0),
     ],
 )

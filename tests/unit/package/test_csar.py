@@ -575,6 +575,22 @@ def test_archive_that_is_not_there_is_named(tmp_path: pathlib.Path) -> None:
     assert [f"{tmp_path}/p.zip: is not there"] == _problems(tmp_path / "p.zip")
 
 
+def test_a_key_twice_is_a_warning_where_asked_for(write: Write) -> None:
+    """Tacker reads such a manifest without a word."""
+    twice = csars.manifest("a") + "data: {b: c}\ndata: {b: d}\n"
+    path = write(csars.files(artifacts={csars.ONE: twice}))
+    assert [
+        f"{csars.ONE}, line 5, column 1: the key 'data' is there twice "
+        "in one mapping"
+    ] == _problems(path)
+
+    found = package.load(path, field_validation="warn")
+
+    assert {"b": "d"} == found.manifests[0]["data"]
+    (warning,) = found.warnings
+    assert warning.endswith("twice in one mapping; the last one counts")
+
+
 def rooted(**more: bytes) -> dict[str, bytes]:
     """A CSAR without TOSCA.meta: one file at the root, and its manifest."""
     content = csars.files()
