@@ -46,6 +46,8 @@ class Options:
     :param remove_finalizers: objects that go without their finalizers.
     :param recreate: objects that a change may delete and make again, where
         they cannot be changed in place.
+    :param retain: objects that a change keeps, although the package does not
+        name them, unless their kinds or they themselves may be pruned.
     :param rollout: ``allow`` a change of package to replace machines, or
         ``refuse`` it.
     :param versions: a change takes workload clusters to another version of
@@ -82,6 +84,7 @@ class Options:
     remove_finalizers: frozenset[ObjectRef] = frozenset()
     on_failed: str = "end"
     recreate: frozenset[ObjectRef] = frozenset()
+    retain: frozenset[ObjectRef] = frozenset()
     rollout: str = "allow"
     versions: str = "together"
     autoscaled: str = scaling.REFUSE

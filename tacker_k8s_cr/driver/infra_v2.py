@@ -24,6 +24,7 @@ from tacker_k8s_cr.driver import translate_v2 as translate
 from tacker_k8s_cr.driver import upstream_v2 as upstream
 from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.driver.request import Asked
+from tacker_k8s_cr.package import unselected
 
 LOG = logging.getLogger(__name__)
 
@@ -170,6 +171,10 @@ class KubernetesCrV2:
     ) -> None:
         """Replace the whole package.
 
+        What the new package still has in files that the request does not
+        select stays: with Tacker's own driver, a request names the files of
+        the VDUs that change.
+
         :param vnfd: that of the new package.
         """
         target = translate.target(inst, grant_req)
@@ -177,7 +182,10 @@ class KubernetesCrV2:
         script_changes.adopt_v2(inst, target)
         flavour = inst.instantiatedVnfInfo.flavourId
         package = operations.loaded(vnfd.csar_dir, asked, flavour)
-        operations.change(target, package, asked)
+        retain = unselected.objects(
+            vnfd.csar_dir, asked.files, target.namespace
+        )
+        operations.change(target, package, asked, retain)
         translate.note_files(inst, asked.files)
         _note_members(inst, target)
 

@@ -29,6 +29,7 @@ from tacker_k8s_cr.driver import vdu_mapping
 from tacker_k8s_cr.driver.conf import Settings
 from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.driver.request import Asked
+from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package import validation
 from tacker_k8s_cr.package.model import Package
@@ -125,13 +126,22 @@ def instantiate(
     return _told(report)
 
 
-def change(target: Target, package: Package, asked: Asked) -> Report:
-    """Replace the package by another."""
+def change(
+    target: Target,
+    package: Package,
+    asked: Asked,
+    retain: frozenset[ObjectRef] = frozenset(),
+) -> Report:
+    """Replace the package by another.
+
+    :param retain: objects of the package that were not selected.
+    """
     settings = conf.settings()
     asked, package = vdu_mapping.reduced(asked, package)
     wanted = _wanted(target, asked, settings, settings.change_timeout)
     wanted["vdu_mapping"] = asked.vdu_mapping
     wanted["policy"] = functools.partial(_policy, target, asked)
+    wanted["options"] = dataclasses.replace(wanted["options"], retain=retain)
     with instances.opened(target, settings) as cluster:
         report = lcm.change(cluster, target.instance, package, **wanted)
     return _told(report)

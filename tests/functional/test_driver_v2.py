@@ -543,6 +543,70 @@ def test_a_change_brings_drops_and_keeps(
     assert [] == traces(vnf, namespace)
 
 
+WEB = "Files/kubernetes/web.yaml"
+REST = "Files/kubernetes/rest.yaml"
+BROKEN = "Files/kubernetes/broken.yaml"
+
+
+def test_a_change_keeps_what_its_request_does_not_select(
+    conductor, names, traces, namespace
+):
+    """The new package has it: requests of Tacker's name what changes.
+
+    It goes when the package no longer has it, or with the instance.
+    """
+
+    def versions(image, *rest):
+        return {
+            WEB: [small.web(image)],
+            REST: [small.db(), small.config_map("settings"), *rest],
+            BROKEN: [{"kind": "ConfigMap"}],
+        }
+
+    def selecting(*files):
+        return {**upgrade(), "lcm-kubernetes-def-files": list(files)}
+
+    first = versions("registry.k8s.io/pause:3.9", small.config_map("less"))
+    vnf = conductor.create(conductor.package(first))
+    conductor.run(
+        vnf,
+        "INSTANTIATE",
+        flavourId="simple",
+        additionalParams={
+            "namespace": namespace,
+            "lcm-kubernetes-def-files": [WEB, REST],
+        },
+    )
+    second = conductor.package(versions("registry.k8s.io/pause:3.10"))
+
+    conductor.run(
+        vnf,
+        "CHANGE_VNFPKG",
+        vnfdId=second,
+        additionalParams=selecting(WEB),
+    )
+
+    assert "settings" in names("configmaps")
+    assert "less" not in names("configmaps")
+    assert {"db"} == names("statefulsets")
+    # Of a VDU that is not selected there are no VNFCs; so it is in Tacker.
+    assert ["web"] == list(conductor.vnfcs(vnf).values())
+
+    third = conductor.package({WEB: [small.web()], REST: [small.db()]})
+    conductor.run(
+        vnf,
+        "CHANGE_VNFPKG",
+        vnfdId=third,
+        additionalParams=selecting(WEB),
+    )
+
+    assert "settings" not in names("configmaps")
+    assert {"db"} == names("statefulsets")
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+    assert [] == traces(vnf, namespace)
+    assert set() == names("statefulsets")
+
+
 def test_a_change_that_fails_is_rolled_back(
     conductor, instantiated, names, traces, namespace
 ):
