@@ -10,6 +10,7 @@ from tacker_k8s_cr.applying import conflicts
 from tacker_k8s_cr.kinds import claims
 from tacker_k8s_cr.kinds import scaling
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.package import validation
 from tacker_k8s_cr.subjects import Subject
 
 
@@ -45,6 +46,8 @@ class Options:
     :param remove_finalizers: objects that go without their finalizers.
     :param recreate: objects that a change may delete and make again, where
         they cannot be changed in place.
+    :param retain: objects that a change keeps, although the package does not
+        name them, unless their kinds or they themselves may be pruned.
     :param rollout: ``allow`` a change of package to replace machines, or
         ``refuse`` it.
     :param versions: a change takes workload clusters to another version of
@@ -54,6 +57,9 @@ class Options:
         blocked, or ``settle``: first wait for the others.
     :param autoscaled: ``refuse`` to scale what an autoscaler keeps the
         number of, or ``move`` its bounds, unless the object says which.
+    :param field_validation: what an unknown field of a manifest is, or a
+        variable that is there twice: a fault (``strict``), or a warning
+        (``warn``); the field is then left out, and the last variable counts.
     :param heal_machines: ``delete`` the machines that a heal replaces, or
         ``remediate``: mark them for a MachineHealthCheck, unless the object
         that they work for says which.
@@ -78,6 +84,7 @@ class Options:
     remove_finalizers: frozenset[ObjectRef] = frozenset()
     on_failed: str = "end"
     recreate: frozenset[ObjectRef] = frozenset()
+    retain: frozenset[ObjectRef] = frozenset()
     rollout: str = "allow"
     versions: str = "together"
     autoscaled: str = scaling.REFUSE
@@ -85,8 +92,10 @@ class Options:
     take_from: Mapping[ObjectRef, str] = dataclasses.field(
         default_factory=dict
     )
+    field_validation: str = validation.STRICT
 
     def __post_init__(self) -> None:
+        validation.is_lenient(self.field_validation)
         if self.conflict not in conflicts.WAYS:
             raise errors.RequestInvalid(
                 f"conflict: {self.conflict!r} is not one of "

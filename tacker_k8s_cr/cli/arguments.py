@@ -221,6 +221,13 @@ def add_writing(parser: argparse.ArgumentParser) -> None:
         default="fail",
         help="with a field that somebody else owns; %(default)s unless given",
     )
+    group.add_argument(
+        "--field-validation",
+        choices=("strict", "warn"),
+        default="strict",
+        help="unknown fields of manifests and repeated keys or variables: "
+        "refused, or left out with a warning [%(default)s]",
+    )
 
 
 def add_changing(parser: argparse.ArgumentParser) -> None:

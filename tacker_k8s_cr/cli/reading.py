@@ -34,6 +34,7 @@ def package(args: argparse.Namespace, stdin: TextIO | None) -> Package:
         def_files=args.def_files,
         flavour=args.flavour,
         stdin=source,
+        field_validation=args.field_validation,
     )
 
 
@@ -43,6 +44,7 @@ def options(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
         dry_run=args.dry_run,
         check_rights=args.check_rights,
         conflict=args.conflict,
+        field_validation=args.field_validation,
         dwell=args.blocked_after,
         on_failed=args.on_failed,
         adopt=frozenset(

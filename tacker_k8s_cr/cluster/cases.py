@@ -64,7 +64,10 @@ class Case:
         code = self.answer.code
         reason = self.reason or http.client.responses.get(code, "Error")
         said = wording.plain(self.message)
-        return Rejected(self.subject, code, reason, said, denied, misfit)
+        fields = wording.fields(self.message) if misfit else ()
+        return Rejected(
+            self.subject, code, reason, said, denied, misfit, fields
+        )
 
     def not_yet(self, **more: Any) -> NotYet:
         return NotYet(self.subject, self.message, **more)

@@ -23,11 +23,24 @@ _PREFIXES = (
 )
 _SEVERAL = "errors:\n"
 _FIELD = re.compile(r"\.(\S+): (.*)", re.DOTALL)
-_UNDECLARED = "field not declared in schema"
+UNDECLARED = "field not declared in schema"
+REPEATED = re.compile(r"duplicate entries for key (\[.*\])")
 _DUMPED = re.compile(r", got &.*", re.DOTALL)
 """A value as Go prints a pointer to it; it may be a secret, too."""
 
+_NO_TEXT = re.compile(r"expected string, got &[\w.]*\{Value:(?!map\[|\[)")
+_QUOTES = "; put the value in quotes"
+
 _STRICT = re.compile(r'unknown field "([^"]*)"')
+
+
+def fields(message: str) -> tuple[tuple[str, str], ...]:
+    """Return the fields that do not fit, each with the reason.
+
+    A path is that of the library: ``.spec.containers[name="c"].foo``.
+    """
+    found = (_FIELD.fullmatch(line) for line in _lines(message))
+    return tuple((f".{match[1]}", match[2]) for match in found if match)
 
 
 def plain(message: str) -> str:
@@ -36,12 +49,20 @@ def plain(message: str) -> str:
     ``.spec.foo: field not declared in schema`` is an unknown field
     ``spec.foo``.
     """
+    lines = [_one(line) for line in _lines(message)]
+    if len(lines) > 1:
+        return "; ".join(lines)
+    return _STRICT.sub(r"unknown field \1", lines[0])
+
+
+def _lines(message: str) -> list[str]:
+    """Return what was said on each field, without what is before it."""
     for prefix in _PREFIXES:
         message = prefix.sub("", message) or message
     if not message.startswith(_SEVERAL):
-        return _STRICT.sub(r"unknown field \1", _one(message))
+        return [message]
     lines = message.removeprefix(_SEVERAL).splitlines()
-    return "; ".join(_one(line.strip()) for line in lines)
+    return [line.strip() for line in lines]
 
 
 def _one(text: str) -> str:
@@ -49,6 +70,7 @@ def _one(text: str) -> str:
     if not found:
         return text
     path, why = found.groups()
-    if why == _UNDECLARED:
+    if why == UNDECLARED:
         return f"unknown field {path}"
-    return f"field {path}: {_DUMPED.sub('', why)}"
+    advice = _QUOTES if _NO_TEXT.match(why) else ""
+    return f"field {path}: {_DUMPED.sub('', why)}{advice}"

@@ -22,10 +22,12 @@ from tacker_k8s_cr.driver import conf
 from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import vdu_mapping
 from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.driver.request import Asked
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.package import validation
 from tacker_k8s_cr.report import Report
 
 LOG = logging.getLogger(__name__)
@@ -60,12 +62,15 @@ def is_enabled() -> bool:
 def adopt(target: Target, former: Former) -> Report:
     """Adopt the objects of an instance; none of them changes.
 
-    Tacker's own driver puts all objects into the instance's namespace.
+    Tacker's own driver puts all objects into the instance's namespace. It
+    accepts fields that the server does not know.
 
     :raises Error: any of ``errors``; then Tacker's own driver keeps the
         instance.
     """
-    package = operations.loaded(former.path, former.asked, former.flavour)
+    asked = dataclasses.replace(former.asked, field_validation=validation.WARN)
+    package = operations.loaded(former.path, asked, former.flavour)
+    asked, package = vdu_mapping.reduced(asked, package)
     settings = conf.settings()
     labels = {objects.VNF_INSTANCE: target.instance}
     policy = dataclasses.replace(
@@ -81,12 +86,12 @@ def adopt(target: Target, former: Former) -> Report:
             deadline=Deadline.after(settings.heal_timeout),
             registry=plugins.registry(),
             scale_levels=former.scale_levels,
-            vdu_mapping=former.asked.vdu_mapping,
+            vdu_mapping=asked.vdu_mapping,
             select_created=functools.partial(
                 created, former.created, target.instance
             ),
             policy=policy,
-            options=operations.options(former.asked, settings),
+            options=operations.options(asked, settings),
         )
 
 

@@ -80,6 +80,7 @@ class Settings:
     pool_size: int
     dry_run: bool
     conflict: str
+    field_validation: str
     insecure: bool
     check_rights: bool
     oidc_scope: str

@@ -68,7 +68,7 @@ def unsupported(operation: str) -> exceptions.TackerException:
 def _tackers(
     operation: str, error: errors.Error
 ) -> exceptions.TackerException:
-    said = faults.bounded(str(error))
+    said = faults.told(error)
     if isinstance(error, _INVALID):
         return exceptions.InvalidInput(error_message=said)
     if isinstance(error, errors.InstanceExists | errors.Busy):

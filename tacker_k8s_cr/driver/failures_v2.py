@@ -75,7 +75,7 @@ def not_synchronized(instance: str) -> Iterator[None]:
         yield
     except errors.Error as error:
         raise exceptions.DbSyncFailed(
-            f"{instance}: {faults.bounded(str(error))}"
+            f"{instance}: {faults.told(error)}"
         ) from error
 
 
@@ -92,5 +92,5 @@ def problem(error: errors.Error) -> exceptions.SolException:
     return exceptions.SolException(
         sol_status=status,
         sol_title=title,
-        sol_detail=faults.bounded(str(error)),
+        sol_detail=faults.told(error),
     )

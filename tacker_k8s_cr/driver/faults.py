@@ -15,6 +15,7 @@ import os
 import traceback
 
 from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import advice
 
 LONGEST = 4000
 """Characters of a text that Tacker gets: it becomes part of a record in the
@@ -26,6 +27,12 @@ def bounded(text: str) -> str:
     if len(text) <= LONGEST:
         return text
     return f"{text[:LONGEST]}\n... (the rest is in the conductor's log)"
+
+
+def told(error: errors.Error) -> str:
+    """The error, cut, and what its reader can do about it."""
+    said = bounded(str(error))
+    return "\n".join(filter(None, (said, advice.advice(error))))
 
 
 def where(error: BaseException) -> str:
@@ -62,7 +69,8 @@ def translated(
     try:
         yield
     except errors.Error as error:
-        log.error("%s failed: %s", operation, error)
+        hint = advice.advice(error)
+        log.error("%s failed: %s%s", operation, error, hint and f"\n{hint}")
         log.debug("%s failed", operation, exc_info=True)
         raise ours(error) from error
     except tackers:

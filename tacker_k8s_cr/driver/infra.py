@@ -71,8 +71,7 @@ class KubernetesCr(scaling.Scaling):
         Returns what Tacker is to keep of the package's objects.
         """
         with failures.translated("instantiate", vnf_instance.id):
-            asked = request.read(instantiate_vnf_req.additional_params)
-            found = _package(vnf_package_path, instantiate_vnf_req, asked)
+            asked, found = _read(instantiate_vnf_req, vnf_package_path)
             target = Target(
                 vnf_instance.id,
                 translate.home(vnf_instance, instances.home(asked)),
@@ -108,8 +107,7 @@ class KubernetesCr(scaling.Scaling):
         """
         occurrence = occurrences.touched(context, vnf_instance.id)
         with failures.translated("instantiate", vnf_instance.id, occurrence):
-            asked = request.read(instantiate_vnf_req.additional_params)
-            found = _package(vnf_package_path, instantiate_vnf_req, asked)
+            asked, found = _read(instantiate_vnf_req, vnf_package_path)
             levels = translate.first_levels(
                 found, vnfd_dict, instantiate_vnf_req
             )
@@ -298,10 +296,13 @@ class KubernetesCr(scaling.Scaling):
             )
 
 
-def _package(
-    path: str, instantiate_vnf_req: Any, asked: request.Asked
-) -> Package:
-    return operations.loaded(path, asked, instantiate_vnf_req.flavour_id)
+def _read(
+    instantiate_vnf_req: Any, path: str
+) -> tuple[request.Asked, Package]:
+    """What is asked for, and the package that Tacker unpacked."""
+    asked = request.read(instantiate_vnf_req.additional_params)
+    flavour = instantiate_vnf_req.flavour_id
+    return operations.loaded_first(path, asked, flavour)
 
 
 def _asked_to_terminate(terminate_vnf_req: Any, home: str) -> request.Asked:

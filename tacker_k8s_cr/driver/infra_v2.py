@@ -23,6 +23,8 @@ from tacker_k8s_cr.driver import synchronizing_v2
 from tacker_k8s_cr.driver import translate_v2 as translate
 from tacker_k8s_cr.driver import upstream_v2 as upstream
 from tacker_k8s_cr.driver.instances import Target
+from tacker_k8s_cr.driver.request import Asked
+from tacker_k8s_cr.package import unselected
 
 LOG = logging.getLogger(__name__)
 
@@ -40,7 +42,11 @@ class KubernetesCrV2:
         """
         about = translate.occurrence(grant_req)
         with failures_v2.translated("instantiate", inst.id, about):
-            asked = translate.asked(req, "instantiate")
+            asked, package = operations.loaded_first(
+                vnfd.csar_dir,
+                translate.asked(req, "instantiate"),
+                req.flavourId,
+            )
             target = translate.target(
                 inst,
                 grant_req,
@@ -50,7 +56,7 @@ class KubernetesCrV2:
             elsewhere_v2.refuse(target)
             operations.instantiate(
                 target,
-                operations.loaded(vnfd.csar_dir, asked, req.flavourId),
+                package,
                 asked,
                 level=req.get("instantiationLevelId", None) or "",
                 again=True,
@@ -73,12 +79,13 @@ class KubernetesCrV2:
                     "nothing is removed"
                 )
                 return
+            asked, known = _namespace(vnfd, req, asked)
             target = instances.located(
                 translate.target(
                     inst,
                     grant_req,
                     home=instances.home(asked),
-                    namespace=asked.namespace,
+                    namespace=asked.namespace if known else "",
                 )
             )
             try:
@@ -164,6 +171,10 @@ class KubernetesCrV2:
     ) -> None:
         """Replace the whole package.
 
+        What the new package still has in files that the request does not
+        select stays: with Tacker's own driver, a request names the files of
+        the VDUs that change.
+
         :param vnfd: that of the new package.
         """
         target = translate.target(inst, grant_req)
@@ -171,7 +182,10 @@ class KubernetesCrV2:
         script_changes.adopt_v2(inst, target)
         flavour = inst.instantiatedVnfInfo.flavourId
         package = operations.loaded(vnfd.csar_dir, asked, flavour)
-        operations.change(target, package, asked)
+        retain = unselected.objects(
+            vnfd.csar_dir, asked.files, target.namespace
+        )
+        operations.change(target, package, asked, retain)
         translate.note_files(inst, asked.files)
         _note_members(inst, target)
 
@@ -219,6 +233,22 @@ def _adopt(inst: Any, vim_info: Any) -> bool:
         LOG.warning("%s: not adopted: %s", inst.id, error)
         return False
     return True
+
+
+def _namespace(vnfd: Any, req: Any, asked: Asked) -> tuple[Asked, bool]:
+    """The namespace that an instantiation had, and whether it is known.
+
+    A package that cannot be read any more, since it names a manifest by a
+    URL, must not keep its objects from being removed.
+    """
+    if asked.has_namespace:
+        return asked, True
+    try:
+        found, _ = operations.loaded_first(vnfd.csar_dir, asked, req.flavourId)
+    except errors.Error as error:
+        LOG.warning("the package cannot be read: %s", error)
+        return asked, False
+    return found, True
 
 
 def _note_members(inst: Any, target: Target) -> None:

@@ -23,11 +23,15 @@ from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.driver import again as at_rest
 from tacker_k8s_cr.driver import conf
 from tacker_k8s_cr.driver import instances
+from tacker_k8s_cr.driver import namespaces
 from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import vdu_mapping
 from tacker_k8s_cr.driver.conf import Settings
 from tacker_k8s_cr.driver.instances import Target
 from tacker_k8s_cr.driver.request import Asked
+from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.options import Options
+from tacker_k8s_cr.package import validation
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.policy import Policy
 from tacker_k8s_cr.report import Report
@@ -54,7 +58,26 @@ def loaded(path: str, asked: Asked, flavour: str = "") -> Package:
         def_files=asked.files or None,
         flavour=flavour,
         fetch=fetch,
+        field_validation=asked.field_validation
+        or conf.settings().field_validation,
     )
+
+
+def loaded_again(path: str, files: tuple[str, ...], flavour: str) -> Package:
+    """The package of an instance that is in service, so it was accepted."""
+    asked = Asked(files=files, field_validation=validation.WARN)
+    return loaded(path, asked, flavour)
+
+
+def loaded_first(
+    path: str, asked: Asked, flavour: str = ""
+) -> tuple[Asked, Package]:
+    """The package of a new instance, and the request with its namespace."""
+    package = loaded(path, asked, flavour)
+    policy = conf.settings().namespaces
+    package = namespaces.warned(asked, package, policy)
+    asked, package = vdu_mapping.reduced(asked, package)
+    return namespaces.settled(asked, package), package
 
 
 def instantiate(
@@ -103,12 +126,22 @@ def instantiate(
     return _told(report)
 
 
-def change(target: Target, package: Package, asked: Asked) -> Report:
-    """Replace the package by another."""
+def change(
+    target: Target,
+    package: Package,
+    asked: Asked,
+    retain: frozenset[ObjectRef] = frozenset(),
+) -> Report:
+    """Replace the package by another.
+
+    :param retain: objects of the package that were not selected.
+    """
     settings = conf.settings()
+    asked, package = vdu_mapping.reduced(asked, package)
     wanted = _wanted(target, asked, settings, settings.change_timeout)
     wanted["vdu_mapping"] = asked.vdu_mapping
     wanted["policy"] = functools.partial(_policy, target, asked)
+    wanted["options"] = dataclasses.replace(wanted["options"], retain=retain)
     with instances.opened(target, settings) as cluster:
         report = lcm.change(cluster, target.instance, package, **wanted)
     return _told(report)
@@ -216,6 +249,7 @@ def options(
     return Options(
         dry_run=settings.dry_run if asked.dry_run is None else asked.dry_run,
         conflict=asked.conflict or settings.conflict,
+        field_validation=asked.field_validation or settings.field_validation,
         dwell=asked.blocked_after or settings.blocked_after,
         on_failed=asked.on_failed or settings.on_failed,
         heal_machines=asked.heal_machines or settings.heal_machines,

@@ -143,6 +143,22 @@ OPERATIONS = (
         help="What to do about a field that another field manager owns, "
         "unless a manifest or a request says otherwise.",
     ),
+    cfg.StrOpt(
+        "field_validation",
+        default="strict",
+        choices=[
+            ("strict", "Refuse them, naming each with its place."),
+            (
+                "warn",
+                "Leave unknown fields out, take the last of repeated ones, "
+                "and log a warning for each. It costs a request for each "
+                "object.",
+            ),
+        ],
+        help="What to do about fields of manifests that the API server does "
+        "not know, and about keys and variables that are there twice. "
+        "Tacker's own driver accepts them without a word.",
+    ),
     cfg.BoolOpt(
         "insecure",
         default=False,

@@ -36,6 +36,7 @@ class Asked:
     """What a request asks for; None and empty where it leaves it open.
 
     :param files: the manifests, by their names in the package.
+    :param has_namespace: the request or the instance names the namespace.
     :param namespaces: what ``namespace`` is for manifests.
     :param record_namespace: where the record lies, if not in ``namespace``.
     :param take_from: by object, the other instance that gives it up.
@@ -54,6 +55,7 @@ class Asked:
 
     files: tuple[str, ...] = ()
     namespace: str = "default"
+    has_namespace: bool = False
     namespaces: str = ""
     record_namespace: str = ""
     readiness: tuple[Readiness, ...] = ()
@@ -66,6 +68,7 @@ class Asked:
     heal_machines: str = ""
     dry_run: bool | None = None
     conflict: str = ""
+    field_validation: str = ""
     adopt: frozenset[ObjectRef] = frozenset()
     take_from: Mapping[ObjectRef, str] = dataclasses.field(
         default_factory=dict
@@ -121,6 +124,7 @@ def read(
     return Asked(
         files=tuple(params.get(FILES, ())),
         namespace=params.get("namespace") or home or "default",
+        has_namespace=bool(params.get("namespace") or home),
         namespaces=ours.get("namespaces", ""),
         record_namespace=ours.get("record_namespace", ""),
         readiness=tuple(_readiness(ours)),
@@ -136,6 +140,7 @@ def read(
         heal_machines=ours.get("heal_machines", ""),
         dry_run=ours.get("dry_run"),
         conflict=ours.get("conflict", ""),
+        field_validation=ours.get("field_validation", ""),
         adopt=frozenset(map(_object, ours.get("adopt", ()))),
         take_from={
             _object(text): instance

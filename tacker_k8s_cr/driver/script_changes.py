@@ -17,7 +17,6 @@ from tacker_k8s_cr.driver import occurrences
 from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver.instances import Target
-from tacker_k8s_cr.driver.request import Asked
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.package.model import Package
@@ -39,7 +38,7 @@ def adopt_v1(context: Any, vnf_instance: Any, target: Target) -> bool:
         files = tuple((info.additional_params or {}).get(request.FILES, ()))
         path = utils.get_vnf_package_path(context, vnf_instance.vnfd_id)
         occurrences.let_go(context)
-        return operations.loaded(path, Asked(files=files), info.flavour_id)
+        return operations.loaded_again(path, files, info.flavour_id)
 
     # Reading the instance may have begun a transaction.
     occurrences.let_go(context)
@@ -55,8 +54,8 @@ def adopt_v2(inst: Any, target: Target) -> bool:
     def load() -> Package:
         info = inst.instantiatedVnfInfo
         files = tuple(info.metadata.get(request.FILES, ()))
-        asked = Asked(files=files)
-        return operations.loaded(package_path(inst), asked, info.flavourId)
+        path = package_path(inst)
+        return operations.loaded_again(path, files, info.flavourId)
 
     return _adopt(target, inst.vnfdId, load)
 

@@ -26,6 +26,7 @@ from tacker_k8s_cr.errors import RequestInvalid
 from tacker_k8s_cr.healing import owing
 from tacker_k8s_cr.healing.members import Member
 from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.package import validation
 
 OURS = "tacker_k8s_cr"
 """Our key in the metadata of an instance; without it, it is not ours."""
@@ -120,11 +121,16 @@ def asked_before(inst: Any, req: Any, home: str) -> Asked:
 
     What cannot be read of the request was refused for that; it is left out.
     """
-    files = tuple(_metadata(inst).get(request.FILES, ()))
     try:
-        return dataclasses.replace(asked(req, "change", home), files=files)
+        found = asked(req, "change", home)
     except RequestInvalid:
-        return Asked(files=files, namespace=home)
+        found = Asked(namespace=home)
+    return dataclasses.replace(
+        found,
+        files=tuple(_metadata(inst).get(request.FILES, ())),
+        # The former package was accepted once.
+        field_validation=validation.WARN,
+    )
 
 
 def level(inst: Any, req: Any) -> int:

@@ -77,7 +77,7 @@ def kubeconfig(access: Mapping[str, Any], settings: Settings) -> Kubeconfig:
     if server.startswith("http:") and not settings.insecure:
         raise RequestInvalid(
             f"{where}: its credential would go to {server} without TLS; "
-            "wanted: https://HOST:PORT, or the option insecure"
+            "wanted: https://HOST:PORT, or [tacker_k8s_cr] insecure = true"
         )
     found = Kubeconfig(
         where=where,

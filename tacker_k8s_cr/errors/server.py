@@ -109,6 +109,7 @@ class Rejected(ClusterError):
     :param denied: admission said so, which knows more than the object.
     :param misfit: the manifest does not fit the schema of its kind, which
         the server answers with 500: its code is left out of the sentence.
+    :param fields: paths of the fields that do not fit, each with the reason.
     """
 
     ref: ObjectRef
@@ -117,6 +118,7 @@ class Rejected(ClusterError):
     message: str
     denied: bool = False
     misfit: bool = False
+    fields: Sequence[tuple[str, str]] = ()
 
     def causes(self) -> Sequence[Problem]:
         code = "" if self.misfit else f" ({self.code} {self.reason})"

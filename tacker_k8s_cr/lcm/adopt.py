@@ -19,6 +19,7 @@ from tacker_k8s_cr import kinds
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import policy as policies
 from tacker_k8s_cr.applying import check
+from tacker_k8s_cr.applying import lenient
 from tacker_k8s_cr.applying import replicas
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
@@ -182,8 +183,16 @@ def _met(
     op.knowing(policy.judging(known))
     live = _live(op, items)
     _refuse_others(op, live)
-    there = tuple(item for item in items if item.ref in live)
-    return _Met(there, live, found.subresources)
+    there = [item for item in items if item.ref in live]
+    # Whoever made the objects has not been told of such fields.
+    fitting, misfits = lenient.fitted(op.cluster, there, op.instance)
+    absent = (
+        f"{item.ref} ({item.where}) does not exist and is not adopted"
+        for item in items
+        if item.ref not in live
+    )
+    op.warn((*package.warnings, *absent, *misfits))
+    return _Met(fitting, live, found.subresources)
 
 
 def _served(op: Operation, package: Package) -> Iterator[Document]:
@@ -207,11 +216,6 @@ def _live(
 ) -> dict[ObjectRef, Manifest]:
     views = raised(op.cluster.each(op.cluster.get, [i.ref for i in items]))
     found = {ref: obj for ref, obj in views if obj is not None}
-    op.warn(
-        f"{item.ref} ({item.where}) does not exist and is not adopted"
-        for item in items
-        if item.ref not in found
-    )
     return {item.ref: found[item.ref] for item in items if item.ref in found}
 
 

@@ -47,6 +47,9 @@ REFUSALS = (
 MET = "it was taken over from others; the instance's end leaves it to them"
 """Why a change of package keeps an object that it no longer names."""
 
+RETAINED = "the package still has it, in a file that was not selected"
+"""The same for an object of ``Options.retain``."""
+
 
 def namespace(name: str) -> ObjectRef:
     return ObjectRef("", "Namespace", "", name)
@@ -66,6 +69,10 @@ def planned(
     asked = authored.asked_to_prune(before, policy)
     pruned = {ref for ref in dropped if asked.get(ref)}
     kept.update(claims.volumes_in_use(op, dropped, pruned))
+    retained = {
+        ref for ref in dropped & op.options.retain if not asked.get(ref)
+    }
+    kept.update(dict.fromkeys(retained, RETAINED))
     former = pruning.Former(
         before.owned,
         namespace(op.home),

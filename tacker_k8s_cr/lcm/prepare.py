@@ -15,6 +15,7 @@ from typing import Any
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr.applying import check
+from tacker_k8s_cr.applying import lenient
 from tacker_k8s_cr.applying import paths
 from tacker_k8s_cr.applying import replicas
 from tacker_k8s_cr.applying.owners import Owners
@@ -31,6 +32,7 @@ from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package import numbers
+from tacker_k8s_cr.package import validation
 from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.package.model import Vnfd
@@ -139,6 +141,15 @@ def prepared(
     check.reserved(items, before.instance, before.home)
     vdus: Mapping[str, ObjectRef] = {}
     warnings = package.warnings
+    if validation.is_lenient(options.field_validation):
+        items, misfits = lenient.fitted(
+            cluster,
+            items,
+            before.instance,
+            later=found.not_yet,
+            absent=check.namespaces(cluster, items),
+        )
+        warnings += misfits
     vnfd = package.vnfd
     if vnfd:
         vdus = replicas.vdus(

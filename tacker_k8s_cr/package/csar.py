@@ -21,10 +21,13 @@ from tacker_k8s_cr.package.files import Unreadable
 META = "TOSCA-Metadata/TOSCA.meta"
 MANIFESTS = "Files/kubernetes/"
 DEFINITIONS = "Definitions/"
-ENDINGS = (".json", ".yaml", ".yml")
+YAML = (".yaml", ".yml")
+ENDINGS = (".json", *YAML)
 
 _ASSIGNED = (DEFINITIONS, "TOSCA-Metadata/", "Scripts/", "BaseHOT/")
 _ALGORITHMS = ("sha-224", "sha-256", "sha-384", "sha-512")
+
+ABSENT = "is named as an artifact and is not there"
 
 _IMAGES = (
     *(".aki", ".ami", ".ari", ".img", ".iso", ".ploop"),
@@ -53,20 +56,37 @@ class Csar:
     :param artifacts: in their order.
     :param unfit: the artifacts that are not as they should be.
     :param remote: those that are somewhere else, by their URLs.
+    :param absent: files that do not exist, and of which the package gives
+        no hash or that are machine images. Tacker accepts both.
+    :param is_source: it is a folder that nothing was listed of.
     """
 
     entry: str
     artifacts: tuple[str, ...]
     unfit: frozenset[str]
     remote: Mapping[str, Artifact] = dataclasses.field(default_factory=dict)
+    absent: frozenset[str] = frozenset()
+    is_source: bool = False
+
+
+def source(files: Files) -> Csar:
+    """A CSAR that is not built yet: every file counts as an artifact."""
+    names = tuple(sorted(files.names))
+    return Csar("", names, frozenset(), is_source=True)
 
 
 def read(files: Files, problems: list[Problem]) -> Csar:
     """What TOSCA.meta and, where it names one, the manifest file say.
 
+    A CSAR without TOSCA.meta has its definitions in one file at its root,
+    and a manifest file of the same name (ETSI GS NFV-SOL 004, 4.1.3).
+
     :param problems: takes every artifact that is not as they say.
     """
-    head, artifacts = _listed(files, META, problems)
+    if META in files.names:
+        head, artifacts = _listed(files, META, problems)
+    else:
+        head, artifacts = _rooted(files), {}
     entry = head.get("Entry-Definitions", "")
     if not entry:
         problems.append(Problem(META, "lacks Entry-Definitions"))
@@ -91,7 +111,29 @@ def read(files: Files, problems: list[Problem]) -> Csar:
     remote = {
         name: artifact for name, artifact in artifacts.items() if _is_url(name)
     }
-    return Csar(entry, tuple(artifacts), unfit, remote)
+    absent = frozenset(artifacts) - files.names - unfit - remote.keys()
+    return Csar(entry, tuple(artifacts), unfit, remote, absent)
+
+
+def root_definitions(files: Files) -> str:
+    """Return the only YAML file at the root, if it has TOSCA definitions."""
+    found = [n for n in files.names if "/" not in n and n.endswith(YAML)]
+    if len(found) != 1 or META in files.names:
+        return ""
+    try:
+        text = _files.text(files, found[0])
+    except Unreadable:
+        return ""
+    return found[0] if "tosca_definitions_version" in text else ""
+
+
+def _rooted(files: Files) -> dict[str, str]:
+    entry = root_definitions(files)
+    manifest = f"{entry.rpartition('.')[0]}.mf"
+    head = {"Entry-Definitions": entry}
+    if manifest in files.names:
+        head["ETSI-Entry-Manifest"] = manifest
+    return head
 
 
 def _listed(
@@ -122,17 +164,22 @@ def _fields(block: str) -> Iterator[tuple[str, str]]:
     for line in block.split("\n"):
         key, colon, value = line.strip().partition(":")
         if colon:
-            yield key.strip(), value.strip().strip("'\"")
+            value = _COMMENT.sub("", value).strip()
+            yield key.strip(), value.strip("'\"")
+
+
+_COMMENT = re.compile(r"(^|\s)#.*")
+"""Tacker reads these files as YAML."""
 
 
 def _unfit(files: Files, artifact: Artifact) -> Iterator[Problem]:
     name = artifact.name
     if _is_url(name):
         return
-    if name not in files.names:
-        yield Problem(name, "is named as an artifact and is not there")
-        return
     if not artifact.hash or name.endswith(_IMAGES):
+        return
+    if name not in files.names:
+        yield Problem(name, ABSENT)
         return
     try:
         verify(artifact, files.blocks(name))

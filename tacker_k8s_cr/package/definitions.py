@@ -8,8 +8,10 @@ before it, in a folder that is gone afterwards.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from collections.abc import Iterator
 from collections.abc import Mapping
+import contextlib
 import hashlib
 import pathlib
 import posixpath
@@ -20,10 +22,12 @@ from typing import Any
 
 import yaml
 
+from tacker_k8s_cr import objects
 from tacker_k8s_cr.errors import PackageInvalid
 from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.package import files as _files
 from tacker_k8s_cr.package.csar import DEFINITIONS
+from tacker_k8s_cr.package.csar import YAML
 from tacker_k8s_cr.package.files import Files
 from tacker_k8s_cr.package.files import Unreadable
 
@@ -39,6 +43,14 @@ _FAULTS: dict[bytes, tuple[Problem, ...]] = {}
 A conductor reads the same package for every operation of its instances, and
 this check is nine tenths of the time that it takes.
 """
+FLAVOUR = (
+    "topology_template",
+    "substitution_mappings",
+    "properties",
+    "flavour_id",
+)
+"""Where a file says which flavour it describes."""
+
 _MAX_FAULTS = 256
 _MAX_DEPTH = 200
 
@@ -66,7 +78,7 @@ def of_csar(files: Files, entry: str) -> Definitions:
             problems.append(Problem(name, str(error)))
             continue
         for wanted in _imports(found[name]):
-            target = _target(wanted, name)
+            target = _target(wanted, name, files.names)
             if target in files.names:
                 pending.append(target)
             elif isinstance(wanted, str) and "://" in wanted:
@@ -81,6 +93,30 @@ def of_csar(files: Files, entry: str) -> Definitions:
     return found
 
 
+def with_flavour(
+    files: Files, found: Definitions, flavour: str
+) -> Definitions:
+    """Return the definitions with a flavour that none of them imports.
+
+    Tacker looks for the flavour of a request in all files at the root and in
+    the folders there. It does not check those that nothing imports, so they
+    are not checked here.
+    """
+    if any(_flavour(document) == flavour for document in found.values()):
+        return found
+    others = {}
+    for name in sorted(files.names - found.keys()):
+        if name.count("/") < 2 and name.endswith(YAML):
+            with contextlib.suppress(Unreadable):
+                others[name] = _document(files, name)
+    described = {n: d for n, d in others.items() if _flavour(d) == flavour}
+    return {**found, **described}
+
+
+def _flavour(document: Mapping[str, Any]) -> Any:
+    return objects.field(document, FLAVOUR)
+
+
 def of_source(files: Files) -> Definitions:
     """All files in ``Definitions``, whether or not their types are there.
 
@@ -89,7 +125,7 @@ def of_source(files: Files) -> Definitions:
     found: dict[str, Mapping[str, Any]] = {}
     problems = []
     for name in sorted(files.names):
-        if name.startswith(DEFINITIONS) and name.endswith((".yaml", ".yml")):
+        if name.startswith(DEFINITIONS) and name.endswith(YAML):
             try:
                 found[name] = _document(files, name)
             except Unreadable as error:
@@ -131,10 +167,11 @@ def _imports(document: Mapping[str, Any]) -> Iterator[Any]:
         yield from item.values() if isinstance(item, dict) else (item,)
 
 
-def _target(wanted: Any, importer: str) -> str:
+def _target(wanted: Any, importer: str, files: Container[str]) -> str:
     """Where in the package an import is; a URL's file is beside it.
 
-    One by way of a repository is nowhere: it would be fetched.
+    One by way of a repository is nowhere: it would be fetched. One may name
+    the folder of the importer again, as tosca-parser accepts.
     """
     if isinstance(wanted, dict):
         wanted = None if "repository" in wanted else wanted.get("file")
@@ -142,7 +179,11 @@ def _target(wanted: Any, importer: str) -> str:
         return ""
     name = posixpath.basename(wanted) if "://" in wanted else wanted
     folder = posixpath.dirname(importer)
-    return posixpath.normpath(posixpath.join(folder, name))
+    target = posixpath.normpath(posixpath.join(folder, name))
+    above, _, base = name.rpartition("/")
+    if target not in files and above and folder.endswith(above):
+        return posixpath.join(folder, base)
+    return target
 
 
 def _faults(found: Definitions, entry: str) -> tuple[Problem, ...]:
@@ -169,7 +210,7 @@ def _check(found: Definitions, entry: str) -> list[Problem]:
         for name, document in found.items():
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            moved = _moved(document, name, root)
+            moved = _moved(document, name, root, found)
             path.write_text(yaml.dump(moved, Dumper=_DUMPER))
         try:
             ToscaTemplate(str(root / entry), parsed_params={})
@@ -200,7 +241,10 @@ def _unsaid(error: Exception) -> str:
 
 
 def _moved(
-    document: Mapping[str, Any], name: str, root: pathlib.Path
+    document: Mapping[str, Any],
+    name: str,
+    root: pathlib.Path,
+    found: Definitions,
 ) -> dict[str, Any]:
     """With imports that can only mean the copies below the root.
 
@@ -209,7 +253,7 @@ def _moved(
     """
     if not (wanted := list(_imports(document))):
         return dict(document)
-    paths = [str(root / _target(one, name)) for one in wanted]
+    paths = [str(root / _target(one, name, found)) for one in wanted]
     return {**document, "imports": list(dict.fromkeys(paths))}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+import contextlib
 import dataclasses
 from typing import Any
 
@@ -25,10 +26,19 @@ class Found:
     written: yaml_text.Written = dataclasses.field(default_factory=dict)
 
 
-def read(text: str, file: str) -> tuple[list[Found], list[Problem]]:
+def read(
+    text: str,
+    file: str,
+    *,
+    lenient: bool = False,
+    warnings: list[Problem] | None = None,
+) -> tuple[list[Found], list[Problem]]:
     """The documents of a file, without the empty ones, and its faults.
 
     A fault in one document does not hide those in the next.
+
+    :param lenient: of a key that is there twice, the last one counts.
+    :param warnings: takes what may not mean what its author thinks.
     """
     found: list[Found] = []
     problems: list[Problem] = []
@@ -37,14 +47,15 @@ def read(text: str, file: str) -> tuple[list[Found], list[Problem]]:
         if chunk.leading and _blank(chunk.text):
             continue
         number += 1
+        doubts: list[Fault] = []
         try:
             chunk.check()
-            values = _values(chunk.text)
+            values = _values(chunk.text, lenient, doubts)
         except Fault as fault:
-            line, column = fault.line + chunk.line, fault.column
-            where = f"{file}, line {line + 1}, column {column + 1}"
-            problems.append(Problem(where, fault.what))
+            problems.append(_placed(fault, file, chunk.line))
             continue
+        if warnings is not None:
+            warnings += [_placed(doubt, file, chunk.line) for doubt in doubts]
         found += [
             Found(value, number + index, chunk.line + line + 1, written)
             for index, (value, line, written) in enumerate(values)
@@ -54,12 +65,20 @@ def read(text: str, file: str) -> tuple[list[Found], list[Problem]]:
     return found, problems
 
 
+def _placed(fault: Fault, file: str, line: int) -> Problem:
+    line, column = fault.line + line + 1, fault.column + 1
+    return Problem(f"{file}, line {line}, column {column}", fault.what)
+
+
 # -- Splitting ----------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
 class _Chunk:
-    """Lines between two separators; ``line`` is the first one's index."""
+    """Lines between two separators; ``line`` is the first one's index.
+
+    :param separator: the line before it; empty for the first.
+    """
 
     text: str
     line: int
@@ -70,10 +89,9 @@ class _Chunk:
         return not self.separator
 
     def check(self) -> None:
-        """kubectl refuses content that begins on the separator's line."""
-        rest = self.separator[3:].strip()
-        if rest and not rest.startswith("#"):
-            what = "only a comment may follow --- on its line"
+        """Refuse a line that begins like a separator and is not one."""
+        if self.separator[3:4].strip():
+            what = "--- is a separator only if a space or nothing follows"
             raise Fault(what, -1, 3)
 
 
@@ -81,26 +99,33 @@ def _chunks(text: str) -> Iterator[_Chunk]:
     lines: list[str] = []
     start, separator = 0, ""
     for index, line in enumerate(text.split("\n")):
-        if line.startswith("---"):
-            yield _Chunk("\n".join(lines), start, separator)
-            lines, start, separator = [], index + 1, line
-        else:
+        if not line.startswith("---"):
             lines.append(line)
+            continue
+        yield _Chunk("\n".join(lines), start, separator)
+        lines, start, separator = [], index + 1, line
+        if line[3:4].isspace() and not _blank(line[3:]):
+            # kubectl refuses content on this line; YAML and Tacker allow it.
+            lines, start = [f"   {line[3:]}"], index
     yield _Chunk("\n".join(lines), start, separator)
 
 
 def _blank(text: str) -> bool:
+    """Whether there is nothing but comments and the version of YAML."""
     return all(
-        not line.strip() or line.lstrip().startswith("#")
+        not line.strip() or line.lstrip().startswith(("#", "%YAML"))
         for line in text.split("\n")
     )
 
 
-def _values(text: str) -> list[tuple[Any, int, yaml_text.Written]]:
+def _values(
+    text: str, lenient: bool, doubts: list[Fault]
+) -> list[tuple[Any, int, yaml_text.Written]]:
     """A chunk's values with their lines: several only in a JSON stream."""
-    if not text.lstrip().startswith("{"):
-        return [yaml_text.read(text)]
-    try:
-        return [(value, line, {}) for value, line in json_text.read(text)]
-    except json_text.NotJson:
-        return [yaml_text.read(text)]
+    if text.lstrip().startswith("{"):
+        repeated: list[str] | None = [] if lenient else None
+        with contextlib.suppress(json_text.NotJson):
+            found = list(json_text.read(text, repeated))
+            doubts += [Fault(what, 0, 0) for what in repeated or ()]
+            return [(value, line, {}) for value, line in found]
+    return [yaml_text.read(text, lenient=lenient, doubts=doubts)]

@@ -135,13 +135,16 @@ def _blocks(source: typing.BinaryIO, limit: int) -> Iterator[bytes]:
 
 
 class Folder:
-    """An unpacked package, such as Tacker keeps."""
+    """An unpacked package, such as Tacker keeps.
 
-    def __init__(self, root: pathlib.Path):
+    :param hidden: with the files and folders that begin with a dot.
+    """
+
+    def __init__(self, root: pathlib.Path, *, hidden: bool = False):
         self._root = root
         self._left = MAX_TOTAL
         try:
-            found = [path.relative_to(root) for path in walk(root)]
+            found = [path.relative_to(root) for path in walk(root, hidden)]
         except Unreadable as error:
             raise PackageInvalid([Problem(str(root), str(error))]) from None
         self.names = frozenset(path.as_posix() for path in found)
@@ -231,8 +234,8 @@ def _entry_fault(entry: zipfile.ZipInfo) -> str | None:
     return None
 
 
-def walk(root: pathlib.Path) -> Iterator[pathlib.Path]:
-    """All files below a folder, without hidden files and folders.
+def walk(root: pathlib.Path, hidden: bool = False) -> Iterator[pathlib.Path]:
+    """All files below a folder, usually without hidden files and folders.
 
     :raises Unreadable: a folder cannot be listed.
     """
@@ -242,7 +245,7 @@ def walk(root: pathlib.Path) -> Iterator[pathlib.Path]:
         raise Unreadable(what) from error
 
     for folder, folders, names in os.walk(root, onerror=fail):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+        folders[:] = [n for n in folders if hidden or not n.startswith(".")]
         for name in names:
-            if not name.startswith("."):
+            if hidden or not name.startswith("."):
                 yield pathlib.Path(folder, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+import functools
 import json
 from typing import Any
 
@@ -18,9 +19,16 @@ class _Refused(Exception):
     """Is JSON, and means nothing to a server."""
 
 
-def read(text: str) -> Iterator[tuple[Any, int]]:
+def read(
+    text: str, repeated: list[str] | None = None
+) -> Iterator[tuple[Any, int]]:
+    """Yield the values with their lines.
+
+    :param repeated: takes what to say on a key that is there twice, of which
+        the last one then counts; without it, that is a fault.
+    """
     decoder = json.JSONDecoder(
-        object_pairs_hook=_pairs,
+        object_pairs_hook=functools.partial(_pairs, repeated),
         parse_constant=_constant,
         parse_float=_number,
         parse_int=_number,
@@ -53,11 +61,15 @@ def _constant(name: str) -> Any:
     raise ValueError(name)
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _pairs(
+    repeated: list[str] | None, pairs: list[tuple[str, Any]]
+) -> dict[str, Any]:
     built: dict[str, Any] = {}
     for name, value in pairs:
-        if name in built:
+        if name in built and repeated is None:
             raise _Refused(yaml_text.again(name))
+        if name in built and repeated is not None:
+            repeated.append(f"{yaml_text.again(name)}; {yaml_text.LAST}")
         built[_whole(name)] = _whole(value)
     return built
 

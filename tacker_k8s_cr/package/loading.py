@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Sequence
 import contextlib
 import functools
@@ -20,6 +21,7 @@ from tacker_k8s_cr.package import documents
 from tacker_k8s_cr.package import files as _files
 from tacker_k8s_cr.package import manifests
 from tacker_k8s_cr.package import sources
+from tacker_k8s_cr.package import validation
 from tacker_k8s_cr.package import vnfd
 from tacker_k8s_cr.package.files import Files
 from tacker_k8s_cr.package.files import Unreadable
@@ -45,6 +47,7 @@ def load(
     flavour: str = "",
     fetch: Fetch | None = None,
     stdin: BinaryIO | None = None,
+    field_validation: str = validation.STRICT,
 ) -> Package:
     """A package from a CSAR, a folder, or any number of files and folders.
 
@@ -61,9 +64,13 @@ def load(
         else, by its URL; without it, none may be.
     :param stdin: what the path ``-`` means, read to its end as one file of
         manifests; without it, that is a file of this name.
+    :param field_validation: whether a key that is there twice in a mapping
+        is a fault (``strict``), or a warning, and the last one counts
+        (``warn``).
     :raises PackageInvalid: all faults of the package at once.
     :raises RequestInvalid: no such definition file or flavour.
     """
+    lenient = validation.is_lenient(field_validation)
     given = [
         _STDIN if stdin and os.fspath(path) == "-" else pathlib.Path(path)
         for path in paths
@@ -79,20 +86,22 @@ def load(
             "loaded with other paths"
         )
     if packed:
-        return _csar(packed[0], def_files, flavour, fetch)
+        return _csar(packed[0], def_files, flavour, fetch, lenient)
     if def_files is not None or flavour:
         raise RequestInvalid(
             f"{given[0]} is no CSAR: it has neither definition files nor "
             "flavours to choose from"
         )
-    return _plain(given, stdin)
+    return _plain(given, stdin, lenient)
 
 
 # -- Files and folders --------------------------------------------------------
 
 
-def _plain(paths: Sequence[pathlib.Path], stdin: BinaryIO | None) -> Package:
-    contents = _Contents()
+def _plain(
+    paths: Sequence[pathlib.Path], stdin: BinaryIO | None, lenient: bool
+) -> Package:
+    contents = _Contents(lenient=lenient)
     for path in paths:
         if stdin and path is _STDIN:
             read = functools.partial(_files.stream, stdin, MAX_TEXT)
@@ -109,11 +118,12 @@ def _plain(paths: Sequence[pathlib.Path], stdin: BinaryIO | None) -> Package:
 class _Contents:
     """What the files of a package hold, and what is wrong with them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, lenient: bool = False) -> None:
         self.documents: list[Document] = []
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
         self._left = MAX_TEXT
+        self._lenient = lenient
 
     def take(self, name: str, read: Callable[[], str]) -> None:
         """Add what one file holds."""
@@ -129,10 +139,13 @@ class _Contents:
         except PackageInvalid as error:
             self.problems += error.problems
             return
-        parsed, faults = documents.read(text, name)
-        found, more = manifests.read(parsed, name)
-        self.documents += found
-        self.problems += faults + more
+        parsed, faults = documents.read(
+            text, name, lenient=self._lenient, warnings=self.warnings
+        )
+        checked = manifests.read(parsed, name)
+        self.documents += checked.documents
+        self.problems += faults + checked.problems
+        self.warnings += checked.warnings
 
     def package(
         self, path: pathlib.Path, described: Vnfd | None = None
@@ -141,14 +154,15 @@ class _Contents:
 
         :raises PackageInvalid: something is.
         """
-        faults = [*self.problems, *manifests.repeated(self.documents)]
+        checked = manifests.distinct(self.documents)
+        faults = [*self.problems, *checked.problems]
         if not self.documents and not faults:
             faults.append(Problem(str(path), "has no manifests"))
         if faults:
             raise PackageInvalid(faults)
         name = path.name if os.path.isdir(path) else path.stem
-        warnings = tuple(map(str, self.warnings))
-        return Package(name, tuple(self.documents), described, warnings)
+        warnings = tuple(map(str, [*self.warnings, *checked.warnings]))
+        return Package(name, tuple(checked.documents), described, warnings)
 
 
 # -- CSAR ---------------------------------------------------------------------
@@ -156,19 +170,32 @@ class _Contents:
 
 def _is_csar(path: pathlib.Path) -> bool:
     if os.path.isdir(path):
-        return os.path.isfile(path / csar.META) or _is_source(path)
+        return _is_packed(path) or _is_source(path)
     return path.suffix.lower() in _ARCHIVES or (
         os.path.isfile(path) and zipfile.is_zipfile(path)
     )
 
 
-def _is_source(path: pathlib.Path) -> bool:
-    """Whether TOSCA definitions are there, for a CSAR yet to be built."""
-    for file in (path / csar.DEFINITIONS).glob("*.y*ml"):
+def _is_packed(path: pathlib.Path) -> bool:
+    """Whether a folder is a CSAR as it is built, and not a source of one."""
+    if os.path.isfile(path / csar.META):
+        return True
+    found = [file for file in path.glob("*.y*ml") if file.suffix in csar.YAML]
+    # Not more than the files at the root: it may be any folder.
+    return len(found) == 1 and _has_definitions(found)
+
+
+def _has_definitions(files: Iterable[pathlib.Path]) -> bool:
+    for file in files:
         with contextlib.suppress(Unreadable):
             if "tosca_definitions_version" in _files.one(file):
                 return True
     return False
+
+
+def _is_source(path: pathlib.Path) -> bool:
+    """Whether TOSCA definitions are there, for a CSAR yet to be built."""
+    return _has_definitions((path / csar.DEFINITIONS).glob("*.y*ml"))
 
 
 def _csar(
@@ -176,13 +203,17 @@ def _csar(
     def_files: Sequence[str] | None,
     flavour: str,
     fetch: Fetch | None,
+    lenient: bool,
 ) -> Package:
+    contents = _Contents(lenient=lenient)
     if os.path.isdir(path):
-        return _unpacked(path, _files.Folder(path), def_files, flavour, fetch)
+        # A source may have .git; a CSAR has the files that it lists.
+        folder = _files.Folder(path, hidden=_is_packed(path))
+        return _unpacked(path, folder, def_files, flavour, fetch, contents)
     if not os.path.exists(path):
         raise PackageInvalid([Problem(str(path), "is not there")])
     with contextlib.closing(_files.Archive(path)) as archive:
-        return _unpacked(path, archive, def_files, flavour, fetch)
+        return _unpacked(path, archive, def_files, flavour, fetch, contents)
 
 
 def _unpacked(
@@ -191,28 +222,33 @@ def _unpacked(
     def_files: Sequence[str] | None,
     flavour: str,
     fetch: Fetch | None,
+    contents: _Contents,
 ) -> Package:
-    contents = _Contents()
-    if csar.META in files.names:
+    if csar.META in files.names or csar.root_definitions(files):
         meta = csar.read(files, contents.problems)
     elif os.path.isdir(path):
-        meta = csar.Csar("", tuple(sorted(files.names)), frozenset())
+        meta = csar.source(files)
     else:
         raise PackageInvalid([Problem(str(path), sources.no_csar(files))])
+    there = [name for name in meta.artifacts if name not in meta.absent]
     wanted = (
-        csar.manifests(meta.artifacts)
+        csar.manifests(there)
         if def_files is None
         else csar.chosen(meta, def_files, remote=fetch is not None)
     )
     described = None
     try:
-        described = _described(files, meta.entry, flavour, contents.warnings)
+        described = _described(files, meta, flavour, contents.warnings)
     except PackageInvalid as error:
         contents.problems += error.problems
-    for name in sources.plain(files, wanted, contents.problems):
+    if def_files is None:
+        wanted = (*sources.plain(files, wanted, contents.problems),)
+    for name in wanted:
         if fetch and name in meta.remote:
             read = functools.partial(_fetched, fetch, meta.remote[name])
             contents.take(name, read)
+        elif name in meta.absent:
+            contents.problems.append(Problem(name, csar.ABSENT))
         elif name not in meta.unfit:
             contents.take(name, functools.partial(_files.text, files, name))
     if not contents.documents:
@@ -227,12 +263,14 @@ def _fetched(fetch: Fetch, artifact: csar.Artifact) -> str:
 
 
 def _described(
-    files: Files, entry: str, flavour: str, warnings: list[Problem]
+    files: Files, meta: csar.Csar, flavour: str, warnings: list[Problem]
 ) -> Vnfd | None:
     """The VNFD; None where TOSCA.meta does not lead to it."""
-    if csar.META not in files.names:
+    if meta.is_source:
         return vnfd.read(definitions.of_source(files), flavour, warnings)
-    if not entry:
+    if not meta.entry:
         return None
-    found = definitions.of_csar(files, entry)
+    found = definitions.of_csar(files, meta.entry)
+    if flavour:
+        found = definitions.with_flavour(files, found, flavour)
     return vnfd.read(found, flavour, warnings)

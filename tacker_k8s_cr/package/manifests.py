@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 import re
 from typing import Any
 
@@ -38,39 +39,57 @@ _NAMES: dict[type, str] = {
 }
 
 
-def read(
-    found: Sequence[Found], file: str
-) -> tuple[list[Document], list[Problem]]:
+@dataclasses.dataclass
+class Checked:
+    """Documents, what is wrong with them, and what their author should know.
+
+    A warning stops no operation.
+    """
+
+    documents: list[Document] = dataclasses.field(default_factory=list)
+    problems: list[Problem] = dataclasses.field(default_factory=list)
+    warnings: list[Problem] = dataclasses.field(default_factory=list)
+
+
+def read(found: Sequence[Found], file: str) -> Checked:
     """The manifests of a file's documents, lists taken apart."""
-    documents: list[Document] = []
-    problems: list[Problem] = []
+    checked = Checked()
     several = len(found) > 1
     for item in found:
         where = f"{file}, document {item.number}" if several else file
         for value, place in _flat(item.value, where):
             faults = _faults(value, item.written)
-            problems += [Problem(place, fault) for fault in faults]
+            checked.problems += [Problem(place, fault) for fault in faults]
             if not faults:
-                documents.append(Document(_kept(value), place))
-    return documents, problems
+                checked.documents.append(Document(_kept(value), place))
+                warnings = _server_set(value.get("metadata") or {})
+                checked.warnings += [Problem(place, w) for w in warnings]
+    return checked
 
 
-def repeated(documents: Iterable[Document]) -> list[Problem]:
-    """Objects that are there twice, with both places.
+def distinct(documents: Iterable[Document]) -> Checked:
+    """Every object once; of the same manifest twice, the first.
 
     An object without a namespace and one in the namespace that it will be
     given are only found to be the same by whoever knows that namespace.
     """
-    first: dict[ObjectRef, str] = {}
-    problems = []
+    first: dict[ObjectRef, Document] = {}
+    checked = Checked()
     for document in documents:
         ref = ObjectRef.of(document.manifest)
-        if ref.name and ref in first:
-            what = f"{ref} is there twice; the first is in {first[ref]}"
-            problems.append(Problem(document.where, what))
+        twin = first.get(ref) if ref.name else None
+        if twin is None:
+            first[ref] = document
+            checked.documents.append(document)
+            continue
+        what = f"{ref} is there twice; the first is in {twin.where}"
+        if document.manifest == twin.manifest:
+            warning = f"{what}, with the same content"
+            checked.warnings.append(Problem(document.where, warning))
         else:
-            first[ref] = document.where
-    return problems
+            what = f"{what}, with other content; remove one of them"
+            checked.problems.append(Problem(document.where, what))
+    return checked
 
 
 # -- Lists --------------------------------------------------------------------
@@ -128,7 +147,6 @@ def _faults(value: Any, written: Written) -> list[str]:
         *(fault for item in identity.items() for fault in _malformed(*item)),
         *_texts(metadata, "labels", written),
         *_texts(metadata, "annotations", written),
-        *_server_set(metadata),
     ]
 
 
@@ -205,8 +223,8 @@ def _server_set(metadata: Mapping[str, Any]) -> Iterator[str]:
     found = [name for name in objects.SERVER_SET if metadata.get(name)]
     if found:
         yield (
-            f"metadata has {', '.join(found)}, which only a server sets: the "
-            "manifest was read from a cluster; take them out"
+            f"metadata.{', metadata.'.join(found)}: ignored, since only a "
+            "server sets it; the manifest was read from a cluster"
         )
 
 
@@ -215,10 +233,11 @@ def _name(value: Any) -> str:
 
 
 def _kept(value: Mapping[str, Any]) -> Manifest:
-    """Without what a server sets: the status, and fields without content.
+    """Without what a server sets: the status, and fields of metadata.
 
     Code generators write ``creationTimestamp: null``, and what ``kubectl
-    get`` shows has a status; neither is asked of a server.
+    get`` shows has a status and a UID; none is asked of a server, which
+    ignores most of them when it creates an object.
     """
     metadata = {
         name: content

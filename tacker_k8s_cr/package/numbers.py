@@ -234,5 +234,6 @@ def check_profiles(vnfd: Vnfd, numbers: Mapping[str, int]) -> None:
         if not vdu.minimum <= number <= most:
             raise RequestInvalid(
                 f"VDU {name}: the scale leads to {number} instances, but its "
-                f"vdu_profile allows {vdu.minimum} to {vdu.maximum}"
+                f"vdu_profile allows {vdu.minimum} to {vdu.maximum}: correct "
+                "the profile in the VNFD, or scale fewer steps"
             )

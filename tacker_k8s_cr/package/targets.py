@@ -115,6 +115,16 @@ def by_vdu(
     return found
 
 
+def is_named(package: Package, text: str) -> bool:
+    """Whether a mapping may name an object of the package so."""
+    return any(
+        text in _names(place)
+        for document in package.documents
+        if document.manifest["metadata"].get("name")
+        for place in _places(document, lambda manifest: Fitness.NONE)
+    )
+
+
 def _fittest(places: Iterable[_Place]) -> list[_Place]:
     """Those that fit best by their kinds; none if none fits at all."""
     found = sorted(places, key=lambda place: place.fitness)

@@ -16,12 +16,12 @@ from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.errors import RequestInvalid
 from tacker_k8s_cr.package import numbers
 from tacker_k8s_cr.package import policies
+from tacker_k8s_cr.package.definitions import FLAVOUR
 from tacker_k8s_cr.package.definitions import Definitions
 from tacker_k8s_cr.package.model import Vdu
 from tacker_k8s_cr.package.model import Vnfd
 
 _COMPUTE = "tosca.nodes.nfv.Vdu.Compute"
-_FLAVOUR = ("substitution_mappings", "properties", "flavour_id")
 _ID = "descriptor_id"
 
 
@@ -72,7 +72,7 @@ def _chosen(definitions: Definitions, flavour: str) -> tuple[str, str]:
     """The name of the flavour, and the file that describes it."""
     found: dict[str, str] = {}
     for file, document in definitions.items():
-        name = objects.field(document, ("topology_template", *_FLAVOUR))
+        name = objects.field(document, FLAVOUR)
         if isinstance(name, str):
             found[name] = file
     if not found:

@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from tacker_k8s_cr.package import scalars
+from tacker_k8s_cr.package import yaml_doubts
 
 MAX_DEPTH = 200
 """Of mappings and sequences within each other; no known CRD needs 60."""
@@ -44,19 +45,26 @@ class Fault(Exception):
         super().__init__(what)
 
 
+AGAIN = "is there twice in one mapping"
+LAST = "the last one counts"
+
+
 def again(name: str, written: str = "") -> str:
     """What is wrong with a mapping that has a key twice."""
     if written in ("", name):
-        return f"the key {name!r} is there twice in one mapping"
-    return (
-        f"the key {written!r}, which is read as {name!r}, is there twice in "
-        "one mapping"
-    )
+        return f"the key {name!r} {AGAIN}"
+    return f"the key {written!r}, which is read as {name!r}, {AGAIN}"
 
 
-def read(text: str) -> tuple[Any, int, Written]:
-    """The only document of a chunk, its first line, and its odd keys."""
-    builder = _Builder()
+def read(
+    text: str, *, lenient: bool = False, doubts: list[Fault] | None = None
+) -> tuple[Any, int, Written]:
+    """The only document of a chunk, its first line, and its odd keys.
+
+    :param lenient: of a key that is there twice, the last one counts.
+    :param doubts: takes what may not mean what its author thinks.
+    """
+    builder = _Builder(lenient, [] if doubts is None else doubts)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
             builder.take(event)
@@ -90,9 +98,11 @@ class _Frame:
 class _Builder:
     """Puts the events of one document together."""
 
-    def __init__(self) -> None:
+    def __init__(self, lenient: bool, doubts: list[Fault]) -> None:
         self.value: Any = None
         self.line = 0
+        self._lenient = lenient
+        self._doubts = doubts
         self.written: dict[tuple[int, str], str] = {}
         self._alive: list[Any] = []  # so that no identity comes again
         self._documents = 0
@@ -126,6 +136,7 @@ class _Builder:
                 self._frames[-1].key = _MERGE
                 return
             value = scalars.plain(event.value)
+            self._doubt(yaml_doubts.of_scalar(event.value, value), event)
         elif event.tag is None:
             value = event.value
             if not value.isascii() and SURROGATE.search(value):
@@ -220,11 +231,19 @@ class _Builder:
         elif frame.key is _MERGE:
             frame.key = None
             for mapping in _merged(value, event):
+                doubt = yaml_doubts.of_merge(
+                    frame.container, frame.explicit, mapping
+                )
+                self._doubt(doubt, event)
                 frame.container.update(mapping)
                 self._take_over(mapping, frame.container)
         else:
             frame.container[frame.key] = value
             frame.key = None
+
+    def _doubt(self, what: str, event: yaml.Event) -> None:
+        if what:
+            self._doubts.append(_fault(what, event))
 
     def _key(self, frame: _Frame, value: Any, event: yaml.Event) -> None:
         if isinstance(value, dict | list):
@@ -235,7 +254,9 @@ class _Builder:
             raise _fault(str(error), event) from None
         written = getattr(event, "value", name)
         if name in frame.explicit:
-            raise _fault(again(name, written), event)
+            if not self._lenient:
+                raise _fault(again(name, written), event)
+            self._doubt(f"{again(name, written)}; {LAST}", event)
         if written != name:
             self._remember(frame.container, name, written)
         elif self.written:

@@ -100,14 +100,16 @@ def placed(
         ``policy.Policy`` has it.
     :param labels: that every object gets beside ours.
 
-    Raises PackageInvalid when two documents turn out to be one object, or a
-    manifest names a namespace that it may not.
+    Raises PackageInvalid when two documents turn out to be one object with
+    different content, or a manifest names a namespace that it may not.
     """
     items: dict[ObjectRef, Placed] = {}
     problems = []
+    meant = [document.manifest["metadata"] for document in documents]
+    origin: dict[ObjectRef, str] = {}
     if namespaces == "override":
         documents = moving.moved(documents, namespaced, namespace)
-    for document in documents:
+    for document, written in zip(documents, meant, strict=True):
         manifest = document.manifest
         # The server drops a mapping that is empty, and would take each
         # further apply of it for a change.
@@ -135,7 +137,13 @@ def placed(
         }
         manifest = {**manifest, "metadata": metadata}
         item = Placed(ObjectRef.of(manifest), manifest, document.where)
-        if twin := items.get(item.ref):
+        twin = items.get(item.ref)
+        # Two that were to be in different namespaces were meant as two.
+        source = written.get("namespace") or namespace
+        same = source == origin.setdefault(item.ref, source)
+        if twin and same and twin.manifest == item.manifest:
+            continue
+        if twin:
             problems.append(
                 Problem(item.where, f"{item.ref} is already in {twin.where}")
             )

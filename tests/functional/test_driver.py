@@ -21,6 +21,7 @@ import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import kubeconfig as kubeconfigs
 from tacker_k8s_cr.kinds import scaling
 from tests import host
+from tests import small
 from tools import csar
 from tools.receiver import Answer
 from tools.receiver import Receiver
@@ -380,6 +381,31 @@ def test_a_record_may_lie_in_another_namespace(
     assert [] == traces(vnf.id, namespace)
     assert "" == kubectl("get", "lease", "-n", records, "-o", "name")
     kubectl("delete", "namespace", records, "--wait=false")
+
+
+def test_the_manifests_name_the_namespace(
+    running, vim, shows, tmp_path, namespace, traces
+):
+    """The request names none: the record is where the objects are."""
+    given = [small.web(), small.db()]
+    for manifest in given:
+        manifest["metadata"]["namespace"] = namespace
+    path, _ = small.build(tmp_path, given)
+    folder = tmp_path / "unpacked"
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+    tacker = Conductor(running.context, vim, str(folder), shows)
+    vnf = running.vnf_instance(vim)
+    request = request_for("")
+
+    tacker.instantiate(vnf, request)
+
+    assert f"{namespace}/{vnf.id}" == vnf.instantiated_vnf_info.instance_id
+    assert namespace == vnf.vnf_metadata["namespace"]
+    tacker.heal(vnf, request)
+    assert f"{namespace}/{vnf.id}" == vnf.instantiated_vnf_info.instance_id
+    tacker.terminate(vnf)
+    assert [] == traces(vnf.id, namespace)
 
 
 def test_the_instantiation_level_gives_the_numbers(

@@ -393,6 +393,43 @@ def test_a_record_is_found_by_a_rollback(
     assert "" == kubectl("get", "lease", "-n", records, "-o", "name")
 
 
+def within(namespace, manifests):
+    """Manifests that name the namespace of their objects."""
+    return [
+        {**m, "metadata": {**m["metadata"], "namespace": namespace}}
+        for m in manifests
+    ]
+
+
+def test_the_manifests_name_the_namespace(
+    conductor, namespace, names, traces, kubectl
+):
+    """The request names none: the record is where the objects are."""
+    given = within(namespace, (*small.FIRST, small.never()))
+    vnf = conductor.create(conductor.package(given))
+    said = params("", timeout=6)
+    with pytest.raises(Failed) as failed:
+        conductor.run(
+            vnf, "INSTANTIATE", flavourId="simple", additionalParams=said
+        )
+    assert f"tacker-k8s-cr.{vnf}" in names("secrets")
+
+    failed.value.back()
+
+    assert [] == traces(vnf, namespace)
+    vnf = conductor.create(conductor.package(within(namespace, small.FIRST)))
+    conductor.run(
+        vnf, "INSTANTIATE", flavourId="simple", additionalParams=params("")
+    )
+    metadata = conductor.read(vnf).instantiatedVnfInfo.metadata
+    assert (namespace, namespace) == (
+        metadata["namespace"],
+        metadata["tenant"],
+    )
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+    assert [] == traces(vnf, namespace)
+
+
 def test_an_instance_may_begin_with_nothing(conductor, instantiated):
     """A VDU without any VNFC is no error, and can be scaled."""
     vnf, _ = instantiated((small.web(), small.db()), level="none")
@@ -504,6 +541,70 @@ def test_a_change_brings_drops_and_keeps(
 
     conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
     assert [] == traces(vnf, namespace)
+
+
+WEB = "Files/kubernetes/web.yaml"
+REST = "Files/kubernetes/rest.yaml"
+BROKEN = "Files/kubernetes/broken.yaml"
+
+
+def test_a_change_keeps_what_its_request_does_not_select(
+    conductor, names, traces, namespace
+):
+    """The new package has it: requests of Tacker's name what changes.
+
+    It goes when the package no longer has it, or with the instance.
+    """
+
+    def versions(image, *rest):
+        return {
+            WEB: [small.web(image)],
+            REST: [small.db(), small.config_map("settings"), *rest],
+            BROKEN: [{"kind": "ConfigMap"}],
+        }
+
+    def selecting(*files):
+        return {**upgrade(), "lcm-kubernetes-def-files": list(files)}
+
+    first = versions("registry.k8s.io/pause:3.9", small.config_map("less"))
+    vnf = conductor.create(conductor.package(first))
+    conductor.run(
+        vnf,
+        "INSTANTIATE",
+        flavourId="simple",
+        additionalParams={
+            "namespace": namespace,
+            "lcm-kubernetes-def-files": [WEB, REST],
+        },
+    )
+    second = conductor.package(versions("registry.k8s.io/pause:3.10"))
+
+    conductor.run(
+        vnf,
+        "CHANGE_VNFPKG",
+        vnfdId=second,
+        additionalParams=selecting(WEB),
+    )
+
+    assert "settings" in names("configmaps")
+    assert "less" not in names("configmaps")
+    assert {"db"} == names("statefulsets")
+    # Of a VDU that is not selected there are no VNFCs; so it is in Tacker.
+    assert ["web"] == list(conductor.vnfcs(vnf).values())
+
+    third = conductor.package({WEB: [small.web()], REST: [small.db()]})
+    conductor.run(
+        vnf,
+        "CHANGE_VNFPKG",
+        vnfdId=third,
+        additionalParams=selecting(WEB),
+    )
+
+    assert "settings" not in names("configmaps")
+    assert {"db"} == names("statefulsets")
+    conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
+    assert [] == traces(vnf, namespace)
+    assert set() == names("statefulsets")
 
 
 def test_a_change_that_fails_is_rolled_back(

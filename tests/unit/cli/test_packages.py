@@ -21,7 +21,7 @@ def csar(tmp_path):
     web = csars.manifest("web", "Deployment").replace("v1", "apps/v1", 1)
     artifacts = {
         csars.TWO: f"{csars.manifest('two')}---\n{web}",
-        csars.ONE: f"{csars.manifest('one')}---\n{web}",
+        csars.ONE: f"{csars.manifest('one')}---\n{web}spec: {{}}\n",
     }
     content = csars.files(flavours, artifacts)
     return str(csars.packed(tmp_path / "p.zip", content))

@@ -47,6 +47,11 @@ CONVERTED = (
         (
             f"{TYPED}.data.a: expected string, got &value.valueUnstructured"
             "{Value:1}",
+            "field data.a: expected string; put the value in quotes",
+        ),
+        (
+            f"{TYPED}.data.a: expected string, got &value.valueUnstructured"
+            "{Value:map[b:1]}",
             "field data.a: expected string",
         ),
         (
@@ -95,3 +100,21 @@ def test_other_words_are_left_as_they_are(said):
     once = wording.plain(said)
 
     assert bool(said) == bool(once)
+
+
+def test_the_fields_that_do_not_fit_are_told_apart():
+    """Each with its path and the library's own words."""
+    several = (
+        f'{TYPED}errors:\n  .spec.containers[name="c"].foo: field not '
+        "declared in schema\n  .spec.replicas: expected numeric (int or "
+        "float), got string"
+    )
+
+    assert (
+        (
+            '.spec.containers[name="c"].foo',
+            "field not declared in schema",
+        ),
+        (".spec.replicas", "expected numeric (int or float), got string"),
+    ) == wording.fields(several)
+    assert () == wording.fields("etcdserver: leader changed")

@@ -61,7 +61,7 @@ def test_each_error_has_its_status(status, error):
     found = raised(error)
 
     assert status == found.status
-    assert str(error) == found.detail
+    assert found.detail.startswith(str(error))
     assert error is found.__cause__
     assert {"status", "title", "detail"} <= found.make_problem_details().keys()
 

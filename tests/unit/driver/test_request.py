@@ -40,6 +40,7 @@ EVERYTHING = {
         "on_failed": "settle",
         "dry_run": False,
         "conflict": "take",
+        "field_validation": "warn",
         "adopt": ["ConfigMap/edge/settings", "Namespace/edge"],
         "take_from": {"core": ["ConfigMap/edge/mine"]},
         "record_namespace": "records",
@@ -81,6 +82,7 @@ def test_everything_can_be_asked_for():
         request.Asked(
             files=("Files/a.yaml", "Files/b.yaml"),
             namespace="edge",
+            has_namespace=True,
             namespaces="override",
             readiness=(
                 Readiness(
@@ -100,6 +102,7 @@ def test_everything_can_be_asked_for():
             on_failed="settle",
             dry_run=False,
             conflict="take",
+            field_validation="warn",
             adopt=frozenset(
                 {
                     ObjectRef("", "ConfigMap", "edge", "settings"),
@@ -161,8 +164,9 @@ def test_unknown_keys_of_ours_are_refused_by_name():
         "namespaces, readiness, prune, expects, timeout, blocked_after, "
         "on_failed, recreate, rollout, versions, autoscaled, leaving, "
         "heal_machines, dry_run, "
-        "conflict, record_namespace, adopt, take_from, on_terminate, "
-        "statefulset_claims, clear, remove_finalizers, lose_others, webhook",
+        "conflict, field_validation, record_namespace, adopt, take_from, "
+        "on_terminate, statefulset_claims, clear, "
+        "remove_finalizers, lose_others, webhook",
     ) == tuple(said.splitlines())
 
 

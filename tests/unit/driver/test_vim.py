@@ -194,7 +194,7 @@ def test_an_api_server_without_tls_needs_the_option(access):
 
     assert (
         "VIM edge: its credential would go to http://192.0.2.10:8080 without "
-        "TLS; wanted: https://HOST:PORT, or the option insecure"
+        "TLS; wanted: https://HOST:PORT, or [tacker_k8s_cr] insecure = true"
     ) == refused(plain)
     assert "http://192.0.2.10:8080" == of(plain, INSECURE).server
 

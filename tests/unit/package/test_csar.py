@@ -11,6 +11,7 @@ from typing import Any
 import zipfile
 
 import pytest
+import yaml
 
 from tacker_k8s_cr import package
 from tacker_k8s_cr.errors import PackageInvalid
@@ -184,6 +185,52 @@ def test_artifact_without_a_hash_is_taken(write: Write) -> None:
     assert ["one"] == _names(package.load(write(content)))
 
 
+def test_a_comment_of_the_list_is_not_part_of_it(write: Write) -> None:
+    """Tacker reads TOSCA.meta as YAML."""
+    content = csars.files()
+    content[csars.META] = content[csars.META].replace(
+        b"Algorithm: SHA-256", b"Algorithm: SHA-256  # of the file"
+    )
+
+    assert ["two", "one"] == _names(package.load(write(content)))
+
+
+def test_an_artifact_without_a_hash_may_be_absent(write: Write) -> None:
+    """Tacker looks only at artifacts with a hash, and at no image.
+
+    The request must not name such a file.
+    """
+    content = csars.files()
+    content[csars.META] += (
+        b"\nName: Files/kubernetes/no.yaml\n"
+        b"\nName: Files/images/a.img\nAlgorithm: SHA-256\nHash: 00\n"
+    )
+    path = write(content)
+
+    assert ["two", "one"] == _names(package.load(path))
+    with pytest.raises(PackageInvalid, match=r"no.yaml: is named as"):
+        package.load(path, def_files=["Files/kubernetes/no.yaml"])
+
+
+def test_an_artifact_may_be_hidden(write: Write) -> None:
+    """Its name begins with a dot; what Tacker unpacks has it."""
+    name = "Files/kubernetes/.a.yaml"
+    path = write(csars.files(artifacts={name: csars.manifest("a")}))
+
+    assert ["a"] == _names(package.load(path))
+
+
+def test_named_files_of_a_kustomization_are_taken(write: Write) -> None:
+    """Tacker does not look at the files beside them either."""
+    content = csars.files()
+    content["Files/kubernetes/kustomization.yaml"] = b"resources: []\n"
+    path = write(content)
+
+    assert ["one"] == _names(package.load(path, def_files=[csars.ONE]))
+    with pytest.raises(PackageInvalid, match="is a kustomization"):
+        package.load(path)
+
+
 def test_machine_image_is_not_read(write: Write) -> None:
     """Tacker does not check the hash of one either; it may be gigabytes."""
     content = csars.files()
@@ -235,13 +282,13 @@ def test_faults_of_a_manifest_have_their_place(write: Write) -> None:
     """The place is the path in the package, wherever that lies."""
     artifacts = {
         csars.ONE: "kind: A\n---\n" + csars.manifest("two"),
-        csars.TWO: csars.manifest("two"),
+        csars.TWO: csars.manifest("two") + "data: {}\n",
     }
 
     assert [
         f"{csars.ONE}, document 1: lacks apiVersion, metadata.name",
         f"{csars.TWO}: ConfigMap/two is there twice; the first is in "
-        f"{csars.ONE}, document 2",
+        f"{csars.ONE}, document 2, with other content; remove one of them",
     ] == _problems(write(csars.files(artifacts=artifacts)))
 
 
@@ -306,6 +353,43 @@ def test_import_must_be_in_the_package(write: Write) -> None:
         f"{csars.TOP}: imports /etc/hostname, which is not in the package",
         f"{csars.TOP}: imports a.yml, which is not in the package",
     ] == _problems(write(csars.files({csars.TOP: top})))
+
+
+def test_import_may_name_the_folder_again(write: Write) -> None:
+    """tosca-parser takes Definitions/types.yaml beside it for types.yaml."""
+    content = csars.files()
+    text = (
+        content[csars.TOP].decode().replace("- types", "- Definitions/types")
+    )
+    assert "- Definitions/types.yaml" in text
+    content[csars.TOP] = text.encode()
+
+    vnfd = package.load(write(content)).vnfd
+
+    assert vnfd
+    assert "simple" == vnfd.flavour
+
+
+def test_a_flavour_need_not_be_imported(write: Write) -> None:
+    """Tacker finds it by its id among all definitions.
+
+    It does not count where no flavour is named: it may be a leftover.
+    """
+    content = csars.files()
+    other = content[csars.FLAVOUR].replace(b"simple", b"complex")
+    content["Definitions/other.yaml"] = other
+    content["Definitions/broken.yaml"] = b"["
+    path = write(content)
+
+    found = package.load(path, flavour="complex").vnfd
+    usual = package.load(path).vnfd
+
+    assert found
+    assert "complex" == found.flavour
+    assert usual
+    assert "simple" == usual.flavour
+    with pytest.raises(RequestInvalid, match="no flavour large"):
+        package.load(path, flavour="large")
 
 
 def test_import_by_url_is_the_file_beside_it(write: Write) -> None:
@@ -489,6 +573,73 @@ def test_file_that_is_no_archive_is_refused(
 def test_archive_that_is_not_there_is_named(tmp_path: pathlib.Path) -> None:
     """As any path."""
     assert [f"{tmp_path}/p.zip: is not there"] == _problems(tmp_path / "p.zip")
+
+
+def test_a_key_twice_is_a_warning_where_asked_for(write: Write) -> None:
+    """Tacker reads such a manifest without a word."""
+    twice = csars.manifest("a") + "data: {b: c}\ndata: {b: d}\n"
+    path = write(csars.files(artifacts={csars.ONE: twice}))
+    assert [
+        f"{csars.ONE}, line 5, column 1: the key 'data' is there twice "
+        "in one mapping"
+    ] == _problems(path)
+
+    found = package.load(path, field_validation="warn")
+
+    assert {"b": "d"} == found.manifests[0]["data"]
+    (warning,) = found.warnings
+    assert warning.endswith("twice in one mapping; the last one counts")
+
+
+def rooted(**more: bytes) -> dict[str, bytes]:
+    """A CSAR without TOSCA.meta: one file at the root, and its manifest."""
+    content = csars.files()
+    flavour = yaml.safe_load(content[csars.FLAVOUR])
+    types = {**csars.types(), **flavour}
+    types.pop("imports")
+    listed = content[csars.META].partition(b"\n\n")[2]
+    return {
+        "VNF.yaml": yaml.safe_dump(types).encode(),
+        "VNF.mf": listed.replace(b"Name:", b"Source:"),
+        csars.ONE: content[csars.ONE],
+        csars.TWO: content[csars.TWO],
+        **more,
+    }
+
+
+def test_a_csar_may_have_its_definitions_at_the_root(write: Write) -> None:
+    """Tacker takes one without the folder TOSCA-Metadata (SOL 004)."""
+    path = write(rooted())
+
+    found = package.load(path, def_files=[csars.ONE])
+
+    assert ["one"] == _names(found)
+    assert ["two", "one"] == _names(package.load(path))
+    assert found.vnfd
+    assert ("simple", ["web"]) == (found.vnfd.flavour, [*found.vnfd.vdus])
+
+
+def test_artifacts_of_a_csar_without_metadata_are_checked(
+    write: Write,
+) -> None:
+    """The manifest file has their hashes."""
+    content = rooted()
+    content[csars.ONE] += b"# changed\n"
+
+    (problem,) = _problems(write(content))
+
+    assert problem.startswith(f"{csars.ONE}: has the sha-256")
+
+
+def test_two_files_at_the_root_are_no_definitions(
+    tmp_path: pathlib.Path,
+) -> None:
+    """Tacker refuses such an archive; a folder is one of manifests."""
+    content = rooted(**{"a.yaml": csars.manifest("a").encode()})
+
+    (problem,) = _problems(csars.packed(tmp_path / "p.zip", content))
+
+    assert "is a zip archive, but not a CSAR" in problem
 
 
 def test_archive_without_metadata_is_no_csar(tmp_path: pathlib.Path) -> None:

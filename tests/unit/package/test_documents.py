@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ import pytest
 
 from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.package import documents
+from tacker_k8s_cr.package import yaml_doubts
 from tacker_k8s_cr.package import yaml_text
 
 
@@ -41,6 +43,18 @@ def test_empty_documents_are_skipped() -> None:
 def test_separator_inside_a_block_is_text() -> None:
     """Dashes that are indented belong to the text of a block."""
     assert [{"a": "x\n---\ny\n"}] == _values("a: |\n  x\n  ---\n  y\n")
+
+
+def test_a_document_may_begin_on_the_line_of_its_separator() -> None:
+    """YAML allows it, and Tacker reads it."""
+    text = "--- {a: 1}\n--- # no\nb: 2\n--- |\n  c\n"
+
+    assert [{"a": 1}, {"b": 2}, "c\n"] == _values(text)
+
+
+def test_a_file_may_name_the_version_of_yaml() -> None:
+    """The line stands before the first document."""
+    assert [{"a": 1}] == _values("# x\n%YAML 1.2\n---\na: 1\n")
 
 
 def test_json_values_follow_each_other() -> None:
@@ -76,7 +90,8 @@ def test_flow_mapping_is_yaml() -> None:
         ("~: a", Problem("a.yaml, line 1, column 1", "null")),
         ("a: {<<: 1}", Problem("a.yaml, line 1, column 9", "<< takes")),
         ("a: \x07", Problem("a.yaml, line 1, column 4", "control")),
-        ("a: 1\n--- b: 2", Problem("a.yaml, line 2, column 4", "comment")),
+        ("a: 1\n---b: 2", Problem("a.yaml, line 2, column 4", "separator")),
+        ("a: 1\n--- [b", Problem("a.yaml, line 2, column 5", "did not")),
         ("a: 1\n...\nb: 2", Problem("a.yaml, line 3, column 1", "")),
     ],
 )
@@ -86,6 +101,86 @@ def test_fault_has_its_line_and_column(text: str, expected: Problem) -> None:
 
     assert expected.where == problem.where
     assert expected.what in problem.what
+
+
+def _warned(text: str, *, lenient: bool = False) -> tuple[Any, list[str]]:
+    warnings: list[Problem] = []
+    (found,), problems = documents.read(
+        text, "a.yaml", lenient=lenient, warnings=warnings
+    )
+    assert [] == problems
+    return found.value, [str(warning) for warning in warnings]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "place"),
+    [
+        ("a: 1\na: 2", {"a": 2}, "line 2, column 1"),
+        ("x:\n  {b: 1, b: 2}", {"x": {"b": 2}}, "line 2, column 10"),
+        ("n: a\nno: b", {"false": "b"}, "line 2, column 1"),
+        ('{"a": 1,\n "a": 2}', {"a": 2}, "line 1, column 1"),
+    ],
+)
+def test_of_a_key_that_is_there_twice_the_last_one_may_count(
+    text: str, value: object, place: str
+) -> None:
+    """So PyYAML reads it, and with it Tacker."""
+    found, warnings = _warned(text, lenient=True)
+
+    assert value == found
+    assert warnings[-1].startswith(f"a.yaml, {place}: the key")
+    assert warnings[-1].endswith("; the last one counts")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: y", "line 1, column 4: is read as true"),
+        ("a: [N]", "line 1, column 5: is read as false"),
+        ("n: b", "line 1, column 1: is read as false"),
+        ("a: 08", "is read as a number"),
+        ("a: 1e3", "is read as a number"),
+        ("a: 0o17", "is read as a number"),
+        ("a: 1\n<<: {a: 2, b: 3}", "<< replaces the value of 'a'"),
+    ],
+)
+def test_what_tacker_reads_otherwise_is_a_warning(
+    text: str, said: str
+) -> None:
+    """PyYAML has a string there, and keeps what stands before a merge."""
+    (warning,) = _warned(text)[1]
+
+    assert said in warning
+    assert "Tacker's own driver" in warning
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: yes",
+        "a: 'y'",
+        "a: 80",
+        "a: 0777",
+        "a: 1.5",
+        "a: 1.5e+3",
+        "a: ~",
+        "a:",
+        "a: 2001-01-01",
+        "a: 1:30",
+        "<<: {a: 2}\na: 1",
+        "a: 1\n<<: {a: 1, b: 3}",
+        '{"a": 1e3}',
+    ],
+)
+def test_what_tacker_reads_alike_is_no_warning(text: str) -> None:
+    """Or what a server would refuse from Tacker's own driver."""
+    assert [] == _warned(text)[1]
+
+
+@given(st.text())
+def test_a_warning_shows_no_number(text: str) -> None:
+    """It may be a password without quotes."""
+    assert text not in yaml_doubts.of_scalar(text, 1000) or len(text) < 6
 
 
 def test_faults_of_all_documents_are_reported() -> None:

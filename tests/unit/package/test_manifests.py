@@ -14,9 +14,17 @@ NAMED = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
 
 def _read(*values: Any) -> tuple[list[Any], list[str]]:
     found = [documents.Found(v, n, 1) for n, v in enumerate(values, 1)]
-    taken, problems = manifests.read(found, "a.yaml")
-    repeated = manifests.repeated(taken)
-    return taken, [str(problem) for problem in problems + repeated]
+    read = manifests.read(found, "a.yaml")
+    once = manifests.distinct(read.documents)
+    return once.documents, [str(p) for p in read.problems + once.problems]
+
+
+def _warnings(*values: Any) -> list[str]:
+    found = [documents.Found(v, n, 1) for n, v in enumerate(values, 1)]
+    read = manifests.read(found, "a.yaml")
+    once = manifests.distinct(read.documents)
+    assert [] == read.problems + once.problems
+    return [str(warning) for warning in read.warnings + once.warnings]
 
 
 def _with(**fields: Any) -> dict[str, Any]:
@@ -70,11 +78,6 @@ def test_all_that_is_lacking_is_named_at_once() -> None:
         ),
         (_with(metadata={"labels": ["a"]}), "labels is a sequence"),
         (_with(metadata={"annotations": {"on": True}}), "on is a boolean"),
-        (_with(metadata={"uid": "1"}), "uid, which only a server sets"),
-        (
-            _with(metadata={"resourceVersion": "1", "managedFields": [{}]}),
-            "metadata has managedFields, resourceVersion, which only",
-        ),
     ],
 )
 def test_manifest_that_cannot_be_meant_is_refused(
@@ -182,8 +185,38 @@ def test_same_object_twice_is_refused_with_both_places() -> None:
 
     assert (
         "a.yaml, document 2: ConfigMap/a is there twice; the first is in "
-        "a.yaml, document 1"
+        "a.yaml, document 1, with other content; remove one of them"
     ) == problem
+
+
+def test_same_manifest_twice_counts_once() -> None:
+    """Two files often have the same Namespace; Tacker creates it once."""
+    taken, problems = _read(NAMED, _with(status={"a": 1}))
+
+    assert (1, []) == (len(taken), problems)
+    assert [
+        "a.yaml, document 2: ConfigMap/a is there twice; the first is in "
+        "a.yaml, document 1, with the same content"
+    ] == _warnings(NAMED, NAMED)
+
+
+def test_what_a_server_sets_is_left_out_with_a_warning() -> None:
+    """A manifest that was read from a cluster may be used as it is."""
+    metadata = {
+        "uid": "1",
+        "resourceVersion": "2",
+        "creationTimestamp": None,
+        "managedFields": [{}],
+    }
+    (document,), _ = _read(_with(metadata=metadata))
+    (warning,) = _warnings(_with(metadata=metadata))
+
+    assert NAMED == document.manifest
+    assert (
+        "a.yaml: metadata.managedFields, metadata.resourceVersion, " in warning
+    )
+    assert "creationTimestamp" not in warning
+    assert "ignored, since only a server sets it" in warning
 
 
 def test_same_name_of_another_kind_group_or_namespace_is_another() -> None:
@@ -236,7 +269,7 @@ def test_a_key_of_a_label_is_named_as_it_is_written(labels, expected):
 
     for text in texts:
         parsed, faults = documents.read(text, "a.yaml")
-        _, (problem,) = manifests.read(parsed, "a.yaml")
+        (problem,) = manifests.read(parsed, "a.yaml").problems
 
         assert [] == faults
         assert f": {expected}, expected a string; put" in str(problem)
@@ -247,7 +280,7 @@ def test_a_key_that_is_no_string_is_told():
     text = "apiVersion: v1\nkind: A\nmetadata: {name: a, labels: {n: 1}}\n"
     parsed, _ = documents.read(text, "a.yaml")
 
-    _, (problem,) = manifests.read(parsed, "a.yaml")
+    (problem,) = manifests.read(parsed, "a.yaml").problems
 
     assert str(problem).endswith(
         "put it in quotes, and the key, which is read as 'false'"

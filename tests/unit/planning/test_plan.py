@@ -321,12 +321,11 @@ def test_placing_leaves_the_package_as_it_was():
 
 def test_two_documents_that_turn_out_to_be_one_object_are_refused():
     """Both places are named (IN-6)."""
+    twin = document("Role", "r", "home", where="b.yaml, document 2")
+    twin.manifest["rules"] = []
     with pytest.raises(errors.PackageInvalid) as caught:
         placing.placed(
-            [
-                document("Role", "r", where="a.yaml, document 1"),
-                document("Role", "r", "home", where="b.yaml, document 2"),
-            ],
+            [document("Role", "r", where="a.yaml, document 1"), twin],
             SCOPES,
             "id",
             "home",
@@ -335,6 +334,18 @@ def test_two_documents_that_turn_out_to_be_one_object_are_refused():
     assert (
         "b.yaml, document 2: Role/home/r is already in a.yaml, document 1"
     ) == str(caught.value)
+
+
+def test_two_documents_with_the_same_content_are_one_object():
+    """One names the namespace that the other is given."""
+    placed = placing.placed(
+        [document("Role", "r"), document("Role", "r", "home")],
+        SCOPES,
+        "id",
+        "home",
+    )
+
+    assert ["home"] == [item.ref.namespace for item in placed]
 
 
 def test_kinds_that_a_package_brings_are_read_off_its_definitions():

@@ -1,0 +1,90 @@
+"""Ask the server which fields of manifests it does not accept."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Sequence
+import dataclasses
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.cluster.protocol import raised
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.planning import misfits
+from tacker_k8s_cr.planning import placing
+from tacker_k8s_cr.planning.placing import Placed
+
+_TRIES = 5
+"""For one object: what is left out may have hidden another fault."""
+
+_DEFAULT = "default"
+"""Where objects are checked whose namespace does not exist yet."""
+
+
+def fitted(
+    cluster: Cluster,
+    items: Sequence[Placed],
+    manager: str,
+    *,
+    later: Collection[GroupKind] = (),
+    absent: Collection[str] = (),
+) -> tuple[tuple[Placed, ...], tuple[str, ...]]:
+    """Return the manifests without such fields, and a warning for each.
+
+    It costs a request for each object. What is wrong beyond that is left to
+    the check of the whole package.
+
+    :param later: kinds that the package brings and that cannot be asked for.
+    :param absent: namespaces that the package brings.
+    """
+    found = {item.ref: item for item in items}
+    told: dict[ObjectRef, tuple[str, ...]] = {}
+
+    def fit(item: Placed) -> tuple[Placed, tuple[str, ...]]:
+        if item.ref.group_kind in later:
+            return item, ()
+        return _fitted(cluster, item, manager, item.ref.namespace in absent)
+
+    for item, (fitting, said) in raised(cluster.each(fit, items)):
+        found[item.ref], told[item.ref] = fitting, said
+    warnings = (
+        f"{item.where}: {item.ref}: {line}"
+        for item in items
+        for line in told[item.ref]
+    )
+    return tuple(found.values()), tuple(warnings)
+
+
+def _fitted(
+    cluster: Cluster, item: Placed, manager: str, elsewhere: bool
+) -> tuple[Placed, tuple[str, ...]]:
+    manifest = item.manifest
+    said: tuple[str, ...] = ()
+    for _ in range(_TRIES):
+        try:
+            _try(cluster, manifest, manager, elsewhere)
+        except errors.Rejected as error:
+            manifest, more = misfits.without(manifest, error.fields)
+            said = (*said, *more)
+            if more:
+                continue
+        except errors.Error:
+            pass
+        break
+    if not said:
+        return item, ()
+    return dataclasses.replace(item, manifest=manifest), said
+
+
+def _try(
+    cluster: Cluster, manifest: Manifest, manager: str, elsewhere: bool
+) -> None:
+    if elsewhere:
+        where = ("metadata", "namespace")
+        manifest = placing.set_field(manifest, where, _DEFAULT)
+    cluster.apply(
+        manifest, objects.MANAGER + manager, force=True, dry_run=True
+    )

@@ -1,0 +1,185 @@
+"""What an operator of Tacker can do about an error: pure.
+
+The error says what is wrong. The option of ``tacker.conf`` or the parameter
+of a request that changes the outcome is named here, since a library or a
+command line has other names for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.errors import Error
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.package import yaml_text
+from tacker_k8s_cr.planning import misfits
+
+_GROUP = "[tacker_k8s_cr]"
+_OURS = "additionalParams.tacker_k8s_cr"
+_UNTRUSTED = "its certificate is not trusted"
+
+AUTOSCALER = GroupKind("autoscaling", "HorizontalPodAutoscaler")
+SERVICE = GroupKind("", "Service")
+
+
+def advice(error: Error) -> str:
+    """Return what to do next; empty where the error itself says it."""
+    for kind, advise in _ADVICE:
+        if isinstance(error, kind):
+            return advise(error)
+    return ""
+
+
+def _unreachable(error: errors.Unreachable) -> str:
+    if _UNTRUSTED not in error.why:
+        return ""
+    return (
+        "Set ssl_ca_cert of the VIM to the certificate authority of the API "
+        f"server. {_GROUP} insecure = true turns the verification off for "
+        "all VIMs"
+    )
+
+
+def _no_token(error: errors.NoToken) -> str:
+    if _UNTRUSTED not in error.why:
+        return ""
+    return (
+        "Set the certificate authority of the identity provider in "
+        f"{_GROUP} oidc_ca_file, or add it to ssl_ca_cert of the VIM"
+    )
+
+
+def _namespace(_: errors.NamespaceAbsent) -> str:
+    return (
+        "Create the namespace, or add it to the package. To create all "
+        f"objects in the namespace of the request: {_OURS}.namespaces = "
+        f"override, or {_GROUP} namespaces = override"
+    )
+
+
+def _kind(error: errors.KindUnknown) -> str:
+    missing = any(not e.served for e in (error, *error.also))
+    others = any(e.served for e in (error, *error.also))
+    found = ["Write a version that is served as apiVersion."] * others
+    if missing:
+        found.append(
+            "Install the definition of the kind, or add it to the package. "
+            "If an operator of the package creates it, name the kind in "
+            f"{_OURS}.expects."
+        )
+    found.append(
+        "An object that is not needed can be left out: do not name its file "
+        "in lcm-kubernetes-def-files"
+    )
+    return " ".join(found)
+
+
+def _owned(_: errors.Owned) -> str:
+    return (
+        "Delete the object or rename yours. To take it over, name it in "
+        f"{_OURS}.adopt, or in {_OURS}.take_from if it belongs to another "
+        "instance"
+    )
+
+
+def _conflict(_: errors.Conflict) -> str:
+    return (
+        f"To take the field over, or to leave it: {_OURS}.conflict or "
+        f"{_GROUP} conflict = take or leave"
+    )
+
+
+def _rights(_: errors.RightsLacking) -> str:
+    return (
+        "Grant them to the user of the VIM. Without this check: "
+        f"{_GROUP} check_rights = false"
+    )
+
+
+def _replace(_: errors.WouldReplace) -> str:
+    return f"To replace them: {_OURS}.rollout or {_GROUP} rollout = allow"
+
+
+def _misfit(error: errors.Rejected | errors.Refused) -> str:
+    refusals = error.refusals if isinstance(error, errors.Refused) else [error]
+    fields = [
+        field
+        for refusal in refusals
+        if isinstance(refusal, errors.Rejected)
+        for field in refusal.fields
+    ]
+    return _VALIDATION if any(map(misfits.is_mendable, fields)) else ""
+
+
+def _invalid(error: errors.PackageInvalid) -> str:
+    repeated = any(yaml_text.AGAIN in str(p) for p in error.problems)
+    return _VALIDATION if repeated else ""
+
+
+_VALIDATION = (
+    "To leave unknown fields out and take the last of repeated ones, with a "
+    f"warning for each: {_OURS}.field_validation or {_GROUP} "
+    "field_validation = warn"
+)
+
+
+def _lost(_: errors.WouldBeLost) -> str:
+    return f"To delete them too: {_OURS}.lose_others = true"
+
+
+def _scalable(error: errors.NotScalable) -> str:
+    if "its number is kept by" not in error.why:
+        return ""
+    return (
+        f"To move the limits of the autoscaler: {_OURS}.autoscaled or "
+        f"{_GROUP} autoscaled = move"
+    )
+
+
+def _unsettled(error: errors.NotReady | errors.Failed) -> str:
+    kinds = sorted({str(k) for k in _not_waited_for(error.unsettled)})
+    if not kinds:
+        return ""
+    return (
+        f"Tacker's own driver does not wait for this: {', '.join(kinds)}. "
+        "To count objects as ready once they are created, instantiate or "
+        f'change with {_OURS}.readiness = [{{"of": "{kinds[0]}", '
+        f'"readiness": "created"}}], or set {_GROUP} readiness_created = '
+        f"{','.join(kinds)}"
+    )
+
+
+def _not_waited_for(
+    unsettled: Iterable[errors.Unsettled],
+) -> Iterable[GroupKind]:
+    """Kinds that Tacker's own driver creates and does not wait for.
+
+    Of a Service it waits for the endpoints, not for the load balancer.
+    """
+    for item in unsettled:
+        kind = item.ref.group_kind
+        balanced = "load balancer" in item.verdict.reason
+        if kind == AUTOSCALER or (kind == SERVICE and balanced):
+            yield kind
+
+
+_ADVICE: tuple[tuple[type[Error], Callable[..., str]], ...] = (
+    (errors.NoToken, _no_token),
+    (errors.Unreachable, _unreachable),
+    (errors.NamespaceAbsent, _namespace),
+    (errors.KindUnknown, _kind),
+    (errors.Owned, _owned),
+    (errors.Conflict, _conflict),
+    (errors.RightsLacking, _rights),
+    (errors.WouldReplace, _replace),
+    (errors.WouldBeLost, _lost),
+    (errors.NotScalable, _scalable),
+    (errors.Rejected, _misfit),
+    (errors.Refused, _misfit),
+    (errors.PackageInvalid, _invalid),
+    (errors.NotReady, _unsettled),
+    (errors.Failed, _unsettled),
+)
+"""By type of error; the first that fits counts."""

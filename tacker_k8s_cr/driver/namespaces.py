@@ -1,0 +1,115 @@
+"""The namespace of an instance, as Tacker determines it: pure.
+
+A request names it; else it is the one that the manifests name; else
+``default``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import dataclasses
+
+from tacker_k8s_cr.driver.request import Asked
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.planning import placing
+
+_CLUSTER_SCOPED = {
+    "": ("Namespace", "Node", "PersistentVolume"),
+    "admissionregistration.k8s.io": (
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+        "MutatingWebhookConfiguration",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "ValidatingWebhookConfiguration",
+    ),
+    "apiextensions.k8s.io": ("CustomResourceDefinition",),
+    "apiregistration.k8s.io": ("APIService",),
+    "authentication.k8s.io": ("SelfSubjectReview", "TokenReview"),
+    "authorization.k8s.io": (
+        "SelfSubjectAccessReview",
+        "SelfSubjectRulesReview",
+        "SubjectAccessReview",
+    ),
+    "certificates.k8s.io": ("CertificateSigningRequest",),
+    "flowcontrol.apiserver.k8s.io": (
+        "FlowSchema",
+        "PriorityLevelConfiguration",
+    ),
+    "networking.k8s.io": ("IngressClass", "IPAddress", "ServiceCIDR"),
+    "node.k8s.io": ("RuntimeClass",),
+    "rbac.authorization.k8s.io": ("ClusterRole", "ClusterRoleBinding"),
+    "resource.k8s.io": ("DeviceClass", "ResourceSlice"),
+    "scheduling.k8s.io": ("PriorityClass",),
+    "storage.k8s.io": (
+        "CSIDriver",
+        "CSINode",
+        "StorageClass",
+        "VolumeAttachment",
+        "VolumeAttributesClass",
+    ),
+}
+"""By group, kinds of Kubernetes itself whose objects have no namespace.
+
+The package is read before any server is asked.
+"""
+
+
+def settled(asked: Asked, package: Package) -> Asked:
+    """Return the parameters with the namespace of the instance."""
+    if asked.has_namespace:
+        return asked
+    found = common([document.manifest for document in package.documents])
+    return dataclasses.replace(asked, namespace=found) if found else asked
+
+
+def common(manifests: Iterable[Manifest]) -> str:
+    """Return the namespace that all manifests name; empty if they differ.
+
+    A manifest without a namespace, of a kind that may need one, differs:
+    its object belongs into ``default``.
+    """
+    given = tuple(manifests)
+    scoped = {
+        GroupKind(group, kind)
+        for group, kinds in _CLUSTER_SCOPED.items()
+        for kind in kinds
+    }
+    scoped |= {
+        kind
+        for kind, brought in placing.brought(given).items()
+        if not brought.namespaced
+    }
+    named = {
+        manifest["metadata"].get("namespace") or ""
+        for manifest in given
+        if GroupKind.of(manifest) not in scoped
+    }
+    return named.pop() if len(named) == 1 else ""
+
+
+def warned(asked: Asked, package: Package, policy: str) -> Package:
+    """Return the package with a warning where namespaces contradict.
+
+    :param policy: what the namespace of a request is for manifests.
+    """
+    if not asked.has_namespace or (asked.namespaces or policy) != "fill":
+        return package
+    elsewhere = sorted(
+        {
+            manifest["metadata"].get("namespace") or asked.namespace
+            for manifest in package.manifests
+        }
+        - {asked.namespace}
+    )
+    if not elsewhere:
+        return package
+    warning = (
+        f"the request names the namespace {asked.namespace}, but manifests "
+        f"name {', '.join(elsewhere)}: their objects are created there. "
+        "Tacker's own driver creates them in the namespace of the request; "
+        "the parameter or option namespaces = override does so too"
+    )
+    return dataclasses.replace(package, warnings=(*package.warnings, warning))

@@ -1,0 +1,60 @@
+"""The parameter ``vdu_mapping``, as far as it concerns a package: pure.
+
+Tacker's own driver demands an entry for every VDU, also for those whose
+object is not among the manifests that the request selects, and ignores
+entries for VDUs that do not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import dataclasses
+
+from tacker_k8s_cr.driver.request import Asked
+from tacker_k8s_cr.package import targets
+from tacker_k8s_cr.package.model import Package
+
+_WORKLOADS = ("DaemonSet", "Deployment", "Pod", "ReplicaSet", "StatefulSet")
+"""Kinds of which Tacker's own driver demands that a VDU is mapped to each."""
+
+
+def reduced(asked: Asked, package: Package) -> tuple[Asked, Package]:
+    """Return the entries that have a VDU and an object.
+
+    The package gets a warning for each of the others. If an object that may
+    be a VDU is in no entry, a name is probably misspelt: the entries stay,
+    and the operation refuses those without an object.
+    """
+    mapping = asked.vdu_mapping
+    if package.vnfd is None or not mapping:
+        return asked, package
+    warnings = []
+    kept = {}
+    lenient = not any(_unmapped(asked, package))
+    for vdu, name in mapping.items():
+        if vdu not in package.vnfd.vdus:
+            has = ", ".join(package.vnfd.vdus) or "none"
+            warnings.append(
+                f"vdu_mapping: the VNFD does not have the VDU {vdu}, which "
+                f"is ignored; its VDUs are: {has}"
+            )
+        elif lenient and not targets.is_named(package, name):
+            warnings.append(
+                f"vdu_mapping: {name}, the object of VDU {vdu}, is not among "
+                "the selected manifests; the VDU has no VNFC and is not scaled"
+            )
+        else:
+            kept[vdu] = name
+    warned = dataclasses.replace(
+        package, warnings=(*package.warnings, *warnings)
+    )
+    return dataclasses.replace(asked, vdu_mapping=kept), warned
+
+
+def _unmapped(asked: Asked, package: Package) -> Iterator[str]:
+    """Yield workloads that the mapping does not name."""
+    mapped = set(asked.vdu_mapping.values())
+    for manifest in package.manifests:
+        name = f"{manifest['kind']}/{manifest['metadata'].get('name')}"
+        if manifest["kind"] in _WORKLOADS and name not in mapped:
+            yield name

@@ -1,0 +1,65 @@
+"""What Tacker's own driver reads otherwise in the same YAML: pure.
+
+It reads with PyYAML, we read as kubectl does. A package that was written for
+the one may mean something else to the other, so its author is warned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+_TACKER = "Tacker's own driver"
+
+
+def of_scalar(text: str, value: Any) -> str:
+    """Return the warning for a scalar without quotes; empty for none.
+
+    :param text: as it is written.
+    :param value: as it is read here.
+    """
+    if isinstance(value, str) or value is None or not _is_text(text):
+        return ""
+    # The text of a number may be a secret.
+    read = str(value).lower() if isinstance(value, bool) else "a number"
+    return (
+        f"is read as {read}, as kubectl reads it; {_TACKER} reads a string: "
+        "put it in quotes if it is one"
+    )
+
+
+def of_merge(
+    before: Mapping[str, Any],
+    explicit: Container[str],
+    merged: Mapping[str, Any],
+) -> str:
+    """Return the warning for a merge that replaces keys; empty for none.
+
+    :param before: the mapping, as it is without the merge.
+    :param explicit: the keys that the mapping itself names.
+    """
+    replaced = [
+        name
+        for name, value in merged.items()
+        if name in explicit and before.get(name) != value
+    ]
+    if not replaced:
+        return ""
+    return (
+        f"<< replaces the value of {', '.join(map(repr, replaced))}, which "
+        f"stands before it, as kubectl does; {_TACKER} keeps that value: put "
+        "<< first"
+    )
+
+
+def _is_text(text: str) -> bool:
+    """Whether PyYAML reads a scalar without quotes as a string."""
+    resolvers = yaml.SafeLoader.yaml_implicit_resolvers
+    return not any(
+        pattern.match(text)
+        for first in (text[:1], None)
+        for _, pattern in resolvers.get(first, ())
+    )

@@ -1,0 +1,128 @@
+"""Manifests with fields that the server does not know, or has twice.
+
+Tacker's own driver creates their objects, which a server accepts; a
+server-side apply does not.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import lcm
+from tacker_k8s_cr.objects import ObjectRef
+
+pytestmark = pytest.mark.plane
+
+WEB = """
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  namespace: NAMESPACE
+  labels: {app: first}
+  labels: {app: web}
+spec:
+  replicsa: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: c
+        image: registry.k8s.io/pause:3.9
+        image_pull_policy: Always
+"""
+TWICE = "        env: [{name: A, value: first}, {name: A, value: last}]\n"
+WARN = k8s_cr.Options(field_validation="warn")
+
+
+@pytest.fixture
+def path(tmp_path):
+    def written(namespace, *others):
+        file = tmp_path / "a.yaml"
+        text = "---".join((WEB, *others))
+        file.write_text(text.replace("NAMESPACE", namespace))
+        return file
+
+    return written
+
+
+def load(file):
+    return k8s_cr.load(file, field_validation="warn")
+
+
+def said(report):
+    return "\n".join(report.warnings)
+
+
+def test_a_package_with_such_fields_is_taken_where_asked_for(
+    cluster, namespace, path, deadline, unique, traces
+):
+    """They are left out, each with a warning, and are not drift later."""
+    life = {"namespace": namespace, "deadline": deadline}
+    file = path(namespace)
+    file.write_text(file.read_text() + TWICE)
+    with pytest.raises(errors.PackageInvalid, match="'labels' is there twice"):
+        k8s_cr.load(file)
+    package = load(file)
+    with pytest.raises(errors.Rejected, match=r"field spec\.replicsa"):
+        k8s_cr.instantiate(cluster, unique, package, **life)
+    assert [] == traces(unique, namespace)
+
+    report = k8s_cr.instantiate(cluster, unique, package, options=WARN, **life)
+
+    assert "'labels' is there twice in one mapping; the last" in said(report)
+    assert "unknown field spec.replicsa, which is left out" in said(report)
+    assert '[name="c"].image_pull_policy, which is left out' in said(report)
+    assert '[name="A"], of which the last one counts' in said(report)
+    live = cluster.get(ObjectRef("apps", "Deployment", namespace, "web"))
+    assert "web" == live["metadata"]["labels"]["app"]
+    [container] = live["spec"]["template"]["spec"]["containers"]
+    assert [{"name": "A", "value": "last"}] == container["env"]
+    assert () == k8s_cr.drift(cluster, unique, **life).rows
+    k8s_cr.change(cluster, unique, package, options=WARN, **life)
+    k8s_cr.terminate(cluster, unique, **life)
+    assert [] == traces(unique, namespace)
+
+
+def test_an_object_in_a_namespace_of_its_package_is_checked_too(
+    cluster, kubectl, path, deadline, unique
+):
+    """Its namespace does not exist yet."""
+    namespace = f"{unique}-own"
+    brought = (
+        "\napiVersion: v1\nkind: Namespace\nmetadata: {name: NAMESPACE}\n"
+    )
+    package = load(path(namespace, brought))
+    life = {"namespace": namespace, "deadline": deadline}
+
+    report = k8s_cr.instantiate(cluster, unique, package, options=WARN, **life)
+
+    assert "unknown field spec.replicsa" in said(report)
+    kubectl("delete", "namespace", namespace, "--wait=false")
+
+
+def test_an_instance_of_another_program_is_adopted_with_them(
+    cluster, kubectl, namespace, path, deadline, unique, traces
+):
+    """Tacker's own driver has created the object in spite of them."""
+    file = path(namespace)
+    kubectl("create", "--validate=false", "-f", str(file))
+    life = {"namespace": namespace, "deadline": deadline}
+
+    report = lcm.adopt(cluster, unique, load(file), **life)
+
+    assert "unknown field spec.replicsa, which is left out" in said(report)
+    assert () == k8s_cr.drift(cluster, unique, **life).rows
+    k8s_cr.terminate(cluster, unique, **life)
+    assert [] == traces(unique, namespace)
+
+
+def test_the_mode_is_one_of_two():
+    """As the field fieldValidation of Kubernetes, without Ignore."""
+    with pytest.raises(errors.RequestInvalid, match="strict or warn, got"):
+        k8s_cr.Options(field_validation="ignore")
+    with pytest.raises(errors.RequestInvalid, match="strict or warn, got"):
+        k8s_cr.load("a.yaml", field_validation="ignore")

@@ -1,0 +1,145 @@
+"""What an error of the driver says on top of what is wrong."""
+
+import itertools
+
+import pytest
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr.driver import advice
+from tacker_k8s_cr.driver import faults
+from tacker_k8s_cr.driver import options
+from tacker_k8s_cr.driver import schema
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.package import yaml_text
+
+UNTRUSTED = "its certificate is not trusted: self-signed certificate"
+FOO = GroupKind("example.org", "Foo")
+WEB = ObjectRef("apps", "Deployment", "edge", "web")
+
+
+def unsettled(kind, group, reason, state=State.IN_PROGRESS):
+    ref = ObjectRef(group, kind, "edge", "a")
+    return errors.Unsettled(ref, Verdict(state, reason), 9.0)
+
+
+SCALER = unsettled(
+    "HorizontalPodAutoscaler",
+    "autoscaling",
+    "AbleToScale is False: FailedGetScale",
+    State.BLOCKED,
+)
+BALANCED = unsettled(
+    "Service", "", "no load balancer has given it an address yet"
+)
+WORKLOAD = unsettled("Deployment", "apps", "0/2")
+
+UNKNOWN = (".spec.foo", "field not declared in schema")
+
+SAID = [
+    (errors.Unreachable("https://a:1", UNTRUSTED), "insecure = true"),
+    (errors.Unreachable("https://a:1", UNTRUSTED), "ssl_ca_cert"),
+    (errors.NoToken("https://a:1", f"no: {UNTRUSTED}"), "oidc_ca_file"),
+    (errors.NamespaceAbsent({"a": ["x"]}), "namespaces = override"),
+    (errors.KindUnknown(FOO, "v1"), "tacker_k8s_cr.expects"),
+    (errors.KindUnknown(FOO, "v1", ["v2"]), "version that is served"),
+    (errors.KindUnknown(FOO, "v1"), "lcm-kubernetes-def-files"),
+    (errors.Owned({WEB: "another"}), "tacker_k8s_cr.adopt"),
+    (errors.Conflict(WEB, {"a": "b"}), "conflict = take or leave"),
+    (errors.RightsLacking("https://a:1", ["x"]), "check_rights = false"),
+    (errors.WouldReplace({WEB: "x"}), "rollout = allow"),
+    (errors.WouldBeLost({WEB: "x"}), "lose_others = true"),
+    (
+        errors.NotScalable(WEB, "its number is kept by another"),
+        "autoscaled = move",
+    ),
+    (
+        errors.Rejected(WEB, 500, "x", "y", misfit=True, fields=[UNKNOWN]),
+        "field_validation = warn",
+    ),
+    (
+        errors.Refused(
+            [
+                errors.Unreachable("https://a:1", "no answer"),
+                errors.Rejected(WEB, 500, "x", "y", fields=[UNKNOWN]),
+            ]
+        ),
+        "field_validation = warn",
+    ),
+    (
+        errors.PackageInvalid(
+            [errors.Problem("a.yaml", yaml_text.again("app"))]
+        ),
+        "field_validation = warn",
+    ),
+    (
+        errors.Failed([SCALER], 9.0),
+        "readiness_created = HorizontalPodAutoscaler.autoscaling",
+    ),
+    (
+        errors.NotReady([WORKLOAD, SCALER], 9.0),
+        'readiness = [{"of": "HorizontalPodAutoscaler.autoscaling", '
+        '"readiness": "created"}]',
+    ),
+    (errors.NotReady([BALANCED], 9.0), "readiness_created = Service"),
+]
+
+
+@pytest.mark.parametrize(("error", "said"), SAID)
+def test_an_error_names_the_option_that_changes_it(error, said):
+    """It follows the error itself, whatever the error's length."""
+    assert said in advice.advice(error)
+    assert f"{error}\n{advice.advice(error)}" == faults.told(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.Unreachable("https://a:1", "no answer"),
+        errors.NoToken("https://a:1", "it answers 401"),
+        errors.NotScalable(WEB, "its kind has none"),
+        errors.NotReady([WORKLOAD], 9.0),
+        errors.NotReady([unsettled("Service", "", "no clusterIP")], 9.0),
+        errors.RequestInvalid("why"),
+        errors.PackageInvalid([errors.Problem("a.yaml", "lacks kind")]),
+        errors.Rejected(WEB, 422, "Invalid", "no"),
+        errors.Rejected(
+            WEB, 500, "x", "y", fields=[(".a", "expected string")]
+        ),
+        errors.NotGone([SCALER], 9.0),
+    ],
+)
+def test_no_option_is_named_where_none_helps(error):
+    """Waiting less for a workload would report success too early."""
+    assert "" == advice.advice(error)
+    assert str(error) == faults.told(error)
+
+
+def test_a_long_error_keeps_what_to_do():
+    """Only the error is cut; the advice is its last line."""
+    error = errors.NamespaceAbsent({"a": ["x" * 9000]})
+
+    told = faults.told(error)
+
+    assert "the rest is in the conductor's log" in told
+    assert told.endswith(advice.advice(error))
+
+
+def test_all_that_is_named_exists():
+    """An option or parameter that is renamed is renamed here too."""
+    known = {option.name for option in options.OPTIONS}
+    known |= schema.loaded()["properties"]["tacker_k8s_cr"][
+        "properties"
+    ].keys()
+    words = " ".join(advice.advice(error) for error, _ in SAID).split()
+    named = {
+        word.removeprefix("additionalParams.tacker_k8s_cr.").strip(".,:")
+        for before, word in itertools.pairwise(words)
+        if before == "[tacker_k8s_cr]"
+        or word.startswith("additionalParams.tacker_k8s_cr.")
+    }
+
+    assert {"insecure", "readiness", "expects"} <= named
+    assert set() == named - known

@@ -1,0 +1,80 @@
+"""In which namespace an instance is when its request names none."""
+
+import pytest
+
+from tacker_k8s_cr.driver import namespaces
+from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver.request import Asked
+from tests.functional import manifests
+from tests.unit import packages
+
+A = manifests.config_map("a")
+B = manifests.config_map("b")
+EDGE = manifests.config_map("a", "edge")
+DEFINITION = manifests.definition("example.org", "Zone")
+DEFINITION["spec"]["scope"] = "Cluster"
+ZONE = {
+    "apiVersion": "example.org/v1",
+    "kind": "Zone",
+    "metadata": {"name": "z"},
+}
+
+
+@pytest.mark.parametrize(
+    ("found", "given"),
+    [
+        ("edge", [EDGE, manifests.config_map("b", "edge")]),
+        ("edge", [manifests.namespace("edge"), EDGE]),
+        ("edge", [EDGE, DEFINITION, ZONE]),
+        ("", [A, B]),
+        ("", [EDGE, B]),
+        ("", [EDGE, manifests.config_map("b", "core")]),
+        # Its kind may be one with namespaces.
+        ("", [EDGE, ZONE]),
+        ("", [manifests.namespace("edge")]),
+        ("", []),
+    ],
+)
+def test_the_namespace_that_all_manifests_name(found, given):
+    """One without a namespace counts, unless its kind has none."""
+    assert found == namespaces.common(given)
+
+
+def test_manifests_name_the_namespace_where_the_request_does_not():
+    """As with Tacker's own driver: request, manifests, ``default``."""
+    package = packages.package(EDGE)
+
+    assert "edge" == namespaces.settled(request.read({}), package).namespace
+    said = request.read({"namespace": "core"})
+    assert said is namespaces.settled(said, package)
+    nothing = Asked()
+    assert nothing is namespaces.settled(nothing, packages.package(A))
+
+
+@pytest.mark.parametrize(
+    ("warned", "params", "policy"),
+    [
+        (True, {"namespace": "core"}, "fill"),
+        (False, {"namespace": "core"}, "override"),
+        (False, {"namespace": "edge"}, "fill"),
+        (False, {}, "fill"),
+        (
+            False,
+            {"namespace": "core", "tacker_k8s_cr": {"namespaces": "refuse"}},
+            "fill",
+        ),
+    ],
+)
+def test_a_namespace_other_than_that_of_the_request_is_a_warning(
+    warned, params, policy
+):
+    """Tacker's own driver would move the object; the option is named."""
+    package = packages.package(EDGE, B)
+
+    found = namespaces.warned(request.read(params), package, policy)
+
+    assert warned == bool(found.warnings)
+    if warned:
+        [said] = found.warnings
+        assert "namespace core, but manifests name edge" in said
+        assert "namespaces = override" in said
