@@ -16,6 +16,7 @@ import urllib3
 from urllib3 import exceptions
 
 from tacker_k8s_cr.cluster import failures
+from tacker_k8s_cr.cluster import pools
 from tacker_k8s_cr.cluster.answers import Again
 from tacker_k8s_cr.cluster.answers import Answer
 from tacker_k8s_cr.cluster.answers import Request
@@ -39,6 +40,14 @@ _ONCE = urllib3.Retry(False, redirect=False)
 
 _READ = 65.0
 """Seconds of silence; the server itself ends a request after 60."""
+
+_QUICK = 15.0
+"""Seconds of silence for the first attempt of a read. A server that cannot
+reach etcd answers nothing, and another one, behind the same balancer, does."""
+
+_ATTEMPTS = 4
+"""That are made at least, if the deadline allows: where one of three servers
+is away, the balancer may give several new connections to that one."""
 
 
 Sent = TypeVar("Sent")
@@ -88,7 +97,7 @@ class Sender:
 
     def send(self, request: Request) -> Answer:
         """The answer, with a code below 300. Raises what it means else."""
-        return self._persist(request, self._whole)
+        return self._persist(request, self._whole, self._first)
 
     def stream(
         self, request: Request, lasts: float
@@ -104,17 +113,24 @@ class Sender:
         return self._persist(request, opened)
 
     def _persist(
-        self, request: Request, attempt: Callable[[Request], Sent]
+        self,
+        request: Request,
+        attempt: Callable[[Request], Sent],
+        first: Callable[[Request], Sent] | None = None,
     ) -> Sent:
         begun = self.clock()
         # Nearly all succeed at once, and do without the machinery below.
         try:
-            return attempt(request)
+            return (first or attempt)(request)
         except Again as again:
             return _Persistence(self, request, again, begun).carry_on(attempt)
 
-    def _whole(self, request: Request) -> Answer:
-        response = self._response(request, _READ, preload=True)
+    def _first(self, request: Request) -> Answer:
+        reads = request.method == "GET"
+        return self._whole(request, _QUICK if reads else _READ)
+
+    def _whole(self, request: Request, silence: float = _READ) -> Answer:
+        response = self._response(request, silence, preload=True)
         body = _json(response.data)
         if body is None:
             why = "what answers there is no Kubernetes API server"
@@ -134,6 +150,8 @@ class Sender:
         if response.status < 300:
             return response
         error = judged(request, self._refusal(response), self.server)
+        if isinstance(error, Again) and response.status >= 500:
+            pools.reconnect(access.pool)
         if isinstance(error, Unauthenticated):
             error = access.refused(error)
         raise error
@@ -180,6 +198,8 @@ class Sender:
                 preload_content=preload,
             )
         except (exceptions.HTTPError, OSError) as error:
+            # The others at rest may lead to the same server.
+            pools.reconnect(access.pool)
             raise failures.meaning(self.server, error) from error
 
 
@@ -239,8 +259,10 @@ class _Persistence:
         pause = self.pause(state)
         if pause >= self.sender.deadline.left:
             return True
+        if self.sender.lasting or state.attempt_number < _ATTEMPTS:
+            return False
         waited = self.sender.clock() - self.started + pause
-        return not self.sender.lasting and waited > _raised(state).patience
+        return waited > _raised(state).patience
 
     def say(self, state: tenacity.RetryCallState) -> None:
         if state.attempt_number == 1:
