@@ -66,6 +66,8 @@ class Way(Protocol):
         self, refused: Access, deadline: Deadline
     ) -> Access | None: ...
 
+    def reconnect(self) -> None: ...
+
 
 class Counter:
     """How many requests were sent, by all threads."""

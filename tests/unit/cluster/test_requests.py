@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import socket
 
 import pytest
@@ -74,6 +75,41 @@ def test_the_server_is_given_the_time_it_asks_for(
     assert {"a": 1} == sender.send(GET).body
     assert [1.0, 5.0] == pauses
     assert 3 == sender.counter.total
+
+
+def test_what_a_server_cannot_answer_goes_to_another_connection(
+    script: Scripted, sender: Sender
+) -> None:
+    """Behind a balancer the next one may lead to another server."""
+    script.then(
+        says(200, {"a": 1}),
+        says(504, {"message": "request did not complete"}),
+        says(429, {"message": "too many"}),
+        says(200, {"a": 2}),
+    )
+
+    sender.send(GET)
+    sender.send(GET)
+
+    before, failed, busy, after = (sent.connection for sent in script.sent)
+    assert before == failed != busy
+    assert busy == after
+
+
+def test_some_attempts_are_made_however_long_each_took(
+    script: Scripted, sender: Sender
+) -> None:
+    """Two of three new connections may lead to a server that is away."""
+    hours = itertools.count(0.0, 3600.0)
+    slow = dataclasses.replace(sender, clock=lambda: next(hours))
+    script.then(*[hangs_up] * 3, says(200, {"a": 1}))
+
+    assert {"a": 1} == slow.send(GET).body
+
+    script.then(*[hangs_up] * 9)
+    with pytest.raises(Unreachable):
+        slow.send(GET)
+    assert 5 == len(script.replies)
 
 
 def test_a_server_that_stays_busy(script: Scripted, sender: Sender) -> None:
