@@ -41,13 +41,16 @@ _ONCE = urllib3.Retry(False, redirect=False)
 _READ = 65.0
 """Seconds of silence; the server itself ends a request after 60."""
 
-_QUICK = 15.0
-"""Seconds of silence for the first attempt of a read. A server that cannot
-reach etcd answers nothing, and another one, behind the same balancer, does."""
+_FIRST_READ, _FIRST_WRITE = 15.0, 30.0
+"""Seconds of silence for the first attempt. A server that cannot reach etcd
+answers nothing, and another one, behind the same balancer, does. A write may
+have to wait for admission webhooks, which have ten seconds each by default."""
 
-_ATTEMPTS = 4
-"""That are made at least, if the deadline allows: where one of three servers
-is away, the balancer may give several new connections to that one."""
+_ATTEMPTS = 6
+_ENOUGH = 180.0
+"""Attempts that are made at least, and seconds after which they need not be.
+Where one of three servers is away, a balancer may give several connections
+to that one, each of which fails only after a time-out."""
 
 
 Sent = TypeVar("Sent")
@@ -129,7 +132,7 @@ class Sender:
 
     def _first(self, request: Request) -> Answer:
         reads = request.method == "GET"
-        return self._whole(request, _QUICK if reads else _READ)
+        return self._whole(request, _FIRST_READ if reads else _FIRST_WRITE)
 
     def _whole(self, request: Request, silence: float = _READ) -> Answer:
         response = self._response(request, silence, preload=True)
@@ -261,9 +264,10 @@ class _Persistence:
         pause = self.pause(state)
         if pause >= self.sender.deadline.left:
             return True
-        if self.sender.lasting or state.attempt_number < _ATTEMPTS:
-            return False
         waited = self.sender.clock() - self.started + pause
+        few = state.attempt_number < _ATTEMPTS and waited <= _ENOUGH
+        if self.sender.lasting or few:
+            return False
         return waited > _raised(state).patience
 
     def say(self, state: tenacity.RetryCallState) -> None:

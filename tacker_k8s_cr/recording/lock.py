@@ -42,6 +42,9 @@ LAST = 3.0
 BRIEF = 1.0
 """The same, where the server has just left another act without an answer."""
 
+_LAST_ATTEMPTS = 3
+"""To give the lock back."""
+
 PATIENCE = 20.0
 """Seconds that a request waits for the renewal of a lock that is too old."""
 
@@ -170,16 +173,30 @@ class Lock:
         self._thread.join(max(self.last, min(ATTEMPT, self._deadline.left)))
         if self._why:
             return
-        limit = max(self.last, min(leases.TERM, self._deadline.left))
-        brief = self._cluster.until(Deadline.after(limit, self._clock))
-        with contextlib.suppress(errors.Error):
+        seconds = max(self.last, min(leases.TERM, self._deadline.left))
+        end = Deadline.after(seconds, self._clock)
+        for attempt in range(_LAST_ATTEMPTS):
+            # Another server may answer the next one, as for a renewal.
+            limit = self._limit if attempt < _LAST_ATTEMPTS - 1 else ATTEMPT
             try:
-                self._give_back(brief, self._lease)
-            except errors.Outdated:
-                # Perhaps by a renewal of ours whose answer was lost.
-                lease = brief.get(ObjectRef.of(self._lease))
-                if lease and leases.holder(lease) == self._us:
-                    self._give_back(brief, lease)
+                self._last_act(self._cluster.until(end.sooner(limit)))
+            except errors.Error as error:
+                why = error
+                if isinstance(error, (errors.Unavailable, errors.Unreachable)):
+                    continue
+            else:
+                return
+            break
+        LOG.warning("%s: the lock was not given back: %s", self.instance, why)
+
+    def _last_act(self, cluster: Cluster) -> None:
+        try:
+            self._give_back(cluster, self._lease)
+        except errors.Outdated:
+            # Perhaps by a renewal of ours whose answer was lost.
+            lease = cluster.get(ObjectRef.of(self._lease))
+            if lease and leases.holder(lease) == self._us:
+                self._give_back(cluster, lease)
 
     def _give_back(self, cluster: Cluster, lease: Manifest) -> None:
         if self._erased:

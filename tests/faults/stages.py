@@ -291,9 +291,7 @@ def _tried(
     return outcome
 
 
-def _finished(
-    straight: Cluster, instance: Instance, outcome: Outcome
-) -> None:
+def _finished(straight: Cluster, instance: Instance, outcome: Outcome) -> None:
     """Finish what ended with an error; look at it; remove all of it."""
     operation = outcome.moment.operation
     done = {

@@ -163,9 +163,7 @@ def resume(identity: Identity) -> None:
     _sent(identity, (signal.SIGCONT,), 0)
 
 
-def _sent(
-    identity: Identity, numbers: Sequence[int], patience: float
-) -> bool:
+def _sent(identity: Identity, numbers: Sequence[int], patience: float) -> bool:
     """Send signals to a process; return whether it has ended in time."""
     try:
         descriptor = os.pidfd_open(identity.pid)

@@ -139,9 +139,7 @@ def _balancer(folders: Folders) -> Component:
     )
 
 
-def _apiserver(
-    folders: Folders, name: str, port: int, etcd: int
-) -> Component:
+def _apiserver(folders: Folders, name: str, port: int, etcd: int) -> Component:
     """An API server.
 
     :param etcd: the port where it reaches its etcd member.

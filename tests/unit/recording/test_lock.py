@@ -191,6 +191,33 @@ def test_a_silent_server_is_soon_left_for_another(clock, deadline):
         held.check()
 
 
+class DeafServer(Server):
+    """A fake cluster behind a balancer: the first delete gets no answer."""
+
+    def until(self, deadline):
+        view = super().until(deadline)
+        view.__class__ = DeafServer
+        return view
+
+    def delete(self, ref, uid, **more):
+        self.world.limits.append(self.deadline.left)
+        if len(self.world.limits) == 1:
+            self.world.clock.now += self.deadline.left
+            raise errors.Unreachable(self.server, "no answer")
+        return super().delete(ref, uid, **more)
+
+
+def test_a_lease_goes_though_one_server_is_silent(clock, deadline):
+    """Nothing is left of an instance that was terminated."""
+    cluster = DeafServer(clock)
+    cluster.world.clock, cluster.world.limits = clock, []
+    with lock.locked(cluster, "one", "default", deadline) as held:
+        held.retire()
+
+    assert cluster.get(LEASE) is None
+    assert lock.QUICK == cluster.world.limits[0]
+
+
 class SlowServer(Server):
     """A fake cluster that takes two seconds for each write."""
 
