@@ -189,6 +189,17 @@ def generation(obj: Manifest) -> int:
     return found if isinstance(found, int) else 0
 
 
+def is_before(obj: Manifest, version: str) -> bool:
+    """Return whether a view of an object is older than this version of it.
+
+    False where that cannot be told: a server other than Kubernetes' own may
+    have resourceVersions that are not numbers.
+    """
+    found = str(field(obj, ("metadata", "resourceVersion"), ""))
+    numbers = found.isdecimal() and version.isdecimal()
+    return numbers and int(found) < int(version)
+
+
 def labels(obj: Manifest) -> Mapping[str, str]:
     found: Mapping[str, str] = field(obj, ("metadata", "labels"), {})
     return found

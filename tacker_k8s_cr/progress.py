@@ -37,6 +37,8 @@ class Awaited:
     """An object we wrote, or asked to go.
 
     :param generation: that our write left; an older view is stale.
+    :param version: the resourceVersion that our write left. It tells a stale
+        view of a kind that has no generation.
     :param since: when, on the clock of the operation's deadline.
     :param former: our write changed nothing, so that what the object says
         at first may be from before.
@@ -46,6 +48,7 @@ class Awaited:
     generation: int
     since: float
     former: bool = False
+    version: str = ""
 
 
 Marks = Mapping[ObjectRef, None]
@@ -113,8 +116,8 @@ class Progress:
         """With these views of objects taken in.
 
         Strangers count for nothing, nor does a view that is older than our
-        own write: a watch may begin with one, and believing it would report
-        success for what we have just replaced.
+        own write: a server that is behind the others may show one, and
+        believing it would report success for what we have just replaced.
         """
         fresh: dict[ObjectRef, Seen] = {}
         for obj in objs:
@@ -125,6 +128,8 @@ class Progress:
             if awaited.uid and objects.uid(obj) != awaited.uid:
                 continue
             if objects.generation(obj) < awaited.generation:
+                continue
+            if objects.is_before(obj, awaited.version):
                 continue
             fresh[ref] = views.seen(
                 obj,

@@ -50,10 +50,9 @@ def taken_in(
     """
     views, missing = _shown(found)
     progress = sight.progress.observed((obj for _, obj in views), now)
-    # Another object may bear the name by now.
-    progress = progress.vanished(
-        ref for ref, obj in views if _other(progress, ref, obj)
-    )
+    # Another object may bear the name by now, or may have borne it before:
+    # a server that is behind the others shows what was replaced.
+    missing |= {ref for ref, obj in views if _other(progress, ref, obj)}
     shown = frozenset(ref for ref, _ in views)
     lost = sight.lost - shown
     due = (lost | missing) if again else missing

@@ -106,8 +106,9 @@ def until_served(
 ) -> None:
     """Ask discovery until it has all these versions of these kinds.
 
-    A definition that is Established appears there a moment later. Raises
-    KindUnknown when time is up.
+    A definition that is Established appears there a moment later, and on
+    each of several API servers at a time of its own. Raises KindUnknown or
+    NotYet when time is up.
     """
 
     last: errors.KindUnknown | None = None
@@ -131,7 +132,9 @@ def until_served(
             raise last from error
 
     tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(errors.KindUnknown),
+        retry=tenacity.retry_if_exception_type(
+            (errors.KindUnknown, errors.NotYet)
+        ),
         wait=tenacity.wait_exponential(multiplier=0.02, max=1),
         stop=lambda state: deadline.passed,
         sleep=sleep,

@@ -104,6 +104,12 @@ class Connection:
         if not taken(self._lock, deadline):
             raise Unavailable.not_sent("a credential for the API server")
 
+    def reconnect(self) -> None:
+        """Let the next request go out on a new connection."""
+        access = self._access
+        if access is not None:
+            pools.reconnect(access.pool)
+
     def close(self) -> None:
         with self._lock:
             if self._access is not None:
@@ -170,6 +176,12 @@ class Apart:
         if self._connection.renewed(refused, deadline) is None:
             return None
         return self.access(deadline)
+
+    def reconnect(self) -> None:
+        """Let the next stream go out on a new connection."""
+        access = self._access
+        if access is not None:
+            pools.reconnect(access.pool)
 
     def close(self) -> None:
         with self._lock:

@@ -63,6 +63,22 @@ def pool(
     return made
 
 
+def reconnect(pool: urllib3.HTTPConnectionPool) -> None:
+    """Close the connections at rest; the next request makes a new one.
+
+    Behind a balancer each of them stays with one server. A new one may go
+    to another, which is well.
+    """
+    queue = pool.pool
+    if queue is None:
+        return  # the pool was closed
+    # Under its mutex nobody takes one out that is just closed.
+    with queue.mutex:
+        for connection in queue.queue:
+            if connection is not None:
+                connection.close()
+
+
 def _say_it_once(server: str) -> None:
     """``connect`` logs that nothing is verified; no need to, each time."""
     host = re.escape(urllib.parse.urlsplit(server).hostname or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from tacker_k8s_cr.cluster.behind import Definitions
 from tacker_k8s_cr.cluster.connection import Connection
 from tacker_k8s_cr.cluster.connection import Source
 from tacker_k8s_cr.cluster.discovery import Discovery
@@ -23,6 +24,7 @@ class Process:
         self.connection = Connection(source, verify, size + _OTHERS)
         self.pool = Pool(size)
         self.discovery = Discovery()
+        self.definitions = Definitions()
 
     def close(self) -> None:
         self.pool.close()

@@ -16,6 +16,7 @@ import urllib3
 from urllib3 import exceptions
 
 from tacker_k8s_cr.cluster import failures
+from tacker_k8s_cr.cluster import pools
 from tacker_k8s_cr.cluster.answers import Again
 from tacker_k8s_cr.cluster.answers import Answer
 from tacker_k8s_cr.cluster.answers import Request
@@ -41,6 +42,17 @@ _ONCE = urllib3.Retry(False, redirect=False)
 _READ = 65.0
 """Seconds of silence; the server itself ends a request after 60."""
 
+_FIRST_READ, _FIRST_WRITE = 15.0, 30.0
+"""Seconds of silence for the first attempt. A server that cannot reach etcd
+answers nothing, and another one, behind the same balancer, does. A write may
+have to wait for admission webhooks, which have ten seconds each by default."""
+
+_ATTEMPTS = 6
+_ENOUGH = 180.0
+"""Attempts that are made at least, and seconds after which they need not be.
+Where one of three servers is away, a balancer may give several connections
+to that one, each of which fails only after a time-out."""
+
 
 Sent = TypeVar("Sent")
 
@@ -57,6 +69,8 @@ class Way(Protocol):
     def renewed(
         self, refused: Access, deadline: Deadline
     ) -> Access | None: ...
+
+    def reconnect(self) -> None: ...
 
 
 class Counter:
@@ -91,7 +105,7 @@ class Sender:
 
     def send(self, request: Request) -> Answer:
         """The answer, with a code below 300. Raises what it means else."""
-        return self._persist(request, self._whole)
+        return self._persist(request, self._whole, self._first)
 
     def stream(
         self, request: Request, lasts: float
@@ -107,17 +121,24 @@ class Sender:
         return self._persist(request, opened)
 
     def _persist(
-        self, request: Request, attempt: Callable[[Request], Sent]
+        self,
+        request: Request,
+        attempt: Callable[[Request], Sent],
+        first: Callable[[Request], Sent] | None = None,
     ) -> Sent:
         begun = self.clock()
         # Nearly all succeed at once, and do without the machinery below.
         try:
-            return attempt(request)
+            return (first or attempt)(request)
         except Again as again:
             return _Persistence(self, request, again, begun).carry_on(attempt)
 
-    def _whole(self, request: Request) -> Answer:
-        response = self._response(request, _READ, preload=True)
+    def _first(self, request: Request) -> Answer:
+        reads = request.method == "GET"
+        return self._whole(request, _FIRST_READ if reads else _FIRST_WRITE)
+
+    def _whole(self, request: Request, silence: float = _READ) -> Answer:
+        response = self._response(request, silence, preload=True)
         body = _json(response.data)
         if body is None:
             why = "what answers there is no Kubernetes API server"
@@ -137,6 +158,8 @@ class Sender:
         if response.status < 300:
             return response
         error = judged(request, self._refusal(response), self.server)
+        if isinstance(error, Again) and response.status >= 500:
+            pools.reconnect(access.pool)
         if isinstance(error, Unauthenticated):
             error = access.refused(error)
         raise error
@@ -187,6 +210,8 @@ class Sender:
                 preload_content=preload,
             )
         except (exceptions.HTTPError, OSError) as error:
+            # The others at rest may lead to the same server.
+            pools.reconnect(access.pool)
             raise failures.meaning(self.server, error) from error
         if self.contact is not None:
             self.contact.answered = True
@@ -269,7 +294,10 @@ class _Persistence:
         ):
             return True
         waited = now - self.started + pause
-        return not self.sender.lasting and waited > _raised(state).patience
+        few = state.attempt_number < _ATTEMPTS and waited <= _ENOUGH
+        if self.sender.lasting or few:
+            return False
+        return waited > _raised(state).patience
 
     def give_up(self, state: tenacity.RetryCallState) -> NoReturn:
         again = _raised(state)

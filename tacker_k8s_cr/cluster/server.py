@@ -22,6 +22,7 @@ from tacker_k8s_cr.cluster.answers import Answer
 from tacker_k8s_cr.cluster.answers import NotServed
 from tacker_k8s_cr.cluster.answers import Request
 from tacker_k8s_cr.cluster.answers import Unserved
+from tacker_k8s_cr.cluster.behind import Behind
 from tacker_k8s_cr.cluster.connection import Apart
 from tacker_k8s_cr.cluster.contact import Contact
 from tacker_k8s_cr.cluster.processes import Counters
@@ -90,7 +91,16 @@ class ApiServer:
 
     def resource(self, group_kind: GroupKind, version: str = "") -> Resource:
         known = self._processes.own().discovery
-        return known.resource(self._ask, group_kind, version, self._deadline)
+        behind = self._behind(group_kind, version)
+        while True:
+            try:
+                return known.resource(
+                    self._ask, group_kind, version, self._deadline
+                )
+            except KindUnknown:
+                if not behind.again():
+                    raise
+                known.forget(group_kind.group)
 
     def resources(self) -> Sequence[Resource]:
         known = self._processes.own().discovery
@@ -115,21 +125,41 @@ class ApiServer:
         """Do it where the kind is served, as far as we know.
 
         Where the server has no such path, we know it no longer: definitions
-        come and go. It is asked again, once, and the kind is looked for
-        where it is now.
+        come and go. It is asked again, and the kind is looked for where it
+        is now; once, unless a definition says that it should be there.
         """
         resource = self.resource(group_kind, version)
-        try:
-            return do(resource)
-        except (NotServed, Unserved):
-            self.forget(group_kind.group)
+        behind = self._behind(group_kind, version)
+        moved = False
+        while True:
             try:
-                now = self.resource(group_kind, version)
-            except KindUnknown:
-                now = resource
-            if now == resource:
-                raise
-            return do(now)
+                return do(resource)
+            except (NotServed, Unserved) as error:
+                self.forget(group_kind.group)
+                try:
+                    now = self.resource(group_kind, version)
+                except KindUnknown:
+                    now = resource
+                if (moved or now == resource) and not behind.again(error):
+                    raise
+                moved = moved or now != resource
+                resource = now
+
+    def _behind(self, group_kind: GroupKind, version: str) -> Behind:
+        own = self._processes.own()
+
+        def defined() -> bool:
+            return own.definitions.serve(
+                self._send, group_kind, version, self._deadline
+            )
+
+        return Behind(
+            self._server,
+            group_kind,
+            self._deadline,
+            defined,
+            own.connection.reconnect,
+        )
 
     # -- Reading ------------------------------------------------------------
 

@@ -38,6 +38,11 @@ A stream that went silent shows nothing until then, and nobody can tell it
 from one on which nothing happens. The next watch costs one small request.
 """
 
+_SILENT = 2
+"""Watches, one after the other, without anything new before all objects are
+listed again. An API server whose own watch of etcd has stalled shows nothing
+on its watches; a list is answered with what etcd has."""
+
 _GRACE = 10.0
 """Seconds after that when we end one that the server did not."""
 
@@ -112,13 +117,20 @@ class Stream:
             called again when a watch cannot go on where it ended.
         """
         version: str | None = None
-        failures = 0
+        failures = silent = 0
         while True:
             try:
                 if version is None:
                     version = look()
+                before = version
                 version, heard = self._watch(version)
                 failures = 0 if heard else failures + 1
+                silent = silent + 1 if version == before and heard else 0
+                if silent:
+                    # The next may be answered by another server.
+                    self._sender.way.reconnect()
+                if silent == _SILENT:
+                    version, silent = None, 0
             except NotYet as error:
                 # Its conversion webhook is away; nothing else can be read.
                 LOG.info("%s; trying again", error)

@@ -30,6 +30,7 @@ from tacker_k8s_cr.cluster.streams import Stream
 from tacker_k8s_cr.errors import Error
 from tacker_k8s_cr.errors import Forbidden
 from tacker_k8s_cr.errors import KindUnknown
+from tacker_k8s_cr.errors import NotYet
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import Resource
@@ -146,6 +147,12 @@ class Streams:
                     self._came.put(Listed(watch, ()))
                 told_absent = True
                 self._cluster.forget(watch.group_kind.group)
+                self._apart.reconnect()
+                self._line.pause(_ASK_AGAIN)
+            except NotYet as error:
+                # The kind is defined, and a server does not know of it yet.
+                LOG.info("%s; trying again", error)
+                self._apart.reconnect()
                 self._line.pause(_ASK_AGAIN)
 
     def _follow_list(self, watch: Watch, resource: Resource) -> None:

@@ -33,6 +33,7 @@ from tacker_k8s_cr.planning import authored
 from tacker_k8s_cr.planning import barriers
 from tacker_k8s_cr.planning import placing
 from tacker_k8s_cr.planning import plan
+from tacker_k8s_cr.recording import strays
 from tacker_k8s_cr.report import Action
 from tacker_k8s_cr.report import Report
 from tacker_k8s_cr.subjects import Subject
@@ -237,14 +238,16 @@ def _clear(
 def _ended_without_record(op: Operation, *, keeping: bool) -> Report:
     """Remove what bears our mark, where a record was lost or never made.
 
-    A run may have died before there was one, or somebody removed it. What
+    A run may have died before there was one, or somebody removed it; a
+    write that got no answer may have been carried out after the end. What
     the mark does not prove to be ours is left, and named.
     """
     last = carry.namespace(op.home)
     kept: dict[ObjectRef, str] = {}
     with op.ledger.unrecorded(op.deadline), op.telling():
         ours, doubtful = takeback.marked(op)
-        if not ours and not doubtful:
+        pieces = strays.remove(op.ledger.writing, op.instance, op.home)
+        if not ours and not doubtful and not pieces:
             raise errors.InstanceUnknown(op.instance, op.home)
         live = dict(raised(op.cluster.each(op.cluster.get, ours)))
         manifests = {ref: obj for ref, obj in live.items() if obj}

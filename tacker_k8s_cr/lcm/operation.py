@@ -293,4 +293,7 @@ class Operation:
 
 
 def awaited(obj: Manifest, now: float) -> Awaited:
-    return Awaited(objects.uid(obj), objects.generation(obj), now)
+    version = objects.field(obj, ("metadata", "resourceVersion"), "")
+    return Awaited(
+        objects.uid(obj), objects.generation(obj), now, version=version
+    )

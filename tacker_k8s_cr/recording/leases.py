@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+import dataclasses
 import datetime
 import os
 import socket
@@ -29,27 +31,54 @@ def ref(instance: str, namespace: str) -> ObjectRef:
     return ObjectRef(KIND.group, KIND.kind, namespace, record.NAME + instance)
 
 
+@dataclasses.dataclass(frozen=True)
+class Taken:
+    """A Lease with us as its holder, and the seconds that its write took."""
+
+    lease: Manifest
+    seconds: float
+
+
 def taken(
     cluster: Cluster, instance: str, namespace: str, deadline: Deadline
-) -> Manifest:
-    """The Lease, with us as its holder.
+) -> Taken:
+    """Take the Lease. Raises Busy when somebody renews it.
 
-    Raises Busy when somebody renews it.
+    Whether the holder renews it is seen by a watch, and a server that is
+    behind the others shows none of its renewals. The write is refused then,
+    and the next read shows what the watch did not.
     """
     lease_ref = ref(instance, namespace)
     manager = objects.MANAGER + instance
     us = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:8]}"
+    still: Manifest | None = None
     while True:
         lease = cluster.get(lease_ref)
+        if still and lease and holder(lease) and _spec(lease) != _spec(still):
+            raise errors.Busy(instance, holder(lease))
         try:
+            if lease and holder(lease):
+                if not _stands_still(cluster, lease, instance, deadline):
+                    continue
+                still = lease
+            begun = deadline.now
             if lease is None:
-                return cluster.create(made(lease_ref, instance, us), manager)
-            if not holder(lease) or _stands_still(
-                cluster, lease, instance, deadline
-            ):
-                return cluster.replace(held(lease, us), manager)
+                new = cluster.create(made(lease_ref, instance, us), manager)
+            else:
+                new = cluster.replace(held(lease, us), manager)
+            return Taken(new, deadline.now - begun)
         except errors.Outdated:
             continue
+
+
+def _spec(lease: Manifest) -> Mapping[str, object]:
+    found: Mapping[str, object] = objects.field(lease, ("spec",), {})
+    return found
+
+
+def renewed_at(lease: Manifest) -> str:
+    """Return the time that its last holder wrote to it."""
+    return str(objects.field(lease, ("spec", "renewTime"), ""))
 
 
 def _stands_still(

@@ -26,7 +26,12 @@ RETRY = 1.0
 """Seconds between renewals after one that the server did not answer."""
 
 ATTEMPT = 10.0
-"""Seconds for one renewal."""
+"""Seconds for one renewal, at most."""
+
+QUICK = 3.0
+"""Seconds for the first attempt of one, unless the server is known to take
+longer. Of several servers behind a balancer one may be silent; the next
+attempt goes to another, before the lock is too old to write under it."""
 
 MARGIN = 5.0
 """Seconds of a lock that must be left for a request to start."""
@@ -37,7 +42,10 @@ LAST = 3.0
 BRIEF = 1.0
 """The same, where the server has just left another act without an answer."""
 
-PATIENCE = 5.0
+_LAST_ATTEMPTS = 3
+"""To give the lock back."""
+
+PATIENCE = 20.0
 """Seconds that a request waits for the renewal of a lock that is too old."""
 
 
@@ -54,17 +62,20 @@ class Lock:
         self,
         cluster: Cluster,
         instance: str,
-        lease: Manifest,
+        taken: leases.Taken,
         deadline: Deadline,
     ):
         self.instance = instance
         self._manager = objects.MANAGER + instance
         self._cluster = cluster.until(Deadline.never(deadline.clock))
-        self._lease = lease
-        self._us = leases.holder(lease)
+        self._lease = taken.lease
+        self._us = leases.holder(taken.lease)
         self._deadline = deadline
         self._clock = deadline.clock
-        self._renewed = self._clock()
+        self._renewed = self._clock() - taken.seconds
+        self._limit = _attempt(taken.seconds)
+        # When attempts began that got no answer, by the time they wrote.
+        self._unanswered: dict[str, float] = {}
         self._why = ""
         self._refusal: errors.Unauthenticated | None = None
         self._erased = False
@@ -162,16 +173,30 @@ class Lock:
         self._thread.join(max(self.last, min(ATTEMPT, self._deadline.left)))
         if self._why:
             return
-        limit = max(self.last, min(leases.TERM, self._deadline.left))
-        brief = self._cluster.until(Deadline.after(limit, self._clock))
-        with contextlib.suppress(errors.Error):
+        seconds = max(self.last, min(leases.TERM, self._deadline.left))
+        end = Deadline.after(seconds, self._clock)
+        for attempt in range(_LAST_ATTEMPTS):
+            # Another server may answer the next one, as for a renewal.
+            limit = self._limit if attempt < _LAST_ATTEMPTS - 1 else ATTEMPT
             try:
-                self._give_back(brief, self._lease)
-            except errors.Outdated:
-                # Perhaps by a renewal of ours whose answer was lost.
-                lease = brief.get(ObjectRef.of(self._lease))
-                if lease and leases.holder(lease) == self._us:
-                    self._give_back(brief, lease)
+                self._last_act(self._cluster.until(end.sooner(limit)))
+            except errors.Error as error:
+                why = error
+                if isinstance(error, (errors.Unavailable, errors.Unreachable)):
+                    continue
+            else:
+                return
+            break
+        LOG.warning("%s: the lock was not given back: %s", self.instance, why)
+
+    def _last_act(self, cluster: Cluster) -> None:
+        try:
+            self._give_back(cluster, self._lease)
+        except errors.Outdated:
+            # Perhaps by a renewal of ours whose answer was lost.
+            lease = cluster.get(ObjectRef.of(self._lease))
+            if lease and leases.holder(lease) == self._us:
+                self._give_back(cluster, lease)
 
     def _give_back(self, cluster: Cluster, lease: Manifest) -> None:
         if self._erased:
@@ -206,15 +231,23 @@ class Lock:
     def _renew(self) -> bool:
         """Whether it is done; if not, there is something new to try."""
         begun = self._clock()
-        brief = self._cluster.until(Deadline.after(ATTEMPT, self._clock))
+        brief = self._cluster.until(Deadline.after(self._limit, self._clock))
+        new = leases.held(self._lease, self._us)
         try:
-            self._lease = brief.replace(
-                leases.held(self._lease, self._us), self._manager
-            )
+            self._lease = brief.replace(new, self._manager)
         except errors.Outdated:
             return self._seen(brief, begun)
-        self._renewed = begun
+        except (errors.Unavailable, errors.Unreachable):
+            self._unanswered[leases.renewed_at(new)] = begun
+            self._limit = min(ATTEMPT, 2 * self._limit)
+            raise
+        self._answered(begun)
+        self._limit = _attempt(self._clock() - begun)
         return True
+
+    def _answered(self, begun: float) -> None:
+        self._renewed = begun
+        self._unanswered.clear()
 
     def _seen(self, cluster: Cluster, begun: float) -> bool:
         """Find out what became of the Lease since we last saw it."""
@@ -222,11 +255,16 @@ class Lock:
         lease = cluster.get(ref)
         if lease is not None:
             holder = leases.holder(lease)
-            if holder == self._us:
-                self._lease = lease
-            else:
+            if holder != self._us:
                 self._why = f"it went to {holder or 'somebody else'}"
-            return False
+                return False
+            self._lease = lease
+            # By an attempt of ours whose answer did not come.
+            renewed = self._unanswered.get(leases.renewed_at(lease))
+            if renewed is None:
+                return False
+            self._answered(renewed)
+            return True
         if begun > self._renewed + leases.TERM:
             # Who took it may have ended the instance, and the Lease.
             self._why = "its Lease is gone"
@@ -241,8 +279,13 @@ class Lock:
         except (errors.NotYet, errors.Rejected, errors.Forbidden) as error:
             self._why = f"its Lease is gone: {error}"
             return False
-        self._renewed = begun
+        self._answered(begun)
         return True
+
+
+def _attempt(seconds: float) -> float:
+    """Return the limit for an attempt where the last took so long."""
+    return min(ATTEMPT, max(QUICK, 3 * seconds))
 
 
 class Limit(Deadline):
@@ -274,8 +317,8 @@ def locked(
     Raises Busy when somebody renews it. A lock whose holder died is ours
     after its term; that takes up to 15 seconds.
     """
-    lease = leases.taken(cluster, instance, namespace, deadline)
-    lock = Lock(cluster, instance, lease, deadline)
+    taken = leases.taken(cluster, instance, namespace, deadline)
+    lock = Lock(cluster, instance, taken, deadline)
     lock.start()
     try:
         yield lock

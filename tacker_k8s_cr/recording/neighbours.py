@@ -29,8 +29,11 @@ def alive(cluster: Cluster, instance: str, elsewhere_than: str = "") -> bool:
         found = cluster.list_metadata(
             record.SECRET, "", record.selector(instance)
         )
+        # A piece without its head is what came after the record was gone.
         return any(
-            ObjectRef.of(obj).namespace != elsewhere_than for obj in found
+            ref.name == record.NAME + instance
+            and ref.namespace != elsewhere_than
+            for ref in map(ObjectRef.of, found)
         )
     except errors.Forbidden:
         return True

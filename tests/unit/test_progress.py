@@ -34,7 +34,7 @@ def assess(obj):
 REGISTRY = Registry({}, Handler(assess))
 
 
-def thing(generation=1, uid="u1", annotations=None, **status):
+def thing(generation=1, uid="u1", annotations=None, version="", **status):
     return {
         "apiVersion": "test.example.org/v1",
         "kind": "Thing",
@@ -44,6 +44,7 @@ def thing(generation=1, uid="u1", annotations=None, **status):
             "uid": uid,
             "generation": generation,
             "annotations": annotations or {},
+            "resourceVersion": version,
         },
         "status": status,
     }
@@ -62,6 +63,25 @@ def test_nothing_is_settled_before_it_is_seen():
 def test_a_current_object_settles():
     """One look at a current object is enough."""
     assert waiting().observed([thing(state="current")], 1.0).settled
+
+
+@given(st.integers(8, 12), st.integers(8, 12))
+def test_a_version_older_than_our_write_counts_for_nothing(seen, written):
+    """Of a kind without a generation too: versions are compared as numbers."""
+    awaited = Awaited("u1", 0, 0.0, version=str(written))
+    progress = Progress(REGISTRY).awaiting({REF: awaited})
+    view = thing(generation=0, version=str(seen), state="current")
+
+    assert (seen >= written) == progress.observed([view], 1.0).settled
+
+
+def test_a_version_that_is_not_a_number_is_not_compared():
+    """An aggregated API server may have some of its own."""
+    awaited = Awaited("u1", 0, 0.0, version="b")
+    progress = Progress(REGISTRY).awaiting({REF: awaited})
+
+    view = thing(generation=0, version="a", state="current")
+    assert progress.observed([view], 1.0).settled
 
 
 @given(st.integers(0, 5), st.integers(0, 5))

@@ -11,6 +11,7 @@ import pytest
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import objects
+from tacker_k8s_cr import sight as sights
 from tacker_k8s_cr import wait
 from tacker_k8s_cr.cluster.protocol import Changed
 from tacker_k8s_cr.cluster.protocol import Listed
@@ -23,6 +24,7 @@ from tacker_k8s_cr.objects import Verdict
 from tacker_k8s_cr.progress import Awaited
 from tacker_k8s_cr.progress import Goal
 from tacker_k8s_cr.progress import Progress
+from tacker_k8s_cr.sight import Sight
 from tests.fakes.stage import Stage
 from tests.functional import manifests
 
@@ -240,6 +242,22 @@ def test_an_object_that_is_gone_is_not_taken_for_out_of_sight(world):
         world.wait(60)
 
     assert 3 == world.now
+
+
+def test_a_view_of_what_was_replaced_does_not_end_the_wait(world):
+    """A server that is behind the others shows the object before ours."""
+    stale = {**world.obj, "metadata": {**world.obj["metadata"], "uid": "u0"}}
+    uid = objects.uid(world.obj)
+    sight = Sight(
+        Progress(REGISTRY).awaiting({WEB: Awaited(uid, 1, 0.0)}),
+    )
+
+    after = sights.taken_in(
+        world.cluster, sight, [Changed(stale)], 1.0, again=False
+    )
+
+    assert not after.progress.gone
+    assert after.progress.is_open(WEB)
 
 
 def test_another_object_in_its_place_is_not_ours(world):

@@ -9,6 +9,7 @@ import pathlib
 import shlex
 import sys
 
+from tools.balancer.routes import Mode
 from tools.plane import binaries
 from tools.plane import build
 from tools.plane import host
@@ -63,20 +64,62 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument(
         "--node", action="store_true", help="with a real node too (as root)"
     )
+    one.add_argument(
+        "--servers",
+        type=int,
+        default=0,
+        metavar="N",
+        help="API servers, each with an etcd member of its own, behind a "
+        "balancer (default: 1)",
+    )
     one = command("down", _down, "end all of it")
     one.add_argument(
         "--keep", action="store_true", help="keep data, keys and logs"
     )
     command("status", _status, "what runs, and whether it answers")
-    for name in ("start", "stop", "restart"):
-        one = command(name, _one_by_one, f"{name} components")
+    for name, text in (
+        ("start", "start components"),
+        ("stop", "stop components"),
+        ("restart", "restart components"),
+        ("kill", "end components by SIGKILL"),
+        ("pause", "stop components by SIGSTOP, until they are resumed"),
+        ("resume", "continue components that are paused"),
+    ):
+        one = command(name, _one_by_one, text)
         one.add_argument("names", nargs="+", metavar="NAME")
         one.set_defaults(verb=name)
+    _route_parser(command("route", _route, "the balancer's routes"))
     command("env", _env, "lines for a shell: eval $(... env)")
     one = command("stages", _stages, "apply Stages and their definitions")
     one.add_argument("files", nargs="+", type=pathlib.Path, metavar="FILE")
     _node_parser(command("node", None, "a real node beside kwok's, as root"))
     return parser
+
+
+def _route_parser(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", default="", metavar="ROUTE")
+    parser.add_argument(
+        "--mode",
+        choices=[mode.value for mode in Mode],
+        help="pass: deliver all; hang: hold all; stale: hold what etcd "
+        "sends on watches",
+    )
+    parser.add_argument(
+        "--delay", type=float, metavar="SECONDS", help="of each byte"
+    )
+    rotation = parser.add_mutually_exclusive_group()
+    rotation.add_argument(
+        "--in", dest="in_rotation", action="store_true", default=None
+    )
+    rotation.add_argument(
+        "--out",
+        dest="in_rotation",
+        action="store_false",
+        help="give it no new connections (--in: give it some again)",
+    )
+    parser.add_argument(
+        "--cut", action="store_true", help="reset its connections"
+    )
 
 
 def _node_parser(parser: argparse.ArgumentParser) -> None:
@@ -117,7 +160,8 @@ def _up(arguments: argparse.Namespace, plane: Plane) -> None:
         left_out.add("cluster api")
     if arguments.no_kwok:
         left_out.add("kwok")
-    if not plane.up([part for part in PARTS if part not in left_out]):
+    parts = [part for part in PARTS if part not in left_out]
+    if not plane.up(parts, arguments.servers):
         say("the plane runs already")
     if arguments.node:
         _node_up(arguments, plane)
@@ -138,6 +182,9 @@ def _status(_arguments: argparse.Namespace, plane: Plane) -> int:
             if component.part == "node":
                 continue
             state = "not started"
+        elif identity.paused:
+            broken = True
+            state = f"paused, process {identity.pid}"
         elif plane.works(component):
             state = f"ready, process {identity.pid}"
         else:
@@ -149,10 +196,39 @@ def _status(_arguments: argparse.Namespace, plane: Plane) -> int:
 
 
 def _one_by_one(arguments: argparse.Namespace, plane: Plane) -> None:
-    if arguments.verb in ("stop", "restart"):
+    if arguments.verb == "restart":
         plane.stop(arguments.names)
-    if arguments.verb in ("start", "restart"):
         plane.start(arguments.names)
+    else:
+        getattr(plane, arguments.verb)(arguments.names)
+
+
+def _route(arguments: argparse.Namespace, plane: Plane) -> None:
+    order = {
+        key: value
+        for key, value in (
+            ("mode", arguments.mode),
+            ("delay", arguments.delay),
+            ("in_rotation", arguments.in_rotation),
+            ("cut", arguments.cut or None),
+        )
+        if value is not None
+    }
+    try:
+        if order and not arguments.name:
+            raise PlaneError("a route is required; see `route` without one")
+        if order:
+            plane.balancer.change(arguments.name, **order)
+        for name, route in plane.balancer.routes().items():
+            if arguments.name in ("", name):
+                rotation = "in" if route["in_rotation"] else "out"
+                say(
+                    f"{name:24} {route['mode']}, {rotation}, delay "
+                    f"{route['delay']:g} s, "
+                    f"{route['connections']} connection(s)"
+                )
+    except (OSError, ValueError) as error:
+        raise PlaneError(f"the balancer: {error}") from None
 
 
 def _env(_arguments: argparse.Namespace, plane: Plane) -> None:

@@ -11,7 +11,6 @@ import urllib.request
 from tools.plane import credentials
 from tools.plane.folders import Folders
 
-ETCD_PORT = 12379
 SERVICES = "10.96.0.0/16"
 FAKE_PODS = "10.244.0.0/16"
 WORKLOAD_CLUSTERS = range(20000, 20010)
@@ -26,7 +25,10 @@ class Component:
     :param part: what of the plane it belongs to.
     :param url: answers 200 when the component is ready.
     :param ports: what it listens on; must be free before.
-    :param program: empty for the binary of the same name.
+    :param program: empty for a binary of the plane.
+    :param binary: of the plane; empty for the one of the same name.
+    :param group: components of one group are started together, since none
+        of them answers without another.
     """
 
     name: str
@@ -35,13 +37,13 @@ class Component:
     url: str
     ports: tuple[int, ...]
     program: str = ""
+    binary: str = ""
+    group: str = ""
 
 
 def table(folders: Folders) -> tuple[Component, ...]:
-    """All components but the node's, in the order of their start."""
+    """Controllers, kwok and Cluster API, in the order of their start."""
     return (
-        _etcd(folders),
-        _apiserver(folders),
         _controller_manager(folders),
         _scheduler(folders),
         _kwok(folders),
@@ -64,6 +66,12 @@ def environ(folders: Folders, built: pathlib.Path) -> dict[str, str]:
         "HOME": str(folders.temp),
         # containerd looks for its shim, and for runc, here.
         "PATH": f"{built}:/usr/sbin:/usr/bin:/sbin:/bin",
+        # The balancer is a module of this tree.
+        "PYTHONPATH": str(pathlib.Path(__file__).resolve().parents[2]),
+        # Seconds after which a client written in Go leaves a connection on
+        # which an API server answers nothing; the defaults are 30 and 15.
+        "HTTP2_READ_IDLE_TIMEOUT_SECONDS": "5",
+        "HTTP2_PING_TIMEOUT_SECONDS": "3",
         # The in-memory provider exits without a temporary folder.
         "TMPDIR": str(folders.temp),
         # The host part of each workload cluster's endpoint.
@@ -85,86 +93,6 @@ def answers(folders: Folders, component: Component) -> bool:
             return bool(reply.status == 200)
     except OSError:
         return False
-
-
-def _etcd_url(folders: Folders, offset: int = 0) -> str:
-    return f"http://127.0.0.1:{ETCD_PORT + folders.shift + offset}"
-
-
-def _etcd(folders: Folders) -> Component:
-    port = ETCD_PORT + folders.shift
-    client, peer = _etcd_url(folders), _etcd_url(folders, 1)
-    return Component(
-        "etcd",
-        "control plane",
-        (
-            "--name=plane",
-            f"--data-dir={folders.etcd}",
-            f"--listen-client-urls={client}",
-            f"--advertise-client-urls={client}",
-            f"--listen-peer-urls={peer}",
-            f"--initial-advertise-peer-urls={peer}",
-            f"--initial-cluster=plane={peer}",
-            # What the plane holds may be lost with the machine.
-            "--unsafe-no-fsync",
-            "--log-level=warn",
-        ),
-        f"{client}/health",
-        (port, port + 1),
-    )
-
-
-def _apiserver(folders: Folders) -> Component:
-    pki = folders.pki
-    port = credentials.API_PORT + folders.shift
-    return Component(
-        "kube-apiserver",
-        "control plane",
-        (
-            f"--etcd-servers={_etcd_url(folders)}",
-            "--bind-address=127.0.0.1",
-            f"--secure-port={port}",
-            # Without an address the server looks for a default route, and
-            # exits where there is none; with a loopback one it would
-            # refuse to write endpoints for the Service kubernetes.
-            "--advertise-address=127.0.0.1",
-            "--endpoint-reconciler-type=none",
-            f"--cert-dir={folders.temp}",
-            f"--tls-cert-file={pki}/apiserver.crt",
-            f"--tls-private-key-file={pki}/apiserver.key",
-            f"--client-ca-file={pki}/ca.crt",
-            f"--token-auth-file={folders.tokens}",
-            *_authentication(folders),
-            "--authorization-mode=Node,RBAC",
-            # The first is for the real node's kubelet. With the other two a
-            # namespace can say by annotations that its pods go there.
-            "--enable-admission-plugins=NodeRestriction,PodNodeSelector,"
-            "PodTolerationRestriction",
-            "--service-account-issuer=https://kubernetes.default.svc",
-            f"--service-account-key-file={pki}/sa.pub",
-            f"--service-account-signing-key-file={pki}/sa.key",
-            f"--service-cluster-ip-range={SERVICES}",
-            "--allow-privileged=true",
-            f"--requestheader-client-ca-file={pki}/aggregation-ca.crt",
-            "--requestheader-allowed-names=aggregator",
-            "--requestheader-username-headers=X-Remote-User",
-            "--requestheader-group-headers=X-Remote-Group",
-            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
-            f"--proxy-client-cert-file={pki}/aggregator.crt",
-            f"--proxy-client-key-file={pki}/aggregator.key",
-            "--kubelet-preferred-address-types=InternalIP",
-            f"--kubelet-certificate-authority={pki}/ca.crt",
-            f"--kubelet-client-certificate={pki}/apiserver-kubelet-client.crt",
-            f"--kubelet-client-key={pki}/apiserver-kubelet-client.key",
-        ),
-        f"{credentials.server(folders)}/readyz",
-        (port,),
-    )
-
-
-def _authentication(folders: Folders) -> tuple[str, ...]:
-    path = folders.authentication
-    return (f"--authentication-config={path}",) if path.exists() else ()
 
 
 def _own(folders: Folders, client: str, port: int) -> tuple[str, ...]:
@@ -219,7 +147,7 @@ def _kwok(folders: Folders) -> Component:
         "kwok",
         "kwok",
         (
-            f"--kubeconfig={folders.kubeconfig}",
+            f"--kubeconfig={credentials.server_kubeconfig(folders)}",
             # Stages as objects, so that they can change while it runs.
             "--enable-crds=Stage",
             "--manage-all-nodes=false",
@@ -266,7 +194,7 @@ def _manager(
         name,
         "cluster api",
         (
-            f"--kubeconfig={folders.kubeconfig}",
+            f"--kubeconfig={credentials.server_kubeconfig(folders)}",
             f"--webhook-port={webhook_port(name)}",
             f"--webhook-cert-dir={folders.pki}/local",
             f"--health-addr=127.0.0.1:{health}",

@@ -17,6 +17,9 @@ from tools.plane.folders import Folders
 from tools.plane.folders import write_private
 
 API_PORT = 16443
+"""Of the API server; of the balancer where there are several."""
+API_SERVERS = 16451
+"""Of the first of several API servers."""
 SERVICE_ADDRESS = "10.96.0.1"
 NODE_ADDRESS = "10.245.0.1"
 """Of the bridge that a real node has; its pods reach the server there."""
@@ -49,13 +52,21 @@ CLIENTS = {
     "kubelet": Request(f"system:node:{NODE_NAME}", group="system:nodes"),
     "kube-proxy": Request("system:kube-proxy"),
 }
+CONTROLLERS = frozenset(("controller-manager", "scheduler"))
 TOKEN_USERS = {"admin-token": "system:masters", "plain-token": "plain"}
 """Users with a static bearer token, and the group of each."""
 
 
 def server(folders: Folders) -> str:
-    """The API server's URL."""
+    """The API server's URL; that of the balancer where there are several."""
     return f"https://127.0.0.1:{API_PORT + folders.shift}"
+
+
+def one_server(folders: Folders, number: int = 0) -> str:
+    """The URL of one of several API servers; of the only one else."""
+    if folders.servers == 1:
+        return server(folders)
+    return f"https://127.0.0.1:{API_SERVERS + folders.shift + number}"
 
 
 def ensure(folders: Folders) -> None:
@@ -65,9 +76,22 @@ def ensure(folders: Folders) -> None:
         return
     certificates.make(folders.pki, SERVERS, CLIENTS, now)
     for name in CLIENTS:
+        # Controllers use the API server of their own node.
+        url = one_server(folders) if name in CONTROLLERS else server(folders)
         path = kubeconfig_path(folders, name)
-        write_private(path, kubeconfig(folders, name).encode())
+        write_private(path, kubeconfig(folders, name, url).encode())
+    for number in range(folders.servers):
+        path = server_kubeconfig(folders, number)
+        url = one_server(folders, number)
+        write_private(path, kubeconfig(folders, "admin", url).encode())
     write_private(folders.tokens, tokens().encode())
+
+
+def server_kubeconfig(folders: Folders, number: int = 0) -> pathlib.Path:
+    """The administrator's for one API server, without the balancer."""
+    if folders.servers == 1:
+        return folders.kubeconfig
+    return folders.run / f"kube-apiserver-{number + 1}.kubeconfig"
 
 
 def kubeconfig_path(folders: Folders, client: str) -> pathlib.Path:
@@ -76,7 +100,7 @@ def kubeconfig_path(folders: Folders, client: str) -> pathlib.Path:
     return folders.pki / f"{client}.kubeconfig"
 
 
-def kubeconfig(folders: Folders, client: str) -> str:
+def kubeconfig(folders: Folders, client: str, url: str) -> str:
     """One cluster, one user, one context, and no reference to a file."""
 
     def encoded(name: str) -> str:
@@ -91,7 +115,7 @@ def kubeconfig(folders: Folders, client: str) -> str:
                 {
                     "name": "plane",
                     "cluster": {
-                        "server": server(folders),
+                        "server": url,
                         "certificate-authority-data": encoded("ca.crt"),
                     },
                 }

@@ -64,6 +64,22 @@ class Folders:
         return self.run / "authentication.yaml"
 
     @property
+    def servers(self) -> int:
+        """How many API servers and etcd members the plane has."""
+        try:
+            return int(self._servers.read_text())
+        except FileNotFoundError:
+            return 1
+
+    def keep_servers(self, count: int) -> None:
+        """Let the plane have so many, until it is removed."""
+        write_private(self._servers, str(count).encode())
+
+    @property
+    def _servers(self) -> pathlib.Path:
+        return self.run / "servers"
+
+    @property
     def logs(self) -> pathlib.Path:
         return self.run / "logs"
 

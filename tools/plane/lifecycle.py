@@ -11,9 +11,11 @@ from collections.abc import Sequence
 import contextlib
 import dataclasses
 import functools
+import itertools
 import shutil
 import time
 
+from tools.balancer.client import Balancer
 from tools.plane import binaries
 from tools.plane import build
 from tools.plane import capi
@@ -24,12 +26,14 @@ from tools.plane import lock
 from tools.plane import node_components
 from tools.plane import ports
 from tools.plane import processes
+from tools.plane import server_components
 from tools.plane import stages
 from tools.plane.binaries import Store
 from tools.plane.components import Component
 from tools.plane.errors import PlaneError
 from tools.plane.folders import Folders
 from tools.plane.kubectl import Kubectl
+from tools.plane.processes import Identity
 from tools.plane.processes import Records
 
 Say = Callable[[str], object]
@@ -58,7 +62,11 @@ class Plane:
 
     @property
     def table(self) -> Mapping[str, Component]:
-        parts = (components.table, node_components.table)
+        parts = (
+            server_components.table,
+            components.table,
+            node_components.table,
+        )
         return {
             component.name: component
             for part in parts
@@ -77,6 +85,13 @@ class Plane:
             self.folders.kubeconfig,
             components.environ(self.folders, self.store.folder),
         )
+
+    @property
+    def balancer(self) -> Balancer:
+        """Before the API servers, where there are several."""
+        if self.folders.servers == 1:
+            raise PlaneError("the plane has one API server and no balancer")
+        return Balancer(server_components.control_url(self.folders))
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -105,9 +120,14 @@ class Plane:
 
     # -- The whole ----------------------------------------------------------
 
-    def up(self, parts: Sequence[str] = PARTS) -> bool:
-        """Start what does not run; whether there was anything to start."""
-        if not self.lacking(parts):
+    def up(self, parts: Sequence[str] = PARTS, servers: int = 0) -> bool:
+        """Start what does not run; whether there was anything to start.
+
+        :param servers: how many API servers and etcd members; 0 for as many
+            as the plane has, which is one unless it was started with more.
+        """
+        self._check_servers(servers)
+        if not self.lacking(parts) and servers in (0, self.folders.servers):
             return False
         wanted = [one for part in parts for one in BINARIES[part]]
         build.build(self.store, wanted, self.say)
@@ -116,6 +136,9 @@ class Plane:
             # A command that ended meanwhile may have removed the folders,
             # or have started all of it.
             self.folders.make()
+            self._check_servers(servers)
+            if servers:
+                self.folders.keep_servers(servers)
             lacking = self.lacking(parts)
             if not lacking:
                 return False
@@ -140,24 +163,50 @@ class Plane:
 
     def start(self, names: Iterable[str]) -> None:
         with self.locked():
+            lacking = []
             for component in self._named(names):
                 if self.works(component):
                     self.say(f"{component.name}: runs already")
-                    continue
-                self.end([component.name])
-                ports.check(components.ports([component]))
-                with self.undone([component.name]):
-                    self.begin([component])
+                else:
+                    lacking.append(component)
+            for some in _groups(lacking):
+                own = [component.name for component in some]
+                self.end(own)
+                ports.check(components.ports(some))
+                with self.undone(own):
+                    self.begin(some)
 
     def stop(self, names: Iterable[str]) -> None:
         with self.locked():
             self.end([component.name for component in self._named(names)])
 
+    def kill(self, names: Iterable[str]) -> None:
+        """End processes by SIGKILL; ``start`` starts them again."""
+        self._each(names, processes.kill)
+
+    def pause(self, names: Iterable[str]) -> None:
+        """Stop processes by SIGSTOP: they answer nothing until resumed."""
+        self._each(names, processes.pause)
+
+    def resume(self, names: Iterable[str]) -> None:
+        self._each(names, processes.resume)
+
+    def _each(
+        self, names: Iterable[str], do: Callable[[Identity], None]
+    ) -> None:
+        with self.locked():
+            for component in self._named(names):
+                identity = self.records[component.name]
+                if identity is None or not identity.alive:
+                    raise PlaneError(f"{component.name} does not run")
+                do(identity)
+
     def begin(self, wanted: Iterable[Component]) -> None:
         """Start some at once, then wait for each."""
         begun = []
         for component in wanted:
-            program = component.program or self.store.path(component.name)
+            binary = component.binary or component.name
+            program = component.program or self.store.path(binary)
             identity = processes.start(
                 self.records,
                 component.name,
@@ -227,9 +276,9 @@ class Plane:
             self.end([component.name])
         ports.check(components.ports(lacking))
         credentials.ensure(self.folders)
-        for component in lacking:
-            if component.part == "control plane":
-                self.begin([component])
+        for some in _groups(lacking):
+            if some[0].part == "control plane":
+                self.begin(some)
         manifests = self.store.manifests
         if "kwok" in parts:
             # All kinds of the Stages must be served when kwok starts.
@@ -242,6 +291,19 @@ class Plane:
             )
         self._settled(parts)
         self.say(f"the plane is up after {time.monotonic() - begin:.0f} s")
+
+    def _check_servers(self, servers: int) -> None:
+        """Raise PlaneError for a number that the plane cannot have now."""
+        if servers and servers not in server_components.COUNTS:
+            counts = ", ".join(map(str, server_components.COUNTS))
+            raise PlaneError(f"{servers} servers: expected one of {counts}")
+        found = self.folders.servers
+        if servers in (0, found) or not self.folders.etcd.exists():
+            return
+        raise PlaneError(
+            f"{self.folders.run} has a plane of {found} API server(s), and "
+            f"{servers} are wanted; take it down first"
+        )
 
     def _cluster_api(self, lacking: Sequence[Component]) -> None:
         ca = (self.folders.pki / "ca.crt").read_bytes()
@@ -271,3 +333,11 @@ class Plane:
             self.kubectl(
                 "wait", "--for=condition=Ready", "--timeout=60s", *nodes
             )
+
+
+def _groups(
+    wanted: Iterable[Component],
+) -> Iterator[tuple[Component, ...]]:
+    """Those that are started together, in the order of the table."""
+    for _, some in itertools.groupby(wanted, lambda c: c.group or c.name):
+        yield tuple(some)

@@ -47,6 +47,15 @@ class Identity:
     def alive(self) -> bool:
         return Identity.of(self.pid) == self
 
+    @property
+    def paused(self) -> bool:
+        """Whether it was stopped by a signal and not continued since."""
+        try:
+            stat = pathlib.Path(f"/proc/{self.pid}/stat").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        return self.alive and parsed(stat)[0] == "T"
+
 
 def parsed(stat: str) -> tuple[str, int]:
     """State and start time in a /proc/<pid>/stat."""
@@ -133,25 +142,43 @@ def start(
 
 def stop(identity: Identity, patience: float = PATIENCE) -> None:
     """Ask a process to end, then end it; one with a recycled id is left."""
+    # A process that is paused takes the request when it is resumed.
+    if not _sent(identity, (signal.SIGTERM, signal.SIGCONT), patience):
+        kill(identity)
+
+
+def kill(identity: Identity) -> None:
+    """End a process at once; it has ended when this returns."""
+    if not _sent(identity, (signal.SIGKILL,), PATIENCE):
+        raise PlaneError(f"process {identity.pid} does not end")
+
+
+def pause(identity: Identity) -> None:
+    """Stop a process where it is, until it is resumed."""
+    _sent(identity, (signal.SIGSTOP,), 0)
+
+
+def resume(identity: Identity) -> None:
+    """Let a process go on that was paused."""
+    _sent(identity, (signal.SIGCONT,), 0)
+
+
+def _sent(identity: Identity, numbers: Sequence[int], patience: float) -> bool:
+    """Send signals to a process; return whether it has ended in time."""
     try:
         descriptor = os.pidfd_open(identity.pid)
     except ProcessLookupError:
-        return
+        return True
     try:
         # The descriptor stands for one process, whatever becomes of its id;
         # if the start time is right now, it is right for the descriptor.
         if not identity.alive:
-            return
-        for number, seconds in (
-            (signal.SIGTERM, patience),
-            (signal.SIGKILL, PATIENCE),
-        ):
+            return True
+        for number in numbers:
             signal.pidfd_send_signal(descriptor, number)
-            if _ended(descriptor, seconds):
-                return
-        raise PlaneError(f"process {identity.pid} does not end")
+        return _ended(descriptor, patience)
     except ProcessLookupError:
-        return
+        return True
     finally:
         os.close(descriptor)
         _reap(identity.pid)

@@ -80,6 +80,50 @@ def test_the_server_is_given_the_time_it_asks_for(
     assert 3 == sender.counter.total
 
 
+def test_what_a_server_cannot_answer_goes_to_another_connection(
+    script: Scripted, sender: Sender
+) -> None:
+    """Behind a balancer the next one may lead to another server."""
+    script.then(
+        says(200, {"a": 1}),
+        says(504, {"message": "request did not complete"}),
+        says(429, {"message": "too many"}),
+        says(200, {"a": 2}),
+    )
+
+    sender.send(GET)
+    sender.send(GET)
+
+    before, failed, busy, after = (sent.connection for sent in script.sent)
+    assert before == failed != busy
+    assert busy == after
+
+
+def test_some_attempts_are_made_though_each_took_long(
+    script: Scripted, sender: Sender
+) -> None:
+    """Several new connections may lead to the one server that is away."""
+    times = itertools.count(0.0, 10.0)
+    slow = dataclasses.replace(sender, clock=lambda: next(times))
+    script.then(*[hangs_up] * 5, says(200, {"a": 1}))
+
+    assert {"a": 1} == slow.send(GET).body
+
+
+def test_no_more_attempts_are_made_after_three_minutes(
+    script: Scripted, sender: Sender
+) -> None:
+    """A server that leaves each request without an answer is given up."""
+    times = itertools.count(0.0, 95.0)
+    slow = dataclasses.replace(sender, clock=lambda: next(times))
+    script.then(*[hangs_up] * 6)
+
+    with pytest.raises(Unreachable):
+        slow.send(GET)
+
+    assert 2 == len(script.sent)
+
+
 def test_a_server_that_stays_busy(script: Scripted, sender: Sender) -> None:
     """When the server asks for more than there is, that is the end."""
     script.then(says(503, {"message": "busy"}, Retry_After="60"))

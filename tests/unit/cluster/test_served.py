@@ -11,7 +11,12 @@ from typing import Any
 
 import pytest
 
+from tacker_k8s_cr.cluster.answers import Answer
+from tacker_k8s_cr.cluster.answers import Request
+from tacker_k8s_cr.cluster.behind import Behind
+from tacker_k8s_cr.cluster.behind import Definitions
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import KindUnknown
 from tacker_k8s_cr.errors import NotYet
 from tacker_k8s_cr.objects import GroupKind
@@ -60,6 +65,46 @@ def groups(*versions: str) -> Reply:
 def kinds(kind: str = "Widget", plural: str = "widgets") -> Reply:
     entry = {"name": plural, "kind": kind, "namespaced": kind == "Widget"}
     return says(200, {"resources": [entry]})
+
+
+DEFINITIONS = says(
+    200,
+    {
+        "items": [
+            {"metadata": {"name": "widgets.example.org"}},
+            {"metadata": {"name": "widgets.other.example.com"}},
+        ]
+    },
+)
+GOING = {
+    **manifest(),
+    "metadata": {
+        **manifest()["metadata"],
+        "deletionTimestamp": "2026-01-01T00:00:07Z",
+        "finalizers": ["example.org/a"],
+    },
+}
+
+
+def definition(**conditions: str) -> Reply:
+    """That of Widget, with the status of these conditions."""
+    return says(
+        200,
+        {
+            "metadata": {"name": "widgets.example.org"},
+            "spec": {
+                "group": "example.org",
+                "names": {"kind": "Widget", "plural": "widgets"},
+                "versions": [{"name": "v1", "served": True}],
+            },
+            "status": {
+                "conditions": [
+                    {"type": key, "status": value}
+                    for key, value in conditions.items()
+                ]
+            },
+        },
+    )
 
 
 @pytest.fixture
@@ -155,12 +200,132 @@ def test_an_object_that_is_not_there(
 def test_a_page_that_is_not_found_where_the_kind_still_is(
     script: Scripted, knowing: Cluster
 ) -> None:
-    """The server is not asked without end."""
-    script.then(PAGE, CORE, groups("v1"), kinds())
+    """Where no definition is Established, the object is absent."""
+    script.then(PAGE, CORE, groups("v1"), kinds(), DEFINITIONS)
+    script.then(definition(Established="False"))
 
     assert knowing.get(ONE) is None
 
-    assert 4 == len(script.sent)
+    assert 6 == len(script.sent)
+
+
+@pytest.mark.parametrize(
+    ("do", "reply", "expected"),
+    [
+        (lambda it: it.get(ONE), says(200, manifest()), manifest()),
+        (lambda it: it.delete(ONE, "u"), says(200, GOING), GOING),
+        (
+            lambda it: list(it.list_objects(WIDGET, "ns")),
+            says(200, {"items": [manifest()]}),
+            [manifest()],
+        ),
+    ],
+    ids=["get", "delete", "list"],
+)
+def test_a_server_that_is_behind_the_others_is_asked_again(
+    script: Scripted,
+    knowing: Cluster,
+    do: Callable[[Cluster], Any],
+    reply: Reply,
+    expected: Any,
+) -> None:
+    """A 404 does not mean absent while the kind's definition is Established.
+
+    The request goes out on another connection, which a balancer may give to
+    another server.
+    """
+    script.then(PAGE, CORE, groups("v1"), kinds(), DEFINITIONS)
+    script.then(definition(Established="True"), reply)
+
+    assert expected == do(knowing)
+
+    assert V1 in script.sent[-1].path
+    assert script.sent[-1].connection != script.sent[0].connection
+
+
+def test_a_server_that_stays_behind_is_named() -> None:
+    """It is asked for ten seconds; no object is absent for what it says."""
+    now = 0.0
+    reconnected = []
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    behind = Behind(
+        "https://one",
+        WIDGET,
+        Deadline.never(lambda: now),
+        lambda: True,
+        lambda: reconnected.append(now),
+        sleep,
+    )
+
+    with pytest.raises(NotYet, match="https://one does not serve") as e:
+        while behind.again():
+            pass
+
+    assert 8 < now <= 10
+    assert 8 == len(reconnected)
+    assert ObjectRef("example.org", "Widget", "", "*") == e.value.ref
+
+
+def test_a_kind_that_another_server_serves_already(
+    script: Scripted, cluster: Cluster
+) -> None:
+    """It is not unknown: discovery is asked on another connection."""
+    script.then(CORE, groups(), DEFINITIONS, definition(Established="True"))
+    script.then(CORE, groups("v1"), kinds())
+
+    assert "v1" == cluster.resource(WIDGET).version
+
+
+def test_a_version_that_no_definition_serves_is_unknown(
+    script: Scripted, cluster: Cluster
+) -> None:
+    """The definition serves v1; nobody serves v9."""
+    script.then(CORE, groups("v1"), kinds(), DEFINITIONS)
+    script.then(definition(Established="True"))
+    script.then(CORE, groups("v1"), kinds())
+
+    with pytest.raises(KindUnknown, match="v9"):
+        cluster.resource(WIDGET, "v9")
+
+
+def test_who_may_not_read_definitions_believes_the_server(
+    script: Scripted, knowing: Cluster
+) -> None:
+    """Then a 404 is all that is known of the kind."""
+    script.then(PAGE, CORE, groups("v1"), kinds())
+    script.then(status(403, 'User "a" cannot list resource "x"', "Forbidden"))
+
+    assert knowing.get(ONE) is None
+
+
+def test_definitions_are_remembered_for_a_second() -> None:
+    """A package asks for many objects of a kind at once."""
+    now = 0.0
+    asked: list[str] = []
+
+    def send(request: Request) -> Answer:
+        asked.append(request.path)
+        return Answer(200, {"items": []})
+
+    found = Definitions(lambda: now)
+    for now in (0.0, 0.9, 1.0):  # noqa: B007  the clock above
+        assert not found.serve(send, WIDGET, "", Deadline.never())
+
+    assert 2 == len(asked)
+
+
+def test_a_kind_of_kubernetes_itself_has_no_definition() -> None:
+    """Nothing is asked for it."""
+
+    def send(request: Request) -> Answer:
+        raise AssertionError(request)
+
+    kind = GroupKind("apps", "Deployment")
+    assert not Definitions().serve(send, kind, "", Deadline.never())
 
 
 def test_a_definition_that_was_deleted(

@@ -180,6 +180,45 @@ def test_a_quiet_watch_is_followed_by_the_next(
     assert [0.2] == line.paused
 
 
+def test_two_watches_without_anything_new_are_not_believed(
+    script: Scripted, sender: Sender
+) -> None:
+    """The server may have stalled: all is listed again, on a new connection.
+
+    A bookmark that brings nothing new is no sign of life either.
+    """
+    now = itertools.count(0.0, 20.0)
+    timed = dataclasses.replace(
+        sender, deadline=Deadline.after(99), clock=lambda: next(now)
+    )
+    kind = Resource("", "v1", "ConfigMap", "configmaps", True, frozenset())
+    looks = []
+
+    def look() -> str:
+        looks.append(len(script.sent))
+        return "7"
+
+    script.then(
+        events(),
+        events(event("BOOKMARK", "7", "")),
+        events(event("BOOKMARK", "8", "")),
+        events(),
+        *[says(200, "no JSON\n")] * 3,
+    )
+    stream = Stream(timed, Noting(1), Selection(kind), lambda obj, gone: None)
+
+    with pytest.raises(Closed):
+        stream.follow(look)
+
+    assert [0, 2] == looks
+    first, second, third, fourth, fifth = (
+        sent.connection for sent in script.sent[:5]
+    )
+    assert len({first, second, third}) == 3
+    # What it brought was new.
+    assert third == fourth != fifth
+
+
 @pytest.mark.parametrize("end", ["proper", "broken"])
 def test_an_ended_watch_goes_on(
     script: Scripted, cluster: Cluster, end: str

@@ -732,3 +732,35 @@ def test_what_was_to_be_kept_is_kept_by_the_next_try(cluster):
 
     assert cluster.get(A)
     assert [A] == [r.ref for r in report.rows if r.action is Action.KEPT]
+
+
+def test_what_was_carried_out_after_the_end_goes_with_the_next_one(cluster):
+    """A write may get no answer, and reach etcd when all is removed."""
+    given = Package("test", (Document(manifests.config_map("a"), "a.yaml"),))
+    sent = []
+
+    def seen(_fake, obj):
+        if obj["kind"] in ("ConfigMap", "Secret"):
+            sent.append(obj)
+
+    cluster.world.controller = seen
+    lcm.instantiate(cluster, "one", given, deadline=Deadline.never())
+    cluster.world.controller = None
+    lcm.terminate(cluster, "one", deadline=Deadline.never())
+    head = "tacker-k8s-cr.one"
+    late = {
+        objects.ObjectRef.of(obj): obj
+        for obj in sent
+        if obj["metadata"]["name"] != head
+    }
+    for obj in late.values():
+        kept = ("name", "namespace", "labels")
+        metadata = {key: obj["metadata"][key] for key in kept}
+        cluster.apply({**obj, "metadata": metadata}, f"{objects.MANAGER}one")
+    assert {"ConfigMap", "Secret"} == {ref.kind for ref in late}
+
+    lcm.terminate(cluster, "one", deadline=Deadline.never())
+
+    assert [] == [ref for ref in late if cluster.get(ref)]
+    with pytest.raises(errors.InstanceUnknown):
+        lcm.terminate(cluster, "one", deadline=Deadline.never())

@@ -150,6 +150,104 @@ def test_a_server_that_comes_back_in_time_lets_the_write_go(
     server.join()
 
 
+class OneSilentServer(Server):
+    """A fake cluster behind a balancer: the first renewal gets no answer.
+
+    It is carried out, and takes all the time that it is given.
+    """
+
+    def __init__(self, clock):
+        super().__init__(clock)
+        self.world.limits = []
+        self.world.clock = clock
+
+    def until(self, deadline):
+        view = super().until(deadline)
+        view.__class__ = OneSilentServer
+        return view
+
+    def replace(self, manifest, manager):
+        left = self.deadline.left
+        self.world.limits.append(left)
+        done = super().replace(manifest, manager)
+        if len(self.world.limits) == 1:
+            self.world.clock.now += left
+            raise errors.Unreachable(self.server, "no answer")
+        return done
+
+
+def test_a_silent_server_is_soon_left_for_another(clock, deadline):
+    """The lock is renewed before it is too old for a write."""
+    cluster = OneSilentServer(clock)
+    with lock.locked(cluster, "one", "default", deadline) as held:
+        clock.now += leases.TERM - lock.MARGIN + 1
+        begun = clock.now
+
+        held.guard()
+
+        assert lock.QUICK == cluster.world.limits[0]
+        assert clock.now == begun + lock.QUICK
+        # What the Lease showed then was written by the attempt before.
+        held.check()
+
+
+class DeafServer(Server):
+    """A fake cluster behind a balancer: the first delete gets no answer."""
+
+    def until(self, deadline):
+        view = super().until(deadline)
+        view.__class__ = DeafServer
+        return view
+
+    def delete(self, ref, uid, **more):
+        self.world.limits.append(self.deadline.left)
+        if len(self.world.limits) == 1:
+            self.world.clock.now += self.deadline.left
+            raise errors.Unreachable(self.server, "no answer")
+        return super().delete(ref, uid, **more)
+
+
+def test_a_lease_goes_though_one_server_is_silent(clock, deadline):
+    """Nothing is left of an instance that was terminated."""
+    cluster = DeafServer(clock)
+    cluster.world.clock, cluster.world.limits = clock, []
+    with lock.locked(cluster, "one", "default", deadline) as held:
+        held.retire()
+
+    assert cluster.get(LEASE) is None
+    assert lock.QUICK == cluster.world.limits[0]
+
+
+class SlowServer(Server):
+    """A fake cluster that takes two seconds for each write."""
+
+    def until(self, deadline):
+        view = super().until(deadline)
+        view.__class__ = SlowServer
+        return view
+
+    def create(self, manifest, manager):
+        self.world.clock.now += 2
+        return super().create(manifest, manager)
+
+    def replace(self, manifest, manager):
+        self.world.limits.append(self.deadline.left)
+        self.world.clock.now += 2
+        return super().replace(manifest, manager)
+
+
+def test_a_slow_server_is_given_more_time(clock, deadline):
+    """The limit of a renewal follows from how long the last write took."""
+    cluster = SlowServer(clock)
+    cluster.world.clock, cluster.world.limits = clock, []
+    with lock.locked(cluster, "one", "default", deadline) as held:
+        clock.now += leases.TERM - lock.MARGIN + 1
+
+        held.guard()
+
+    assert 6 == cluster.world.limits[0]
+
+
 def test_a_lock_that_somebody_took_is_lost(cluster, clock, held):
     """Waits end as well, and who has it is named."""
     taken_by(cluster, "somebody")
@@ -320,6 +418,53 @@ def test_a_lock_that_is_renewed_is_busy(cluster, clock, deadline):
             stack.enter_context(
                 lock.locked(cluster, "one", "default", deadline)
             )
+
+
+class LaggingServer(Server):
+    """A fake cluster whose watches show nothing, while the holder renews."""
+
+    def __init__(self, clock, renew):
+        super().__init__(clock)
+        self.world.renew = renew
+
+    def until(self, deadline):
+        view = super().until(deadline)
+        view.__class__ = LaggingServer
+        return view
+
+    @contextlib.contextmanager
+    def watching(self, watches):
+        cluster = self
+
+        class Stale:
+            def take(self, seconds):
+                cluster.world.renew()
+                cluster.deadline.clock.now += seconds
+                return []
+
+        yield Stale()
+
+
+def test_a_renewal_that_no_watch_shows_keeps_the_lock(clock, deadline):
+    """The server refuses the write, and the holder is named at once."""
+
+    def renew():
+        lease = cluster.get(LEASE)
+        cluster.patch(LEASE, {"spec": {"renewTime": f"{clock.now}"}}, "other")
+        assert "somebody" == leases.holder(lease)
+
+    cluster = LaggingServer(clock, renew).until(deadline)
+    _held_by_somebody(cluster)
+    begun = clock.now
+
+    with (
+        pytest.raises(errors.Busy, match="is held by somebody"),
+        lock.locked(cluster, "one", "default", deadline),
+    ):
+        pass
+
+    assert "somebody" == holder(cluster)
+    assert clock.now == begun + leases.TERM
 
 
 def test_a_lock_that_is_given_back_meanwhile_is_taken(cluster, deadline):

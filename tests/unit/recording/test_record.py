@@ -16,6 +16,7 @@ from tacker_k8s_cr.kinds.claims import ClaimRule
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.recording import neighbours
 from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.recording import strays
 from tacker_k8s_cr.recording import stored as texts
 from tests.fakes import FakeCluster
 from tests.functional import manifests
@@ -280,6 +281,26 @@ def test_an_instance_is_alive_where_its_record_is(cluster):
     assert neighbours.alive(cluster, "one")
     assert neighbours.alive(cluster, "one", elsewhere_than="other")
     assert not neighbours.alive(cluster, "one", elsewhere_than="default")
+
+
+def test_pieces_without_a_head_are_not_a_record(cluster):
+    """A write that got no answer was carried out after the record's end."""
+    entry = record.write(cluster, ONE, None)
+    late = [
+        cluster.get(ObjectRef.of(obj))
+        for obj in cluster.list_metadata(record.SECRET)
+        if obj["metadata"]["name"] != "tacker-k8s-cr.one"
+    ]
+    assert not strays.remove(cluster, "one", "default")
+    record.erase(cluster, entry)
+    for piece in late:
+        del piece["metadata"]["uid"], piece["metadata"]["resourceVersion"]
+        cluster.create(piece, "late")
+
+    assert not neighbours.alive(cluster, "one")
+    assert strays.remove(cluster, "one", "default")
+    assert [] == list(cluster.list_metadata(record.SECRET))
+    assert not strays.remove(cluster, "one", "default")
 
 
 def test_an_instance_whose_record_we_may_not_see_is_alive(cluster):

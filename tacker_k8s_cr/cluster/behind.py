@@ -1,0 +1,168 @@
+"""API servers that do not serve yet what the cluster defines.
+
+The API servers of a cluster learn of a CustomResourceDefinition one after
+the other. Until then a server answers 404 for the kind and for every object
+of it, which is the answer for what does not exist. Whether the kind exists
+is in its definition, which every server reads from etcd.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import threading
+import time
+
+from tacker_k8s_cr.cluster import listing
+from tacker_k8s_cr.cluster import verbs
+from tacker_k8s_cr.cluster.answers import Absent
+from tacker_k8s_cr.cluster.listing import Send
+from tacker_k8s_cr.cluster.turns import taken
+from tacker_k8s_cr.deadline import Clock
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import Error
+from tacker_k8s_cr.errors import Forbidden
+from tacker_k8s_cr.errors import NotYet
+from tacker_k8s_cr.errors import Unavailable
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import Resource
+from tacker_k8s_cr.objects import field
+
+PATIENCE = 10.0
+"""Seconds for which a request is sent again, each time on another
+connection: a balancer then gives it to another server."""
+
+_AGE = 1.0
+"""Seconds for which the definitions of a group are remembered. A package
+may ask for many objects of a kind at once."""
+
+_DEFINITIONS = Resource(
+    "apiextensions.k8s.io",
+    "v1",
+    "CustomResourceDefinition",
+    "customresourcedefinitions",
+    False,
+    frozenset(("get", "list")),
+)
+
+_Served = frozenset[tuple[str, str]]
+"""Kinds with the versions at which they are served."""
+
+
+class Definitions:
+    """What the definitions of a cluster say, for all threads of a process."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._turn = threading.Lock()
+        self._known: dict[str, tuple[float, _Served]] = {}
+
+    def serve(
+        self,
+        send: Send,
+        group_kind: GroupKind,
+        version: str,
+        deadline: Deadline,
+    ) -> bool:
+        """Return whether an Established definition serves the kind.
+
+        :param version: at which; empty for any.
+        """
+        if "." not in group_kind.group:
+            return False  # a definition has a group with a dot
+        if not taken(self._turn, deadline):
+            raise Unavailable("list definitions", 408, "the deadline passed")
+        try:
+            known = self._known.get(group_kind.group)
+            if known is None or self._clock() >= known[0]:
+                found = _served(send, group_kind.group)
+                known = self._clock() + _AGE, found
+                self._known[group_kind.group] = known
+        finally:
+            self._turn.release()
+        return any(
+            kind == group_kind.kind and version in ("", each)
+            for kind, each in known[1]
+        )
+
+
+def _served(send: Send, group: str) -> _Served:
+    """What the definitions of a group serve; nothing where we may not look.
+
+    Their names end with the group, so that few are read as a whole.
+    """
+    found: set[tuple[str, str]] = set()
+    selection = listing.Selection(_DEFINITIONS)
+    try:
+        named = [
+            ObjectRef.of(obj)
+            for obj in listing.objects(send, selection, metadata=True)
+            if obj["metadata"]["name"].endswith(f".{group}")
+        ]
+        for ref in named:
+            found.update(_of(send(verbs.get(ref, _DEFINITIONS)).body))
+    except (Absent, Forbidden):
+        pass
+    return frozenset(found)
+
+
+def _of(definition: Manifest) -> _Served:
+    conditions = field(definition, ("status", "conditions"), ())
+    if not any(
+        one.get("type") == "Established" and one.get("status") == "True"
+        for one in conditions
+    ):
+        return frozenset()
+    kind = field(definition, ("spec", "names", "kind"), "")
+    return frozenset(
+        (kind, version["name"])
+        for version in field(definition, ("spec", "versions"), ())
+        if version.get("served")
+    )
+
+
+@dataclasses.dataclass
+class Behind:
+    """One question to a server that may be behind, asked again and again.
+
+    :param defined: whether the cluster defines the kind.
+    :param reconnect: closes the connections at rest.
+    """
+
+    server: str
+    group_kind: GroupKind
+    deadline: Deadline
+    defined: Callable[[], bool]
+    reconnect: Callable[[], None]
+    sleep: Callable[[float], None] = time.sleep
+    _until: Deadline | None = None
+    _pause: float = 0.1
+
+    def again(self, error: Error | None = None) -> bool:
+        """Return whether to ask again; false for a kind nobody defines.
+
+        :param error: the server's answer; for a write it names the object.
+
+        Raises NotYet when the server has not caught up in time.
+        """
+        if not self.defined():
+            return False
+        if self._until is None:
+            self._until = self.deadline.sooner(PATIENCE)
+        if self._until.left <= self._pause:
+            kind = self.group_kind
+            ref = ObjectRef(kind.group, kind.kind, "", "*")
+            if isinstance(error, NotYet):
+                ref = error.ref
+            why = (
+                "its definition is Established, but the API server "
+                f"{self.server} does not serve the kind; it may be behind "
+                "the other API servers of the cluster"
+            )
+            raise NotYet(ref, why)
+        self.reconnect()
+        self.sleep(self._pause)
+        self._pause = min(2.0, self._pause * 2)
+        return True

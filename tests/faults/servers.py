@@ -1,0 +1,130 @@
+"""A plane of three API servers, and what becomes of one of them.
+
+The faults are those of the second server. The first has the controllers,
+and is asked for the truth; the clients of a test reach all three by the
+balancer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import threading
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tools.plane import credentials
+from tools.plane import server_components
+from tools.plane.lifecycle import Plane
+
+SHIFT = 5000
+"""Of the ports, from those of the usual plane."""
+SERVERS = 3
+FAULTY = 1
+"""The place of the server that has the faults."""
+
+ROUTE = server_components.name(FAULTY)
+LINK = server_components.link(FAULTY)
+MEMBER = server_components.member(FAULTY)
+
+
+@dataclasses.dataclass(frozen=True)
+class Servers:
+    """The three servers of a plane."""
+
+    plane: Plane
+
+    def straight(self, number: int = 0) -> Cluster:
+        """Connect to one of them, without the balancer."""
+        path = credentials.server_kubeconfig(self.plane.folders, number)
+        return k8s_cr.connect(str(path))
+
+    def balanced(self) -> Cluster:
+        """Connect to whichever the balancer gives."""
+        return k8s_cr.connect(str(self.plane.folders.kubeconfig))
+
+    def aim(self) -> None:
+        """Let new connections go to the server that will have the fault."""
+        for number in range(SERVERS):
+            self.plane.balancer.change(
+                server_components.name(number), in_rotation=number == FAULTY
+            )
+
+    def spread(self) -> None:
+        """Let new connections go to all of them again."""
+        for number in range(SERVERS):
+            self.plane.balancer.change(
+                server_components.name(number), in_rotation=True
+            )
+
+    def mend(self) -> None:
+        """Let all of them run and be up to date, as before any fault."""
+        self.plane.balancer.restore()
+        names = [
+            name
+            for name in (MEMBER, ROUTE)
+            if (identity := self.plane.records[name]) and identity.paused
+        ]
+        self.plane.resume(names)
+        ended = [
+            component.name
+            for component in self.plane.lacking(["control plane"])
+            if not self.plane.records.alive(component.name)
+        ]
+        self.plane.start(ended)
+
+
+Fault = Callable[[Servers], None]
+
+
+def _kill(servers: Servers) -> None:
+    servers.plane.kill([ROUTE])
+
+
+def _restart(servers: Servers) -> None:
+    servers.plane.stop([ROUTE])
+    servers.plane.start([ROUTE])
+
+
+def _partition(servers: Servers) -> None:
+    servers.plane.balancer.change(ROUTE, mode="hang")
+
+
+def _cut_off(servers: Servers) -> None:
+    servers.plane.pause([MEMBER])
+
+
+def _lag(servers: Servers) -> None:
+    servers.plane.balancer.change(LINK, mode="stale")
+
+
+FAULTS: dict[str, Fault] = {
+    "killed": _kill,
+    "restarted": _restart,
+    "partitioned": _partition,
+    "without its etcd member": _cut_off,
+    "lagging": _lag,
+}
+"""By what becomes of the server. Each lasts until it is mended."""
+
+
+@contextlib.contextmanager
+def broken(servers: Servers, fault: Fault) -> Iterator[Callable[[], None]]:
+    """Let clients connect to one server, which then has a fault.
+
+    What it yields brings the fault; the servers are mended at the end.
+    """
+    begun = threading.Event()
+
+    def begin() -> None:
+        servers.spread()
+        begun.set()
+        fault(servers)
+
+    servers.aim()
+    try:
+        yield begin
+    finally:
+        servers.mend()
