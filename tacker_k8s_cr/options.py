@@ -25,6 +25,8 @@ class Options:
         and on which nothing moves, ends the operation as blocked.
     :param adopt: objects to take over from whoever has them, but for
         instances that live.
+    :param resend: send every object, also one that an apply would leave as
+        it is.
     :param take_from: objects to take over from such an instance, by object
         which it is.
     :param grace_seconds: given to what is deleted; None for each kind's own.
@@ -85,6 +87,7 @@ class Options:
     take_from: Mapping[ObjectRef, str] = dataclasses.field(
         default_factory=dict
     )
+    resend: bool = False
 
     def __post_init__(self) -> None:
         if self.conflict not in conflicts.WAYS:

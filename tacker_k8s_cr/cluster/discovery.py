@@ -42,6 +42,17 @@ by itself; this is for a VIM on which there is always another one."""
 
 _NEVER = Deadline.never()
 
+_LEASE = Resource(
+    "coordination.k8s.io",
+    "v1",
+    "Lease",
+    "leases",
+    True,
+    frozenset(("create", "delete", "get", "list", "patch", "update", "watch")),
+)
+"""The kind of the lock, which every server serves like this. To ask for its
+group would cost each operation a request."""
+
 
 class Discovery:
     """What one server serves, for all threads of a process.
@@ -64,6 +75,8 @@ class Discovery:
         deadline: Deadline = _NEVER,
     ) -> Resource:
         """Raises KindUnknown, or what the server's refusal means."""
+        if group_kind == _LEASE.group_kind and version in ("", "v1"):
+            return _LEASE
         asking = _Asking(self._groups, self._kinds, ask, deadline)
         known = self._remembers(group_kind.group)
         found = asking.found(group_kind, version)

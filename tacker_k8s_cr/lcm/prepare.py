@@ -115,6 +115,8 @@ def prepared(
     :param vdu_mapping: by VDU id, the object that it is.
     :param keep: of which objects it is of interest how they would be.
     """
+    if not before.owned:  # else it was looked at when they were made
+        check.version(cluster)
     documents, generated = naming.named(
         package.documents, _generated(before), _suffix
     )
@@ -316,7 +318,6 @@ def _kinds(
     policy: Policy,
 ) -> tuple[check.Kinds, Registry]:
     """How the kinds of a package are served, and how they are judged."""
-    check.version(cluster)
     expected = check.expected(documents, policy)
     found = check.kinds(cluster, documents, expected)
     check.followable(documents)
@@ -380,7 +381,6 @@ def _against(
             ready.registry,
             ready.order,
             found,
-            check.namespaces(cluster, ready.items),
             options,
             settled,
             **how,
