@@ -221,6 +221,17 @@ def add_writing(parser: argparse.ArgumentParser) -> None:
         default="fail",
         help="with a field that somebody else owns; %(default)s unless given",
     )
+    add_resend(group)
+
+
+def add_resend(parser: argparse._ActionsContainer) -> None:
+    """Add the choice to send what an apply would leave as it is."""
+    parser.add_argument(
+        "--resend",
+        action="store_true",
+        help="send every object, also those that an apply would not change; "
+        "admission then runs for all of them",
+    )
 
 
 def add_changing(parser: argparse.ArgumentParser) -> None:

@@ -215,6 +215,7 @@ def options(
     """The request's choices, else those of the configuration."""
     return Options(
         dry_run=settings.dry_run if asked.dry_run is None else asked.dry_run,
+        resend=settings.resend if asked.resend is None else asked.resend,
         conflict=asked.conflict or settings.conflict,
         dwell=asked.blocked_after or settings.blocked_after,
         on_failed=asked.on_failed or settings.on_failed,

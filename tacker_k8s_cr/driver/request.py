@@ -65,6 +65,7 @@ class Asked:
     on_failed: str = ""
     heal_machines: str = ""
     dry_run: bool | None = None
+    resend: bool | None = None
     conflict: str = ""
     adopt: frozenset[ObjectRef] = frozenset()
     take_from: Mapping[ObjectRef, str] = dataclasses.field(
@@ -135,6 +136,7 @@ def read(
         on_failed=ours.get("on_failed", ""),
         heal_machines=ours.get("heal_machines", ""),
         dry_run=ours.get("dry_run"),
+        resend=ours.get("resend"),
         conflict=ours.get("conflict", ""),
         adopt=frozenset(map(_object, ours.get("adopt", ()))),
         take_from={

@@ -23,6 +23,7 @@ from tacker_k8s_cr.lcm import operation
 from tacker_k8s_cr.lcm import topologies
 from tacker_k8s_cr.lcm import unsent
 from tacker_k8s_cr.lcm.operation import Operation
+from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning import placing
 from tacker_k8s_cr.planning.plan import Apply
 from tacker_k8s_cr.planning.plan import Delete

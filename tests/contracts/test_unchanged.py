@@ -15,40 +15,22 @@ import pytest
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
-from tacker_k8s_cr import wait
 from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning import unchanged
 from tests import drawn
+from tests.contracts import editing
 from tests.contracts.manifests import MANAGER
-from tests.functional import manifests
-
-OTHER = "another-manager"
 
 NUMBERS = itertools.count()
 
-EXAMPLES = settings(
-    suppress_health_check=[
-        HealthCheck.function_scoped_fixture,
-        HealthCheck.too_slow,
-    ]
-)
-
 
 @pytest.fixture
-def gadgets(cluster: Cluster, removed: list[ObjectRef], unique: str) -> str:
+def group(cluster: Cluster, removed: list[ObjectRef], unique: str) -> str:
     """A group of the test's own, in which there are Gadgets."""
     group = f"{unique}.{drawn.GROUP}"
-    definition = manifests.definition(
-        group, "Gadget", scale=False, spec=drawn.SPEC
-    )
-    cluster.apply(definition, MANAGER)
-    removed.append(ObjectRef.of(definition))
-    kind = GroupKind(group, "Gadget")
-    wait.until_served(cluster, {kind: ["v1"]}, Deadline.after(60))
+    removed.append(editing.define(cluster, group, MANAGER))
     return group
 
 
@@ -57,62 +39,21 @@ def content(obj: Manifest) -> tuple[Any, Any]:
     metadata = {
         key: value
         for key, value in obj["metadata"].items()
-        if key not in ("resourceVersion", "managedFields")
+        if key not in ("resourceVersion", "managedFields", "annotations")
     }
-    notes = dict(metadata.pop("annotations", None) or {})
+    notes = dict(obj["metadata"].get("annotations") or {})
     notes.pop("deployment.kubernetes.io/revision", None)
     owned = [
         entry
         for entry in obj["metadata"]["managedFields"]
-        if entry["manager"] in (MANAGER, OTHER)
+        if entry["manager"] in (MANAGER, editing.OTHER)
     ]
     return {**obj, "metadata": metadata, "status": notes}, owned
 
 
-def edit(
-    cluster: Cluster, obj: Manifest, way: str, manifest: Manifest
-) -> None:
-    """Let somebody do something to an object; the server may refuse it."""
-    ref, uid = ObjectRef.of(obj), objects.uid(obj)
-    labels = {**manifest["metadata"]["labels"], "drawn": None}
-    parts = {
-        key: value
-        for key, value in manifest.items()
-        if key not in ("apiVersion", "kind", "metadata")
-    }
-    with contextlib.suppress(errors.Rejected, errors.Conflict):
-        if way == "apply":
-            cluster.apply(manifest, OTHER, uid=uid)
-        elif way == "force":
-            cluster.apply(manifest, OTHER, uid=uid, force=True)
-        elif way == "relabel":
-            cluster.patch(ref, {"metadata": {"labels": labels}}, OTHER)
-        elif way == "patch":
-            cluster.patch(ref, parts, OTHER)
-        elif way == "own patch":
-            cluster.patch(ref, parts, MANAGER)
-        elif way == "scale" and ref.kind in SCALED:
-            body = {"spec": {"replicas": 0}}
-            cluster.patch(ref, body, OTHER, subresource="scale")
-
-
-SCALED = ("Deployment", "StatefulSet")
-
-WAYS = (
-    "nothing",
-    "nothing",
-    "apply",
-    "force",
-    "relabel",
-    "patch",
-    "own patch",
-    "scale",
-)
-
-
 @pytest.mark.parametrize("kind", drawn.KINDS)
 def test_an_apply_of_what_is_unchanged_changes_nothing(
-    cluster: Cluster, place: str, gadgets: str, kind: str
+    cluster: Cluster, place: str, group: str, kind: str
 ) -> None:
     """Whatever the manifest, and whatever others have done to the object.
 
@@ -120,26 +61,23 @@ def test_an_apply_of_what_is_unchanged_changes_nothing(
     """
     judged: Counter[tuple[str, bool]] = Counter()
 
-    @EXAMPLES
+    @settings(suppress_health_check=list(HealthCheck))
     @given(st.data())
     def shown(data: st.DataObject) -> None:
-        def draw() -> Manifest:
-            found = data.draw(drawn.manifest(kind, name, place))
-            version = found["apiVersion"].replace(drawn.GROUP, gadgets)
-            return {**found, "apiVersion": version}
-
         name = f"n{next(NUMBERS)}"
-        first = draw()
+        one = drawn.manifest(kind, name, place)
+        first, other, third = (
+            editing.in_group(data.draw(one), group) for _ in range(3)
+        )
+        way = data.draw(st.sampled_from(editing.WAYS))
+        second = data.draw(st.sampled_from((first, other)))
+        ref = ObjectRef.of(first)
         with contextlib.suppress(errors.Rejected):
             cluster.apply(first, MANAGER)
-        made = cluster.get(ObjectRef.of(first))
-        way = data.draw(st.sampled_from(WAYS))
-        second = draw() if data.draw(st.booleans()) else first
-        if made is None:  # it was refused
+        if made := cluster.get(ref):
+            editing.edit(cluster, made, way, third, MANAGER)
+        if (live := cluster.get(ref)) is None:  # it was refused
             return
-        edit(cluster, made, way, draw())
-        live = cluster.get(ObjectRef.of(first))
-        assert live is not None
         same = unchanged.is_unchanged(second, live, MANAGER)
         judged[way, same] += 1
         if same:
