@@ -77,6 +77,8 @@ class Discovery:
         """Raises KindUnknown, or what the server's refusal means."""
         if group_kind == _LEASE.group_kind and version in ("", "v1"):
             return _LEASE
+        if remembered := self._remembered(group_kind, version):
+            return remembered
         asking = _Asking(self._groups, self._kinds, ask, deadline)
         known = self._remembers(group_kind.group)
         found = asking.found(group_kind, version)
@@ -87,6 +89,20 @@ class Discovery:
             return found
         served = asking.serving(group_kind) if version else ()
         raise KindUnknown(group_kind, version, served)
+
+    def _remembered(
+        self, group_kind: GroupKind, version: str
+    ) -> Resource | None:
+        """Return what nearly every call is about: a kind that is known."""
+        group = group_kind.group
+        served = {} if version else self._groups.fresh("") or {}
+        for each in (version,) if version else served.get(group, ()):
+            kinds = self._kinds.fresh((group, each))
+            if kinds is None:
+                return None
+            if found := kinds.get(group_kind.kind):
+                return found
+        return None
 
     def resources(
         self, ask: Ask, deadline: Deadline = _NEVER

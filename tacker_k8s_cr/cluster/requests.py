@@ -22,6 +22,8 @@ from tacker_k8s_cr.cluster.answers import Request
 from tacker_k8s_cr.cluster.connection import Access
 from tacker_k8s_cr.cluster.incoming import Limit
 from tacker_k8s_cr.cluster.judging import judged
+from tacker_k8s_cr.cluster.quick import exchanged
+from tacker_k8s_cr.cluster.whole import Whole
 from tacker_k8s_cr.deadline import Clock
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Outdated
@@ -42,6 +44,9 @@ _READ = 65.0
 
 
 Sent = TypeVar("Sent")
+
+
+Received = urllib3.BaseHTTPResponse | Whole
 
 
 class Doubtful(Outdated):
@@ -99,7 +104,9 @@ class Sender:
         """
 
         def opened(request: Request) -> urllib3.BaseHTTPResponse:
-            return self._response(request, lasts, preload=False)
+            response = self._response(request, lasts, preload=False)
+            assert not isinstance(response, Whole)  # noqa: S101  (asked for)
+            return response
 
         return self._persist(request, opened)
 
@@ -123,7 +130,7 @@ class Sender:
 
     def _response(
         self, request: Request, silence: float, preload: bool
-    ) -> urllib3.BaseHTTPResponse:
+    ) -> Received:
         access = self.way.access(self.deadline)
         response = self._sent(request, access, silence, preload)
         if response.status == 401:
@@ -138,7 +145,7 @@ class Sender:
             error = access.refused(error)
         raise error
 
-    def _refusal(self, response: urllib3.BaseHTTPResponse) -> Answer:
+    def _refusal(self, response: Received) -> Answer:
         try:
             data = response.data
         except (exceptions.HTTPError, OSError) as error:
@@ -155,7 +162,7 @@ class Sender:
 
     def _sent(
         self, request: Request, access: Access, silence: float, preload: bool
-    ) -> urllib3.BaseHTTPResponse:
+    ) -> Received:
         left = self.deadline.left
         if not left:
             raise Unavailable(str(request), 408, "the deadline passed")
@@ -164,18 +171,18 @@ class Sender:
         if request.body is not None:
             headers["Content-Type"] = request.content_type
         self.counter.add()
+        url = access.base + request.path
+        asked = (request.method, url, request.body, headers)
+        limit = Limit(min(silence, left), whole)
         try:
-            return access.pool.urlopen(
-                request.method,
-                access.base + request.path,
-                request.body,
-                headers,
+            quick = exchanged(access.pool, *asked, limit) if preload else None
+            return quick or access.pool.urlopen(
+                *asked,
                 retries=_ONCE,
                 redirect=False,
                 assert_same_host=False,
                 timeout=urllib3.Timeout(
-                    connect=min(_CONNECT, left),
-                    read=Limit(min(silence, left), whole),
+                    connect=min(_CONNECT, left), read=limit
                 ),
                 preload_content=preload,
             )
