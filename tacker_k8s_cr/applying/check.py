@@ -207,6 +207,8 @@ def followable(documents: Sequence[Document]) -> None:
     problems = []
     for document in documents:
         manifest = document.manifest
+        if not objects.has_annotations(manifest):
+            continue
         try:
             custom.of_annotations(manifest)
         except errors.PackageInvalid as error:

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
+import pytest
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import lcm
@@ -30,12 +31,20 @@ from tests.contracts.manifests import namespaced
 from tests.unit.packages import STORED
 from tests.unit.packages import package
 
-SECONDS = 120.0
+SECONDS = 3600.0
+"""A limit that no machine comes near."""
 
 NUMBERS = itertools.count()
 
 ASSIGNED = ("clusterIP", "clusterIPs")
 """What a server draws for each object."""
+
+
+@pytest.fixture
+def real_cluster(connected: Cluster) -> Cluster:
+    """As long as many examples take."""
+    return connected.until(Deadline.after(SECONDS))
+
 
 OBJECT = st.sampled_from(drawn.KINDS).flatmap(
     lambda kind: st.lists(

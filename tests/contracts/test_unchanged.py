@@ -16,6 +16,7 @@ import pytest
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning import unchanged
@@ -24,6 +25,16 @@ from tests.contracts import editing
 from tests.contracts.manifests import MANAGER
 
 NUMBERS = itertools.count()
+
+
+SECONDS = 3600.0
+"""A limit that no machine comes near."""
+
+
+@pytest.fixture
+def real_cluster(connected: Cluster) -> Cluster:
+    """As long as many examples take."""
+    return connected.until(Deadline.after(SECONDS))
 
 
 @pytest.fixture
