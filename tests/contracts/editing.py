@@ -17,6 +17,9 @@ from tests.functional import manifests
 
 OTHER = "another-manager"
 
+REVISION = "deployment.kubernetes.io/revision"
+"""An annotation that a controller writes."""
+
 WAYS = (
     "nothing",
     "nothing",

@@ -99,6 +99,8 @@ class Side:
         ]
 
     def _bare(self, obj: Manifest) -> Any:
+        # Controllers write when they like.
+        managers = (objects.MANAGER + self.instance, editing.OTHER)
         metadata = {
             key: value
             for key, value in obj["metadata"].items()
@@ -110,6 +112,12 @@ class Side:
                 for key in ("manager", "operation", "subresource")
             ): [entry["apiVersion"], entry["fieldsV1"]]
             for entry in obj["metadata"]["managedFields"]
+            if entry["manager"] in managers
+        }
+        metadata["annotations"] = {
+            name: note
+            for name, note in metadata.get("annotations", {}).items()
+            if name != editing.REVISION
         }
         spec = obj.get("spec")
         if isinstance(spec, Mapping):

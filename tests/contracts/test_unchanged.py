@@ -53,7 +53,7 @@ def content(obj: Manifest) -> tuple[Any, Any]:
         if key not in ("resourceVersion", "managedFields", "annotations")
     }
     notes = dict(obj["metadata"].get("annotations") or {})
-    notes.pop("deployment.kubernetes.io/revision", None)
+    notes.pop(editing.REVISION, None)
     owned = [
         entry
         for entry in obj["metadata"]["managedFields"]
