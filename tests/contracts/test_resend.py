@@ -128,16 +128,22 @@ class Side:
         return json.loads(text.replace(self.instance, "instance"))
 
 
-CONTROLLED = ("CronJob", "Deployment", "PodDisruptionBudget", "StatefulSet")
-"""Kinds whose objects may be written by others between a read and a write,
-which is then taken for a change."""
+REWRITTEN = (
+    "CronJob",
+    "Deployment",
+    "PodDisruptionBudget",
+    "Secret",
+    "StatefulSet",
+)
+"""Kinds whose objects may get another version by an apply that changes
+nothing: a controller writes between, or stringData moves an entry."""
 
 
 def unchanged(report: Report) -> set[str]:
     return {
         row.ref.name
         for row in report.rows
-        if row.action is Action.UNCHANGED and row.ref.kind not in CONTROLLED
+        if row.action is Action.UNCHANGED and row.ref.kind not in REWRITTEN
     }
 
 

@@ -192,7 +192,8 @@ def of_crowd(
 class Changed:
     """A package that was applied again by somebody.
 
-    :param requests: all of them, by ours' own count.
+    :param requests: by ours' own count, beside those that find out how kinds
+        are served.
     :param applies: that the server counted, dry runs too.
     """
 

@@ -54,11 +54,13 @@ def _config_maps(count: int, name: str, drawn: int) -> Iterator[Manifest]:
         }
 
 
-def changed(manifests: Sequence[Manifest], number: int) -> list[Manifest]:
+def changed(
+    manifests: Sequence[Manifest], number: int, text: str = "changed"
+) -> list[Manifest]:
     """The same, but for an annotation of one."""
     found = list(manifests)
     metadata = dict(found[number]["metadata"])
-    metadata["annotations"] = {"bench": f"changed {number}"}
+    metadata["annotations"] = {"bench": text}
     found[number] = {**found[number], "metadata": metadata}
     return found
 
@@ -66,9 +68,11 @@ def changed(manifests: Sequence[Manifest], number: int) -> list[Manifest]:
 def mixed(count: int, widgets: bool = True) -> tuple[Manifest, ...]:
     """So many objects of four kinds in equal parts, or of three of them.
 
+    The first two are of kinds that no controller works on.
+
     :param widgets: whether the cluster has these.
     """
-    makers = (deployment, service, secret, *((_widget,) if widgets else ()))
+    makers = (service, secret, deployment, *((_widget,) if widgets else ()))
     return tuple(makers[n % len(makers)](n) for n in range(count))
 
 
@@ -108,7 +112,7 @@ def service(number: int) -> Manifest:
         "kind": "Service",
         "metadata": {"name": f"app-{number:05}"},
         "spec": {
-            "selector": {"app": f"app-{number - 1:05}"},
+            "selector": {"app": f"app-{number + 2:05}"},
             "ports": [{"name": "http", "port": 80, "targetPort": "http"}],
         },
     }
