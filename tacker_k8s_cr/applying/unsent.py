@@ -59,7 +59,8 @@ def looked_at(
         same = _judged(item.manifest, obj, before.instance, registry)
         return item, Live(owned[ref], version, unchanged=same)
 
-    return living.of_instance(cluster, by_ref, before.instance, judge)
+    manifests = {ref: item.manifest for ref, item in by_ref.items()}
+    return living.of_instance(cluster, manifests, before.instance, judge)
 
 
 def again(
@@ -77,7 +78,8 @@ def again(
             return None
         return _judged(step.manifest, obj, instance, registry)
 
-    return living.of_instance(cluster, by_ref, instance, judge)
+    manifests = {ref: step.manifest for ref, step in by_ref.items()}
+    return living.of_instance(cluster, manifests, instance, judge)
 
 
 def _judged(

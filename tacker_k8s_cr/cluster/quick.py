@@ -41,7 +41,7 @@ def exchanged(
 
     Raises what the pool would raise.
     """
-    if pool.proxy is not None:
+    if pool.proxy is not None or not hasattr(pool, "_get_conn"):
         return None
     conn = pool._get_conn()
     if not getattr(conn, "ready", False):

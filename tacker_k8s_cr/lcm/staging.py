@@ -58,9 +58,10 @@ def carry_out(op: Operation, stage: Stage) -> None:
     op.ledger.announce(entering(op, stage, op.inventory))
     if applies:
         bring_in(op, applies, stage.name)
-    create_only.send(
-        op, (step for step in stage.steps if isinstance(step, Submit))
-    )
+    submits = [step for step in stage.steps if isinstance(step, Submit)]
+    if submits:
+        op.wrote = True
+        create_only.send(op, submits)
     if stage.barrier:
         topologies.settled(op)
     if deletes:
