@@ -54,7 +54,7 @@ UNDO = 10.0
 """Seconds for removing a record that could not be completed."""
 
 ONE_BY_ONE = 3
-"""Pieces up to which each is asked for by name; more: listed."""
+"""Pieces up to which each is asked for by name, at rest; more: listed."""
 
 READS = 5
 """How often a head may move away while its pieces are read."""
@@ -102,8 +102,9 @@ def read(cluster: Cluster, instance: str, namespace: str) -> Entry | None:
         if head is None:
             return None
         names = _named(head, instance)
-        many = len(names) > ONE_BY_ONE
-        if many and (found := _listed(cluster, head, instance)):
+        # Who died may have left pieces that no head names.
+        listing = len(names) > ONE_BY_ONE or not _is_at_rest(head)
+        if listing and (found := _listed(cluster, head, instance)):
             return found
         secrets = _all(
             cluster, lambda name: cluster.get(_piece_ref(ref, name)), names
@@ -144,6 +145,10 @@ def _listed(cluster: Cluster, head: Manifest, instance: str) -> Entry | None:
 def _named(head: Manifest, instance: str) -> tuple[str, ...]:
     with _readable(instance):
         return texts.pieces_of(_data(head, "head").decode())
+
+
+def _is_at_rest(head: Manifest) -> bool:
+    return texts.is_at_rest(_data(head, "head").decode())
 
 
 def _entry(

@@ -257,6 +257,19 @@ def test_what_was_listed_is_dropped_without_another_list(cluster):
     assert entry.inventory == record.read(cluster, "one", "default").inventory
 
 
+def test_what_a_dead_writer_left_is_found_with_its_operation(cluster):
+    """The next write drops it, even if that itself drops nothing."""
+    entry = record.write(cluster, ONE, None)
+    assert Phase.INSTANTIATING is entry.inventory.phase
+    cluster.create(record._secret(LEFT, "one", "piece", b"x"), "m")
+
+    entry = record.read(cluster, "one", "default")
+    record.write(cluster, ONE.entering("instantiate", "wait", ()), entry)
+
+    assert LEFT.name not in left(cluster)
+    assert ONE.owned == record.read(cluster, "one", "default").inventory.owned
+
+
 @pytest.mark.parametrize("refusal", [FORBIDDEN, None])
 def test_a_list_that_does_not_show_all_is_not_believed(cluster, refusal):
     """Who may not list, or finds no label on a piece, reads each by name."""
