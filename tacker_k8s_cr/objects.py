@@ -195,7 +195,7 @@ def labels(obj: Manifest) -> Mapping[str, str]:
 
 
 def has_annotations(obj: Manifest) -> bool:
-    """Return whether an object has annotations of ours; most have none."""
+    """Return whether an object has an annotation with our prefix."""
     found = field(obj, ("metadata", "annotations"))
     return isinstance(found, Mapping) and any(
         isinstance(name, str) and name.startswith(PREFIX) for name in found

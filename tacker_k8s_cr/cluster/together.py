@@ -1,4 +1,4 @@
-"""Connections on which a request goes out as one, and is answered as one.
+"""Write each request at once, and read its answer as a whole.
 
 urllib3 writes the head and the body of a request one after the other. That
 is two TLS records, twice the changes between threads, and for the server a

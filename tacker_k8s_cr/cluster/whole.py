@@ -84,7 +84,7 @@ def read(sock: socket.socket, limit: float, method: str) -> tuple[Whole, bool]:
         data, stays = source.rest(), False
     if known.get("content-encoding", "identity") != "identity":
         data = _decoded(data)
-    # What comes unasked is no part of the next answer.
+    # Bytes that follow unasked must not be taken for the next answer.
     return Whole(status, known, data), stays and not source.left
 
 

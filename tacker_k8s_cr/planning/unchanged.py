@@ -30,7 +30,7 @@ is a value that is owned as a whole.
 """
 
 _NAMED = frozenset(("name", "namespace"))
-"""Fields of metadata that say which object it is, and that nobody owns."""
+"""Fields of metadata that identify an object and have no owner."""
 
 
 @dataclasses.dataclass(frozen=True)

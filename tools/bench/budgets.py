@@ -190,10 +190,10 @@ def of_crowd(
 
 @dataclasses.dataclass(frozen=True)
 class Changed:
-    """A package that was applied again by somebody.
+    """A package that was applied again.
 
-    :param requests: by ours' own count, beside those that find out how kinds
-        are served.
+    :param requests: by the operation's own count, beside those that find out
+        how kinds are served.
     :param applies: that the server counted, dry runs too.
     """
 

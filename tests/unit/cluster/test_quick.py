@@ -166,7 +166,7 @@ def test_nothing_is_sent_past_the_deadline(
 def test_the_log_of_urllib3_has_it(
     script: Scripted, sender: Sender, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whoever reads or silences its lines misses none of these."""
+    """A reader or filter of its lines gets the same lines."""
     caplog.set_level(logging.DEBUG, "urllib3.connectionpool")
     begun(script, sender)
     script.then(says(200, {}))

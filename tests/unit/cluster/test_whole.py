@@ -123,7 +123,7 @@ def test_an_answer_says_what_the_library_reads_in_it(
 
 
 def test_a_connection_stays_for_the_next_answer():
-    """Unless something has come that nobody asked for."""
+    """Unless bytes follow that were not asked for."""
     answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
     assert read(answer)[1]

@@ -114,7 +114,7 @@ def test_all_is_sent_when_that_is_asked_for(cluster, life):
     assert {Action.UNCHANGED} == set(actions(report).values())
 
 
-def test_what_somebody_has_edited_is_sent(cluster, life):
+def test_what_another_client_has_edited_is_sent(cluster, life):
     """A value, the label, or who owns a field: each is as it was before."""
     given = package(*configs("a", "b", "c", "d"))
     lcm.instantiate(cluster, "one", given, **life)
@@ -163,7 +163,7 @@ def test_an_object_with_another_uid_is_sent(cluster, life):
 
 
 def test_what_is_gone_is_made_again(cluster, life):
-    """And what is about to go is waited for, as before."""
+    """As before."""
     given = package(*configs("a", "b"))
     lcm.instantiate(cluster, "one", given, **life)
     cluster.delete(ref("a"), objects.uid(cluster.get(ref("a"))))
@@ -283,7 +283,7 @@ def test_a_later_stage_is_compared_again(cluster, life):
 
 
 def test_to_heal_all_sends_what_was_edited(cluster, life):
-    """And what is gone; the rest is not sent."""
+    """And what was deleted; the rest is not sent."""
     given = package(*configs("a", "b", "c"))
     lcm.instantiate(cluster, "one", given, **life)
     cluster.patch(ref("a"), {"data": {"key": "edited"}}, "editor")

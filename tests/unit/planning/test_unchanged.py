@@ -231,7 +231,7 @@ def test_a_manifest_that_differs_is_sent(path, value, told):
         ),
     ],
 )
-def test_an_object_that_somebody_has_changed_is_sent(path, value, told):
+def test_an_object_that_another_client_has_changed_is_sent(path, value, told):
     """Its values, its owners, its label: whatever is in doubt."""
     assert difference(live=changed(LIVE, path, value)).startswith(told)
 
