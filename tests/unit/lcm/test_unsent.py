@@ -279,6 +279,28 @@ def test_a_later_stage_is_compared_again(cluster, life):
     assert Action.UNCHANGED is actions(report)["same"]
 
 
+@pytest.mark.parametrize(("seconds", "seen"), [(1, False), (11, True)])
+def test_an_old_comparison_is_repeated(cluster, clock, life, seconds, seen):
+    """Another client may edit an object while the lock is waited for."""
+    lcm.instantiate(cluster, "one", package(*configs("a", "b")), **life)
+    edited = []
+
+    def edits(fake, obj):
+        if obj["kind"] == "Lease" and not edited:
+            edited.append(obj)
+            clock.now += seconds
+            fake.patch(ref("b"), {"data": {"key": "edited"}}, "editor")
+
+    cluster.world.controller = edits
+    take = Options(conflict="take", dry_run=False)
+    changed = package(*configs("a", key="new"), *configs("b"))
+
+    sent, _ = applied(cluster, lcm.change, changed, options=take, **life)
+
+    # The edit is a patch, too.
+    assert (["b", "a", "b"] if seen else ["b", "a"]) == sent
+
+
 # -- Other operations ---------------------------------------------------------
 
 
