@@ -205,6 +205,14 @@ def labels(obj: Manifest) -> Mapping[str, str]:
     return found
 
 
+def has_annotations(obj: Manifest) -> bool:
+    """Return whether an object has an annotation with our prefix."""
+    found = field(obj, ("metadata", "annotations"))
+    return isinstance(found, Mapping) and any(
+        isinstance(name, str) and name.startswith(PREFIX) for name in found
+    )
+
+
 def annotation(obj: Manifest, name: str) -> str | None:
     """One of our own annotations, by its name without the prefix."""
     value = field(obj, ("metadata", "annotations", PREFIX + name))

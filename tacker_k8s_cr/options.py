@@ -26,6 +26,8 @@ class Options:
         and on which nothing moves, ends the operation as blocked.
     :param adopt: objects to take over from whoever has them, but for
         instances that live.
+    :param resend: send every object, also one that an apply would leave as
+        it is.
     :param take_from: objects to take over from such an instance, by object
         which it is.
     :param grace_seconds: given to what is deleted; None for each kind's own.
@@ -93,6 +95,7 @@ class Options:
         default_factory=dict
     )
     field_validation: str = validation.STRICT
+    resend: bool = False
 
     def __post_init__(self) -> None:
         validation.is_lenient(self.field_validation)

@@ -144,6 +144,12 @@ class Progress:
         after = dataclasses.replace(self, seen={**self.seen, **fresh})
         return after._counted(fresh, self)
 
+    def believed(self, views: Mapping[ObjectRef, Seen]) -> Progress:
+        """Take in views of objects that were judged before."""
+        fresh = {r: v for r, v in views.items() if r in self.awaited}
+        after = dataclasses.replace(self, seen={**self.seen, **fresh})
+        return after._counted(fresh, self)
+
     def sounded(
         self, found: Mapping[ObjectRef, Sequence[Part]], now: float
     ) -> Progress:

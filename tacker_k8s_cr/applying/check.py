@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
@@ -206,6 +207,8 @@ def followable(documents: Sequence[Document]) -> None:
     problems = []
     for document in documents:
         manifest = document.manifest
+        if not objects.has_annotations(manifest):
+            continue
         try:
             custom.of_annotations(manifest)
         except errors.PackageInvalid as error:
@@ -274,14 +277,18 @@ STORAGE_CLASS = GroupKind("storage.k8s.io", "StorageClass")
 Registered = Mapping[GroupKind, Handler]
 
 
-def namespaces(cluster: Cluster, items: Sequence[Placed]) -> frozenset[str]:
+def namespaces(
+    cluster: Cluster, items: Sequence[Placed], known: Collection[str] = ()
+) -> frozenset[str]:
     """The namespaces of a package that are not there yet.
+
+    :param known: namespaces in which objects were found.
 
     Raises NamespaceAbsent for those that the package does not bring.
     """
     wheres: dict[str, list[str]] = defaultdict(list)
     for item in items:
-        if item.ref.namespace:
+        if item.ref.namespace and item.ref.namespace not in known:
             wheres[item.ref.namespace].append(item.where)
     brought = {
         i.ref.name for i in items if i.ref.group_kind == placing.NAMESPACE

@@ -63,28 +63,56 @@ def carried(
     ):
         if obj is None:
             continue
-        manager = objects.MANAGER + objects.labels(item.manifest).get(
-            objects.INSTANCE, ""
-        )
         if giver := (givers or {}).get(item.ref):
             # As it will be when it is sent.
             metadata = obj["metadata"]
             fields = ownership.renamed(
-                metadata["managedFields"], objects.MANAGER + giver, manager
+                metadata["managedFields"],
+                objects.MANAGER + giver,
+                _manager(item),
             )
             metadata = {**metadata, "managedFields": fields}
             obj = {**obj, "metadata": metadata}
-        manifest = _unmoved(item.manifest, obj, manager)
-        if item.ref.group_kind not in _WITHIN and item.ref not in settled:
-            path = replicas.path_of(registry, item.ref.group_kind)
-            owned = ownership.owns(obj, manager, path)
-            number = objects.field(obj, path) if owned else None
-            manifest = placing.set_field(manifest, path, number)
-        for entry in entries.of(manifest):
-            if entry.ref not in settled:
-                manifest = _kept(manifest, obj, entry, manager)
-        found[item.ref] = dataclasses.replace(item, manifest=manifest)
+        found[item.ref] = _numbered_as(item, obj, registry, settled)
     return tuple(found.get(item.ref, item) for item in items)
+
+
+def kept(
+    item: Placed,
+    obj: Manifest,
+    registry: Registry,
+    subresources: Mapping[GroupKind, frozenset[str]],
+    settled: Collection[ObjectRef] = (),
+) -> Placed:
+    """Return one manifest with the numbers of its object, as ``carried``."""
+    kind = item.ref.group_kind
+    if kind in _WITHIN or _has_number(kind, registry, subresources):
+        return _numbered_as(item, obj, registry, settled)
+    return item
+
+
+def _manager(item: Placed) -> str:
+    labels = objects.labels(item.manifest)
+    return objects.MANAGER + labels.get(objects.INSTANCE, "")
+
+
+def _numbered_as(
+    item: Placed,
+    obj: Manifest,
+    registry: Registry,
+    settled: Collection[ObjectRef],
+) -> Placed:
+    manager = _manager(item)
+    manifest = _unmoved(item.manifest, obj, manager)
+    if item.ref.group_kind not in _WITHIN and item.ref not in settled:
+        path = replicas.path_of(registry, item.ref.group_kind)
+        owned = ownership.owns(obj, manager, path)
+        number = objects.field(obj, path) if owned else None
+        manifest = placing.set_field(manifest, path, number)
+    for entry in entries.of(manifest):
+        if entry.ref not in settled:
+            manifest = _kept(manifest, obj, entry, manager)
+    return dataclasses.replace(item, manifest=manifest)
 
 
 def _kept(
@@ -157,8 +185,15 @@ def _numbered(
         item
         for item in items
         if item.ref in live
-        and (
-            registry[item.ref.group_kind].replicas is not None
-            or "scale" in subresources.get(item.ref.group_kind, ())
-        )
+        and _has_number(item.ref.group_kind, registry, subresources)
     ]
+
+
+def _has_number(
+    kind: GroupKind,
+    registry: Registry,
+    subresources: Mapping[GroupKind, frozenset[str]],
+) -> bool:
+    return registry[kind].replicas is not None or "scale" in subresources.get(
+        kind, ()
+    )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -12,6 +10,7 @@ import dataclasses
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr import ownership
+from tacker_k8s_cr.applying import living
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.inventory import Inventory
@@ -22,9 +21,6 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.planning.placing import Placed
 from tacker_k8s_cr.planning.plan import Live
 from tacker_k8s_cr.recording import neighbours
-
-ONE_BY_ONE = 50
-"""Objects of a kind up to which each is asked for by name; more: listed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +69,7 @@ def found(
     going = set()
     taken: dict[ObjectRef, str] = {}
     alive: dict[str, bool] = {}
-    for ref, obj in _metadata(cluster, [item.ref for item in wanted]):
+    for ref, obj in living.metadata(cluster, [i.ref for i in wanted]):
         other = objects.labels(obj).get(objects.INSTANCE, "")
         if objects.field(obj, ("metadata", "deletionTimestamp")):
             going.add(ref)
@@ -159,33 +155,6 @@ def _ending(
 def _live(obj: Manifest) -> Live:
     version = objects.field(obj, ("metadata", "resourceVersion"), "")
     return Live(objects.uid(obj), version)
-
-
-def _metadata(
-    cluster: Cluster, refs: Sequence[ObjectRef]
-) -> Iterator[tuple[ObjectRef, Manifest]]:
-    """Metadata of those of the objects that are there."""
-    by_place: dict[tuple[GroupKind, str], list[ObjectRef]] = defaultdict(list)
-    for ref in refs:
-        by_place[ref.group_kind, ref.namespace].append(ref)
-    single: list[ObjectRef] = []
-    for (kind, namespace), some in by_place.items():
-        if len(some) <= ONE_BY_ONE:
-            single.extend(some)
-            continue
-        wanted = set(some)
-        try:
-            listed = tuple(cluster.list_metadata(kind, namespace))
-        except errors.Forbidden:
-            single.extend(some)
-            continue
-        for obj in listed:
-            ref = ObjectRef.of(obj)
-            if ref in wanted:
-                yield ref, obj
-    for ref, found in raised(cluster.each(cluster.get_metadata, single)):
-        if found is not None:
-            yield ref, found
 
 
 def _shared(cluster: Cluster, item: Placed, instance: str) -> bool:

@@ -228,6 +228,17 @@ def add_writing(parser: argparse.ArgumentParser) -> None:
         help="unknown fields of manifests and repeated keys or variables: "
         "refused, or left out with a warning [%(default)s]",
     )
+    add_resend(group)
+
+
+def add_resend(parser: argparse._ActionsContainer) -> None:
+    """Add the choice to send what an apply would leave as it is."""
+    parser.add_argument(
+        "--resend",
+        action="store_true",
+        help="send every object, also those that an apply would not change; "
+        "admission then runs for all of them",
+    )
 
 
 def add_changing(parser: argparse.ArgumentParser) -> None:

@@ -54,6 +54,7 @@ class Heal(Operating):
             "MachineHealthCheck; what the object that they work for says "
             "wins; %(default)s unless given",
         )
+        arguments.add_resend(parser)
         arguments.add_waiting(parser)
 
     def operate(
@@ -79,6 +80,7 @@ class Heal(Operating):
                 on_failed=args.on_failed,
                 grace_seconds=args.grace_seconds,
                 heal_machines=args.machines,
+                resend=args.resend,
             ),
             listen=listen,
         )
@@ -94,6 +96,7 @@ class Rollback(Operating):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_losing(parser)
+        arguments.add_resend(parser)
         arguments.add_waiting(parser)
 
     def operate(
@@ -111,6 +114,7 @@ class Rollback(Operating):
                 dwell=args.blocked_after,
                 on_failed=args.on_failed,
                 lose_others=args.lose_others,
+                resend=args.resend,
             ),
             listen=listen,
         )

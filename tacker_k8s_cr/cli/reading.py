@@ -57,6 +57,7 @@ def options(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
         ),
         rollout=getattr(args, "rollout", "allow"),
         versions=getattr(args, "versions", "together"),
+        resend=args.resend,
         take_from={
             _object("--take-from", text, args, cluster): instance
             for instance, text in args.take_from

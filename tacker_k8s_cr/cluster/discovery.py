@@ -42,6 +42,17 @@ by itself; this is for a VIM on which there is always another one."""
 
 _NEVER = Deadline.never()
 
+_LEASE = Resource(
+    "coordination.k8s.io",
+    "v1",
+    "Lease",
+    "leases",
+    True,
+    frozenset(("create", "delete", "get", "list", "patch", "update", "watch")),
+)
+"""The kind of the lock, which every server serves like this. To ask for its
+group would cost each operation a request."""
+
 
 class Discovery:
     """What one server serves, for all threads of a process.
@@ -64,6 +75,10 @@ class Discovery:
         deadline: Deadline = _NEVER,
     ) -> Resource:
         """Raises KindUnknown, or what the server's refusal means."""
+        if group_kind == _LEASE.group_kind and version in ("", "v1"):
+            return _LEASE
+        if remembered := self._remembered(group_kind, version):
+            return remembered
         asking = _Asking(self._groups, self._kinds, ask, deadline)
         known = self._remembers(group_kind.group)
         found = asking.found(group_kind, version)
@@ -74,6 +89,20 @@ class Discovery:
             return found
         served = asking.serving(group_kind) if version else ()
         raise KindUnknown(group_kind, version, served)
+
+    def _remembered(
+        self, group_kind: GroupKind, version: str
+    ) -> Resource | None:
+        """Return what nearly every call is about: a kind that is known."""
+        group = group_kind.group
+        served = {} if version else self._groups.fresh("") or {}
+        for each in (version,) if version else served.get(group, ()):
+            kinds = self._kinds.fresh((group, each))
+            if kinds is None:
+                return None
+            if found := kinds.get(group_kind.kind):
+                return found
+        return None
 
     def resources(
         self, ask: Ask, deadline: Deadline = _NEVER

@@ -7,10 +7,12 @@ request takes altogether.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from collections.abc import Sequence
 import http.client
 from typing import Any, Protocol
 
-_LONGEST = 65536
+LONGEST = 65536
 """Bytes of a line, and below it the lines of a head: the library's own
 limits."""
 _LINES = 100
@@ -38,7 +40,7 @@ class PlainHead(http.client.HTTPResponse):
             version, status, reason = self._read_status()
             if status != http.client.CONTINUE:
                 break
-            _read(self.fp)
+            read(self.fp)
         self.code = self.status = status
         self.reason = reason.strip()
         if version in ("HTTP/1.0", "HTTP/0.9"):
@@ -47,13 +49,11 @@ class PlainHead(http.client.HTTPResponse):
             self.version = 11
         else:
             raise http.client.UnknownProtocol(version)
-        fields = _read(self.fp)
+        fields = read(self.fp)
         self.headers = self.msg = http.client.HTTPMessage()
         for name, value in fields:
             self.headers.set_raw(name, value)
-        # As there: of fields with the same name, the first counts.
-        known = {name.lower(): value for name, value in reversed(fields)}
-        self._understand(known)
+        self._understand(known(fields))
 
     def _understand(self, known: dict[str, str]) -> None:
         """Where the body ends, and whether the connection does."""
@@ -65,7 +65,7 @@ class PlainHead(http.client.HTTPResponse):
             self.will_close = self._check_close()  # type: ignore[attr-defined]
         self.length = None
         if not self.chunked:
-            self.length = _length(known.get("content-length", ""))
+            self.length = length(known.get("content-length", ""))
         if (
             self.status in (http.client.NO_CONTENT, http.client.NOT_MODIFIED)
             or self.status < 200
@@ -76,7 +76,32 @@ class PlainHead(http.client.HTTPResponse):
             self.will_close = True
 
 
-def _length(text: str) -> int | None:
+def known(fields: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The fields by name; of those with the same name, the first counts."""
+    return {name.lower(): value for name, value in reversed(fields)}
+
+
+def usual(head: bytes) -> bool:
+    """Return whether a head has no odd lines, and not too many."""
+    return (
+        len(head) <= LONGEST
+        and head.count(b"\n") == head.count(b"\r\n") <= _LINES
+        and b"\n " not in head
+        and b"\n\t" not in head
+    )
+
+
+def plain(lines: Iterable[bytes]) -> dict[str, str]:
+    """Return the fields of usual lines by name, as ``known`` does."""
+    found: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.decode("latin-1").partition(":")
+        if colon and name:
+            found.setdefault(name.lower(), value.strip())
+    return found
+
+
+def length(text: str) -> int | None:
     try:
         length = int(text)
     except ValueError:
@@ -84,12 +109,12 @@ def _length(text: str) -> int | None:
     return length if length >= 0 else None
 
 
-def _read(lines: _Lines) -> list[tuple[str, str]]:
+def read(lines: _Lines) -> list[tuple[str, str]]:
     """The fields up to the empty line. Raises HTTPException."""
     fields: list[tuple[str, str]] = []
     for _ in range(_LINES + 1):
-        line = lines.readline(_LONGEST + 1)
-        if len(line) > _LONGEST:
+        line = lines.readline(LONGEST + 1)
+        if len(line) > LONGEST:
             raise http.client.LineTooLong("header line")
         if line in (b"\r\n", b"\n", b""):
             return fields

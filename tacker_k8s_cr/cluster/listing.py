@@ -54,7 +54,10 @@ class Selection:
 
 
 def objects(
-    send: Send, selection: Selection, metadata: bool = False
+    send: Send,
+    selection: Selection,
+    metadata: bool = False,
+    size: int = PAGE,
 ) -> Iterator[Manifest]:
     """What the selection holds.
 
@@ -65,7 +68,7 @@ def objects(
     """
     seen = set()
     try:
-        for page in pages(send, selection, metadata):
+        for page in pages(send, selection, metadata, size):
             for obj in page:
                 seen.add(_key(obj))
                 yield obj

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import functools
+import re
 import urllib.parse
 
 from tacker_k8s_cr.objects import Resource
 
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9.-]*")
+"""Nearly every name: nothing in it needs quoting."""
 
+
+@functools.lru_cache(maxsize=256)
 def collection(resource: Resource, namespace: str) -> str:
     start = f"/apis/{resource.group}" if resource.group else "/api"
     place = f"/namespaces/{_quoted(namespace)}" if namespace else ""
@@ -35,6 +41,8 @@ def spoken(resource: Resource, subresource: str = "") -> str:
 
 
 def _quoted(segment: str) -> str:
+    if _PLAIN.fullmatch(segment):
+        return segment
     # A name may hold a colon (RBAC), never a slash; quoting all else keeps
     # a bad one from reaching another path. Dots alone would climb up.
     if segment in (".", ".."):

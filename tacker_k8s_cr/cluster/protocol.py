@@ -156,8 +156,12 @@ class Cluster(Protocol):
         namespace: str = "",
         selector: str = "",
         fields: str = "",
+        page: int = 0,
     ) -> Iterator[Manifest]:
-        """Objects, in pages; each has its apiVersion and kind filled in."""
+        """Objects, in pages; each has its apiVersion and kind filled in.
+
+        :param page: objects in a page at most; 0 for as many as is usual.
+        """
         ...
 
     def list_metadata(

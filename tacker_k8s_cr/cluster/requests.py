@@ -24,6 +24,8 @@ from tacker_k8s_cr.cluster.connection import Access
 from tacker_k8s_cr.cluster.contact import Contact
 from tacker_k8s_cr.cluster.incoming import Limit
 from tacker_k8s_cr.cluster.judging import judged
+from tacker_k8s_cr.cluster.quick import exchanged
+from tacker_k8s_cr.cluster.whole import Whole
 from tacker_k8s_cr.deadline import Clock
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.errors import Outdated
@@ -55,6 +57,9 @@ to that one, each of which fails only after a time-out."""
 
 
 Sent = TypeVar("Sent")
+
+
+Received = urllib3.BaseHTTPResponse | Whole
 
 
 class Doubtful(Outdated):
@@ -116,7 +121,9 @@ class Sender:
         """
 
         def opened(request: Request) -> urllib3.BaseHTTPResponse:
-            return self._response(request, lasts, preload=False)
+            response = self._response(request, lasts, preload=False)
+            assert not isinstance(response, Whole)  # noqa: S101  (asked for)
+            return response
 
         return self._persist(request, opened)
 
@@ -147,7 +154,7 @@ class Sender:
 
     def _response(
         self, request: Request, silence: float, preload: bool
-    ) -> urllib3.BaseHTTPResponse:
+    ) -> Received:
         access = self.way.access(self.deadline)
         response = self._sent(request, access, silence, preload)
         if response.status == 401:
@@ -164,7 +171,7 @@ class Sender:
             error = access.refused(error)
         raise error
 
-    def _refusal(self, response: urllib3.BaseHTTPResponse) -> Answer:
+    def _refusal(self, response: Received) -> Answer:
         try:
             data = response.data
         except (exceptions.HTTPError, OSError) as error:
@@ -181,7 +188,7 @@ class Sender:
 
     def _sent(
         self, request: Request, access: Access, silence: float, preload: bool
-    ) -> urllib3.BaseHTTPResponse:
+    ) -> Received:
         left = self.deadline.left
         if not left:
             raise Unavailable.not_sent(str(request))
@@ -190,22 +197,22 @@ class Sender:
         if request.body is not None:
             headers["Content-Type"] = request.content_type
         self.counter.add()
+        url = access.base + request.path
+        asked = (request.method, url, request.body, headers)
+        limit = Limit(min(silence, left), whole)
         connect = min(_CONNECT, left)
         if self.contact is not None:
             # Not less than any server takes, if it answers at all.
             connect = min(connect, max(1.0, self.contact.left(self.clock())))
         try:
-            response = access.pool.urlopen(
-                request.method,
-                access.base + request.path,
-                request.body,
-                headers,
+            quick = exchanged(access.pool, *asked, limit) if preload else None
+            response = quick or access.pool.urlopen(
+                *asked,
                 retries=_ONCE,
                 redirect=False,
                 assert_same_host=False,
                 timeout=urllib3.Timeout(
-                    connect=connect,
-                    read=Limit(min(silence, left), whole),
+                    connect=connect, read=limit
                 ),
                 preload_content=preload,
             )

@@ -180,10 +180,11 @@ class ApiServer:
         namespace: str = "",
         selector: str = "",
         fields: str = "",
+        page: int = 0,
     ) -> Iterator[Manifest]:
         self.resource(group_kind)
         what = (namespace, selector, fields)
-        return self._listed(group_kind, what, metadata=False)
+        return self._listed(group_kind, what, metadata=False, page=page)
 
     def list_metadata(
         self, group_kind: GroupKind, namespace: str = "", selector: str = ""
@@ -193,12 +194,17 @@ class ApiServer:
         return self._listed(group_kind, what, metadata=True)
 
     def _listed(
-        self, group_kind: GroupKind, what: tuple[str, str, str], metadata: bool
+        self,
+        group_kind: GroupKind,
+        what: tuple[str, str, str],
+        metadata: bool,
+        page: int = 0,
     ) -> Iterator[Manifest]:
         def begun(resource: Resource) -> Iterator[Manifest]:
             """Whether the kind is served shows with the first page."""
             selection = listing.Selection(resource, *what)
-            objs = listing.objects(self._send, selection, metadata)
+            size = page or listing.PAGE
+            objs = listing.objects(self._send, selection, metadata, size)
             return itertools.chain(list(itertools.islice(objs, 1)), objs)
 
         with contextlib.suppress(Unserved, KindUnknown):

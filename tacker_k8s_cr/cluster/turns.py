@@ -72,6 +72,11 @@ class Remembered(Generic[Key, Value]):
         finally:
             turn.release()
 
+    def fresh(self, key: Key) -> Value | None:
+        """Return what is known and not old; None where that is to be asked."""
+        known, fresh = self._found(key)
+        return known.value if known and fresh else None
+
     def known(self) -> tuple[Key, ...]:
         with self._lock:
             return tuple(self._known)

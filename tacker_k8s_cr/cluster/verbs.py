@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import functools
 import json
 from typing import Any
 
@@ -56,8 +57,15 @@ def apply(
     if uid:
         metadata = {**manifest["metadata"], "uid": uid}
         manifest = {**manifest, "metadata": metadata}
-    path = paths.query(
-        _member(resource, ref),
+    path = _member(resource, ref) + _applying(manager, force, dry_run)
+    return _write("patch", "PATCH", path, ref, resource, manifest, APPLY)
+
+
+@functools.lru_cache(maxsize=64)
+def _applying(manager: str, force: bool, dry_run: bool) -> str:
+    """Return the query of an apply, which is that of many."""
+    return paths.query(
+        "",
         {
             "fieldManager": manager,
             "force": "true" if force else "",
@@ -65,7 +73,6 @@ def apply(
             "fieldValidation": "Strict",
         },
     )
-    return _write("patch", "PATCH", path, ref, resource, manifest, APPLY)
 
 
 def has_made(answer: Answer, manager: str, uid: str) -> bool:

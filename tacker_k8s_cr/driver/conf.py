@@ -79,6 +79,7 @@ class Settings:
     autoscaled: str
     pool_size: int
     dry_run: bool
+    resend: bool
     conflict: str
     field_validation: str
     insecure: bool

@@ -248,6 +248,7 @@ def options(
     """The request's choices, else those of the configuration."""
     return Options(
         dry_run=settings.dry_run if asked.dry_run is None else asked.dry_run,
+        resend=settings.resend if asked.resend is None else asked.resend,
         conflict=asked.conflict or settings.conflict,
         field_validation=asked.field_validation or settings.field_validation,
         dwell=asked.blocked_after or settings.blocked_after,

@@ -132,6 +132,14 @@ OPERATIONS = (
         help="Let the API server check every object of a package before the "
         "first one is written. It costs a request for each.",
     ),
+    cfg.BoolOpt(
+        "resend",
+        default=False,
+        help="Send every object of a package in a change, a heal or a "
+        "rollback, also those that an apply would not change. Admission then "
+        "runs for all of them. It costs a request for each, and another for "
+        "its dry run.",
+    ),
     cfg.StrOpt(
         "conflict",
         default="fail",

@@ -67,6 +67,7 @@ class Asked:
     on_failed: str = ""
     heal_machines: str = ""
     dry_run: bool | None = None
+    resend: bool | None = None
     conflict: str = ""
     field_validation: str = ""
     adopt: frozenset[ObjectRef] = frozenset()
@@ -139,6 +140,7 @@ def read(
         on_failed=ours.get("on_failed", ""),
         heal_machines=ours.get("heal_machines", ""),
         dry_run=ours.get("dry_run"),
+        resend=ours.get("resend"),
         conflict=ours.get("conflict", ""),
         field_validation=ours.get("field_validation", ""),
         adopt=frozenset(map(_object, ours.get("adopt", ()))),

@@ -183,6 +183,8 @@ def of_annotations(manifest: Manifest, kind: Handler = ANY) -> Handler | None:
 
     Raises PackageInvalid for annotations that cannot be followed.
     """
+    if not objects.has_annotations(manifest):
+        return None
     readiness = objects.annotation(manifest, "readiness")
     when = {
         name: objects.annotation(manifest, name)

@@ -14,6 +14,7 @@ from tacker_k8s_cr.applying import keeping
 from tacker_k8s_cr.applying import owners
 from tacker_k8s_cr.applying import recreating
 from tacker_k8s_cr.applying import trial
+from tacker_k8s_cr.applying import unsent
 from tacker_k8s_cr.applying import upgrading
 from tacker_k8s_cr.applying.owners import Owners
 from tacker_k8s_cr.cluster.protocol import Cluster
@@ -24,6 +25,7 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.planning.order import Order
 from tacker_k8s_cr.planning.placing import Placed
+from tacker_k8s_cr.planning.plan import Live
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +60,6 @@ def met(
     registry: Registry,
     order: Order,
     found: check.Kinds,
-    absent: frozenset[str],
     options: Options,
     settled: Collection[ObjectRef] = (),
     *,
@@ -74,52 +75,47 @@ def met(
     :param keep: of which objects it is of interest how they would be.
     :param lenient: leave out what cannot be, rather than refuse it all.
     """
-    items = tuple(items)
-    refused: dict[ObjectRef, str] = {}
-    while True:
-        try:
-            theirs = owners.found(
-                cluster,
-                items,
-                before.instance,
-                before.home,
-                before.owned,
-                found.later,
-                options.adopt,
-                options.take_from,
-                sharing=before.shared,
-            )
-        except errors.Owned as error:
-            if not lenient:
-                raise
-            told = {r: f"belongs to {o} now" for r, o in error.owners.items()}
-            refused.update(told)
-            items = tuple(item for item in items if item.ref not in told)
-        else:
-            break
-    items = tuple(item for item in items if item.ref not in theirs.shared)
-    gifts = {ref: gift.giver for ref, gift in before.taken.items()}
-    givers = {**gifts, **theirs.taken}
-    carried = keeping.carried(
+    known = unsent.looked_at(
         cluster,
-        items,
+        [item for item in items if item.ref.group_kind not in found.later],
+        before,
         registry,
-        theirs.live,
-        found.subresources,
-        settled,
-        givers,
-    )
-    theirs = dataclasses.replace(
-        theirs,
-        live=keeping.counted(
-            [item for item in carried if item.ref not in settled],
-            registry,
-            theirs.live,
-            found.subresources,
+        lambda item, obj: keeping.kept(
+            item, obj, registry, found.subresources, settled
         ),
     )
-    by_ref = {item.ref: item for item in carried}
-    items = tuple(by_ref.get(item.ref, item) for item in items)
+    absent = check.namespaces(cluster, items, {r.namespace for r in known})
+    rest = tuple(item for item in items if item.ref not in known)
+    theirs, refused = _theirs(
+        cluster, rest, before, found, options, lenient=lenient
+    )
+    gifts = {ref: gift.giver for ref, gift in before.taken.items()}
+    givers = {**gifts, **theirs.taken}
+    out = refused.keys() | theirs.shared
+    numbered = {
+        item.ref: item
+        for item in (
+            *(item for item, _ in known.values()),
+            *keeping.carried(
+                cluster,
+                [item for item in rest if item.ref not in out],
+                registry,
+                theirs.live,
+                found.subresources,
+                settled,
+                givers,
+            ),
+        )
+    }
+    items = tuple(numbered[i.ref] for i in items if i.ref in numbered)
+    live = keeping.counted(
+        [item for item in items if item.ref not in settled],
+        registry,
+        {**theirs.live, **{ref: one for ref, (_, one) in known.items()}},
+        found.subresources,
+    )
+    live = unsent.settled(items, live, resend=options.resend)
+    theirs = dataclasses.replace(theirs, live=live)
     if not lenient:
         views = upgrading.views(cluster, items, theirs.live)
         upgrading.check(cluster, items, views)
@@ -138,6 +134,7 @@ def met(
                 item
                 for item in items
                 if item.ref not in theirs.going
+                and not _unchanged(item.ref, live)
                 and (options.dry_run or item.ref in allowed)
             ],
             before.instance,
@@ -161,6 +158,43 @@ def met(
         items = tuple(item for item in items if item.ref not in told)
         not_yet, would = checked.not_yet, checked.would
     return Met(items, theirs, not_yet, refused, order, recreated, would)
+
+
+def _theirs(
+    cluster: Cluster,
+    items: Sequence[Placed],
+    before: Inventory,
+    found: check.Kinds,
+    options: Options,
+    *,
+    lenient: bool,
+) -> tuple[Owners, dict[ObjectRef, str]]:
+    """Find whose the objects are; with lenient also what is refused: why."""
+    refused: dict[ObjectRef, str] = {}
+    while True:
+        try:
+            theirs = owners.found(
+                cluster,
+                [item for item in items if item.ref not in refused],
+                before.instance,
+                before.home,
+                before.owned,
+                found.later,
+                options.adopt,
+                options.take_from,
+                sharing=before.shared,
+            )
+        except errors.Owned as error:
+            if not lenient:
+                raise
+            told = {r: f"belongs to {o} now" for r, o in error.owners.items()}
+            refused.update(told)
+        else:
+            return theirs, refused
+
+
+def _unchanged(ref: ObjectRef, live: Mapping[ObjectRef, Live]) -> bool:
+    return ref in live and live[ref].unchanged is not None
 
 
 def _reason(ref: ObjectRef, error: errors.Error) -> str:

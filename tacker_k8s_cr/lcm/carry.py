@@ -192,6 +192,9 @@ def bring_in(
     it meanwhile: why.
     """
     kept: dict[ObjectRef, str] = {}
+    if planned.stages:
+        # With the journal of the first stage, which comes at once.
+        inventory = staging.entering(op, planned.stages[0], inventory)
     op.ledger.write(inventory)
     before = inventory.before.shared if inventory.before else ()
     owners.confirm(op.cluster, ready.owners.shared.difference(before))

@@ -109,6 +109,7 @@ def _applied(
         for item in ready.items
         if item.ref in live
         and item.ref not in ready.recreated
+        and not live[item.ref].unchanged
         and (whole or matters(item.ref))
     ]
     at = {item.ref: _version(item) for item in looked}
@@ -128,6 +129,9 @@ def _applied(
                 yield Row(ref, Fate.CREATE, why, template.differences)
             elif whole:
                 yield Row(ref, Fate.CREATE)
+        elif live[ref].unchanged:
+            if whole:
+                yield Row(ref, Fate.UNCHANGED)
         elif ref in views:
             yield _updated(ready, item, views[ref], names)
 

@@ -49,6 +49,8 @@ class Operation:
     Stages are announced in the ledger before their first request is sent.
 
     :ivar answered: what was sent that the server answers and does not keep.
+    :ivar wrote: whether anything but the record was written.
+    :ivar redefined: kinds whose definition was sent.
     """
 
     def __init__(
@@ -75,6 +77,8 @@ class Operation:
             namespace = self.home
         self.ledger = Ledger(self.cluster, self.instance, self.home, namespace)
         self.uncertain = False
+        self.wrote = False
+        self.redefined: set[GroupKind] = set()
         self.actions: dict[ObjectRef, Action] = {}
         self.settled: dict[ObjectRef, float] = {}
         self.notes: dict[ObjectRef, tuple[str, ...]] = {}
@@ -221,6 +225,14 @@ class Operation:
         }
         if kinds:
             wait.until_served(self.cluster, kinds, self.deadline)
+
+    def held(self, refs: Iterable[ObjectRef]) -> bool:
+        """Return whether one of these is not written yet, or not current."""
+        progress = self.progress
+        return any(
+            ref not in progress.awaited or progress.is_open(ref)
+            for ref in refs
+        )
 
     def remaining(self) -> list[ObjectRef]:
         """What the operation wrote and has not removed again."""

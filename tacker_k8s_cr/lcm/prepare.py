@@ -117,6 +117,8 @@ def prepared(
     :param vdu_mapping: by VDU id, the object that it is.
     :param keep: of which objects it is of interest how they would be.
     """
+    if not before.owned:  # else it was looked at when they were made
+        check.version(cluster)
     documents, generated = naming.named(
         package.documents, _generated(before), _suffix
     )
@@ -327,7 +329,6 @@ def _kinds(
     policy: Policy,
 ) -> tuple[check.Kinds, Registry]:
     """How the kinds of a package are served, and how they are judged."""
-    check.version(cluster)
     expected = check.expected(documents, policy)
     found = check.kinds(cluster, documents, expected)
     check.followable(documents)
@@ -391,7 +392,6 @@ def _against(
             ready.registry,
             ready.order,
             found,
-            check.namespaces(cluster, ready.items),
             options,
             settled,
             **how,

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from collections.abc import Mapping
 
 from tacker_k8s_cr import objects
-from tacker_k8s_cr.cluster.protocol import raised
+from tacker_k8s_cr.applying import living
 from tacker_k8s_cr.kinds.base import Rank
 from tacker_k8s_cr.lcm import carry
 from tacker_k8s_cr.lcm import staging
@@ -62,12 +62,12 @@ def missing(op: Operation, ready: Prepared) -> dict[ObjectRef, str]:
         if item.ref in owned
         and not ready.registry[item.ref.group_kind].fleeting
     ]
+    found = living.metadata(op.cluster, wanted)
+    there = {ref: objects.uid(obj) for ref, obj in found}
     return {
         ref: "it was removed again by somebody else"
-        for ref, obj in raised(
-            op.cluster.each(op.cluster.get_metadata, wanted)
-        )
-        if obj is None or objects.uid(obj) != owned[ref]
+        for ref in wanted
+        if there.get(ref) != owned[ref]
     }
 
 

@@ -17,12 +17,15 @@ from tacker_k8s_cr import wait
 from tacker_k8s_cr.applying import apply
 from tacker_k8s_cr.applying import check
 from tacker_k8s_cr.applying import trial
+from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.lcm import create_only
 from tacker_k8s_cr.lcm import operation
 from tacker_k8s_cr.lcm import topologies
+from tacker_k8s_cr.lcm import unsent
 from tacker_k8s_cr.lcm.operation import Operation
 from tacker_k8s_cr.lcm.pending_applies import PendingApplies
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.planning import placing
 from tacker_k8s_cr.planning.plan import Apply
 from tacker_k8s_cr.planning.plan import Delete
 from tacker_k8s_cr.planning.plan import Stage
@@ -53,17 +56,30 @@ def carry_out(op: Operation, stage: Stage) -> None:
     )
     applies = [step for step in stage.steps if isinstance(step, Apply)]
     deletes = [step for step in stage.steps if isinstance(step, Delete)]
-    pending = [step.ref for step in applies]
-    op.ledger.write(op.inventory.entering(op.name, stage.name, pending))
+    op.ledger.announce(entering(op, stage, op.inventory))
     if applies:
         bring_in(op, applies, stage.name)
-    create_only.send(
-        op, (step for step in stage.steps if isinstance(step, Submit))
-    )
+    submits = [step for step in stage.steps if isinstance(step, Submit)]
+    if submits:
+        op.wrote = True
+        create_only.send(op, submits)
     if stage.barrier:
         topologies.settled(op)
     if deletes:
         take_away(op, deletes, stage.name)
+
+
+def entering(op: Operation, stage: Stage, inventory: Inventory) -> Inventory:
+    """Return the inventory with the journal of a stage.
+
+    Pending is only what the stage may make: a step with a UID makes nothing.
+    """
+    pending = [
+        step.ref
+        for step in stage.steps
+        if isinstance(step, Apply) and not step.uid
+    ]
+    return inventory.entering(op.name, stage.name, pending)
 
 
 # -- Writing -----------------------------------------------------------------
@@ -76,12 +92,16 @@ def bring_in(
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
     """Apply, and take what was written into the inventory's owned."""
-    steps = tuple(steps)
     op.listen(dataclasses.replace(op.progress, stage=name, activity=""))
+    steps = unsent.taken_in(op, tuple(steps), name)
+    if not steps:
+        return
+    op.wrote = True
+    op.redefined |= set(placing.defines(s.manifest for s in steps).values())
     pending = PendingApplies(op, steps)
 
     def ready(step: Apply) -> bool:
-        return not any(_is_open(op, ref) for ref in step.after)
+        return not op.held(step.after)
 
     dependents = [step for step in steps if step.after]
 
@@ -126,12 +146,6 @@ def _brought(
         refs.update(entry.inventory.owned)
         refs.update(map(ObjectRef.of, entry.inventory.manifests))
     return trial.names(refs)
-
-
-def _is_open(op: Operation, ref: ObjectRef) -> bool:
-    """Whether an object is not written yet, or not current."""
-    progress = op.progress
-    return ref not in progress.awaited or progress.is_open(ref)
 
 
 def _pause(
@@ -203,7 +217,7 @@ def take_away(
     going = Progress(op.registry, Goal.GONE, stage=name).awaiting(
         {step.ref: Awaited(step.uid, 0, now) for step in steps}
     )
-    op.uncertain = True
+    op.uncertain = op.wrote = True
     asked = remove.requested(
         op.ledger.writing,
         steps,

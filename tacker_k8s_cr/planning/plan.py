@@ -19,6 +19,7 @@ from tacker_k8s_cr.planning import pruning
 from tacker_k8s_cr.planning.order import Order
 from tacker_k8s_cr.planning.placing import Placed
 from tacker_k8s_cr.planning.pruning import Former
+from tacker_k8s_cr.planning.unchanged import Unchanged
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Apply:
     :param going: an object of that name was seen that is asked to go.
     :param after: objects that have to be current before.
     :param count: where a number is that is sent as it was seen.
+    :param unchanged: not None if the apply need not be sent.
     """
 
     ref: ObjectRef
@@ -39,6 +41,7 @@ class Apply:
     going: bool = False
     after: frozenset[ObjectRef] = frozenset()
     count: Path = ()
+    unchanged: Unchanged | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,11 +49,13 @@ class Live:
     """What we know of an object of ours that is there already.
 
     :param count: where it has a number that is to stay as it is.
+    :param unchanged: not None if its manifest need not be sent.
     """
 
     uid: str
     version: str = ""
     count: Path = ()
+    unchanged: Unchanged | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,16 +166,18 @@ def instantiate(
         defines = rank <= Rank.DEFINITION and item.ref not in order.late
         first = defines and item.ref not in order.waves
         wave = 0 if first else order.wave(item.ref)
+        found = there.get(item.ref, new)
         stages[not first, wave, not defines].append(
             Apply(
                 item.ref,
                 item.manifest,
                 rank,
-                there.get(item.ref, new).uid,
-                there.get(item.ref, new).version,
+                found.uid,
+                found.version,
                 item.ref in going,
                 order.needs.get(item.ref, frozenset()) & brought,
-                there.get(item.ref, new).count,
+                found.count,
+                found.unchanged,
             )
         )
     for item in requests:

@@ -144,6 +144,11 @@ class Ledger:
                 self._instance, "somebody else wrote its record"
             ) from error
 
+    def announce(self, inventory: Inventory) -> None:
+        """Store the inventory, unless that is what is stored already."""
+        if self.entry is None or self.entry.stored != inventory:
+            self.write(inventory)
+
     def own(self, found: Mapping[ObjectRef, str]) -> None:
         """Take objects in; stored with what is written next."""
         if self.entry:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
 import dataclasses
 from typing import Any
@@ -52,6 +53,9 @@ SECRET = GroupKind("", "Secret")
 UNDO = 10.0
 """Seconds for removing a record that could not be completed."""
 
+ONE_BY_ONE = 3
+"""Pieces up to which each is asked for by name, at rest; more: listed."""
+
 READS = 5
 """How often a head may move away while its pieces are read."""
 
@@ -80,11 +84,14 @@ class Entry:
     """An inventory, and the version of the head it was in when read.
 
     :param stored: what lies in the cluster; the inventory may be ahead.
+    :param pieces: UIDs of all pieces that are there, also of those that a
+        writer left who died; None where they were not listed.
     """
 
     inventory: Inventory
     head: Manifest
     stored: Inventory
+    pieces: Mapping[ObjectRef, str] | None = None
 
 
 def read(cluster: Cluster, instance: str, namespace: str) -> Entry | None:
@@ -94,21 +101,64 @@ def read(cluster: Cluster, instance: str, namespace: str) -> Entry | None:
         head = cluster.get(ref)
         if head is None:
             return None
-        with _readable(instance):
-            text = _data(head, "head").decode()
-            names = texts.pieces_of(text)
+        names = _named(head, instance)
+        # Who died may have left pieces that no head names.
+        listing = len(names) > ONE_BY_ONE or not _is_at_rest(head)
+        if listing and (found := _listed(cluster, head, instance)):
+            return found
         secrets = _all(
             cluster, lambda name: cluster.get(_piece_ref(ref, name)), names
         )
         there = {n: s for n, s in secrets.items() if s}
         if len(there) == len(secrets):
-            with _readable(instance):
-                pieces = {n: _data(s, "piece") for n, s in there.items()}
-                found = texts.load(texts.Stored(text, pieces))
-            return Entry(found, head, found)
+            return _entry(instance, head, there)
     raise errors.InstanceExists(
         instance, f"has a record that is incomplete: see {ref}"
     )
+
+
+def _listed(cluster: Cluster, head: Manifest, instance: str) -> Entry | None:
+    """Read a record by one list; None if that does not show all of it.
+
+    A list is of one moment, so its head and its pieces belong together.
+    """
+    ref = ObjectRef.of(head)
+    try:
+        secrets = {
+            ObjectRef.of(obj): obj
+            for obj in cluster.list_objects(
+                SECRET, ref.namespace, selector(instance)
+            )
+        }
+    except errors.Forbidden:
+        return None
+    head = secrets.pop(ref, head)
+    names = {_piece_ref(ref, name): name for name in _named(head, instance)}
+    if not secrets.keys() >= names.keys():
+        return None
+    named = {name: secrets[piece] for piece, name in names.items()}
+    uids = {piece: objects.uid(obj) for piece, obj in secrets.items()}
+    entry = _entry(instance, head, named)
+    return dataclasses.replace(entry, pieces=uids)
+
+
+def _named(head: Manifest, instance: str) -> tuple[str, ...]:
+    with _readable(instance):
+        return texts.pieces_of(_data(head, "head").decode())
+
+
+def _is_at_rest(head: Manifest) -> bool:
+    return texts.is_at_rest(_data(head, "head").decode())
+
+
+def _entry(
+    instance: str, head: Manifest, secrets: Mapping[str, Manifest]
+) -> Entry:
+    with _readable(instance):
+        text = _data(head, "head").decode()
+        pieces = {name: _data(s, "piece") for name, s in secrets.items()}
+        found = texts.load(texts.Stored(text, pieces))
+    return Entry(found, head, found)
 
 
 @contextlib.contextmanager
@@ -177,7 +227,7 @@ def _moved(
     before = set(texts.pieces_of(former))
     named = set(texts.pieces_of(stored.head))
 
-    def add(name: str) -> None:
+    def add(name: str) -> str:
         piece = _secret(
             _piece_ref(ref, name),
             inventory.instance,
@@ -185,17 +235,25 @@ def _moved(
             stored.pieces[name],
         )
         with contextlib.suppress(errors.Outdated):  # it has that content
-            cluster.create(piece, manager)
+            return objects.uid(cluster.create(piece, manager))
+        return ""
 
-    _all(cluster, add, stored.pieces.keys() - before)
+    added = _all(cluster, add, stored.pieces.keys() - before)
     head = _head(ref, stored.head, inventory)
     kept = {k: entry.head["metadata"][k] for k in ("uid", "resourceVersion")}
     written = cluster.replace(
         {**head, "metadata": {**head["metadata"], **kept}}, manager
     )
-    if last or before - named:
+    known = entry.pieces
+    if known is not None and not last:
+        new = {_piece_ref(ref, name): uid for name, uid in added.items()}
+        known = {**known, **{piece: u for piece, u in new.items() if u}}
+        staying = {_piece_ref(ref, name) for name in named}
+        _delete(cluster, {p: u for p, u in known.items() if p not in staying})
+        known = {p: u for p, u in known.items() if p in staying}
+    elif last or before - named:
         _drop(cluster, ref, inventory.instance, named, before)
-    return Entry(inventory, written, inventory)
+    return Entry(inventory, written, inventory, known)
 
 
 def _drop(
@@ -228,8 +286,12 @@ def _drop(
         )
         return
     doomed = listed.keys() - staying - {head}
+    _delete(cluster, {ref: listed[ref] for ref in doomed})
+
+
+def _delete(cluster: Cluster, uids: Mapping[ObjectRef, str]) -> None:
     for _ in raised(
-        cluster.each(lambda ref: cluster.delete(ref, listed[ref]), doomed)
+        cluster.each(lambda ref: cluster.delete(ref, uids[ref]), uids)
     ):
         pass
 

@@ -181,6 +181,13 @@ def pieces_of(head: str) -> tuple[str, ...]:
     return tuple(name for names in parts.values() for name in names)
 
 
+def is_at_rest(head: str) -> bool:
+    """Return whether no operation runs, by a head, or has died."""
+    fields = _fields(head)
+    done = fields.get("phase") == Phase.INSTANTIATED.value
+    return done and not fields.get("operation")
+
+
 def digest(ref: ObjectRef) -> str:
     """A short name of an object: some thousand fit into an annotation."""
     return hashlib.sha256(str(ref).encode()).hexdigest()[:10]

@@ -173,6 +173,22 @@ def test_a_list_by_field(cluster: Cluster, place: str) -> None:
     assert "two" == obj["metadata"]["name"]
 
 
+@pytest.mark.parametrize("page", [1, 2, 500])
+def test_a_list_in_pages_has_all(
+    cluster: Cluster, place: str, page: int
+) -> None:
+    """However many objects are in each of them."""
+    names = {f"n{number}" for number in range(5)}
+    for name in names:
+        cluster.apply(
+            labelled(config_map(place, name, a="1"), of="pages"), MANAGER
+        )
+
+    found = cluster.list_objects(CONFIG_MAP, place, "of=pages", page=page)
+
+    assert names == {obj["metadata"]["name"] for obj in found}
+
+
 def test_each_works_on_all(cluster: Cluster, place: str) -> None:
     """Every item comes back once, with its own result."""
     manifests = [config_map(place, f"n{number}") for number in range(40)]

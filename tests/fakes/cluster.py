@@ -151,6 +151,7 @@ class FakeCluster:
         namespace: str = "",
         selector: str = "",
         fields: str = "",
+        page: int = 0,
     ) -> Iterator[Manifest]:
         self._send("list", group_kind)
         self.resource(group_kind)

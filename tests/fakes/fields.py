@@ -105,11 +105,13 @@ def fields_v1(paths: Iterable[Path]) -> dict[str, Any]:
     for path in sorted(paths):
         at = root
         for key in path:
-            name = f"f:{key}"
             if key.startswith("k:"):
                 item = {"name": key[2:]}
                 name = "k:" + json.dumps(item, separators=(",", ":"))
-            at = at.setdefault(name, {})
+                # The item itself is owned as well as what is in it.
+                at = at.setdefault(name, {".": {}})
+            else:
+                at = at.setdefault(f"f:{key}", {})
     return root
 
 

@@ -199,6 +199,68 @@ def test_a_change_to_the_same_package_changes_nothing(
     assert {Action.UNCHANGED} == {row.action for row in report.rows}
 
 
+def test_admission_does_not_run_for_what_is_not_sent(
+    cluster, namespace, packed, life, unique
+):
+    """A policy that came since refuses a change that sends all (P7).
+
+    An instance that is as its package says can be changed all the same.
+    """
+    before = packed(manifests.config_map("a"), manifests.config_map("b"))
+    k8s_cr.instantiate(cluster, unique, before, **life)
+    changed = packed(
+        manifests.config_map("a"), manifests.config_map("b", key="x"), name="b"
+    )
+    names = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE", "UPDATE"],
+        "resources": ["configmaps"],
+    }
+    group = "admissionregistration.k8s.io/v1"
+    policy = {
+        "apiVersion": group,
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": unique},
+        "spec": {
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": "object.metadata.name == 'b'"}],
+        },
+    }
+    binding = {
+        "apiVersion": group,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": unique},
+        "spec": {
+            "policyName": unique,
+            "validationActions": ["Deny"],
+            "matchResources": {"namespaceSelector": names},
+        },
+    }
+    made = [cluster.create(obj, "tests") for obj in (policy, binding)]
+    try:
+        # The server takes a moment to heed a new policy.
+        trial = manifests.config_map("trial", namespace)
+        while not life["deadline"].passed:
+            try:
+                cluster.apply(trial, "tests", dry_run=True)
+            except errors.Rejected:
+                break
+        all_of_it = k8s_cr.Options(resend=True)
+        with pytest.raises(errors.Rejected, match="/a: "):
+            k8s_cr.change(cluster, unique, changed, options=all_of_it, **life)
+
+        report = k8s_cr.change(cluster, unique, changed, **life)
+
+        assert {"a": Action.UNCHANGED, "b": Action.CONFIGURED} == actions(
+            report
+        )
+    finally:
+        for obj in made:
+            cluster.delete(ObjectRef.of(obj), objects.uid(obj))
+
+
 def test_what_cannot_be_changed_is_made_again_only_where_it_is_named(
     cluster, namespace, packed, life, unique
 ):

@@ -18,6 +18,8 @@ import re
 RESOURCES = frozenset({"configmaps", "leases", "namespaces", "secrets"})
 """What an operation on ConfigMaps writes, with its record and its lock."""
 
+APPLY = "APPLY"
+
 _LONG = frozenset({"CONNECT", "WATCH"})
 _CPU = re.compile(r"^process_cpu_seconds_total (?P<n>\S+)$", re.MULTILINE)
 _SAMPLE = re.compile(r"^apiserver_request_total\{(?P<labels>.*)\} (?P<n>\S+)$")
@@ -41,6 +43,11 @@ class Count:
             for (resource, verb), number in self.by_kind.items()
             if resource in resources and verb not in _LONG
         )
+
+    @property
+    def applies(self) -> float:
+        """Server-side applies of anything, dry runs too."""
+        return sum(n for (_, verb), n in self.by_kind.items() if verb == APPLY)
 
     def of(self, resource: str, verb: str) -> float:
         return self.by_kind.get((resource, verb), 0.0)

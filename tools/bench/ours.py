@@ -12,6 +12,7 @@ from tacker_k8s_cr import cluster
 from tacker_k8s_cr import lcm
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.report import Report
@@ -66,6 +67,15 @@ class Ours:
                 deadline=Deadline.after(SECONDS),
             )
         )
+
+    def discovery(self) -> int:
+        """Requests that finding out about the package's kinds takes."""
+        connection = cluster.connect(self.kubeconfig)
+        for kind in sorted(set(map(GroupKind.of, self.package.manifests))):
+            connection.resource(kind)
+        requests = connection.requests
+        connection.close()
+        return requests
 
     def _measured(self, do: Callable[[Cluster], Report]) -> float:
         gc.collect()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -53,12 +54,82 @@ def _config_maps(count: int, name: str, drawn: int) -> Iterator[Manifest]:
         }
 
 
-def changed(manifests: Sequence[Manifest], number: int) -> list[Manifest]:
-    """The same, but for the text of one."""
+def changed(
+    manifests: Sequence[Manifest], number: int, text: str = "changed"
+) -> list[Manifest]:
+    """The same, but for an annotation of one."""
     found = list(manifests)
-    text = f"changed {number}".ljust(SIZE, ".")
-    found[number] = {**found[number], "data": {"text": text}}
+    metadata = dict(found[number]["metadata"])
+    metadata["annotations"] = {"bench": text}
+    found[number] = {**found[number], "metadata": metadata}
     return found
+
+
+def mixed(count: int, widgets: bool = True) -> tuple[Manifest, ...]:
+    """So many objects of four kinds in equal parts, or of three of them.
+
+    The first two are of kinds that no controller works on.
+
+    :param widgets: whether the cluster has these.
+    """
+    makers = (service, secret, deployment, *((_widget,) if widgets else ()))
+    return tuple(makers[n % len(makers)](n) for n in range(count))
+
+
+def deployment(number: int) -> Manifest:
+    """A Deployment as authors write it, of which no Pod comes."""
+    labels = {"app": f"app-{number:05}"}
+    container = {
+        "name": "main",
+        "image": "registry.example.org/app:1.0",
+        "args": ["--verbose", f"--number={number}"],
+        "env": [{"name": name, "value": name.lower()} for name in "ABC"],
+        "ports": [{"name": "http", "containerPort": 8080}],
+        "resources": {"limits": {"cpu": "500m", "memory": "64Mi"}},
+        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": f"app-{number:05}", "labels": labels},
+        "spec": {
+            "replicas": 0,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {
+                    "containers": [container],
+                    "volumes": [{"name": "tmp", "emptyDir": {}}],
+                },
+            },
+        },
+    }
+
+
+def service(number: int) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": f"app-{number:05}"},
+        "spec": {
+            "selector": {"app": f"app-{number + 2:05}"},
+            "ports": [{"name": "http", "port": 80, "targetPort": "http"}],
+        },
+    }
+
+
+def secret(number: int) -> Manifest:
+    text = base64.b64encode(f"secret {number}".encode()).decode()
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": f"app-{number:05}"},
+        "data": {"key": text},
+    }
+
+
+def _widget(number: int) -> Manifest:
+    return widget(f"app-{number:05}")
 
 
 def widget(name: str) -> Manifest:

@@ -3,6 +3,7 @@
 import pytest
 
 from tools.bench import budgets
+from tools.bench.budgets import Changed
 from tools.bench.budgets import Waits
 from tools.bench.rounds import Measured
 
@@ -26,7 +27,7 @@ def test_rounds_become_rows_with_the_budgets():
         "client-go apply": Measured(0.5, 1000),
         "client-go delete": Measured(0.5, 1001),
         "Helm apply": Measured(8.0, 2000),
-        "Helm delete": Measured(4.0, 2000),
+        "Helm delete": Measured(5.0, 2000),
     }
 
     assert {
@@ -38,7 +39,7 @@ def test_rounds_become_rows_with_the_budgets():
         "apply, dry run: time of Helm's": (0.25, None),
         "apply, dry run: requests for an object": (2.3, False),
         "terminate: time of client-go's": (3.0, False),
-        "terminate: time of Helm's": (0.375, True),
+        "terminate: time of Helm's": (0.3, True),
         "terminate: requests for an object": (1.02, None),
     } == judged(budgets.of_rounds([measured], objects=1000))
 
@@ -113,19 +114,34 @@ def test_operations_at_once_are_compared_with_the_same_one_by_one():
 
 
 def test_changes_are_compared_with_kubectls():
-    """With and without the server's dry run."""
+    """With and without the server's dry run; nothing is sent in vain."""
     measured = {
-        "ours": Measured(1.0, 1000),
-        "ours with dry run": Measured(2.0, 2000),
-        "kubectl": Measured(4.0, 2000),
+        "change": {
+            "ours": Changed(1.0, 19, 1),
+            "ours with dry run": Changed(2.0, 21, 101),
+            "kubectl": Changed(4.0, 0, 1000),
+        },
+        "again": {
+            "ours": Changed(0.8, 14, 0),
+            "ours with dry run": Changed(1.0, 14, 1),
+            "kubectl": Changed(4.0, 0, 1000),
+        },
     }
 
     assert {
-        "change: time of kubectl's": (0.25, None),
-        "change: requests for an object": (1, None),
-        "change, dry run: time of kubectl's": (0.5, None),
-        "change, dry run: requests for an object": (2, None),
-    } == judged(budgets.of_changes([measured], 1000))
+        "mixed, one changed: time of kubectl's": (0.25, True),
+        "mixed, one changed: requests": (19, True),
+        "mixed, one changed: applies": (1, True),
+        "mixed, one changed, dry run: time of kubectl's": (0.5, False),
+        "mixed, one changed, dry run: requests": (21, False),
+        "mixed, one changed, dry run: applies": (101, False),
+        "mixed, none changed: time of kubectl's": (0.2, True),
+        "mixed, none changed: requests": (14, True),
+        "mixed, none changed: applies": (0, True),
+        "mixed, none changed, dry run: time of kubectl's": (0.25, False),
+        "mixed, none changed, dry run: requests": (14, True),
+        "mixed, none changed, dry run: applies": (1, False),
+    } == judged(budgets.of_changes([measured], "mixed", 1000))
 
 
 def test_a_server_with_many_kinds_is_compared_with_itself_without():

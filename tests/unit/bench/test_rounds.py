@@ -1,5 +1,8 @@
 """Who is measured when, with what, and what becomes of the numbers."""
 
+import collections
+
+import pytest
 import yaml
 
 from tacker_k8s_cr.objects import ObjectRef
@@ -60,8 +63,19 @@ def test_of_a_changed_package_one_object_is_another():
     after = workload.changed(before, 3)
 
     assert [3] == [n for n in range(5) if before[n] != after[n]]
-    assert before[3]["metadata"] == after[3]["metadata"]
-    assert len(after[3]["data"]["text"]) == workload.SIZE
+    assert before[3]["data"] == after[3]["data"]
+    again = workload.changed(after, 4)
+    assert [4] == [n for n in range(5) if after[n] != again[n]]
+
+
+@pytest.mark.parametrize(("widgets", "kinds"), [(True, 4), (False, 3)])
+def test_mixed_objects_are_of_several_kinds(widgets, kinds):
+    """In equal parts; no two of them are one object."""
+    made = workload.mixed(12, widgets)
+
+    by_kind = collections.Counter(one["kind"] for one in made)
+    assert [12 // kinds] * kinds == list(by_kind.values())
+    assert 12 == len({ObjectRef.of(one) for one in made})
 
 
 def test_definitions_share_groups_and_no_name():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
 from typing import Any
 
+import pytest
 from urllib3.connection import HTTPConnection
 
 from tacker_k8s_cr.cluster.together import together
@@ -25,23 +27,93 @@ class Socket:
         """There is nothing to close."""
 
 
-def written(kind: type[Any], body: bytes | None) -> list[bytes]:
-    connection = kind("server.example.org", timeout=1)
+ASKED = {"User-Agent": "ours", "Accept": "application/json"}
+
+
+def connected(kind: type[Any], host: str = "server.example.org") -> Any:
+    connection = kind(host, timeout=1)
     connection.sock = Socket()
-    connection.request("PUT", "/api", body, {"Accept": "application/json"})
-    sent: list[bytes] = connection.sock.written
-    return sent
+    return connection
 
 
-def test_a_request_is_written_once() -> None:
-    """What urllib3 writes in parts goes out as a whole, unchanged."""
-    parts = written(HTTPConnection, b'{"a": 1}')
+def written(
+    connection: Any, method: str, url: str, body: Any, headers: Any = ASKED
+) -> bytes:
+    """All that a request writes, at once."""
+    before = len(connection.sock.written)
+    connection.request(method, url, body, headers, preload_content=True)
+    (data,) = connection.sock.written[before:]
+    found: bytes = data
+    return found
 
-    assert [b"".join(parts)] == written(together(HTTPConnection), b'{"a": 1}')
+
+def parts(method: str, url: str, body: Any, headers: Any = ASKED) -> bytes:
+    """What urllib3 writes, which does that in parts."""
+    connection = connected(HTTPConnection)
+    connection.request(method, url, body, headers)
+    return b"".join(connection.sock.written)
 
 
-def test_a_request_without_a_body_is_as_it_was() -> None:
-    """There is nothing to put together."""
-    assert written(HTTPConnection, None) == written(
-        together(HTTPConnection), None
+REQUESTS = [
+    ("GET", "/api", None),
+    ("DELETE", "/api/a?b=c%2F", b"{}"),
+    ("PUT", "/api", b'{"a": 1}'),
+    ("PATCH", "/api", "ä".encode()),
+    ("POST", "/api", None),
+]
+
+
+@pytest.mark.parametrize(("method", "url", "body"), REQUESTS)
+def test_a_request_is_written_once(method: str, url: str, body: Any) -> None:
+    """What urllib3 writes in parts goes out as a whole, unchanged.
+
+    The first request of a connection and any later one.
+    """
+    connection = connected(together(HTTPConnection))
+
+    first = written(connection, method, url, body)
+    assert connection.ready
+    connection._HTTPConnection__state = "Idle"  # its answer was read
+    again = written(connection, method, url, body)
+
+    assert parts(method, url, body) == first == again
+
+
+@pytest.mark.parametrize(
+    ("url", "headers"),
+    [
+        ("/a\r\nHost: b", ASKED),
+        ("/a b", ASKED),
+        ("/api", {**ASKED, "Authorization": "Bearer a\r\nb: c"}),
+        ("/api", {**ASKED, "Authorization": "Bearer a\nb"}),
+    ],
+)
+def test_nothing_in_a_request_can_add_a_field(url: str, headers: Any) -> None:
+    """Later requests are refused as the first one is."""
+    connection = connected(together(HTTPConnection))
+    written(connection, "GET", "/api", None)
+    connection._HTTPConnection__state = "Idle"  # its answer was read
+
+    with pytest.raises((ValueError, http.client.InvalidURL)):
+        connection.request("GET", url, None, headers, preload_content=True)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Accept": "a"},
+        {**ASKED, "Host": "other"},
+        {**ASKED, "accept-encoding": "gzip"},
+    ],
+)
+def test_fields_that_urllib3_treats_its_own_way_are_left_to_it(
+    headers: Any,
+) -> None:
+    """What is written is the same as ever."""
+    connection = connected(together(HTTPConnection))
+    written(connection, "GET", "/api", None)
+    connection._HTTPConnection__state = "Idle"  # its answer was read
+
+    assert parts("GET", "/api", None, headers) == written(
+        connection, "GET", "/api", None, headers
     )

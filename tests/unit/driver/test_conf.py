@@ -34,8 +34,9 @@ def test_nothing_has_to_be_set(tmp_path):
         settings.blocked_after,
         settings.pool_size,
     )
-    assert (True, "fail", False) == (
+    assert (True, False, "fail", False) == (
         settings.dry_run,
+        settings.resend,
         settings.conflict,
         settings.insecure,
     )

@@ -20,6 +20,7 @@ def test_the_request_wins_over_the_configuration(options):
         lose_others=True,
         on_failed="settle",
         heal_machines="remediate",
+        resend=True,
     )
 
     assert Options(True, "fail", 300) == operations.options(
@@ -34,6 +35,7 @@ def test_the_request_wins_over_the_configuration(options):
         True,
         on_failed="settle",
         heal_machines="remediate",
+        resend=True,
     ) == operations.options(asked, settings, 7)
 
 

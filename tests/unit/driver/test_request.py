@@ -39,6 +39,7 @@ EVERYTHING = {
         "blocked_after": 30.5,
         "on_failed": "settle",
         "dry_run": False,
+        "resend": True,
         "conflict": "take",
         "field_validation": "warn",
         "adopt": ["ConfigMap/edge/settings", "Namespace/edge"],
@@ -101,6 +102,7 @@ def test_everything_can_be_asked_for():
             blocked_after=30.5,
             on_failed="settle",
             dry_run=False,
+            resend=True,
             conflict="take",
             field_validation="warn",
             adopt=frozenset(
@@ -163,7 +165,7 @@ def test_unknown_keys_of_ours_are_refused_by_name():
         f"{OURS}.time_out: no such parameter; is timeout meant? there are "
         "namespaces, readiness, prune, expects, timeout, blocked_after, "
         "on_failed, recreate, rollout, versions, autoscaled, leaving, "
-        "heal_machines, dry_run, "
+        "heal_machines, dry_run, resend, "
         "conflict, field_validation, record_namespace, adopt, take_from, "
         "on_terminate, statefulset_claims, clear, "
         "remove_finalizers, lose_others, webhook",

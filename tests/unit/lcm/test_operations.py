@@ -245,7 +245,7 @@ def test_a_package_may_be_changed_after_a_scale_that_failed(cluster, life):
 
 
 def test_a_record_that_somebody_else_wrote_stops_us(cluster, life):
-    """Losing the record is losing the lock: nothing more is sent."""
+    """Losing the record is losing the lock: no further stage is sent."""
     lcm.instantiate(cluster, "one", package(manifests.config_map("a")), **life)
     head = ObjectRef("", "Secret", "default", "tacker-k8s-cr.one")
     meddled = []
@@ -258,8 +258,12 @@ def test_a_record_that_somebody_else_wrote_stops_us(cluster, life):
 
     cluster.world.controller = meddle
 
+    two_stages = package(
+        manifests.definition(GROUP, "Thing"), manifests.config_map("b")
+    )
+
     with pytest.raises(errors.LockLost, match="somebody else wrote"):
-        lcm.change(cluster, "one", package(manifests.config_map("b")), **life)
+        lcm.change(cluster, "one", two_stages, **life)
 
     assert cluster.get(ref("ConfigMap", "b")) is None
 

@@ -213,8 +213,8 @@ def test_a_rollback_that_ended_early_leaves_a_change_possible(
 ):
     """And its own state before is still the first one."""
     failed_change(cluster, clock)
-    down = errors.Unavailable("old", 503, "no")
-    cluster.fail(down, "patch", ObjectRef("", "ConfigMap", "default", "old"))
+    down = errors.Unavailable("same", 503, "no")
+    cluster.fail(down, "patch", ObjectRef("", "ConfigMap", "default", "same"))
     with pytest.raises(errors.Unavailable):
         lcm.roll_back(cluster, "one", options=Options(dry_run=False), **life)
     assert Phase.CHANGING is inventory(cluster).phase

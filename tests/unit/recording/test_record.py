@@ -212,6 +212,99 @@ def test_who_may_not_list_secrets_drops_what_is_known(cluster):
     assert 3 == len(left(cluster))
 
 
+# -- A record of many pieces --------------------------------------------------
+
+
+A = ObjectRef("", "ConfigMap", "default", "a")
+LARGE = dataclasses.replace(
+    ONE, shared=(A,), met=frozenset({A}), given={A: "two"}
+)
+assert len(texts.store(LARGE).pieces) > record.ONE_BY_ONE
+FORBIDDEN = errors.Forbidden("list", "secrets", "default", "no")
+
+
+def sent(cluster, verb):
+    return [about for done, about in cluster.sent if done == verb]
+
+
+def test_many_pieces_are_read_by_one_list(cluster):
+    """Two requests read them, whatever their number."""
+    record.write(cluster, LARGE, None)
+    cluster.sent.clear()
+
+    found = record.read(cluster, "one", "default")
+
+    assert LARGE == found.inventory
+    assert ["get", "list"] == [verb for verb, _ in cluster.sent]
+
+
+def test_what_was_listed_is_dropped_without_another_list(cluster):
+    """Also what a writer left who died."""
+    record.write(cluster, LARGE, None)
+    cluster.create(record._secret(LEFT, "one", "piece", b"x"), "m")
+    entry = record.read(cluster, "one", "default")
+    cluster.sent.clear()
+
+    entry = record.write(
+        cluster, dataclasses.replace(LARGE, met=frozenset()), entry
+    )
+    first = left(cluster)
+    entry = record.write(cluster, dataclasses.replace(LARGE, given={}), entry)
+
+    assert [] == sent(cluster, "list")
+    assert LEFT.name not in first
+    pieces = texts.store(entry.inventory).pieces
+    assert len(pieces) + 1 == len(left(cluster))
+    assert entry.inventory == record.read(cluster, "one", "default").inventory
+
+
+def test_what_a_dead_writer_left_is_found_with_its_operation(cluster):
+    """The next write drops it, even if that itself drops nothing."""
+    entry = record.write(cluster, ONE, None)
+    assert Phase.INSTANTIATING is entry.inventory.phase
+    cluster.create(record._secret(LEFT, "one", "piece", b"x"), "m")
+
+    entry = record.read(cluster, "one", "default")
+    record.write(cluster, ONE.entering("instantiate", "wait", ()), entry)
+
+    assert LEFT.name not in left(cluster)
+    assert ONE.owned == record.read(cluster, "one", "default").inventory.owned
+
+
+@pytest.mark.parametrize("refusal", [FORBIDDEN, None])
+def test_a_list_that_does_not_show_all_is_not_believed(cluster, refusal):
+    """Who may not list, or finds no label on a piece, reads each by name."""
+    record.write(cluster, LARGE, None)
+    if refusal:
+        cluster.fail(refusal, "list")
+    else:
+        unlabelled = {"metadata": {"labels": {record.RECORD: None}}}
+        name = next(name for name in left(cluster) if name != HEAD.name)
+        cluster.patch(
+            ObjectRef("", "Secret", "default", name), unlabelled, "m"
+        )
+
+    assert LARGE == record.read(cluster, "one", "default").inventory
+
+
+def test_a_head_that_moves_away_is_read_with_its_pieces(cluster):
+    """A list shows both as they were at one moment."""
+    entry = record.write(cluster, LARGE, None)
+    after = dataclasses.replace(LARGE, owned={})
+    moves = [after]
+
+    class Moving(FakeCluster):
+        def list_objects(self, *args, **kwargs):
+            if moves:
+                record.write(cluster, moves.pop(), entry)
+            return super().list_objects(*args, **kwargs)
+
+    moving = Moving()
+    moving.world = cluster.world
+
+    assert after == record.read(moving, "one", "default").inventory
+
+
 # -- Other instances ----------------------------------------------------------
 
 

@@ -1,0 +1,213 @@
+"""Read an answer as a whole, in as few steps as its bytes come.
+
+The library wraps the socket of each answer in a file, a raw reader, a
+buffered one, its own response and that of urllib3. Nearly all answers are
+short and come with one read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import http.client
+import socket
+from typing import Any
+import zlib
+
+from tacker_k8s_cr.cluster import heads
+from tacker_k8s_cr.cluster.incoming import Limit
+from tacker_k8s_cr.deadline import Deadline
+
+_READ = 16 * 1024
+"""Bytes of a TLS record at most."""
+
+
+_EMPTY = (http.client.NO_CONTENT, http.client.NOT_MODIFIED)
+
+
+class Headers(dict[str, str]):
+    """The fields of a head, by their names in lower case."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return super().get(name.lower(), default)
+
+
+class Whole:
+    """An answer with its body: what the pool and the sender ask of one."""
+
+    version_string = "HTTP/1.1"
+    length_remaining = 0
+
+    def __init__(self, status: int, headers: Headers, data: bytes):
+        self.status = status
+        self.headers = headers
+        self.data = data
+
+    def drain_conn(self) -> None:
+        """Do nothing: all was read."""
+
+    def release_conn(self) -> None:
+        """Do nothing: the pool has the connection back."""
+
+
+def read(sock: socket.socket, limit: float, method: str) -> tuple[Whole, bool]:
+    """Read the answer to a request of this method.
+
+    Returns it, and whether the connection can be used for another request.
+    Raises an HTTPException or an OSError.
+
+    :param limit: the time-out that the socket has now.
+    """
+    source = _Source(sock, limit)
+    while True:
+        if (head := source.head()) is None:
+            version, status = _status(source.readline(heads.LONGEST + 1))
+            known = Headers(heads.known(heads.read(source)))
+        else:
+            line, *lines = head.split(b"\r\n")
+            version, status = _status(line)
+            known = Headers(heads.plain(lines))
+        if status != http.client.CONTINUE:
+            break
+    connection = known.get("connection", "").lower()
+    stays = version == 11 and "close" not in connection
+    coding = known.get("transfer-encoding", "").lower()
+    length = heads.length(known.get("content-length", ""))
+    if method == "HEAD":
+        data = b""
+    elif coding == "chunked":
+        data = b"".join(_chunks(source))
+    elif status < 200 or status in _EMPTY:
+        data = b""
+    elif length is not None:
+        data = source.take(length)
+    else:
+        data, stays = source.rest(), False
+    if known.get("content-encoding", "identity") != "identity":
+        data = _decoded(data)
+    # Bytes that follow unasked must not be taken for the next answer.
+    return Whole(status, known, data), stays and not source.left
+
+
+def _decoded(data: bytes) -> bytes:
+    """Return the body as it was before a proxy compressed it unasked."""
+    try:
+        return zlib.decompress(data, 32 + zlib.MAX_WBITS)
+    except zlib.error as error:
+        raise http.client.HTTPException("its coding is not known") from error
+
+
+def _status(line: bytes) -> tuple[int, int]:
+    """Return the version and the code, as http.client reads them."""
+    if not line:
+        raise http.client.RemoteDisconnected(
+            "Remote end closed connection without response"
+        )
+    version, _, rest = line.decode("latin-1").partition(" ")
+    code = rest[:3]
+    if not version.startswith("HTTP/") or not code.isdecimal():
+        raise http.client.BadStatusLine(version)
+    status = int(code)
+    if not 100 <= status <= 999 or rest[3:4].strip():
+        raise http.client.BadStatusLine(version)
+    if version in ("HTTP/1.0", "HTTP/0.9"):
+        return 10, status
+    if version.startswith("HTTP/1."):
+        return 11, status
+    raise http.client.UnknownProtocol(version)
+
+
+def _chunks(source: _Source) -> Iterator[bytes]:
+    """Yield the parts of a body, and read what follows them."""
+    while True:
+        line = source.readline(heads.LONGEST + 1)
+        try:
+            size = int(line.partition(b";")[0], 16)
+        except ValueError:
+            raise http.client.IncompleteRead(b"") from None
+        if size <= 0:
+            heads.read(source)
+            return
+        yield source.take(size)
+        source.readline(heads.LONGEST + 1)
+
+
+class _Source:
+    """The bytes that a socket brings, until a deadline; see ``incoming``."""
+
+    def __init__(self, sock: socket.socket, limit: float):
+        self._sock = sock
+        self._silence = limit
+        self._deadline = (
+            limit.deadline
+            if isinstance(limit, Limit)
+            else Deadline.after(limit)
+        )
+        self._begun = False
+        self._buffer = b""
+        self._at = 0
+
+    @property
+    def left(self) -> bool:
+        """Whether bytes have come that were not asked for."""
+        return self._at < len(self._buffer)
+
+    def head(self) -> bytes | None:
+        """Return a head that came at once, and is written as usual."""
+        if not self.left:
+            self._buffer, self._at = self._more(_READ), 0
+        end = self._buffer.find(b"\r\n\r\n", self._at)
+        head = self._buffer[self._at : end]
+        if end < 0 or not heads.usual(head):
+            return None
+        self._at = end + 4
+        return head
+
+    def readline(self, limit: int) -> bytes:
+        """Return a line with its end; less of it at the end of all."""
+        while True:
+            end = self._buffer.find(b"\n", self._at) + 1
+            short = not end and len(self._buffer) - self._at < limit
+            if short and (more := self._more(_READ)):
+                self._buffer = self._buffer[self._at :] + more
+                self._at = 0
+                continue
+            line = self._buffer[self._at : end or None][:limit]
+            self._at += len(line)
+            return line
+
+    def take(self, size: int) -> bytes:
+        """Return so many bytes. Raises IncompleteRead."""
+        end = self._at + size
+        if end <= len(self._buffer):
+            taken = self._buffer[self._at : end]
+            self._at = end
+            return taken
+        parts = [self._buffer[self._at :]]
+        missing = size - len(parts[0])
+        self._buffer, self._at = b"", 0
+        while missing:
+            more = self._more(min(missing, 16 * _READ))
+            if not more:
+                raise http.client.IncompleteRead(b"".join(parts), missing)
+            parts.append(more)
+            missing -= len(more)
+        return b"".join(parts)
+
+    def rest(self) -> bytes:
+        """Return all up to the end of the connection."""
+        parts = [self._buffer[self._at :]]
+        self._buffer, self._at = b"", 0
+        while more := self._more(_READ):
+            parts.append(more)
+        return b"".join(parts)
+
+    def _more(self, size: int) -> bytes:
+        # Nearly all comes with the first read.
+        if self._begun:
+            left = self._deadline.left
+            if not left:
+                raise TimeoutError("the answer was not whole in time")
+            if left < self._silence:
+                self._sock.settimeout(left)
+        self._begun = True
+        return self._sock.recv(size)

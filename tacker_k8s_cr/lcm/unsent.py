@@ -1,0 +1,89 @@
+"""Take in objects that an apply would leave as they are, without sending."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import logging
+
+from tacker_k8s_cr.applying import unsent
+from tacker_k8s_cr.lcm.operation import Operation
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.planning.plan import Apply
+from tacker_k8s_cr.planning.unchanged import Unchanged
+from tacker_k8s_cr.progress import Awaited
+from tacker_k8s_cr.report import Action
+
+LOG = logging.getLogger(__name__)
+
+FRESH = 10.0
+"""Seconds for which the first reading of the objects is believed."""
+
+
+def taken_in(
+    op: Operation, steps: Sequence[Apply], name: str
+) -> tuple[Apply, ...]:
+    """Wait for what need not be sent; return the steps that are to be sent.
+
+    The objects were read when the package was checked. They are read again
+    if the operation has written something since: it may have moved them.
+    """
+    some = [
+        step
+        for step in steps
+        if step.unchanged and step.ref.group_kind not in op.redefined
+    ]
+    known = _known(op, some)
+    left = [step for step in some if step.ref in known]
+    taken: set[ObjectRef] = set()
+    # What depends on an object that is sent is sent after it.
+    while ready := [step for step in left if not op.held(step.after)]:
+        _take_in(op, ready, known, name)
+        taken.update(step.ref for step in ready)
+        left = [step for step in left if step.ref not in taken]
+    if taken:
+        LOG.info(
+            "%s: %s: %s: %d of %d object(s) unchanged, not sent",
+            op.instance,
+            op.name,
+            name,
+            len(taken),
+            len(steps),
+        )
+    return tuple(step for step in steps if step.ref not in taken)
+
+
+def _known(
+    op: Operation, steps: Collection[Apply]
+) -> Mapping[ObjectRef, Unchanged]:
+    if not op.wrote and op.deadline.now - op.begun < FRESH:
+        return {step.ref: step.unchanged for step in steps if step.unchanged}
+    if not steps:
+        return {}
+    return unsent.again(op.cluster, steps, op.instance, op.registry)
+
+
+def _take_in(
+    op: Operation,
+    steps: Collection[Apply],
+    known: Mapping[ObjectRef, Unchanged],
+    name: str,
+) -> None:
+    now = op.deadline.now
+    awaited = {
+        step.ref: Awaited(
+            step.uid, known[step.ref].generation, now, former=True
+        )
+        for step in steps
+    }
+    seen = {
+        ref: dataclasses.replace(known[ref].seen, still=now) for ref in awaited
+    }
+    for ref in awaited:
+        # What an earlier step of the operation has written was written.
+        op.actions.setdefault(ref, Action.UNCHANGED)
+    op.progress = op.progress.awaiting(awaited, name)
+    op.listen(op.progress.believed(seen))
+    op.ledger.own({step.ref: step.uid for step in steps})

@@ -1,0 +1,100 @@
+"""What is judged unchanged is left by an apply, on any cluster."""
+
+from __future__ import annotations
+
+from collections import Counter
+import contextlib
+import itertools
+from typing import Any
+
+from hypothesis import HealthCheck
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import pytest
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.planning import unchanged
+from tests import drawn
+from tests.contracts import editing
+from tests.contracts.manifests import MANAGER
+
+NUMBERS = itertools.count()
+
+
+SECONDS = 3600.0
+"""A limit that no machine comes near."""
+
+
+@pytest.fixture
+def real_cluster(connected: Cluster) -> Cluster:
+    """As long as many examples take."""
+    return connected.until(Deadline.after(SECONDS))
+
+
+@pytest.fixture
+def group(cluster: Cluster, removed: list[ObjectRef], unique: str) -> str:
+    """A group of the test's own, in which there are Gadgets."""
+    group = f"{unique}.{drawn.GROUP}"
+    removed.append(editing.define(cluster, group, MANAGER))
+    return group
+
+
+def content(obj: Manifest) -> tuple[Any, Any]:
+    """All of an object but what its controllers write, and who owns it."""
+    metadata = {
+        key: value
+        for key, value in obj["metadata"].items()
+        if key not in ("resourceVersion", "managedFields", "annotations")
+    }
+    notes = dict(obj["metadata"].get("annotations") or {})
+    notes.pop(editing.REVISION, None)
+    owned = [
+        entry
+        for entry in obj["metadata"]["managedFields"]
+        if entry["manager"] in (MANAGER, editing.OTHER)
+    ]
+    return {**obj, "metadata": metadata, "status": notes}, owned
+
+
+@pytest.mark.parametrize("kind", drawn.KINDS)
+def test_an_apply_of_what_is_unchanged_changes_nothing(
+    cluster: Cluster, place: str, group: str, kind: str
+) -> None:
+    """Whatever the manifest, and whatever others have done to the object.
+
+    Controllers may write at the same time, so what they write is left out.
+    """
+    judged: Counter[tuple[str, bool]] = Counter()
+
+    @settings(suppress_health_check=list(HealthCheck))
+    @given(st.data())
+    def shown(data: st.DataObject) -> None:
+        name = f"n{next(NUMBERS)}"
+        one = drawn.manifest(kind, name, place)
+        first, other, third = (
+            editing.in_group(data.draw(one), group) for _ in range(3)
+        )
+        way = data.draw(st.sampled_from(editing.WAYS))
+        second = data.draw(st.sampled_from((first, other)))
+        ref = ObjectRef.of(first)
+        with contextlib.suppress(errors.Rejected):
+            cluster.apply(first, MANAGER)
+        if made := cluster.get(ref):
+            editing.edit(cluster, made, way, third, MANAGER)
+        if (live := cluster.get(ref)) is None:  # it was refused
+            return
+        same = unchanged.is_unchanged(second, live, MANAGER)
+        judged[way, same] += 1
+        if same:
+            after = cluster.apply(second, MANAGER, uid=objects.uid(live))
+
+            assert content(live) == content(after.obj)
+
+    shown()
+    assert judged["nothing", True]
