@@ -211,9 +211,7 @@ class Sender:
                 retries=_ONCE,
                 redirect=False,
                 assert_same_host=False,
-                timeout=urllib3.Timeout(
-                    connect=connect, read=limit
-                ),
+                timeout=urllib3.Timeout(connect=connect, read=limit),
                 preload_content=preload,
             )
         except (exceptions.HTTPError, OSError) as error:

@@ -16,8 +16,8 @@ from tacker_k8s_cr.kinds.claims import ClaimRule
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.recording import neighbours
 from tacker_k8s_cr.recording import record
-from tacker_k8s_cr.recording import strays
 from tacker_k8s_cr.recording import stored as texts
+from tacker_k8s_cr.recording import strays
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 
