@@ -124,6 +124,10 @@ management: $(ENVIRONMENT)  ## Cluster API as a package, on a real node: root
 smoke: $(ENVIRONMENT)  ## the few of e2e that every change must pass
 	@$(RUN) pytest tests/e2e -m smoke $(ARGS)
 
+.PHONY: suites
+suites: $(ENVIRONMENT)  ## all suites in the background; ARGS=status, stop
+	@$(RUN) tools.suites $(ARGS)
+
 # -- What must pass before a change is offered --------------------------------
 
 CHECKS := style types imports docs notes dist-test

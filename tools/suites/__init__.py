@@ -1,0 +1,1 @@
+"""All suites, one after the other, in the background, with a record."""

@@ -1,0 +1,59 @@
+"""What git knows of the project, and a checkout apart from it."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+
+
+def git(folder: pathlib.Path, *words: str) -> str:
+    """What git answers in a folder. Raises CalledProcessError.
+
+    What git complains of goes where our own lines go.
+    """
+    return subprocess.run(
+        ["git", *words],
+        cwd=folder,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    ).stdout.strip()
+
+
+def head(project: pathlib.Path) -> str:
+    """The full hash of the commit that the project is at."""
+    return git(project, "rev-parse", "HEAD")
+
+
+def is_clean(project: pathlib.Path) -> bool:
+    """Whether all that git knows of is committed."""
+    return not git(project, "status", "--porcelain", "--untracked-files=no")
+
+
+def is_known(project: pathlib.Path, commit: str) -> bool:
+    """Whether a commit is part of a branch."""
+    return commit in git(project, "rev-list", "--all").split()
+
+
+def changed(
+    project: pathlib.Path, before: str, after: str, covers: tuple[str, ...]
+) -> str:
+    """The first file that differs between two commits; empty if none does.
+
+    :param covers: git pathspecs.
+    """
+    found = git(project, "diff", "--name-only", before, after, "--", *covers)
+    return found.split("\n")[0]
+
+
+def place(project: pathlib.Path, commit: str, folder: pathlib.Path) -> None:
+    """Bring a folder to a commit of the project.
+
+    What git ignores there stays: an environment that was made for another
+    commit is brought up to date, and not made anew.
+    """
+    if not (folder / ".git").exists():
+        git(project, "clone", "--quiet", "--no-checkout", ".", str(folder))
+    git(folder, "fetch", "--quiet", "origin", commit)
+    git(folder, "checkout", "--quiet", "--force", commit)
+    git(folder, "clean", "--quiet", "--force", "-d")
