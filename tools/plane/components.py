@@ -62,16 +62,19 @@ def ports(components: Iterable[Component]) -> dict[int, str]:
 
 def environ(folders: Folders, built: pathlib.Path) -> dict[str, str]:
     """What the processes see; not the secrets of who starts them."""
+    several = {
+        # Seconds after which a client written in Go leaves a connection on
+        # which an API server answers nothing; the defaults are 30 and 15.
+        "HTTP2_READ_IDLE_TIMEOUT_SECONDS": "5",
+        "HTTP2_PING_TIMEOUT_SECONDS": "3",
+    }
     return {
+        **(several if folders.servers > 1 else {}),
         "HOME": str(folders.temp),
         # containerd looks for its shim, and for runc, here.
         "PATH": f"{built}:/usr/sbin:/usr/bin:/sbin:/bin",
         # The balancer is a module of this tree.
         "PYTHONPATH": str(pathlib.Path(__file__).resolve().parents[2]),
-        # Seconds after which a client written in Go leaves a connection on
-        # which an API server answers nothing; the defaults are 30 and 15.
-        "HTTP2_READ_IDLE_TIMEOUT_SECONDS": "5",
-        "HTTP2_PING_TIMEOUT_SECONDS": "3",
         # The in-memory provider exits without a temporary folder.
         "TMPDIR": str(folders.temp),
         # The host part of each workload cluster's endpoint.

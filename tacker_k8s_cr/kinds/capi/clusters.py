@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
@@ -34,20 +33,33 @@ GROUPS = ("controlPlane", "workers")
 ROLLED = ("ControlPlaneMachinesUpToDate", "WorkerMachinesUpToDate")
 
 
-def cluster(obj: Manifest, leaving: Collection[str] = ()) -> Verdict:
+@dataclasses.dataclass(frozen=True)
+class Workers:
+    """What a package says on the workers of its Clusters, by their names.
+
+    :param leaving: workers take a change only when somebody deletes them,
+        which no status of a Cluster shows.
+    :param machine_sets: some belong to a MachineSet of the package.
+        Cluster API does not look at a Cluster again when such a MachineSet
+        changes (1.14: it watches MachineDeployments and MachinePools), so
+        the workers in the Cluster's status may be those of long ago.
+    """
+
+    leaving: frozenset[str] = frozenset()
+    machine_sets: frozenset[str] = frozenset()
+
+
+def cluster(obj: Manifest, workers: Workers = Workers()) -> Verdict:
     """A Cluster, by its conditions and counters.
 
     Its phase tells of infrastructure and endpoint only, and is Provisioned
     for a cluster whose machines never start.
-
-    :param leaving: names of Clusters with workers that take a change only
-        when somebody deletes them, which no status of a Cluster shows.
     """
     if verdict := signals.begun(obj):
         return verdict
     if contract.spoken(obj) is contract.V1BETA2:
         found = reading.conditions(obj)
-        verdict = _settling(obj, found, ("status",), leaving)
+        verdict = _settling(obj, found, ("status",), workers)
         return verdict or _available(obj)
     if verdict := signals.silent(obj):
         return verdict
@@ -57,7 +69,7 @@ def cluster(obj: Manifest, leaving: Collection[str] = ()) -> Verdict:
     # Ready knows nothing of workers. Where the object shows the newer
     # conditions beside it, they do.
     if newer := reading.conditions(obj, signals.NEWER):
-        verdict = _settling(obj, newer, ("status", "v1beta2"), leaving)
+        verdict = _settling(obj, newer, ("status", "v1beta2"), workers)
         return verdict or _available(obj)
     return base.current("Ready")
 
@@ -73,7 +85,7 @@ def _settling(
     obj: Manifest,
     found: dict[str, Condition],
     where: Path,
-    leaving: Collection[str],
+    workers: Workers,
 ) -> Verdict | None:
     """In progress unless all that was asked of the cluster is done."""
     needed = _deciding(obj, "Available")
@@ -81,8 +93,15 @@ def _settling(
         return verdict
     if verdict := signals.silent(obj, found.get("Available")):
         return verdict
+    name = reading.text(obj, ("metadata", "name"))
+    if name in workers.machine_sets:
+        # Each object that has workers is waited for on its own.
+        verdict = signals.unmet(obj, found, ROLLED[0])
+        return verdict or _short(obj, (*where, GROUPS[0]), MEMBERS)
     untold = _untold(obj, found)
-    waits = _waits(obj, leaving)
+    waits = name in workers.leaving or any(
+        map(strategies.when_deleted, entries(obj))
+    )
     if waits:
         untold.add(ROLLED[1])
     leaders = found.get(ROLLED[0])
@@ -111,13 +130,6 @@ def _unrolled(obj: Manifest, where: Path) -> Verdict | None:
         path = ".".join((*where[1:], "workers", MEMBERS[0]))
         return signals.waiting(obj, f"{path} {updated}/{least}")
     return None
-
-
-def _waits(obj: Manifest, leaving: Collection[str]) -> bool:
-    """Whether workers may stay as they are until somebody deletes them."""
-    return reading.text(obj, ("metadata", "name")) in leaving or any(
-        map(strategies.when_deleted, entries(obj))
-    )
 
 
 def entries(obj: Manifest) -> tuple[Mapping[str, Any], ...]:
@@ -254,25 +266,32 @@ HANDLERS: Mapping[GroupKind, Handler] = {
 
 CLUSTER = GroupKind(contract.GROUP, "Cluster")
 _DEPLOYMENT = GroupKind(contract.GROUP, "MachineDeployment")
+_SET = GroupKind(contract.GROUP, "MachineSet")
 
 
 def knowing(manifests: Iterable[Manifest]) -> Mapping[GroupKind, Handler]:
     """A handler of Clusters that knows the workers of a package.
 
-    For a registry to be extended with. Empty where no workers wait for
-    somebody to delete them.
+    For a registry to be extended with. Empty where the status of a Cluster
+    tells all about its workers.
     """
-    leaving = frozenset(
-        reading.text(manifest, ("spec", "clusterName"))
-        for manifest in manifests
-        if GroupKind.of(manifest) == _DEPLOYMENT
-        and strategies.when_deleted(reading.mapping(manifest, ("spec",)))
-    )
-    if not leaving:
+    leaving = set()
+    machine_sets = set()
+    for manifest in manifests:
+        kind = GroupKind.of(manifest)
+        name = reading.text(manifest, ("spec", "clusterName"))
+        if kind == _SET:
+            machine_sets.add(name)
+        elif kind == _DEPLOYMENT and strategies.when_deleted(
+            reading.mapping(manifest, ("spec",))
+        ):
+            leaving.add(name)
+    workers = Workers(frozenset(leaving), frozenset(machine_sets))
+    if workers == Workers():
         return {}
     known = HANDLERS[CLUSTER]
     return {
         CLUSTER: dataclasses.replace(
-            known, assess=lambda obj: cluster(obj, leaving)
+            known, assess=lambda obj: cluster(obj, workers)
         )
     }

@@ -21,6 +21,7 @@ from tools.plane import certificates
 from tools.plane import components
 from tools.plane import credentials
 from tools.plane import node_components
+from tools.plane import server_components
 from tools.plane.certificates import Request
 from tools.plane.errors import PlaneError
 from tools.plane.folders import Folders
@@ -28,16 +29,38 @@ from tools.plane.folders import write_private
 
 FOLDERS = Folders(pathlib.Path("/run/plane"))
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
-TABLE = (*components.table(FOLDERS), *node_components.table(FOLDERS))
+
+
+def whole(folders):
+    return (
+        *server_components.table(folders),
+        *components.table(folders),
+        *node_components.table(folders),
+    )
+
+
+TABLE = whole(FOLDERS)
 
 
 def named(name):
     return next(one for one in TABLE if one.name == name)
 
 
-def test_no_port_is_wanted_twice():
+@pytest.fixture
+def several(tmp_path):
+    """A plane with three API servers."""
+    folders = Folders(tmp_path)
+    folders.keep_servers(3)
+    return folders
+
+
+@pytest.mark.parametrize("servers", [1, 3])
+def test_no_port_is_wanted_twice(servers, several):
     """All components run on one machine."""
-    counted = collections.Counter(p for one in TABLE for p in one.ports)
+    folders = FOLDERS if servers == 1 else several
+    counted = collections.Counter(
+        port for one in whole(folders) for port in one.ports
+    )
 
     assert [] == [port for port, times in counted.items() if times > 1]
 
@@ -75,11 +98,17 @@ def test_aggregated_apis_get_their_requests_signed():
     ) in arguments
 
 
-def test_processes_do_not_inherit_the_environment():
+def test_processes_do_not_inherit_the_environment(several):
     """Secrets of who starts the plane stay where they are."""
-    assert {"HOME", "PATH", "TMPDIR", "POD_IP", "DOCKER_HOST"} == set(
-        components.environ(FOLDERS, pathlib.Path("/built"))
-    )
+    usual = components.environ(FOLDERS, pathlib.Path("/built"))
+    more = components.environ(several, pathlib.Path("/built"))
+
+    names = {"HOME", "PATH", "PYTHONPATH", "TMPDIR", "POD_IP", "DOCKER_HOST"}
+    assert names == set(usual)
+    assert {
+        "HTTP2_READ_IDLE_TIMEOUT_SECONDS",
+        "HTTP2_PING_TIMEOUT_SECONDS",
+    } == set(more) - names
 
 
 def test_cluster_api_gets_contract_labels_conversion_and_webhooks(tmp_path):
@@ -300,7 +329,10 @@ def test_a_shifted_control_plane_has_other_ports():
     def wanted(folders):
         return {
             port
-            for component in components.table(folders)
+            for component in (
+                *server_components.table(folders),
+                *components.table(folders),
+            )
             if component.part != "cluster api"
             for port in component.ports
         }
