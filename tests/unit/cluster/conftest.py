@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import http.server
+import itertools
 import threading
 
 import pytest
@@ -20,6 +21,8 @@ from tests.unit.cluster.scripted import Scripted
 
 SECONDS = 20.0
 
+_NUMBERS = itertools.count()
+
 
 @pytest.fixture
 def script() -> Scripted:
@@ -29,11 +32,15 @@ def script() -> Scripted:
 @pytest.fixture
 def url(script: Scripted) -> Iterator[str]:
     handler = type("OfTest", (Handler,), {"script": script})
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    # What a process keeps of a server must not reach the next test: each
+    # has an address that no other had.
+    number = next(_NUMBERS)
+    address = f"127.1.{number // 250}.{number % 250 + 1}"
+    server = http.server.ThreadingHTTPServer((address, 0), handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
+    yield f"http://{address}:{server.server_address[1]}"
     script.over.set()
     server.shutdown()
     thread.join()

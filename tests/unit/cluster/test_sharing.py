@@ -7,7 +7,6 @@ import contextlib
 import dataclasses
 import os
 import threading
-import uuid
 
 import pytest
 
@@ -80,8 +79,6 @@ def test_a_credential_without_tls_is_spoken_of(
 ) -> None:
     """Once for each server, whatever else is not verified (T9)."""
     nobody = Kubeconfig(where="test", server="http://nobody.example.org")
-    # No other test of this process has had a server of this name.
-    url = f"{url}/{uuid.uuid4()}"
 
     for kubeconfig in (of(url), of(url), nobody):
         with shared(kubeconfig):
