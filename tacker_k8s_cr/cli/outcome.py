@@ -13,6 +13,7 @@ from tacker_k8s_cr import errors
 from tacker_k8s_cr import retries
 from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.errors import Unsettled
+from tacker_k8s_cr.errors.outcome import listing
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.progress import Goal
 from tacker_k8s_cr.progress import Progress
@@ -145,8 +146,7 @@ def interrupted(
     lines = [
         f"{what}; {done} of {count} object(s) {goal}"
         + (":" if unsettled or unwritten else ""),
-        *(f"  {item}" for item in unsettled),
-        *(f"  {ref}: not written: {why}" for ref, why in unwritten.items()),
+        *listing(unsettled, unwritten),
         f"The record of {instance} has how far it came: status shows it, the "
         "same command goes on from there, terminate removes it.",
     ]

@@ -22,16 +22,19 @@ LONGEST = 4000
 database, which notifications and answers repeat."""
 
 
+_REST = "\n... (the rest is in the conductor's log)"
+
+
 def bounded(text: str) -> str:
     """The text, cut to what the database may get."""
-    if len(text) <= LONGEST:
-        return text
-    return f"{text[:LONGEST]}\n... (the rest is in the conductor's log)"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}{_REST}"
 
 
 def told(error: errors.Error) -> str:
     """The error, cut, and what its reader can do about it."""
     said = bounded(str(error))
+    if not said.endswith(_REST) and error.full() != str(error):
+        said += _REST
     return "\n".join(filter(None, (said, advice.advice(error))))
 
 
@@ -70,7 +73,8 @@ def translated(
         yield
     except errors.Error as error:
         hint = advice.advice(error)
-        log.error("%s failed: %s%s", operation, error, hint and f"\n{hint}")
+        said = error.full()
+        log.error("%s failed: %s%s", operation, said, hint and f"\n{hint}")
         log.debug("%s failed", operation, exc_info=True)
         raise ours(error) from error
     except tackers:

@@ -6,9 +6,14 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
+from tacker_k8s_cr.errors import problems
+from tacker_k8s_cr.errors.problems import Problem
 from tacker_k8s_cr.errors.root import Error
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
 from tacker_k8s_cr.objects import Verdict
+
+_ENDED = frozenset({State.FAILED, State.BLOCKED})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,6 +34,33 @@ class Unsettled:
         return "\n    ".join([*lines, *self.notes])
 
 
+def listing(
+    unsettled: Sequence[Unsettled], unwritten: Mapping[ObjectRef, str]
+) -> list[str]:
+    """Return indented lines: those with an error first, not all of many.
+
+    :param unwritten: objects that are not written, with the reason.
+    """
+    lines = [f"  {item}" for item in _ordered(unsettled)]
+    waiting = [
+        Problem("", f"not written: {why}", ref)
+        for ref, why in unwritten.items()
+    ]
+    return [
+        *problems.limited(lines, "more objects", "  "),
+        *(f"  {line}" for line in problems.group(waiting)),
+    ]
+
+
+def _ordered(unsettled: Sequence[Unsettled]) -> list[Unsettled]:
+    return sorted(
+        unsettled,
+        key=lambda item: (
+            item.verdict.state not in _ENDED and not item.verdict.error
+        ),
+    )
+
+
 @dataclasses.dataclass(eq=False)
 class _WithUnsettled(Error):
     """Objects that were waited for in vain.
@@ -46,13 +78,24 @@ class _WithUnsettled(Error):
     )
 
     def sentence(self) -> str:
-        lines = [self.start.format(len(self.unsettled), self.seconds)]
-        lines += [f"  {item}" for item in self.unsettled]
-        lines += [
-            f"  {ref}: not written: {why}"
-            for ref, why in self.unwritten.items()
-        ]
-        return "\n".join(lines)
+        return "\n".join(
+            [self._start(), *listing(self.unsettled, self.unwritten)]
+        )
+
+    def full_sentence(self) -> str:
+        return "\n".join(
+            [
+                self._start(),
+                *(f"  {item}" for item in _ordered(self.unsettled)),
+                *(
+                    f"  {ref}: not written: {why}"
+                    for ref, why in self.unwritten.items()
+                ),
+            ]
+        )
+
+    def _start(self) -> str:
+        return self.start.format(len(self.unsettled), self.seconds)
 
 
 class NotReady(_WithUnsettled):

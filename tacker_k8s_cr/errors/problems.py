@@ -63,19 +63,27 @@ def located(
 
 
 def sentence(problems: Sequence[Problem]) -> str:
+    """Return the lines of `group`, as one text."""
+    return "\n".join(group(problems))
+
+
+def group(problems: Sequence[Problem]) -> list[str]:
     """Return a line for each reason, in the order of their first places."""
     reasons: dict[str, list[Problem]] = {}
     for problem in problems:
         reasons.setdefault(problem.what, []).append(problem)
     lines = [_line(found) for found in reasons.values()]
-    return "\n".join(limited(lines, "more lines like these"))
+    return limited(lines, "more lines like these")
 
 
-def limited(lines: Sequence[str], rest: str = "more") -> list[str]:
+def limited(
+    lines: Sequence[str], rest: str = "more", indent: str = ""
+) -> list[str]:
     """Return the first `REASONS` lines, and one that counts the others."""
     if len(lines) <= REASONS + 1:
         return list(lines)
-    return [*lines[:REASONS], f"and {len(lines) - REASONS} {rest}"]
+    count = len(lines) - REASONS
+    return [*lines[:REASONS], f"{indent}and {count} {rest}"]
 
 
 def listed(

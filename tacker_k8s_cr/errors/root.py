@@ -40,19 +40,32 @@ class Error(Exception):
         """What went wrong, without what was written before."""
         return problems.sentence(self.details) or super().__str__()
 
+    def full_sentence(self) -> str:
+        """The sentence with every object, where it names some of many."""
+        return self.sentence()
+
     def summary(self) -> str:
         """The sentence, and that the deadline passed where it did."""
-        said = self.sentence()
+        return self._with_deadline(self.sentence())
+
+    def full(self) -> str:
+        """The message with every object, for a log."""
+        return self._with_written(self._with_deadline(self.full_sentence()))
+
+    def __str__(self) -> str:
+        return self._with_written(self.summary())
+
+    def _with_deadline(self, said: str) -> str:
         if not self.late or "the deadline passed" in said:
             return said
         if "\n" in said:
             return f"{said}\nThe deadline passed."
         return f"{said}; the deadline passed"
 
-    def __str__(self) -> str:
+    def _with_written(self, said: str) -> str:
         if not self.written:
-            return self.summary()
-        return f"{self.summary()}\n{_left_behind(self.written)}"
+            return said
+        return f"{said}\n{_left_behind(self.written)}"
 
 
 def _left_behind(written: Sequence[ObjectRef]) -> str:

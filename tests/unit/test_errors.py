@@ -10,6 +10,8 @@ from tacker_k8s_cr.errors import Problem
 from tacker_k8s_cr.errors import problems
 from tacker_k8s_cr.objects import GroupKind
 from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.objects import Verdict
 
 
 def ref(name: str) -> ObjectRef:
@@ -194,3 +196,27 @@ def test_a_deadline_is_not_told_twice():
 
     assert error.late
     assert "get /version: the deadline passed (408)" == str(error)
+
+
+def test_objects_in_vain_are_limited_and_those_with_errors_come_first():
+    """Three hundred objects do not hide the one that failed."""
+    verdicts = [Verdict(State.IN_PROGRESS, "0 of 1 replica(s)")] * 299
+    verdicts.append(Verdict(State.FAILED, "image not found"))
+    unsettled = [
+        errors.Unsettled(ref(f"c{number}"), verdict, 9.0)
+        for number, verdict in enumerate(verdicts)
+    ]
+    unwritten = {ref(f"d{number}"): "no webhook" for number in range(40)}
+
+    first, second, *rest = str(
+        errors.NotReady(unsettled, 10.0, unwritten)
+    ).splitlines()
+
+    assert "300 object(s) not current after 10 s:" == first
+    assert "  ConfigMap/ns/c299: failed: image not found (for 9 s)" == second
+    assert problems.REASONS + 1 == len(rest)
+    assert "  and 275 more objects" == rest[-2]
+    assert (
+        "  not written: no webhook (40 objects: ConfigMap/ns/d0; "
+        "ConfigMap/ns/d1; ConfigMap/ns/d2; and 37 more)"
+    ) == rest[-1]

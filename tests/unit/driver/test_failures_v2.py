@@ -100,7 +100,7 @@ def test_a_long_error_is_cut_for_the_database(caplog):
     assert faults.LONGEST + 100 > len(found.detail)
     assert "the rest is in the conductor's log" in found.detail
     [line] = [r for r in caplog.records if r.levelno == logging.ERROR]
-    assert f"[i-1] scale failed: {error}" == line.getMessage()
+    assert f"[i-1] scale failed: {error.full()}" == line.getMessage()
 
 
 def test_an_error_of_the_program_shows_nothing(caplog):
