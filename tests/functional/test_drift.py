@@ -14,14 +14,12 @@ from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.report import Action
 from tests.functional import manifests
 from tests.functional import test_cli
-from tests.functional import test_rights
 
 pytestmark = pytest.mark.plane
 
 environ = test_cli.environ
 files = test_cli.files
 run = test_cli.run
-user = test_rights.user
 
 
 def secret(name, **texts):

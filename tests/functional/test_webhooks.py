@@ -194,6 +194,6 @@ def test_the_command_shows_what_is_not_written_and_why(
         done.err,
     )
     assert "connection refused" in done.value["message"]
-    assert "The deadline passed." in done.value["message"]
+    assert "the deadline passed" in done.value["message"]
     assert {"a", "b"} == {item["name"] for item in done.value["not_written"]}
     assert 0 == run("terminate", unique).code

@@ -21,7 +21,7 @@ from tools.plane.folders import write_private
 from tools.plane.kubectl import Kubectl
 from tools.plane.lifecycle import Plane
 
-SHIFT = 2000
+SHIFT = 6000
 """Of the plane's ports; other planes of the same machine have others."""
 
 ACCOUNT = "tacker-upstream"
