@@ -189,15 +189,20 @@ def generation(obj: Manifest) -> int:
     return found if isinstance(found, int) else 0
 
 
-def is_before(obj: Manifest, version: str) -> bool:
+def version(obj: Manifest) -> str:
+    """Return the resourceVersion of a view of an object."""
+    return str(field(obj, ("metadata", "resourceVersion"), ""))
+
+
+def is_before(obj: Manifest, known: str) -> bool:
     """Return whether a view of an object is older than this version of it.
 
     False where that cannot be told: a server other than Kubernetes' own may
     have resourceVersions that are not numbers.
     """
-    found = str(field(obj, ("metadata", "resourceVersion"), ""))
-    numbers = found.isdecimal() and version.isdecimal()
-    return numbers and int(found) < int(version)
+    found = version(obj)
+    numbers = found.isdecimal() and known.isdecimal()
+    return numbers and int(found) < int(known)
 
 
 def labels(obj: Manifest) -> Mapping[str, str]:

@@ -305,7 +305,7 @@ class Operation:
 
 
 def awaited(obj: Manifest, now: float) -> Awaited:
-    version = objects.field(obj, ("metadata", "resourceVersion"), "")
+    version = objects.version(obj)
     return Awaited(
         objects.uid(obj), objects.generation(obj), now, version=version
     )

@@ -121,6 +121,7 @@ def _listed(cluster: Cluster, head: Manifest, instance: str) -> Entry | None:
     """Read a record by one list; None if that does not show all of it.
 
     A list is of one moment, so its head and its pieces belong together.
+    A list older than the head that was read is not used.
     """
     ref = ObjectRef.of(head)
     try:
@@ -132,7 +133,10 @@ def _listed(cluster: Cluster, head: Manifest, instance: str) -> Entry | None:
         }
     except errors.Forbidden:
         return None
-    head = secrets.pop(ref, head)
+    listed = secrets.pop(ref, head)
+    if objects.is_before(listed, objects.version(head)):
+        return None
+    head = listed
     names = {_piece_ref(ref, name): name for name in _named(head, instance)}
     if not secrets.keys() >= names.keys():
         return None
@@ -267,26 +271,26 @@ def _drop(
 
     With them go those of a writer who died before it could move the head to
     them, or could remove those before. Who may not list Secrets leaves
-    these until it may.
+    these until it may. A piece that the head named is deleted even if the
+    list, being older, does not contain it.
 
     :param before: pieces that the head named until now.
     """
     staying = {_piece_ref(head, name) for name in named}
-    try:
+    former = {_piece_ref(head, name) for name in set(before).difference(named)}
+    listed: dict[ObjectRef, str] = {}
+    with contextlib.suppress(errors.Forbidden):
         listed = {
             ObjectRef.of(obj): objects.uid(obj)
             for obj in cluster.list_metadata(
                 SECRET, head.namespace, selector(instance)
             )
         }
-    except errors.Forbidden:
-        gone = set(before).difference(named)
-        _all(
-            cluster, lambda name: remove(cluster, _piece_ref(head, name)), gone
-        )
-        return
     doomed = listed.keys() - staying - {head}
     _delete(cluster, {ref: listed[ref] for ref in doomed})
+    unlisted = sorted(former - listed.keys())
+    for _ in raised(cluster.each(lambda ref: remove(cluster, ref), unlisted)):
+        pass
 
 
 def _delete(cluster: Cluster, uids: Mapping[ObjectRef, str]) -> None:
