@@ -10,6 +10,7 @@ what it had sent by then is carried out, as it would be.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from collections.abc import Iterator
 import concurrent.futures
 import contextlib
@@ -45,12 +46,14 @@ class Life:
     :param after: with the answer there, rather than before it is passed on.
     :param counts: only requests whose method and path this finds count.
     :param signal: what the process gets.
+    :param asked: what becomes of a path and its query on their way.
     """
 
     at: int = 0
     after: bool = False
     counts: str = ""
     signal: int = signal.SIGKILL
+    asked: Callable[[str], str] = str
     pid: concurrent.futures.Future[int] = dataclasses.field(
         default_factory=concurrent.futures.Future
     )
@@ -156,7 +159,9 @@ class Gate:
         }
         async with self._session.request(
             request.method,
-            yarl.URL(f"{self._behind.server}/{rest}", encoded=True),
+            yarl.URL(
+                f"{self._behind.server}/{life.asked(rest)}", encoded=True
+            ),
             data=body or None,
             headers={**headers, **self._credential.headers},
             allow_redirects=False,

@@ -32,9 +32,13 @@ MEMBER = server_components.member(FAULTY)
 
 @dataclasses.dataclass(frozen=True)
 class Servers:
-    """The three servers of a plane."""
+    """The three servers of a plane.
+
+    :param way: the URL by which clients come, in the place of the balancer's.
+    """
 
     plane: Plane
+    way: str = ""
 
     def straight(self, number: int = 0) -> Cluster:
         """Connect to one of them, without the balancer."""
@@ -43,6 +47,8 @@ class Servers:
 
     def balanced(self) -> Cluster:
         """Connect to whichever the balancer gives."""
+        if self.way:
+            return k8s_cr.connect(server=self.way)
         return k8s_cr.connect(str(self.plane.folders.kubeconfig))
 
     def aim(self) -> None:
@@ -76,6 +82,9 @@ class Servers:
         self.plane.start(ended)
 
 
+AWHILE = 20.0
+"""Seconds of a fault that no operation could get past."""
+
 Fault = Callable[[Servers], None]
 
 
@@ -96,8 +105,19 @@ def _cut_off(servers: Servers) -> None:
     servers.plane.pause([MEMBER])
 
 
-def _lag(servers: Servers) -> None:
+def lag(servers: Servers) -> None:
     servers.plane.balancer.change(LINK, mode="stale")
+
+
+def catch_up(servers: Servers) -> None:
+    servers.plane.balancer.change(LINK, mode="pass")
+
+
+def lag_awhile(servers: Servers) -> None:
+    lag(servers)
+    timer = threading.Timer(AWHILE, catch_up, [servers])
+    timer.start()
+    timer.join()
 
 
 FAULTS: dict[str, Fault] = {
@@ -105,9 +125,24 @@ FAULTS: dict[str, Fault] = {
     "restarted": _restart,
     "partitioned": _partition,
     "without its etcd member": _cut_off,
-    "lagging": _lag,
+    "lagging": lag,
 }
 """By what becomes of the server. Each lasts until it is mended."""
+
+
+@contextlib.contextmanager
+def lagging(servers: Servers, *, alone: bool) -> Iterator[None]:
+    """Let a server lag, and catch up at the end.
+
+    :param alone: whether it gets all new connections.
+    """
+    if alone:
+        servers.aim()
+    lag(servers)
+    try:
+        yield
+    finally:
+        servers.mend()
 
 
 @contextlib.contextmanager

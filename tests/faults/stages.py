@@ -76,6 +76,9 @@ class Outcome:
     orphaned: list[str] = dataclasses.field(default_factory=list)
     seconds: float = 0.0
     again: str = ""
+    came: bool = True
+    """Whether the operation was at its moment when the fault began. An
+    object that is current at the first look leaves out the wait for it."""
 
     @property
     def good(self) -> bool:
@@ -87,6 +90,7 @@ class Outcome:
             f"{self.moment}: {said} ({self.seconds:.0f} s); wrong "
             f"{self.wrong}, lost {self.lost}, orphaned {self.orphaned}"
             f"{', then ' + self.again if self.again else ''}"
+            f"{'' if self.came else '; before the fault'}"
         )
 
 
@@ -210,10 +214,14 @@ class Meeting:
 
     def arrive(self) -> None:
         """Wait for the others, if this is the first call of its kind."""
+        self.leave()
+        self._over.wait(ARRIVES)
+
+    def leave(self) -> None:
+        """Let the others not wait for this one."""
         with self._changed:
             self._left -= 1
             self._changed.notify_all()
-        self._over.wait(ARRIVES)
 
     def hold(self) -> None:
         """Bring the fault when all have arrived."""
@@ -284,8 +292,8 @@ def _tried(
     finally:
         outcome.seconds = time.monotonic() - begun
         if not came.is_set():
-            outcome.again = "it did not come to its stage"
-            meeting.arrive()
+            outcome.came = False
+            meeting.leave()
         cluster.close()
         straight.close()
     return outcome
@@ -319,15 +327,17 @@ def _finished(straight: Cluster, instance: Instance, outcome: Outcome) -> None:
 def rows(
     case: str, outcomes: Iterable[Outcome], begun: float
 ) -> list[figures.Row]:
-    """A row for each operation."""
+    """A row for each operation, of what was at its stage."""
     seconds = time.monotonic() - begun
     found = []
     for operation in OPERATIONS:
-        some = [o for o in outcomes if o.moment.operation == operation]
+        some = [
+            o for o in outcomes if o.moment.operation == operation and o.came
+        ]
         ended = sum(o.error is None for o in some)
         found.append(
             figures.Row(
-                f"{operation}, a server {case}",
+                f"{operation}, {case}",
                 len(some),
                 ended,
                 sum(o.error is not None and not o.again for o in some),
