@@ -119,6 +119,38 @@ def test_a_kind_that_is_not_served_in_time_is_the_reason(clock):
     assert caught.value.late
 
 
+class CatchingUp:
+    """A server that is behind the others, and catches up."""
+
+    def __init__(self, kind):
+        self._answers = [
+            errors.NotYet(objects.ObjectRef(*kind, "", "*"), "behind"),
+            errors.KindUnknown(kind, "v1"),
+            errors.NotYet(objects.ObjectRef(*kind, "", "*"), "behind"),
+        ]
+        self.asked = 0
+
+    def forget(self, group):
+        """There is nothing that it could remember."""
+
+    def resource(self, kind, version):
+        self.asked += 1
+        if self._answers:
+            raise self._answers.pop()
+
+
+def test_a_server_that_is_behind_is_asked_until_it_serves_the_kind(clock):
+    """That its definition is Established elsewhere ends no wait."""
+    kind = objects.GroupKind("example.org", "Thing")
+    server = CatchingUp((kind.group, kind.kind))
+
+    wait.until_served(
+        server, {kind: ("v1",)}, Deadline.after(10, clock), sleep=clock.idle
+    )
+
+    assert 4 == server.asked
+
+
 # -- Objects that the streams lose sight of ----------------------------------
 
 
