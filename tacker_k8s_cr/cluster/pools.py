@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import re
 import socket
 import ssl
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 import urllib.parse
 import warnings
 
@@ -21,6 +21,9 @@ from tacker_k8s_cr.kubeconfig import Kubeconfig
 
 if TYPE_CHECKING:
     import urllib3
+
+
+_LATER = float("inf")
 
 
 def pool(
@@ -63,11 +66,15 @@ def pool(
     return made
 
 
-def reconnect(pool: urllib3.HTTPConnectionPool) -> None:
+def reconnect(pool: urllib3.HTTPConnectionPool, since: float = _LATER) -> None:
     """Close the connections at rest; the next request makes a new one.
 
-    Behind a balancer each of them stays with one server. A new one may go
-    to another, which is well.
+    Behind a balancer each of them stays with one server. A new one may lead
+    to another, or to the server that just failed. So connections that
+    answered meanwhile stay open, and the next request takes the last of them.
+
+    :param since: the time on the clock of ``time.monotonic`` at which the
+        request that failed was sent; without it, all are closed.
     """
     queue = pool.pool
     if queue is None:
@@ -75,8 +82,16 @@ def reconnect(pool: urllib3.HTTPConnectionPool) -> None:
     # Under its mutex nobody takes one out that is just closed.
     with queue.mutex:
         for connection in queue.queue:
-            if connection is not None:
+            if connection is not None and _answered(connection) < since:
                 connection.close()
+        # The last one is taken first.
+        queue.queue.sort(key=_answered)
+
+
+def _answered(connection: Any) -> float:
+    """Return when it last had an answer; 0 for one that is not open."""
+    is_open = connection is not None and connection.sock is not None
+    return getattr(connection, "answered", 0.0) if is_open else 0.0
 
 
 def _say_it_once(server: str) -> None:

@@ -156,6 +156,7 @@ class Sender:
         self, request: Request, silence: float, preload: bool
     ) -> Received:
         access = self.way.access(self.deadline)
+        begun = time.monotonic()
         response = self._sent(request, access, silence, preload)
         if response.status == 401:
             renewed = self.way.renewed(access, self.deadline)
@@ -166,7 +167,7 @@ class Sender:
             return response
         error = judged(request, self._refusal(response), self.server)
         if isinstance(error, Again) and response.status >= 500:
-            pools.reconnect(access.pool)
+            pools.reconnect(access.pool, begun)
         if isinstance(error, Unauthenticated):
             error = access.refused(error)
         raise error
@@ -204,6 +205,7 @@ class Sender:
         if self.contact is not None:
             # Not less than any server takes, if it answers at all.
             connect = min(connect, max(1.0, self.contact.left(self.clock())))
+        begun = time.monotonic()
         try:
             quick = exchanged(access.pool, *asked, limit) if preload else None
             response = quick or access.pool.urlopen(
@@ -215,8 +217,8 @@ class Sender:
                 preload_content=preload,
             )
         except (exceptions.HTTPError, OSError) as error:
-            # The others at rest may lead to the same server.
-            pools.reconnect(access.pool)
+            # Others at rest may lead to the same server.
+            pools.reconnect(access.pool, begun)
             raise failures.meaning(self.server, error) from error
         if self.contact is not None:
             self.contact.answered = True

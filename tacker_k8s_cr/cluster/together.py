@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import time
 from typing import Any
 
 from tacker_k8s_cr.cluster import whole
@@ -26,6 +27,9 @@ _OWN = frozenset(
 _EMPTY = frozenset(("DELETE", "GET", "HEAD"))
 """Methods whose requests may have no body, and then say no length."""
 
+_FAILED = 500
+"""The lowest status that says that the server itself failed."""
+
 
 def together(kind: type[Any]) -> type[Any]:
     """A kind of urllib3's connections that is as the given one otherwise."""
@@ -34,6 +38,8 @@ def together(kind: type[Any]) -> type[Any]:
         _parts: list[bytes] | None = None
         _host = ""
         _whole = ""
+        answered = 0.0
+        """When its server last answered a request that it could serve."""
 
         def response_class(self, sock: Any, **settings: Any) -> PlainHead:
             """What the library makes an answer of."""
@@ -91,6 +97,12 @@ def together(kind: type[Any]) -> type[Any]:
             return True
 
         def getresponse(self) -> Any:
+            answer = self._answer()
+            if answer.status < _FAILED:
+                self.answered = time.monotonic()
+            return answer
+
+        def _answer(self) -> Any:
             method, self._whole = self._whole, ""
             if not method:
                 return super().getresponse()

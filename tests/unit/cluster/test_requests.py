@@ -23,6 +23,8 @@ from tacker_k8s_cr.errors import Unavailable
 from tacker_k8s_cr.errors import Unreachable
 from tacker_k8s_cr.kubeconfig import Kubeconfig
 from tacker_k8s_cr.objects import ObjectRef
+from tests.unit.cluster.scripted import Handler
+from tests.unit.cluster.scripted import Reply
 from tests.unit.cluster.scripted import Scripted
 from tests.unit.cluster.scripted import hangs_up
 from tests.unit.cluster.scripted import says
@@ -97,6 +99,36 @@ def test_what_a_server_cannot_answer_goes_to_another_connection(
     before, failed, busy, after = (sent.connection for sent in script.sent)
     assert before == failed != busy
     assert busy == after
+
+
+def nested(sender: Sender, reply: Reply) -> Reply:
+    """Reply after another request, which is sent while this one is open."""
+
+    def after(handler: Handler) -> None:
+        sender.send(GET)
+        reply(handler)
+
+    return after
+
+
+@pytest.mark.parametrize(
+    "failure", [hangs_up, says(504, {"message": "no answer of etcd"})]
+)
+def test_a_connection_that_answered_meanwhile_is_used_next(
+    script: Scripted, sender: Sender, failure: Reply
+) -> None:
+    """Its server works; a new connection might lead to the one that fails."""
+    script.then(nested(sender, says(200, {})), says(200, {}))
+    sender.send(GET)
+    script.then(nested(sender, failure), says(200, {}), says(200, {"a": 2}))
+
+    assert {"a": 2} == sender.send(GET).body
+
+    one, other, failed, answered, again = (
+        sent.connection for sent in script.sent
+    )
+    assert one == failed != other == answered
+    assert answered == again
 
 
 def test_some_attempts_are_made_though_each_took_long(
