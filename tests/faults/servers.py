@@ -85,6 +85,10 @@ class Servers:
 AWHILE = 20.0
 """Seconds of a fault that no operation could get past."""
 
+OUTAGE = 120.0
+"""Seconds for which an etcd member answers nothing. Most operations end
+before that; in the others it carries out what it had not answered."""
+
 Fault = Callable[[Servers], None]
 
 
@@ -103,6 +107,9 @@ def _partition(servers: Servers) -> None:
 
 def _cut_off(servers: Servers) -> None:
     servers.plane.pause([MEMBER])
+    timer = threading.Timer(OUTAGE, servers.plane.resume, [[MEMBER]])
+    timer.start()
+    timer.join()
 
 
 def lag(servers: Servers) -> None:
@@ -127,7 +134,7 @@ FAULTS: dict[str, Fault] = {
     "without its etcd member": _cut_off,
     "lagging": lag,
 }
-"""By what becomes of the server. Each lasts until it is mended."""
+"""By the state of the server. All but one last until it is mended."""
 
 
 @contextlib.contextmanager
