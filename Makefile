@@ -112,6 +112,13 @@ functional: $(ENVIRONMENT)  ## what needs a real API server
 faults: $(ENVIRONMENT)  ## kills and faults at every request, with a table
 	@$(RUN) pytest tests/faults --numprocesses 3 --dist worksteal $(ARGS)
 
+# Apart from the time that the plane takes to start.
+MINUTES ?= 60
+
+.PHONY: soak
+soak: $(ENVIRONMENT)  ## random operations, kills, faults; MINUTES=60
+	@$(RUN) tools.soak --minutes $(MINUTES) $(ARGS)
+
 .PHONY: e2e
 e2e: $(ENVIRONMENT)  ## through the REST API of a real Tacker
 	@$(RUN) pytest tests/e2e --numprocesses 3 --dist loadfile $(ARGS)

@@ -93,6 +93,10 @@ class Ledger:
             if _version(now) != _version(
                 self.entry.head if self.entry else None
             ):
+                if now is None:
+                    # The instance was terminated meanwhile, and its Lease
+                    # was deleted: the one that we hold would be left.
+                    held.retire()
                 raise errors.Busy(self._instance)
             self._lock = held
             try:

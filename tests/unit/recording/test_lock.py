@@ -10,6 +10,8 @@ import pytest
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.recording import leases
 from tacker_k8s_cr.recording import lock
 from tacker_k8s_cr.recording import record
@@ -274,6 +276,24 @@ def test_an_error_that_may_be_anothers_doing_is_a_lost_lock(
             ledger.note(gone, deadline)
 
     assert gone is caught.value.__cause__
+
+
+def test_the_lease_of_an_instance_that_ended_meanwhile_is_removed(
+    cluster, deadline
+):
+    """The operation that comes too late leaves no Lease of its own."""
+    first, second = (Ledger(cluster, "one", "default") for _ in range(2))
+    with first.locked(deadline):
+        first.write(Inventory("one", "default", Phase.INSTANTIATED))
+    second.read()
+    with first.locked(deadline):
+        first.retire()
+    first.forget()
+
+    with pytest.raises(errors.Busy), second.locked(deadline):
+        pass
+
+    assert cluster.get(LEASE) is None
 
 
 def test_last_acts_are_brief_where_nothing_is_answered(

@@ -1,0 +1,225 @@
+"""What has to hold after a step, over values that were read: pure.
+
+A sentence names the object and never shows what a Secret holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+import hashlib
+import json
+from typing import Any
+
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tools.soak import model
+from tools.soak import packages
+from tools.soak import readiness
+from tools.soak.model import Instance
+
+Others = Mapping[ObjectRef, str]
+"""Objects of other managers, with a digest of each."""
+
+_OWN_STATUS = frozenset({"Deployment", "CustomResourceDefinition"})
+"""Kinds whose status their controllers may write at any time."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """What was read of an instance and around it.
+
+    :param owned: by the record, with UIDs.
+    :param record: the Secrets and the Lease of the instance that exist.
+    :param named: of these, what the head of the record names, and the head.
+    :param holder: of the Lease; empty if no process holds it.
+    :param labelled: objects with the label of the instance.
+    :param live: the objects of any version of the package that exist.
+    :param others: the objects of other managers in the namespace.
+    """
+
+    found: model.Found = dataclasses.field(default_factory=model.Found)
+    owned: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
+    record: frozenset[ObjectRef] = frozenset()
+    named: frozenset[ObjectRef] = frozenset()
+    holder: str = ""
+    labelled: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
+    live: Mapping[ObjectRef, Manifest] = dataclasses.field(
+        default_factory=dict
+    )
+    others: Others = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """What is to be looked at, and how strictly.
+
+    :param expected: the instance as it has to be.
+    :param complete: no operation has ended early; else only what holds at
+        any time is checked.
+    :param undisturbed: no fault and no kill can have left a lock or a piece
+        of a record.
+    """
+
+    expected: Instance
+    others: Others
+    complete: bool = True
+    undisturbed: bool = True
+
+
+def violations(look: Look, seen: Seen) -> list[str]:
+    """Return what does not hold, a sentence each."""
+    found = list(_others(look.others, seen.others))
+    found += _strangers(look.expected, seen)
+    if not look.complete:
+        return found
+    if look.undisturbed and seen.holder:
+        found.append(f"the Lease is held by {seen.holder}")
+    if not look.expected.phase:
+        return found + list(_absent(look, seen))
+    return found + list(_present(look, seen))
+
+
+def digest(obj: Manifest) -> str:
+    """Return what changes when an object is written to or replaced.
+
+    Its status counts for nothing where controllers keep writing to it.
+    """
+    metadata = obj["metadata"]
+    if obj["kind"] in _OWN_STATUS:
+        kept: Any = [
+            metadata["uid"],
+            metadata.get("generation"),
+            metadata.get("labels"),
+            metadata.get("ownerReferences"),
+            metadata.get("deletionTimestamp"),
+            obj.get("spec"),
+        ]
+    else:
+        kept = [metadata["uid"], metadata.get("resourceVersion")]
+    text = json.dumps(kept, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def holds(wanted: Any, found: Any) -> bool:
+    """Return whether all that is wanted is in what was found."""
+    if isinstance(wanted, Mapping):
+        return isinstance(found, Mapping) and all(
+            holds(value, found.get(key)) for key, value in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return (
+            isinstance(found, list)
+            and len(wanted) == len(found)
+            and all(map(holds, wanted, found))
+        )
+    return bool(wanted == found)
+
+
+# -- Parts --------------------------------------------------------------------
+
+
+def _others(before: Others, now: Others) -> Iterator[str]:
+    for ref, value in before.items():
+        if ref not in now:
+            yield f"{ref} of another manager does not exist any more"
+        elif now[ref] != value:
+            yield f"{ref} of another manager was changed or replaced"
+
+
+def _refs(instance: Instance, versions: Collection[str]) -> set[ObjectRef]:
+    return {
+        packages.placed(manifest, instance.namespace)
+        for version in versions
+        for manifest in packages.manifests(
+            instance.form, version, instance.name
+        )
+    }
+
+
+def _strangers(instance: Instance, seen: Seen) -> Iterator[str]:
+    known = _refs(instance, packages.VERSIONS)
+    for ref in sorted(seen.labelled.keys() - known):
+        yield f"{ref} has the label and is in no version of the package"
+    for ref in sorted(seen.owned.keys() - known):
+        yield f"{ref} is in the record and in no version of the package"
+
+
+def _absent(look: Look, seen: Seen) -> Iterator[str]:
+    if seen.found.phase:
+        yield f"the record exists, {seen.found.phase}; expected none"
+    others = look.others.keys()
+    for ref in sorted((seen.live.keys() | seen.labelled.keys()) - others):
+        yield f"{ref} is left"
+    if look.undisturbed:
+        for ref in sorted(seen.record):
+            yield f"{ref} is left"
+
+
+def _present(look: Look, seen: Seen) -> Iterator[str]:
+    expected = look.expected
+    if seen.found.phase != model.AT_REST:
+        phase = seen.found.phase or "absent"
+        yield f"the record is {phase}; expected {model.AT_REST}"
+    if seen.found.version != expected.version:
+        yield (
+            f"the record has version {seen.found.version or 'unknown'}; "
+            f"expected {expected.version}"
+        )
+    if look.undisturbed:
+        for ref in sorted(seen.record - seen.named):
+            yield f"{ref} is not named by the head of the record"
+    yield from _agree(expected, seen, look.others)
+    numbers = expected.possible()
+    for manifest in packages.manifests(
+        expected.form, expected.version, expected.name
+    ):
+        ref = packages.placed(manifest, expected.namespace)
+        if obj := seen.live.get(ref):
+            possible = numbers.get(f"{ref.kind}/{ref.name}")
+            yield from _as_wanted(ref, manifest, obj, possible)
+
+
+def _agree(expected: Instance, seen: Seen, others: Others) -> Iterator[str]:
+    """Compare record, label and live objects with the version."""
+    wanted = _refs(expected, [expected.version])
+    uids = {ref: obj["metadata"]["uid"] for ref, obj in seen.live.items()}
+    for ref in sorted(wanted):
+        uid = uids.get(ref)
+        if ref.kind in packages.DONE_ONCE and ref not in (
+            seen.owned.keys() | seen.labelled.keys() | seen.live.keys()
+        ):
+            continue
+        if uid is None:
+            yield f"{ref} does not exist"
+        if seen.owned.get(ref) != uid:
+            yield f"{ref} is {uid}; the record has {seen.owned.get(ref)}"
+        if seen.labelled.get(ref) != uid:
+            yield f"{ref} does not have the label of the instance"
+    for ref in sorted(seen.owned.keys() - wanted):
+        yield f"{ref} is in the record and not in the package"
+    for ref in sorted(seen.labelled.keys() - wanted):
+        yield f"{ref} has the label and is not in the package"
+    for ref in sorted(seen.live.keys() - wanted - others.keys()):
+        yield f"{ref} exists and is not in the package"
+
+
+def _as_wanted(
+    ref: ObjectRef,
+    manifest: Manifest,
+    obj: Manifest,
+    possible: frozenset[int] | None,
+) -> Iterator[str]:
+    wanted = json.loads(json.dumps(manifest))
+    if possible is not None:
+        del wanted["spec"]["replicas"]
+        number = obj["spec"].get("replicas")
+        if number not in possible:
+            numbers = " or ".join(map(str, sorted(possible)))
+            yield f"{ref} has {number} replicas; expected {numbers}"
+    if not holds(wanted, obj):
+        yield f"{ref} is not as its manifest has it"
+    if why := readiness.not_current(obj):
+        yield f"{ref} {why}"

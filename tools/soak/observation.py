@@ -1,0 +1,130 @@
+"""Reads what the invariants compare, from a server without faults."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+
+from tacker_k8s_cr import errors
+from tacker_k8s_cr import objects
+from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.recording import leases
+from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.recording import stored
+from tools.soak import invariants
+from tools.soak import packages
+from tools.soak.invariants import Seen
+from tools.soak.model import Found
+from tools.soak.model import Instance
+
+OTHERS = "example.org/soak-others"
+"""Label on the objects of other managers; its value is of one soak."""
+
+OTHER_KINDS = (
+    GroupKind("", "ConfigMap"),
+    GroupKind("", "Secret"),
+    GroupKind("apps", "Deployment"),
+    GroupKind("apiextensions.k8s.io", "CustomResourceDefinition"),
+)
+
+
+def see(cluster: Cluster, instance: Instance) -> Seen:
+    """Read all that the invariants of an instance are about."""
+    name, namespace = instance.name, instance.namespace
+    refs = {
+        packages.placed(manifest, namespace)
+        for version in packages.VERSIONS
+        for manifest in packages.manifests(instance.form, version, name)
+    }
+    live = {ref: obj for ref in refs if (obj := cluster.get(ref))}
+    numbers = {
+        f"{ref.kind}/{ref.name}": int(obj["spec"].get("replicas", 1))
+        for ref, obj in live.items()
+        if ref.kind in packages.SCALABLE
+    }
+    entry = record.read(cluster, name, namespace)
+    lease_ref = leases.ref(name, namespace)
+    lease = cluster.get(lease_ref)
+    pieces = cluster.list_metadata(
+        record.SECRET, namespace, record.selector(name)
+    )
+    kept = {
+        ObjectRef("", "Secret", namespace, obj["metadata"]["name"])
+        for obj in pieces
+    }
+    selector = f"{objects.INSTANCE}={name}"
+    labelled = {
+        ref: objects.uid(obj)
+        for kind in sorted({ref.group_kind for ref in refs})
+        for ref, obj in _listed(cluster, kind, namespace, selector)
+    }
+    seen = Seen(
+        found=Found(numbers=numbers),
+        record=frozenset(kept | ({lease_ref} if lease else set())),
+        holder=leases.holder(lease) if lease else "",
+        labelled=labelled,
+        live=live,
+        others=others(cluster, namespace),
+    )
+    return seen if entry is None else _with_record(seen, instance, entry)
+
+
+def others(cluster: Cluster, namespace: str) -> dict[ObjectRef, str]:
+    """Return the objects of other managers, with a digest of each."""
+    selector = f"{OTHERS}={soak_of(namespace)}"
+    return {
+        ref: invariants.digest(obj)
+        for kind in OTHER_KINDS
+        for ref, obj in _listed(cluster, kind, namespace, selector)
+    }
+
+
+def soak_of(name: str) -> str:
+    """Return the soak that has made an instance or a namespace."""
+    return name.rpartition("-")[0]
+
+
+def _listed(
+    cluster: Cluster, kind: GroupKind, namespace: str, selector: str
+) -> Iterator[tuple[ObjectRef, Manifest]]:
+    where = "" if kind.kind in packages.CLUSTER_SCOPED else namespace
+    try:
+        for obj in cluster.list_objects(kind, where, selector):
+            yield ObjectRef.of(obj), obj
+    except errors.KindUnknown:
+        return
+
+
+def _with_record(seen: Seen, instance: Instance, entry: record.Entry) -> Seen:
+    name, namespace = instance.name, instance.namespace
+    text = base64.b64decode(entry.head["data"]["head"]).decode()
+    head = record.secret_ref(name, namespace)
+    named = {head, leases.ref(name, namespace)} | {
+        ObjectRef("", "Secret", namespace, f"{head.name}.{piece}")
+        for piece in stored.pieces_of(text)
+    }
+    inventory = entry.inventory
+    before = inventory.before.digest if inventory.before else ""
+
+    def version(digest: str) -> str:
+        return packages.version_of(instance.form, name, digest)
+
+    found = Found(
+        inventory.phase.value,
+        version(inventory.digest),
+        version(before) if before else "",
+        seen.found.numbers,
+    )
+    return Seen(
+        found=found,
+        owned=dict(inventory.owned),
+        record=seen.record,
+        named=frozenset(named),
+        holder=seen.holder,
+        labelled=seen.labelled,
+        live=seen.live,
+        others=seen.others,
+    )
