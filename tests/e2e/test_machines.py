@@ -168,7 +168,8 @@ def test_machines_are_chosen_by_requests(
     )
     status, detail = refused(failed)
     assert 409 == status
-    assert f"{namespace}/workload-workers: 1 machine(s) are repl" in detail
+    assert "1 machine(s) are replaced" in detail
+    assert f"{namespace}/workload-workers" in detail
     assert OTHER in detail
     back = v2.rollback(failed["id"], 240)
     assert "ROLLED_BACK" == back["operationState"], back.get("error")
