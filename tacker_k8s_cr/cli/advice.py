@@ -22,6 +22,10 @@ def advice(error: Error, args: argparse.Namespace) -> str:
     :param args: those of the command: an option that the command does not
         have is not named.
     """
+    if isinstance(error, errors.NamespaceAbsent) and (
+        getattr(args, "namespace", "") in error.absent
+    ):
+        return ""  # that of the instance: to move objects there is no help
     for kind, option, advise in _ADVICE:
         if isinstance(error, kind) and hasattr(args, option):
             return advise(error)

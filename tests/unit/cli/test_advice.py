@@ -83,6 +83,14 @@ def test_no_option_is_named_where_none_helps(error):
     assert "" == advice.advice(error, ALL)
 
 
+def test_an_absent_namespace_of_the_instance_is_not_moved_to():
+    """The option would create all objects in that very namespace."""
+    error = errors.NamespaceAbsent({"a": ["x"]})
+    args = argparse.Namespace(namespaces="", namespace="a")
+
+    assert "" == advice.advice(error, args)
+
+
 def test_the_option_follows_the_error(tmp_path):
     """Each on a line of its own."""
     path = tmp_path / "a.yaml"
