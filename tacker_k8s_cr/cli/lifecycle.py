@@ -10,6 +10,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr import errors
 from tacker_k8s_cr.cli import arguments
 from tacker_k8s_cr.cli import reading
 from tacker_k8s_cr.cli.lines import Silent
@@ -50,10 +51,15 @@ class Instantiate(Operating):
         deadline: Deadline,
         listen: Silent,
     ) -> Report:
+        package = reading.package(args, self.app.stdin)
+        if args.level and package.vnfd is None:
+            raise errors.RequestInvalid(
+                f"--level {args.level}: the package has no VNFD, so no levels"
+            )
         return k8s_cr.instantiate(
             cluster,
             args.name,
-            reading.package(args, self.app.stdin),
+            package,
             namespace=args.namespace or reading.DEFAULT,
             record_namespace=args.record_namespace,
             deadline=deadline,

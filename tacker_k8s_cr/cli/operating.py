@@ -128,9 +128,16 @@ class Operating(listing.Listing, metaclass=abc.ABCMeta):
             with interrupts.raised(), listen:
                 report = self._report(parsed_args, deadline, listen)
         except errors.Error as error:
+            # Imported here: it reads packages, and help needs none.
+            from tacker_k8s_cr.cli import advice
+
             self._debug(error)
             ended = outcome.of_error(
-                error, deadline.passed, listen.last, deadline.now
+                error,
+                deadline.passed,
+                listen.last,
+                deadline.now,
+                advice.advice(error, parsed_args),
             )
             return self._failed(parsed_args, ended)
         except KeyboardInterrupt:

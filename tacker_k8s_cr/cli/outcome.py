@@ -87,19 +87,21 @@ def of_error(
     late: bool = False,
     progress: Progress | None = None,
     now: float = 0.0,
+    advice: str = "",
 ) -> Outcome:
     """What an error means.
 
     :param late: whether the deadline of the operation had passed.
     :param progress: the last.
     :param now: this moment on the clock of the deadline.
+    :param advice: what to do next; the last lines of the message.
     """
     retried = progress.unwritten if progress else {}
     unwritten: Mapping[ObjectRef, str] = getattr(error, "unwritten", {})
     return Outcome(
         type(error).__name__,
         _exit(error, late),
-        str(error),
+        "\n".join(filter(None, (str(error), advice))),
         error.written,
         getattr(error, "unsettled", ()),
         error.details,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from collections.abc import Sequence
+import functools
 import importlib.metadata
 import inspect
 import logging
 import os
 import sys
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from cliff import app
 from cliff import help as cliff_help
@@ -62,6 +63,14 @@ def refused(stream: TextIO, error: UnknownCommand) -> int:
     return Exit.REFUSED
 
 
+def end_unused(parser: argparse.ArgumentParser, message: str) -> NoReturn:
+    """End the program for arguments that a command does not accept."""
+    parser.exit(
+        Exit.REFUSED,
+        f"{parser.prog}: {message}; see {parser.prog} --help\n",
+    )
+
+
 class Shell(app.App):  # type: ignore[misc]
     """The application; one for each run.
 
@@ -106,13 +115,17 @@ class Shell(app.App):  # type: ignore[misc]
     def prepare_to_run_command(self, cmd: Any) -> None:
         """Refuse abbreviated options of every command, also of plug-ins.
 
-        A script that abbreviates breaks when an option is added.
+        A script that abbreviates breaks when an option is added. The error
+        stands alone: the usage would hide it.
         """
         build = cmd.get_parser
 
         def strict(name: str) -> argparse.ArgumentParser:
             parser: argparse.ArgumentParser = build(name)
             parser.allow_abbrev = False
+            parser.error = functools.partial(  # type: ignore[method-assign]
+                end_unused, parser
+            )
             return parser
 
         cmd.get_parser = strict

@@ -31,6 +31,9 @@ from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.package.model import Vdu
 
+SELECT = "select one with the annotation"
+"""What an error says of a VDU that several objects may be."""
+
 
 class Fitness(enum.IntEnum):
     """How well an object fits a VDU by its kind alone; the lower wins."""
@@ -210,6 +213,6 @@ def _several(
     package: Package, vdu: Vdu, candidates: Sequence[_Place]
 ) -> Problem:
     shown = ", ".join(f"{p.ref} ({p.where})" for p in candidates)
-    hint = f"select one with the annotation {objects.PREFIX}vdu: {vdu.id}"
+    hint = f"{SELECT} {objects.PREFIX}vdu: {vdu.id}"
     what = f"VDU {vdu.id} may be any of {shown}; {hint}"
     return Problem(package.name, what)

@@ -78,6 +78,16 @@ def test_a_flavour_is_chosen_for_a_csar_only(tmp_path):
     )
 
 
+def test_a_level_is_chosen_for_a_package_with_a_vnfd_only(tmp_path):
+    """Manifests alone have no levels."""
+    path = tmp_path / "a.yaml"
+    path.write_text(csars.manifest("a"))
+
+    assert "--level 3: the package has no VNFD, so no levels\n" == refused(
+        "instantiate", str(path), "--level", "3"
+    )
+
+
 def test_manifests_come_from_standard_input():
     """Any number of documents, such as another program has written."""
     cluster = FakeCluster()

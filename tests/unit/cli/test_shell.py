@@ -94,6 +94,16 @@ def test_what_is_not_understood_is_a_usage_error(argv):
     assert 2 == run(*argv)[0]
 
 
+def test_a_usage_error_is_not_hidden_by_the_usage(capsys):
+    """It is one line, which names the command that shows the usage."""
+    run("instantiate", "a", "p", "--namesp", "b")
+
+    assert (
+        "tacker-k8s-cr instantiate: unrecognized arguments: --namesp b; "
+        "see tacker-k8s-cr instantiate --help\n"
+    ) == capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "argv",
     [
