@@ -23,6 +23,7 @@ from tacker_k8s_cr.kinds import storage
 from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.package.model import Document
 from tacker_k8s_cr.planning import barriers
@@ -251,15 +252,14 @@ _ANNOTATIONS = (
 
 
 def claims(
-    cluster: Cluster, documents: Sequence[Document], registry: Registry
+    cluster: Cluster, manifests: Sequence[Manifest], registry: Registry
 ) -> Registered:
-    """What the cluster's storage classes say about claims of the package.
+    """What the cluster's storage classes say about claims of the manifests.
 
     A claim of a class that binds late is current while it is pending, and
     nothing on the claim itself tells. Empty without claims, and where a
     third party judges them.
     """
-    manifests = [document.manifest for document in documents]
     if registry[storage.CLAIM].name or not any(
         GroupKind.of(m) == storage.CLAIM for m in manifests
     ):

@@ -19,12 +19,14 @@ class Error(Exception):
     that it did not undo: if not, every object is as it was. ``places`` has
     the document of each object of the package. The operation sets them,
     since who raises cannot know. ``late`` says that the deadline of the
-    operation ended the attempts; the code that gave up sets it.
+    operation ended the attempts; the code that gave up sets it. ``undone``
+    counts the objects that the operation had created and has deleted again.
     """
 
     written: tuple[ObjectRef, ...] = ()
     begun: bool = False
     late: bool = False
+    undone: int = 0
     places: Mapping[ObjectRef, str] = types.MappingProxyType({})
 
     def causes(self) -> Sequence[Problem]:
@@ -63,6 +65,8 @@ class Error(Exception):
         return f"{said}; the deadline passed"
 
     def _with_written(self, said: str) -> str:
+        if self.undone:
+            said = f"{said}\n{_taken_back(self.undone)}"
         if not self.written:
             return said
         return f"{said}\n{_left_behind(self.written)}"
@@ -73,3 +77,7 @@ def _left_behind(written: Sequence[ObjectRef]) -> str:
         f"Written before that, and still there: {len(written)} object(s): "
         f"{problems.listed(written, 5)}"
     )
+
+
+def _taken_back(count: int) -> str:
+    return f"Created before that, and deleted again: {count} object(s)"

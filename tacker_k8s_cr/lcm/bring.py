@@ -118,7 +118,10 @@ def instantiate(
                     raise
                 refused = error
                 op.ledger.note(error, deadline)
+                created = list(op.actions.values()).count(Action.CREATED)
                 takeback.take_back(op)
+                if op.ledger.entry is None:
+                    error.undone = created
     except errors.Error as error:
         if op.ledger.entry is None:
             takeback.take_back_namespace(op, made)

@@ -335,7 +335,7 @@ def _kinds(
     manifests = [document.manifest for document in documents]
     known = check.judged(registry, found.subresources)
     known = paths.known(cluster, known, found.subresources, manifests)
-    known = known.extended(check.claims(cluster, documents, registry))
+    known = known.extended(check.claims(cluster, manifests, registry))
     known = _workers(known, manifests)
     return found, policy.judging(known)
 
@@ -423,5 +423,8 @@ def known(
             found[kind] = cluster.resource(kind).subresources
     registry = check.judged(registry, found)
     registry = paths.known(cluster, registry, found, inventory.manifests)
+    registry = registry.extended(
+        check.claims(cluster, inventory.manifests, registry)
+    )
     registry = _workers(registry, inventory.manifests)
     return inventory.policy.judging(registry)

@@ -126,6 +126,9 @@ def test_a_refusal_of_the_server_takes_back_what_was_made(cluster, life):
 
     assert () == caught.value.written
     assert not caught.value.begun
+    assert str(caught.value).endswith(
+        "Created before that, and deleted again: 1 object(s)"
+    )
     assert [] == [
         found.name
         for found, stored in cluster.world.objects.items()

@@ -127,3 +127,28 @@ def test_an_operation_that_came_too_late_says_what_to_do(cluster, life):
         "the instance one was changed by another operation after this one had "
         "read its record; nothing was written: run this operation again"
     ) == str(caught.value)
+
+
+def test_a_claim_is_judged_by_its_class_as_while_it_was_waited_for(
+    cluster, clock, life
+):
+    """A pod uses it, so a class that is not there is what it lacks."""
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data"},
+        "spec": {
+            "storageClassName": "none",
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+    with pytest.raises(errors.NotReady) as caught:
+        lcm.instantiate(
+            cluster, "one", package(claim), deadline=Deadline.after(5, clock)
+        )
+    (waited,) = caught.value.unsettled
+
+    found, _ = rows(cluster, life)
+
+    assert waited.verdict.reason == found["data"].verdict.reason
