@@ -50,10 +50,15 @@ def load_rules(
     """Return the claim rules of an instance, each with its retention.
 
     A rule that is not in the record, because a run was killed or an earlier
-    version wrote the record, is derived from the live StatefulSet.
+    version wrote the record, is derived from the live StatefulSet, or from
+    its manifest. Of a StatefulSet without both nothing is known.
     """
     known = {one.stateful_set for one in inventory.claim_rules}
-    manifests = authored.manifests(inventory)
+    # The record of an unfinished change has the manifests before it.
+    manifests = {
+        **authored.manifests(op.inventory),
+        **authored.manifests(inventory),
+    }
     unknown = [
         ref
         for ref in sorted(inventory.owned)
@@ -65,10 +70,10 @@ def load_rules(
     for ref, obj in raised(op.cluster.each(op.cluster.get, unknown)):
         manifest = manifests.get(ref, {})
         exists = obj and objects.uid(obj) == inventory.owned[ref]
-        one = claims.claim_rule(
-            (obj if exists else manifest) or {},
-            claims.manifest_retention(manifest),
-        )
+        source = obj if exists else manifest
+        if not source:
+            continue
+        one = claims.claim_rule(source, claims.manifest_retention(manifest))
         derived += [one] if one else []
     return retention.resolve(
         claims.merge_rules(inventory.claim_rules, derived)

@@ -138,6 +138,30 @@ def test_without_a_record_they_go_wherever_it_died(fresh, clock):
         assert [] == owned(cluster)
 
 
+def test_a_change_that_prunes_a_set_may_die_anywhere(fresh, clock):
+    """A termination ends the instance, whether the set is there or not."""
+    without = package(
+        volumes.volume("one", "manual"),
+        volumes.volume("two", "manual"),
+        manifests.config_map("a"),
+    )
+    plain = manifests.deployment("plain")
+    plain["kind"] = "StatefulSet"
+    both = package(
+        *(document.manifest for document in given().documents), plain
+    )
+
+    def prepare(cluster):
+        run(lcm.instantiate, cluster, clock, both)
+
+    for cluster in deaths(lcm.change, prepare, fresh, clock, without):
+        run(lcm.terminate, cluster, clock)
+        assert [] == left(cluster, CLAIM)
+        assert [] == left(cluster, VOLUME)
+        assert [] == owned(cluster)
+        assert [] == records(cluster)
+
+
 def test_the_record_knows_a_set_that_was_deleted_before(fresh, clock):
     """Its creation is recorded when it is applied."""
     cluster = fresh()
