@@ -100,10 +100,13 @@ def test_a_field_that_no_schema_has(refused, namespace, dry_run):
         options=k8s_cr.Options(dry_run=dry_run),
     )
 
-    assert str(error).endswith(
+    said = (
         f"a.yaml, document 2: Deployment.apps/{namespace}/web: unknown field "
         "spec.foo"
     )
+    if not dry_run:
+        said += "\nCreated before that, and deleted again: 1 object(s)"
+    assert str(error).endswith(said)
 
 
 def test_fields_that_no_schema_has_in_many_objects(refused, namespace):
