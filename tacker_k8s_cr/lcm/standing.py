@@ -10,6 +10,7 @@ from tacker_k8s_cr.causes import explain
 from tacker_k8s_cr.cluster.protocol import Cluster
 from tacker_k8s_cr.cluster.protocol import raised
 from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.errors import problems
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
 from tacker_k8s_cr.kinds.base import Registry
@@ -62,6 +63,7 @@ def status(
         op.cluster, op.progress.registry, going, op.deadline.left
     ):
         op.notes[item.ref] = item.notes
+    op.warn(_describe_unfinished(inventory))
     report = op.report(dict.fromkeys(inventory.shared, Action.SHARED))
     metadata = op.cluster.each(op.cluster.get_metadata, inventory.shared)
     gone = {ref for ref, obj in raised(metadata) if obj is None}
@@ -86,6 +88,22 @@ def status(
         for row in report.rows
     )
     return dataclasses.replace(report, rows=tuple(rows))
+
+
+def _describe_unfinished(inventory: Inventory) -> tuple[str, ...]:
+    """What an operation that runs, or ended early, has left to do."""
+    if inventory.phase is Phase.INSTANTIATED:
+        return ()
+    journal = inventory.journal
+    why = journal.error.partition("\n")[0].rstrip(":")
+    found = [f"{journal.operation} has not completed" + (why and f": {why}")]
+    if inventory.phase in (Phase.INSTANTIATING, Phase.CHANGING):
+        now = dataclasses.replace(inventory, phase=Phase.INSTANTIATED)
+        known = {*inventory.owned, *inventory.shared}
+        if absent := sorted(authored.manifests(now).keys() - known):
+            listed = problems.listed(absent, 5)
+            found.append(f"not written yet: {len(absent)} object(s): {listed}")
+    return tuple(found)
 
 
 def _find_deleted(

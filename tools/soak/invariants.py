@@ -61,12 +61,16 @@ class Look:
         any time is checked.
     :param undisturbed: no fault and no kill can have left a lock or a piece
         of a record.
+    :param patience: seconds in which all of it has to hold at some moment. A
+        heal waits until new Pods are ready; their Deployment is told a
+        moment later, and counts none meanwhile.
     """
 
     expected: Instance
     others: Others
     complete: bool = True
     undisturbed: bool = True
+    patience: float = 0.0
 
 
 def violations(look: Look, seen: Seen) -> list[str]:

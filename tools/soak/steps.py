@@ -101,6 +101,7 @@ class Step:
             others,
             self.complete and at_rest,
             undisturbed and cleaned,
+            HEALED if self.request.operation == "heal" else 0.0,
         )
 
     def next_instance(self, look: Look, found: Found, sound: bool) -> Instance:
@@ -131,6 +132,9 @@ class Step:
         ]
         return " ".join(word for word in words if word)
 
+
+HEALED = 5.0
+"""Seconds for a workload to be told of the Pods that a heal has replaced."""
 
 CONTENDED = ("instantiate", "change", "scale", "heal", "terminate")
 """Operations that may be done twice without a difference."""

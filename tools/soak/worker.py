@@ -30,6 +30,8 @@ from tools.soak.outcomes import KILLED
 from tools.soak.outcomes import Outcome
 
 BEGUN = "begun"
+AGAIN = 0.2
+"""Seconds between two looks where there is patience."""
 LOOKS = 60.0
 """Seconds for a look, on a server without faults."""
 
@@ -112,10 +114,15 @@ def _look(cluster: Cluster, look: Look) -> Sight | Outcome:
         brief = cluster.until(Deadline.after(LOOKS))
         # A definition of the instance may have come or gone.
         brief.forget(f"{instance.name}.example.org")
-        seen = observation.see(brief, instance)
+        end = time.monotonic() + look.patience
+        while True:
+            seen = observation.see(brief, instance)
+            found = tuple(invariants.violations(look, seen))
+            if not found or time.monotonic() >= end:
+                return Sight(seen.found, found)
+            time.sleep(AGAIN)
     except errors.Error as error:
         return Outcome(type(error).__name__, error.sentence())
-    return Sight(seen.found, tuple(invariants.violations(look, seen)))
 
 
 def _carry_out(cluster: Cluster, task: Task) -> Outcome:

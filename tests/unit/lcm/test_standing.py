@@ -14,6 +14,7 @@ from tacker_k8s_cr.cli import tree
 from tacker_k8s_cr.deadline import Deadline
 from tacker_k8s_cr.objects import ObjectRef
 from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.options import Options
 from tacker_k8s_cr.recording.ledger import Ledger
 from tacker_k8s_cr.report import Action
 from tests.functional import manifests
@@ -152,3 +153,23 @@ def test_a_claim_is_judged_by_its_class_as_while_it_was_waited_for(
     found, _ = rows(cluster, life)
 
     assert waited.verdict.reason == found["data"].verdict.reason
+
+
+def test_an_operation_that_has_not_completed_is_a_warning(
+    cluster, clock, life
+):
+    """With its error, and the objects that are not written."""
+    given = package(manifests.config_map("a"), manifests.config_map("b"))
+    cluster.fail(errors.Unavailable("b", 503, "no"), "patch", ref("b"))
+    with pytest.raises(errors.Unavailable):
+        lcm.instantiate(
+            cluster, "one", given, options=Options(dry_run=False), **life
+        )
+
+    _, report = rows(cluster, life)
+
+    first, second = report.warnings
+    assert first.startswith("instantiate has not completed: b: no (503")
+    assert "not written yet: 1 object(s): ConfigMap/default/b" == second
+    lcm.instantiate(cluster, "one", given, **life)
+    assert () == rows(cluster, life)[1].warnings
