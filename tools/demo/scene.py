@@ -194,7 +194,7 @@ class Scene:
 
 
 def _until(there: Callable[[], bool], otherwise: str) -> None:
-    deadline = Deadline.after(30)
+    deadline = Deadline.after(SECONDS)
     while not there():
         if deadline.passed:
             raise Unexpected(otherwise)
