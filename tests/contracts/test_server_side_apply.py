@@ -75,6 +75,32 @@ def test_what_is_left_out_goes(cluster: Cluster, place: str) -> None:
     assert {"a": "1"} == applied.obj["data"]
 
 
+def test_the_only_item_of_a_list_may_lose_its_name(
+    cluster: Cluster, place: str
+) -> None:
+    """A port with a name is replaced by one without, and the other way."""
+
+    def ports(*some: objects.Manifest) -> list[objects.Manifest]:
+        service = {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "web", "namespace": place},
+            "spec": {"ports": list(some)},
+        }
+        applied = cluster.apply(service, MANAGER)
+        known = ("name", "port")
+        return [
+            {key: port[key] for key in known if key in port}
+            for port in applied.obj["spec"]["ports"]
+        ]
+
+    named = {"name": "web", "port": 80}
+
+    assert [named] == ports(named)
+    assert [{"port": 80}] == ports({"port": 80})
+    assert [named] == ports(named)
+
+
 def test_another_managers_field_conflicts(
     cluster: Cluster, place: str
 ) -> None:

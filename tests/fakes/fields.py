@@ -68,6 +68,9 @@ def without(obj: Any, path: Path) -> Any:
     """The object without one field, and without what that leaves empty."""
     key, *rest = path
     if isinstance(obj, list):
+        if not _named(obj):
+            # The list was replaced as one value; the item went with it.
+            return obj
         items = {_key(item): item for item in obj}
         items[key] = without(items.get(key, {}), tuple(rest)) if rest else {}
         return [item for item in items.values() if item]
