@@ -84,22 +84,31 @@ def keeper(
 
 
 def check(
-    keeper: Keeper, ref: ObjectRef, asked: str, inventory: Inventory
+    keeper: Keeper,
+    ref: ObjectRef,
+    inventory: Inventory,
+    noted: str | None,
+    asked: str,
 ) -> None:
-    """Raise NotScalable unless its bounds are to be moved, and may be."""
+    """Raise NotScalable unless its bounds are to be moved, and may be.
+
+    :param noted: refuse or move, as the annotation of the object says it.
+    :param asked: the same, as the operation says it for all that have none.
+    """
     if keeper.bounds is None:
         raise errors.NotScalable(ref, keeper.why)
-    if asked != scaling.MOVE:
-        raise errors.NotScalable(
-            ref,
-            f"{keeper.why}; its bounds are moved when that is asked for "
-            "(autoscaled: move)",
-        )
     if entries.owner(keeper.ref) not in inventory.owned:
         raise errors.NotScalable(
             ref,
             f"{keeper.why}, and its bounds are not to be moved: it is no "
             f"object of the instance {inventory.instance}",
+        )
+    if (noted or asked) != scaling.MOVE:
+        raise errors.NotScalable(
+            ref,
+            f"{keeper.why}; its bounds are moved when that is asked for "
+            "(autoscaled: move)",
+            movable=not noted,
         )
 
 

@@ -278,10 +278,14 @@ Registered = Mapping[GroupKind, Handler]
 
 
 def namespaces(
-    cluster: Cluster, items: Sequence[Placed], known: Collection[str] = ()
+    cluster: Cluster,
+    items: Sequence[Placed],
+    place: str,
+    known: Collection[str] = (),
 ) -> frozenset[str]:
     """The namespaces of a package that are not there yet.
 
+    :param place: that of objects that name none.
     :param known: namespaces in which objects were found.
 
     Raises NamespaceAbsent for those that the package does not bring.
@@ -307,6 +311,6 @@ def namespaces(
     )
     if absent - brought:
         raise errors.NamespaceAbsent(
-            {name: wheres[name] for name in absent - brought}
+            {name: wheres[name] for name in absent - brought}, place
         )
     return absent

@@ -140,8 +140,8 @@ def _checked(
         raise errors.NotScalable(ref, why)
     keeper, notes = bounds.keeper(cluster, bearer, obj, entry)
     if keeper:
-        asked = objects.annotation(bearer, "autoscaled") or autoscaled
-        bounds.check(keeper, ref, asked, inventory)
+        noted = objects.annotation(bearer, "autoscaled")
+        bounds.check(keeper, ref, inventory, noted, autoscaled)
     target = Target(
         ref,
         written,

@@ -22,17 +22,15 @@ def advice(error: Error, args: argparse.Namespace) -> str:
     :param args: those of the command: an option that the command does not
         have is not named.
     """
-    if isinstance(error, errors.NamespaceAbsent) and (
-        getattr(args, "namespace", "") in error.absent
-    ):
-        return ""  # that of the instance: to move objects there is no help
     for kind, option, advise in _ADVICE:
         if isinstance(error, kind) and hasattr(args, option):
             return advise(error)
     return ""
 
 
-def _absent(_: errors.NamespaceAbsent) -> str:
+def _absent(error: errors.NamespaceAbsent) -> str:
+    if not error.avoidable:
+        return ""
     return (
         "To create all objects in the namespace of the instance: "
         "--namespaces override"
@@ -66,20 +64,13 @@ def _replace(_: errors.WouldReplace) -> str:
 
 
 def _scalable(error: errors.NotScalable) -> str:
-    if "its number is kept by" not in error.why:
+    if not error.movable:
         return ""
     return "To move the limits of the autoscaler: --autoscaled move"
 
 
 def _misfit(error: errors.Rejected | errors.Refused) -> str:
-    refusals = error.refusals if isinstance(error, errors.Refused) else [error]
-    fields = [
-        field
-        for refusal in refusals
-        if isinstance(refusal, errors.Rejected)
-        for field in refusal.fields
-    ]
-    return _VALIDATION if any(map(misfits.is_mendable, fields)) else ""
+    return _VALIDATION if misfits.is_refused(error) else ""
 
 
 def _invalid(error: errors.PackageInvalid) -> str:

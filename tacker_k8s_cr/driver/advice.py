@@ -51,11 +51,13 @@ def _no_token(error: errors.NoToken) -> str:
     )
 
 
-def _namespace(_: errors.NamespaceAbsent) -> str:
+def _namespace(error: errors.NamespaceAbsent) -> str:
+    create = "Create the namespace, or add it to the package"
+    if not error.avoidable:
+        return create
     return (
-        "Create the namespace, or add it to the package. To create all "
-        f"objects in the namespace of the request: {_OURS}.namespaces = "
-        f"override, or {_GROUP} namespaces = override"
+        f"{create}. To create all objects in the namespace of the request: "
+        f"{_OURS}.namespaces = override, or {_GROUP} namespaces = override"
     )
 
 
@@ -103,14 +105,7 @@ def _replace(_: errors.WouldReplace) -> str:
 
 
 def _misfit(error: errors.Rejected | errors.Refused) -> str:
-    refusals = error.refusals if isinstance(error, errors.Refused) else [error]
-    fields = [
-        field
-        for refusal in refusals
-        if isinstance(refusal, errors.Rejected)
-        for field in refusal.fields
-    ]
-    return _VALIDATION if any(map(misfits.is_mendable, fields)) else ""
+    return _VALIDATION if misfits.is_refused(error) else ""
 
 
 def _invalid(error: errors.PackageInvalid) -> str:
@@ -130,7 +125,7 @@ def _lost(_: errors.WouldBeLost) -> str:
 
 
 def _scalable(error: errors.NotScalable) -> str:
-    if "its number is kept by" not in error.why:
+    if not error.movable:
         return ""
     return (
         f"To move the limits of the autoscaler: {_OURS}.autoscaled or "

@@ -89,9 +89,19 @@ class KindUnknown(Error):
 
 @dataclasses.dataclass(eq=False)
 class NamespaceAbsent(Error):
-    """Objects for namespaces that neither the server nor the package has."""
+    """Objects for namespaces that neither the server nor the package has.
+
+    :param absent: by namespace, the places of the objects.
+    :param place: the namespace in which all objects could be instead.
+    """
 
     absent: Mapping[str, Sequence[str]]
+    place: str = ""
+
+    @property
+    def avoidable(self) -> bool:
+        """Whether the objects could be in another namespace."""
+        return self.place not in self.absent
 
     def causes(self) -> Sequence[Problem]:
         return [
@@ -160,10 +170,15 @@ class WouldReplace(Error):
 
 @dataclasses.dataclass(eq=False)
 class NotScalable(Error):
-    """An object whose number of replicas is not ours to set so."""
+    """An object whose number of replicas is not ours to set so.
+
+    :param movable: whether it would be, if the bounds of the autoscaler that
+        keeps it might be moved.
+    """
 
     ref: ObjectRef
     why: str
+    movable: bool = False
 
     def sentence(self) -> str:
         return f"{self.ref}: {self.why}"

@@ -84,7 +84,9 @@ def met(
             item, obj, registry, found.subresources, settled
         ),
     )
-    absent = check.namespaces(cluster, items, {r.namespace for r in known})
+    absent = check.namespaces(
+        cluster, items, before.namespace, {r.namespace for r in known}
+    )
     rest = tuple(item for item in items if item.ref not in known)
     theirs, refused = _theirs(
         cluster, rest, before, found, options, lenient=lenient

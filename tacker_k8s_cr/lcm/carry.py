@@ -175,7 +175,7 @@ def record_namespace(
     with contextlib.suppress(errors.Forbidden):
         if op.cluster.get_metadata(ref) is None:
             raise errors.NamespaceAbsent(
-                {op.home: [f"the record of {op.instance}"]}
+                {op.home: [f"the record of {op.instance}"]}, op.home
             )
     return {}
 

@@ -149,7 +149,7 @@ def prepared(
             items,
             before.instance,
             later=found.not_yet,
-            absent=check.namespaces(cluster, items),
+            absent=check.namespaces(cluster, items, before.namespace),
         )
         warnings += misfits
     vnfd = package.vnfd

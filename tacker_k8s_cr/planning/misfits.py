@@ -15,6 +15,7 @@ import json
 import re
 from typing import Any
 
+from tacker_k8s_cr import errors
 from tacker_k8s_cr.objects import Manifest
 
 UNDECLARED = "field not declared in schema"
@@ -54,6 +55,17 @@ def is_mendable(field: tuple[str, str]) -> bool:
     path, reason = field
     repeated = _REPEATED.fullmatch(reason) is not None
     return reason == UNDECLARED or (repeated and path.endswith(_VARIABLES))
+
+
+def is_refused(error: errors.Error) -> bool:
+    """Whether a server refused a field that may be left out."""
+    refusals = error.refusals if isinstance(error, errors.Refused) else [error]
+    return any(
+        is_mendable(field)
+        for refusal in refusals
+        if isinstance(refusal, errors.Rejected)
+        for field in refusal.fields
+    )
 
 
 def _copied(value: Any) -> Any:

@@ -40,7 +40,7 @@ ALL = argparse.Namespace(
         (errors.WouldBeLost({WEB: "Namespace/a"}), "--lose-others"),
         (errors.WouldReplace({WEB: "why"}), "--rollout allow"),
         (
-            errors.NotScalable(WEB, "its number is kept by an autoscaler"),
+            errors.NotScalable(WEB, "an autoscaler keeps it", movable=True),
             "--autoscaled move",
         ),
         (
@@ -74,6 +74,7 @@ def test_an_error_names_the_option_that_changes_it(error, option):
     [
         errors.RequestInvalid("why"),
         errors.NotScalable(WEB, "its kind has none"),
+        errors.NotScalable(WEB, "its number is kept by Cluster/a"),
         errors.PackageInvalid([errors.Problem("a.yaml", "lacks kind")]),
         errors.Rejected(WEB, 422, "Invalid", "no"),
     ],
@@ -85,10 +86,9 @@ def test_no_option_is_named_where_none_helps(error):
 
 def test_an_absent_namespace_of_the_instance_is_not_moved_to():
     """The option would create all objects in that very namespace."""
-    error = errors.NamespaceAbsent({"a": ["x"]})
-    args = argparse.Namespace(namespaces="", namespace="a")
+    error = errors.NamespaceAbsent({"a": ["x"]}, place="a")
 
-    assert "" == advice.advice(error, args)
+    assert "" == advice.advice(error, ALL)
 
 
 def test_the_option_follows_the_error(tmp_path):

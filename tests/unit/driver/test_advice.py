@@ -52,7 +52,7 @@ SAID = [
     (errors.WouldReplace({WEB: "x"}), "rollout = allow"),
     (errors.WouldBeLost({WEB: "x"}), "lose_others = true"),
     (
-        errors.NotScalable(WEB, "its number is kept by another"),
+        errors.NotScalable(WEB, "an autoscaler keeps it", movable=True),
         "autoscaled = move",
     ),
     (
@@ -100,6 +100,7 @@ def test_an_error_names_the_option_that_changes_it(error, said):
         errors.Unreachable("https://a:1", "no answer"),
         errors.NoToken("https://a:1", "it answers 401"),
         errors.NotScalable(WEB, "its kind has none"),
+        errors.NotScalable(WEB, "its number is kept by Cluster/a"),
         errors.NotReady([WORKLOAD], 9.0),
         errors.NotReady([unsettled("Service", "", "no clusterIP")], 9.0),
         errors.RequestInvalid("why"),
@@ -115,6 +116,14 @@ def test_no_option_is_named_where_none_helps(error):
     """Waiting less for a workload would report success too early."""
     assert "" == advice.advice(error)
     assert str(error) == faults.told(error)
+
+
+def test_an_absent_namespace_of_the_instance_is_not_moved_to():
+    """The option would create all objects in that very namespace."""
+    said = advice.advice(errors.NamespaceAbsent({"a": ["x"]}, place="a"))
+
+    assert "Create the namespace" in said
+    assert "override" not in said
 
 
 def test_a_long_error_keeps_what_to_do():

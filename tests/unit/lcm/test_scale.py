@@ -176,6 +176,38 @@ def test_a_rollback_of_a_scale_comes_to_rest_when_repeated(
     lcm.change(cluster, "one", PLAIN, **life)
 
 
+@pytest.mark.parametrize(
+    ("noted", "movable"), [({}, True), ({"autoscaled": "refuse"}, False)]
+)
+def test_a_number_that_an_autoscaler_of_the_instance_keeps_may_be_set(
+    cluster, life, noted, movable
+):
+    """Another option does not help where an annotation refuses it."""
+    web = manifests.deployment("web", 2)
+    notes = {objects.PREFIX + name: value for name, value in noted.items()}
+    web["metadata"]["annotations"] = notes
+    lcm.instantiate(cluster, "one", package(web, scaler()), **life)
+
+    with pytest.raises(errors.NotScalable) as caught:
+        lcm.scale(cluster, "one", {WEB: 7}, **life)
+
+    assert "between 2 and 5" in caught.value.why
+    assert movable is caught.value.movable
+
+
+@pytest.mark.parametrize("options", [Options(), MOVE])
+def test_the_autoscaler_of_somebody_else_is_not_moved(cluster, life, options):
+    """No option helps, and the error offers none."""
+    lcm.instantiate(cluster, "one", PLAIN, **life)
+    autoscaled(cluster)
+
+    with pytest.raises(errors.NotScalable) as caught:
+        lcm.scale(cluster, "one", {WEB: 7}, options=options, **life)
+
+    assert "no object of the instance one" in caught.value.why
+    assert not caught.value.movable
+
+
 def test_a_change_forgets_the_bounds_of_a_scale_before_it(
     cluster, clock, life
 ):
