@@ -301,7 +301,7 @@ class Inventory:
 
     def _forgetting(self, refs: frozenset[ObjectRef]) -> Inventory:
         names = {
-            author: dataclasses.replace(author, name=name)
+            author: author._replace(name=name)
             for author, name in self.live_names.items()
         }
 

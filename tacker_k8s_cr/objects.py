@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 import enum
-from typing import Any
+from typing import Any, NamedTuple
 
 Manifest = Mapping[str, Any]
 """An object as a package gave it, or (then called ``obj``) as the server did.
@@ -41,9 +41,12 @@ SERVER_SET = (
 """Fields of metadata that a server writes and a package cannot know."""
 
 
-@dataclasses.dataclass(frozen=True, order=True)
-class GroupKind:
-    """A kind, whatever version of it is served."""
+class GroupKind(NamedTuple):
+    """A kind, whatever version of it is served.
+
+    A tuple, as ``ObjectRef`` is: they are keys of nearly every mapping, and
+    its hash takes a fifth of the time of a dataclass's.
+    """
 
     group: str
     kind: str
@@ -57,8 +60,7 @@ class GroupKind:
         return cls(group, manifest["kind"])
 
 
-@dataclasses.dataclass(frozen=True, order=True)
-class ObjectRef:
+class ObjectRef(NamedTuple):
     """One object: the subject of every sentence, log line and error.
 
     The namespace is empty for an object of a cluster-scoped kind, and for a
@@ -179,19 +181,28 @@ def conditions(
     }
 
 
+def _of_metadata(obj: Manifest, name: str, default: Any = None) -> Any:
+    """What ``field`` finds there, in half its time: it is asked for a lot."""
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, (dict, Mapping)):
+        return default
+    value = metadata.get(name)
+    return default if value is None else value
+
+
 def uid(obj: Manifest) -> str:
-    return str(field(obj, ("metadata", "uid"), ""))
+    return str(_of_metadata(obj, "uid", ""))
 
 
 def generation(obj: Manifest) -> int:
     """The number of the object's last change of spec; 0 for a kind without."""
-    found = field(obj, ("metadata", "generation"), 0)
+    found = _of_metadata(obj, "generation", 0)
     return found if isinstance(found, int) else 0
 
 
 def version(obj: Manifest) -> str:
     """Return the resourceVersion of a view of an object."""
-    return str(field(obj, ("metadata", "resourceVersion"), ""))
+    return str(_of_metadata(obj, "resourceVersion", ""))
 
 
 def is_before(obj: Manifest, known: str) -> bool:
@@ -201,24 +212,29 @@ def is_before(obj: Manifest, known: str) -> bool:
     have resourceVersions that are not numbers.
     """
     found = version(obj)
+    if found == known:
+        return False
     numbers = found.isdecimal() and known.isdecimal()
     return numbers and int(found) < int(known)
 
 
 def labels(obj: Manifest) -> Mapping[str, str]:
-    found: Mapping[str, str] = field(obj, ("metadata", "labels"), {})
+    found: Mapping[str, str] = _of_metadata(obj, "labels", {})
     return found
 
 
 def has_annotations(obj: Manifest) -> bool:
     """Return whether an object has an annotation with our prefix."""
-    found = field(obj, ("metadata", "annotations"))
-    return isinstance(found, Mapping) and any(
+    found = _of_metadata(obj, "annotations")
+    return isinstance(found, (dict, Mapping)) and any(
         isinstance(name, str) and name.startswith(PREFIX) for name in found
     )
 
 
 def annotation(obj: Manifest, name: str) -> str | None:
     """One of our own annotations, by its name without the prefix."""
-    value = field(obj, ("metadata", "annotations", PREFIX + name))
+    found = _of_metadata(obj, "annotations")
+    if not found or not isinstance(found, (dict, Mapping)):
+        return None
+    value = found.get(PREFIX + name)
     return value if isinstance(value, str) else None

@@ -36,7 +36,7 @@ def subject(text: Any, where: str = "") -> Subject:
 
 def subjects(ref: ObjectRef) -> tuple[Subject, ...]:
     """What may be said of an object, the most particular first."""
-    anywhere = dataclasses.replace(ref, namespace="")
+    anywhere = ref._replace(namespace="")
     return ref, anywhere, ref.group_kind
 
 

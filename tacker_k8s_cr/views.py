@@ -95,7 +95,7 @@ def dwell(obj: Manifest) -> float | None:
 
 def moving(obj: Manifest) -> tuple[Any, ...]:
     """What changes when a controller gets on: not messages, nor times."""
-    status = objects.field(obj, ("status",), {})
+    status = obj.get("status") or {}
     if not isinstance(status, Mapping):
         return (objects.generation(obj),)
     numbers = tuple(

@@ -149,7 +149,7 @@ def kept(
         place = versions.path(ref.group_kind)
         if place is None or not before:
             continue
-        live_ref = dataclasses.replace(ref, name=names.get(ref, ref.name))
+        live_ref = ref._replace(name=names.get(ref, ref.name))
         live = cluster.get(live_ref)
         now = versions.of(live) if live else ""
         if live is None or not versions.lowers(now, before):

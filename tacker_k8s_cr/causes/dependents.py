@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
-import dataclasses
 
 from tacker_k8s_cr import errors
 from tacker_k8s_cr import objects
@@ -151,7 +150,7 @@ def _there(
     def look(item: tuple[str, ObjectRef]) -> Manifest | None:
         uid, ref = item
         if not cluster.resource(ref.group_kind).namespaced:
-            ref = dataclasses.replace(ref, namespace="")
+            ref = ref._replace(namespace="")
         obj = cluster.get_metadata(ref)
         return obj if obj is not None and objects.uid(obj) == uid else None
 

@@ -206,4 +206,4 @@ def _list_not_written(
 
 
 def _ref(ref: ObjectRef) -> dict[str, str]:
-    return dataclasses.asdict(ref)
+    return ref._asdict()

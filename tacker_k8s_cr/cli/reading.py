@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import pathlib
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -101,7 +100,7 @@ def _object(
         raise errors.RequestInvalid(f"{option}: {text} names no object")
     if found.namespace or not cluster.resource(found.group_kind).namespaced:
         return found
-    return dataclasses.replace(found, namespace=_namespace(args, cluster))
+    return found._replace(namespace=_namespace(args, cluster))
 
 
 def policy(args: argparse.Namespace) -> k8s_cr.Policy | None:

@@ -91,13 +91,14 @@ class ApiServer:
 
     def resource(self, group_kind: GroupKind, version: str = "") -> Resource:
         known = self._processes.own().discovery
-        behind = self._behind(group_kind, version)
+        behind: Behind | None = None
         while True:
             try:
                 return known.resource(
                     self._ask, group_kind, version, self._deadline
                 )
             except KindUnknown:
+                behind = behind or self._behind(group_kind, version)
                 if not behind.again():
                     raise
                 known.forget(group_kind.group)
@@ -129,12 +130,13 @@ class ApiServer:
         is now; once, unless a definition says that it should be there.
         """
         resource = self.resource(group_kind, version)
-        behind = self._behind(group_kind, version)
+        behind: Behind | None = None
         moved = False
         while True:
             try:
                 return do(resource)
             except (NotServed, Unserved) as error:
+                behind = behind or self._behind(group_kind, version)
                 self.forget(group_kind.group)
                 try:
                     now = self.resource(group_kind, version)

@@ -73,7 +73,7 @@ class Receipt:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for the record."""
-        return dataclasses.asdict(self)
+        return {**dataclasses.asdict(self), "cluster": self.cluster._asdict()}
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Receipt:

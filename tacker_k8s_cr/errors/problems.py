@@ -45,7 +45,7 @@ class Problem:
         """Return plain values for JSON."""
         return {
             "where": self.where,
-            "object": dataclasses.asdict(self.ref) if self.ref else None,
+            "object": self.ref._asdict() if self.ref else None,
             "what": self.what,
         }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-import dataclasses
 
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.healing import members
@@ -68,6 +67,6 @@ def owed(
 def held(inventory: Inventory) -> set[ObjectRef]:
     """What the package of an instance holds, by the names in the cluster."""
     return {
-        dataclasses.replace(ref, name=inventory.live_names.get(ref, ref.name))
+        ref._replace(name=inventory.live_names.get(ref, ref.name))
         for ref in map(ObjectRef.of, inventory.manifests)
     }

@@ -125,7 +125,7 @@ class Registry:
         """
         if not self.judges:
             return None
-        anywhere = dataclasses.replace(ref, namespace="")
+        anywhere = ref._replace(namespace="")
         for subject in (ref, anywhere, ref.group_kind):
             if judge := self.judges.get(subject):
                 return judge(self[ref.group_kind])

@@ -60,7 +60,7 @@ class Entry:
         """By which the number goes."""
         place = f"{self.workers}.{self.name}" if self.workers else ""
         name = f"{self.cluster.name}:{place or CONTROL_PLANE}"
-        return dataclasses.replace(self.cluster, name=name)
+        return self.cluster._replace(name=name)
 
     @property
     def group_kind(self) -> GroupKind | None:
@@ -88,7 +88,7 @@ def named(ref: ObjectRef) -> Entry | None:
     if ref.group_kind != CLUSTER or not colon:
         return None
     workers, _, entry = place.partition(".")
-    cluster = dataclasses.replace(ref, name=name)
+    cluster = ref._replace(name=name)
     if place == CONTROL_PLANE:
         return Entry(cluster)
     return Entry(cluster, workers, entry)

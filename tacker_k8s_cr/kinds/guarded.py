@@ -148,8 +148,7 @@ def _reason(found: Any) -> bool:
 
 def _references(found: Any) -> bool:
     return isinstance(found, tuple) and all(
-        isinstance(ref, ObjectRef) and _texts(dataclasses.astuple(ref))
-        for ref in found
+        isinstance(ref, ObjectRef) and _texts(ref) for ref in found
     )
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-import dataclasses
 import http.client
 import logging
 from typing import Any
@@ -74,7 +73,7 @@ def _is_bound(op: Operation, step: Submit) -> bool:
     ref = step.ref
     if ref.group_kind != BINDING:
         return False
-    pod = op.cluster.get(dataclasses.replace(ref, kind="Pod"))
+    pod = op.cluster.get(ref._replace(kind="Pod"))
     node = objects.field(pod, ("spec", "nodeName"))
     return bool(node == objects.field(step.manifest, ("target", "name")))
 

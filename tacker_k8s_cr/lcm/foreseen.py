@@ -87,8 +87,8 @@ def _templates(before: Inventory, ready: Prepared) -> list[_Template]:
         if ref in last and old != new:
             found.append(
                 _Template(
-                    dataclasses.replace(ref, name=old),
-                    dataclasses.replace(ref, name=new),
+                    ref._replace(name=old),
+                    ref._replace(name=new),
                     differences.between(last[ref], manifest),
                 )
             )

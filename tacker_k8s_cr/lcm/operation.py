@@ -249,7 +249,8 @@ class Operation:
         if progress.goal is Goal.CURRENT:
             self.progress = progress
         now = self.deadline.now
-        open_ = set(progress.unsettled)
+        # Nearly all that there is to know of many objects at rest.
+        open_ = set(progress.unsettled) if progress.left else ()
         for ref in progress.awaited:
             if ref not in open_ and ref not in self.settled:
                 self.settled[ref] = now - self.begun
@@ -304,8 +305,11 @@ class Operation:
         )
 
 
-def awaited(obj: Manifest, now: float) -> Awaited:
-    version = objects.version(obj)
+def awaited(obj: Manifest, now: float, *, former: bool = False) -> Awaited:
     return Awaited(
-        objects.uid(obj), objects.generation(obj), now, version=version
+        objects.uid(obj),
+        objects.generation(obj),
+        now,
+        former,
+        objects.version(obj),
     )

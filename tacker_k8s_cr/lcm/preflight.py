@@ -219,9 +219,8 @@ def _resources(
         for item in items
         for kind, brought in placing.brought([item.manifest]).items()
     }
-    for item in items:
+    for kind in {item.ref.group_kind for item in items}:
         with contextlib.suppress(errors.KindUnknown):
-            kind = item.ref.group_kind
             found[kind] = cluster.resource(kind)
     return found
 

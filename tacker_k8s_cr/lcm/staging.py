@@ -187,9 +187,7 @@ def _take_in(
         if item.left:
             op.notes[item.ref] = (item.note,)
         former = item.action is Action.UNCHANGED
-        awaited[item.ref] = dataclasses.replace(
-            operation.awaited(item.obj, now), former=former
-        )
+        awaited[item.ref] = operation.awaited(item.obj, now, former=former)
         views.append(item.obj)
     op.progress = op.progress.awaiting(awaited, name)
     op.listen(op.progress.observed(views, now))

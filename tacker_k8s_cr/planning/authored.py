@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from tacker_k8s_cr import objects
 from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.inventory import Phase
@@ -69,7 +67,7 @@ def _live(inventory: Inventory, manifest: Manifest) -> ObjectRef:
     """The object of a manifest, by the name that it has in the cluster."""
     ref = ObjectRef.of(manifest)
     name = inventory.live_names.get(ref)
-    return ref if name is None else dataclasses.replace(ref, name=name)
+    return ref if name is None else ref._replace(name=name)
 
 
 def _all(inventory: Inventory) -> tuple[Manifest, ...]:

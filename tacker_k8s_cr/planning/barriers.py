@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-import dataclasses
 import math
 
 from tacker_k8s_cr import errors
@@ -94,7 +93,7 @@ def recorded(manifests: Mapping[ObjectRef, Manifest]) -> Order:
 
 def _renamed(order: Order, names: Mapping[ObjectRef, str]) -> Order:
     def live(ref: ObjectRef) -> ObjectRef:
-        return dataclasses.replace(ref, name=names.get(ref, ref.name))
+        return ref._replace(name=names.get(ref, ref.name))
 
     return Order(
         {live(ref): wave for ref, wave in order.waves.items()},

@@ -152,7 +152,7 @@ class Forecast:
             "requests": self.requests,
             "objects": [
                 {
-                    **dataclasses.asdict(row.ref),
+                    **row.ref._asdict(),
                     "forecast": row.fate.value,
                     "reason": row.why,
                     "differences": [d.as_dict() for d in row.differences],

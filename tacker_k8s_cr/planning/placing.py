@@ -42,9 +42,17 @@ def brought(manifests: Iterable[Manifest]) -> dict[GroupKind, Brought]:
     return {
         kind: found
         for manifest in manifests
-        if GroupKind.of(manifest) == DEFINITION
+        if _is_definition(manifest)
         for kind, found in (_defined(manifest),)
     }
+
+
+def _is_definition(manifest: Manifest) -> bool:
+    # Nearly none is, and the kind alone shows it.
+    return (
+        manifest["kind"] == DEFINITION.kind
+        and GroupKind.of(manifest) == DEFINITION
+    )
 
 
 def _defined(definition: Manifest) -> tuple[GroupKind, Brought]:
@@ -78,7 +86,7 @@ def defines(manifests: Iterable[Manifest]) -> dict[ObjectRef, GroupKind]:
     return {
         ObjectRef.of(manifest): _defined(manifest)[0]
         for manifest in manifests
-        if GroupKind.of(manifest) == DEFINITION
+        if _is_definition(manifest)
     }
 
 

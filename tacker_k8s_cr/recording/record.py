@@ -324,7 +324,7 @@ def _all(
 
 
 def _piece_ref(head: ObjectRef, name: str) -> ObjectRef:
-    return dataclasses.replace(head, name=f"{head.name}.{name}")
+    return head._replace(name=f"{head.name}.{name}")
 
 
 def _data(secret: Manifest, key: str) -> bytes:

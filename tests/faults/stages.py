@@ -188,7 +188,7 @@ class Instance:
     def _placed(self, ref: ObjectRef) -> ObjectRef:
         if ref.group_kind == stories.DEFINITION:
             return ref
-        return dataclasses.replace(ref, namespace=self.life.namespace)
+        return ref._replace(namespace=self.life.namespace)
 
 
 def moments(cluster: Cluster) -> list[Moment]:

@@ -227,7 +227,7 @@ def _placed(cluster: Cluster, manifest: Manifest, namespace: str) -> ObjectRef:
     ref = ObjectRef.of(manifest)
     if ref.group_kind == DEFINITION:
         return ref
-    return dataclasses.replace(ref, namespace=namespace)
+    return ref._replace(namespace=namespace)
 
 
 def _holds(wanted: Any, found: Any) -> bool:

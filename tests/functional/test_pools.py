@@ -71,7 +71,7 @@ def test_pools_are_scaled_and_healed(
         documents=(*sample.documents, *(Document(m, "more") for m in more)),
     )
     counted = ObjectRef(pools.CORE, "MachinePool", namespace, "counted")
-    shown = dataclasses.replace(counted, name="shown")
+    shown = counted._replace(name="shown")
 
     def scale(numbers, **how):
         return k8s_cr.scale(cluster, unique, numbers, **{**life, **how})
@@ -184,7 +184,7 @@ def test_a_pool_of_a_topology_is_scaled_through_its_cluster(
     made["spec"]["topology"]["workers"]["machinePools"] = [entry]
     package = packed(*provider.definitions(), *templates, its_class, made)
     workload = ObjectRef(pools.CORE, "Cluster", namespace, "workload")
-    place = dataclasses.replace(workload, name="workload:machinePools.mp-0")
+    place = workload._replace(name="workload:machinePools.mp-0")
 
     def pool():
         (found,) = cluster.list_objects(pools.POOL, namespace)

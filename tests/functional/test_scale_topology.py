@@ -166,7 +166,7 @@ def test_the_number_goes_into_the_topology(
     k8s_cr.scale(cluster, unique, {place: 0}, **life)
     assert set() == machines("md-0")
 
-    auto = dataclasses.replace(ref, name="workload:machineDeployments.auto")
+    auto = ref._replace(name="workload:machineDeployments.auto")
     with pytest.raises(errors.NotScalable, match="between 1 and 2"):
         k8s_cr.scale(cluster, unique, {auto: 3}, **life)
     move = {"options": k8s_cr.Options(autoscaled="move"), **life}

@@ -760,7 +760,7 @@ def five(cluster):
     owned = dict(entry.inventory.owned)
     value = base64.b64encode(ADMIN.text().encode()).decode()
     for name in "abcd":
-        ref = dataclasses.replace(SITE, name=name)
+        ref = SITE._replace(name=name)
         made = cluster.apply(
             {
                 "apiVersion": "cluster.x-k8s.io/v1beta2",

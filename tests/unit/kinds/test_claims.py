@@ -56,9 +56,7 @@ def test_a_claim_of_another_namespace_does_not_match():
     claim = ObjectRef("", "PersistentVolumeClaim", "edge", "data-db-0")
 
     assert claims.has_name(RULE, claim)
-    assert not claims.has_name(
-        RULE, dataclasses.replace(claim, namespace="core")
-    )
+    assert not claims.has_name(RULE, claim._replace(namespace="core"))
 
 
 @pytest.mark.parametrize(

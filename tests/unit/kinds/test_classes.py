@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from tacker_k8s_cr.kinds.capi import classes
@@ -117,6 +115,6 @@ def test_a_cluster_without_a_class():
 def test_a_class_may_lie_in_another_namespace(said):
     """In both versions of the contract, whoever asks for it (P9)."""
     cluster = {"metadata": {"namespace": "edge"}, "spec": {"topology": said}}
-    there = dataclasses.replace(CLASS, namespace="classes")
+    there = CLASS._replace(namespace="classes")
 
     assert there == classes.of(cluster)

@@ -144,9 +144,7 @@ def test_without_a_creation_time_no_claim_is_deleted():
 def test_two_sets_may_use_claims_of_one_name():
     """The claim is retained if either of them retains it."""
     one = ClaimRule(DB, ("a-b",), (), TIMES[1], "delete")
-    two = ClaimRule(
-        dataclasses.replace(DB, name="b-db"), ("a",), (), TIMES[3], "retain"
-    )
+    two = ClaimRule(DB._replace(name="b-db"), ("a",), (), TIMES[3], "retain")
     obj = claim("a-b-db-0", TIMES[2])
     older = dataclasses.replace(two, created=TIMES[2])
 
