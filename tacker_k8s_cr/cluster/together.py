@@ -37,6 +37,7 @@ def together(kind: type[Any]) -> type[Any]:
     class Together(kind):  # type: ignore[misc]
         _parts: list[bytes] | None = None
         _host = ""
+        _last: tuple[Mapping[str, str], str] = ({}, "")
         _whole = ""
         answered = 0.0
         """When its server last answered a request that it could serve."""
@@ -87,9 +88,15 @@ def together(kind: type[Any]) -> type[Any]:
             Return False, and write nothing, for one that the library has to
             look at.
             """
-            text = _head(method, url, body, headers, self._host)
-            if not text:
+            # Nearly all requests have the fields of the one before.
+            last, fields = self._last
+            if headers != last:
+                fields = _fields(headers)
+                self._last = headers, fields
+            start = fields and _start(method, url, body, self._host)
+            if not start:
                 return False
+            text = f"{start}{fields}\r\n"
             self.timeout = limit
             self.sock.settimeout(limit)
             self._whole = method
@@ -128,10 +135,10 @@ def _said(parts: Sequence[bytes]) -> str:
     return next((line for line in lines if line.startswith("Host: ")), "")
 
 
-def _head(
-    method: str, url: str, body: Any, headers: Mapping[str, str], host: str
-) -> str:
-    """Return the head as urllib3 writes it; empty for what it has to look at.
+def _start(method: str, url: str, body: Any, host: str) -> str:
+    """Return a head up to the caller's fields, as urllib3 writes it.
+
+    It is empty for what urllib3 has to look at.
 
     :param host: the field that a request before had.
     """
@@ -141,14 +148,18 @@ def _head(
         length = f"Content-Length: {len(body)}\r\n"
     elif body is not None or method not in _EMPTY:
         return ""
+    if not plain or url[0] != "/":
+        return ""
+    start = f"{method} {url} HTTP/1.1\r\n{host}\r\n"
+    return f"{start}Accept-Encoding: identity\r\n{length}"
+
+
+def _fields(headers: Mapping[str, str]) -> str:
+    """Return the caller's fields; empty for what urllib3 has to look at."""
     if (
-        not plain
-        or url[0] != "/"
-        or "User-Agent" not in headers
+        "User-Agent" not in headers
         or not _OWN.isdisjoint(map(str.lower, headers))
         or any("\n" in value or "\r" in value for value in headers.values())
     ):
         return ""
-    fields = "".join(f"{name}: {v}\r\n" for name, v in headers.items())
-    start = f"{method} {url} HTTP/1.1\r\n{host}\r\n"
-    return f"{start}Accept-Encoding: identity\r\n{length}{fields}\r\n"
+    return "".join(f"{name}: {v}\r\n" for name, v in headers.items())
