@@ -171,6 +171,8 @@ def record_namespace(
     if steps:
         staging.bring_in(op, steps, "namespace of the record")
         return {ref: op.progress.awaited[ref].uid}
+    if any(ref.namespace == op.home for ref in op.places):
+        return {}  # it was looked for with the namespaces of all objects
     # Who may not look finds out by the Lease, which is written first.
     with contextlib.suppress(errors.Forbidden):
         if op.cluster.get_metadata(ref) is None:
