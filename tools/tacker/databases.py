@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import subprocess
 
+from tools.tacker import commands
 from tools.tacker import configuration
 from tools.tacker import packages
 from tools.tacker import services
-from tools.tacker.errors import TackerError
 from tools.tacker.folders import Folders
 from tools.tacker.state import State
 
@@ -66,12 +65,5 @@ def migrate(folders: Folders, state: State) -> None:
 
 
 def _run(command: Sequence[str], environ: Mapping[str, str]) -> None:
-    done = subprocess.run(
-        command,
-        env=environ,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    if done.returncode:
-        raise TackerError(f"{command[0]} failed:\n{done.stdout[-3000:]}")
+    # One of the arguments contains the password of the database user.
+    commands.run(command, command[0], environ)

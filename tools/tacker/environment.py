@@ -12,12 +12,11 @@ from collections.abc import Sequence
 import hashlib
 import pathlib
 import shutil
-import subprocess
 import sys
 
 from tools.plane import lock
+from tools.tacker import commands
 from tools.tacker import wheel
-from tools.tacker.errors import TackerError
 
 TACKER = "16.0.0"
 KUBERNETES = "36.0.3"
@@ -25,6 +24,8 @@ KUBERNETES = "36.0.3"
 
 PINNED = (f"tacker=={TACKER}", f"kubernetes=={KUBERNETES}")
 _BUILDING = ("pbr>=6.0.0", "setuptools>=77", "wheel")
+
+_INSTALL = ("install", "--quiet", "--disable-pip-version-check")
 
 Say = Callable[[str], object]
 
@@ -48,6 +49,25 @@ def holding(
     """
     version = ".".join(str(part) for part in sys.version_info[:3])
     key = " ".join([version, sys.base_prefix, *wanted])
+
+    def make(folder: pathlib.Path) -> None:
+        say(f"installing {wanted[0]} into {folder}")
+        commands.run([sys.executable, "-m", "venv", "--clear", str(folder)])
+        commands.run([*_pip(folder), *_INSTALL, *wanted, *more])
+
+    return make_once(cache, key, make, say)
+
+
+def make_once(
+    cache: pathlib.Path,
+    key: str,
+    make: Callable[[pathlib.Path], None],
+    say: Say,
+) -> pathlib.Path:
+    """Return the environment with this key in the cache.
+
+    :param make: makes it, in a folder that may hold an interrupted attempt.
+    """
     name = hashlib.sha256(key.encode()).hexdigest()[:16]
     folder = cache / "environments" / name
     done = folder / "complete"
@@ -55,16 +75,7 @@ def holding(
         return folder
     with lock.held(cache / "environments" / f"{name}.lock", say):
         if not done.exists():
-            say(f"installing {wanted[0]} into {folder}")
-            _run([sys.executable, "-m", "venv", "--clear", str(folder)])
-            _run(
-                [
-                    *_pip(folder),
-                    "install",
-                    *("--quiet", "--disable-pip-version-check"),
-                    *(*wanted, *more),
-                ]
-            )
+            make(folder)
             done.touch()
     return folder
 
@@ -86,19 +97,25 @@ def install(
     stamp = folder / "made-of"
     if not plugins and stamp.exists() and stamp.read_text() == wanted:
         return False
-    shutil.rmtree(folder, ignore_errors=True)
-    _run([sys.executable, "-m", "venv", "--without-pip", str(folder)])
-    inner = _packages(folder)
-    (inner / "published.pth").write_text(f"{_packages(base)}\n")
-    _run(
-        [
-            *(*_pip(base), "--python", str(folder / "bin" / "python")),
-            *("install", "--quiet", "--disable-pip-version-check"),
-            *("--no-build-isolation", str(project), *map(str, plugins)),
-        ]
-    )
+    paths = (str(project), *map(str, plugins))
+    make_on_top(base, folder, ("--no-build-isolation", *paths))
     stamp.write_text(wanted)
     return True
+
+
+def make_on_top(
+    base: pathlib.Path, folder: pathlib.Path, arguments: Sequence[str]
+) -> None:
+    """Make an environment that also imports what another has installed.
+
+    :param arguments: what to install into it, as arguments of ``pip install``.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    commands.run([sys.executable, "-m", "venv", "--without-pip", str(folder)])
+    inner = _packages(folder)
+    (inner / "published.pth").write_text(f"{_packages(base)}\n")
+    python = str(folder / "bin" / "python")
+    commands.run([*_pip(base), "--python", python, *_INSTALL, *arguments])
 
 
 def _pip(folder: pathlib.Path) -> list[str]:
@@ -107,13 +124,3 @@ def _pip(folder: pathlib.Path) -> list[str]:
 
 def _packages(folder: pathlib.Path) -> pathlib.Path:
     return next((folder / "lib").glob("python3*/site-packages"))
-
-
-def _run(command: Sequence[str]) -> None:
-    done = subprocess.run(
-        command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    if done.returncode:
-        raise TackerError(
-            f"{' '.join(command)} failed:\n{done.stdout[-3000:]}"
-        )

@@ -10,8 +10,8 @@ import contextlib
 import os
 import pathlib
 import shutil
-import subprocess
 
+from tools.tacker import commands
 from tools.tacker.errors import TackerError
 
 MARIADB = "/usr/sbin/mariadbd"
@@ -55,17 +55,8 @@ def ensure(
 
 
 def _run(command: Sequence[str]) -> None:
-    done = subprocess.run(
-        command,
-        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    if done.returncode:
-        raise TackerError(
-            f"{' '.join(command)} failed:\n{done.stdout[-2000:]}"
-        )
+    environ = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    commands.run(command, environ=environ)
 
 
 @contextlib.contextmanager

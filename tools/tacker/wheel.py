@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 
-from tools.tacker.errors import TackerError
+from tools.tacker import commands
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = (
@@ -84,15 +84,7 @@ def _build(
         "SKIP_WRITE_GIT_CHANGELOG": "1",
         "SKIP_GENERATE_RENO": "1",
     }
-    done = subprocess.run(
-        command,
-        env=environ,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    if done.returncode:
-        raise TackerError(f"no wheel of {root}:\n{done.stdout[-3000:]}")
+    commands.run(command, f"building a wheel of {root}", environ)
     return next(out.glob("*.whl"))
 
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tarfile
 import tempfile
 
+from tools.plane import binaries
 from tools.plane import lock
+from tools.tacker import commands
 from tools.tacker.environment import TACKER
-from tools.upstream.errors import UpstreamError
 
 NAME = f"tacker-{TACKER}"
 
@@ -23,8 +23,7 @@ Say = Callable[[str], object]
 
 def cache(environ: Mapping[str, str]) -> pathlib.Path:
     """The folder of what is downloaded and built once."""
-    base = environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-    return pathlib.Path(base) / "tacker-k8s-cr" / "upstream"
+    return binaries.cache(environ).parent / "upstream"
 
 
 def archive(folder: pathlib.Path, say: Say) -> pathlib.Path:
@@ -46,13 +45,7 @@ def _download(folder: pathlib.Path) -> None:
     command += ["--disable-pip-version-check", "--no-deps"]
     command += ["--no-binary", "tacker", "--dest", str(folder)]
     command += [f"tacker=={TACKER}"]
-    done = subprocess.run(
-        command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    if done.returncode:
-        raise UpstreamError(
-            f"{' '.join(command)} failed:\n{done.stdout[-3000:]}"
-        )
+    commands.run(command)
 
 
 def unpack(path: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
