@@ -6,7 +6,6 @@ One Tacker runs; its drivers change.
 from __future__ import annotations
 
 import argparse
-import base64
 from collections.abc import Iterator
 import contextlib
 import dataclasses
@@ -30,6 +29,7 @@ from tools.bench_tacker import rows
 from tools.bench_tacker.lives import Ground
 from tools.bench_tacker.lives import Life
 from tools.bench_tacker.rows import Measured
+from tools.plane import service_accounts
 from tools.plane import target
 from tools.plane.errors import PlaneError
 from tools.plane.target import Target
@@ -193,36 +193,9 @@ def _administrator(chosen: Target) -> Iterator[Ground]:
     """A ServiceAccount that may do everything, for the time of the bench."""
     kubectl = target.kubectl(chosen)
     name = f"bench-tacker-{os.getpid()}"
-    kubectl("create", "namespace", name)
-    try:
-        kubectl("create", "serviceaccount", "vnfm", "-n", name)
-        kubectl(
-            *("create", "clusterrolebinding", name),
-            "--clusterrole=cluster-admin",
-            f"--serviceaccount={name}:vnfm",
-        )
-        token = kubectl(
-            *("create", "token", "vnfm", "-n", name, "--duration=24h")
-        )
-        view = json.loads(
-            kubectl(
-                *("config", "view", "--raw", "--minify", "--flatten"),
-                "-o=json",
-            )
-        )
-        cluster = view["clusters"][0]["cluster"]
-        authority = cluster.get("certificate-authority-data", "")
-        vim = Vim(
-            cluster["server"],
-            base64.b64decode(authority).decode(),
-            {"bearer_token": token.strip()},
-        )
+    with service_accounts.create_administrator(kubectl, name) as found:
+        vim = Vim(found.server, found.ca, {"bearer_token": found.token})
         yield Ground(kubectl, vim, name)
-    finally:
-        kubectl(
-            "delete", "clusterrolebinding", name, "--ignore-not-found=true"
-        )
-        kubectl("delete", "namespace", name, "--wait=false")
 
 
 def _alone(chosen: Target, ground: Ground) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ import os
 import pathlib
 
 from tools.plane import credentials
+from tools.plane import service_accounts
 from tools.plane import stages
 from tools.plane import target
 from tools.plane.binaries import Store
@@ -90,29 +90,7 @@ def named(environ: Mapping[str, str]) -> Iterator[Cluster]:
     """The cluster that KUBECONFIG names, with an account of its own."""
     kubectl = target.kubectl(target.choose(environ))
     name = f"{ACCOUNT}-{os.getpid()}"
-    kubectl("create", "namespace", name)
-    try:
-        kubectl("create", "serviceaccount", "vnfm", "-n", name)
-        kubectl(
-            *("create", "clusterrolebinding", name),
-            "--clusterrole=cluster-admin",
-            f"--serviceaccount={name}:vnfm",
-        )
-        token = kubectl(
-            *("create", "token", "vnfm", "-n", name, "--duration=24h")
-        )
-        view = kubectl.json("config", "view", "--raw", "--minify", "--flatten")
-        found = view["clusters"][0]["cluster"]
-        authority = found.get("certificate-authority-data", "")
+    with service_accounts.create_administrator(kubectl, name) as found:
         yield Cluster(
-            kubectl,
-            found["server"],
-            base64.b64decode(authority).decode(),
-            token.strip(),
-            owned=False,
+            kubectl, found.server, found.ca, found.token, owned=False
         )
-    finally:
-        kubectl(
-            "delete", "clusterrolebinding", name, "--ignore-not-found=true"
-        )
-        kubectl("delete", "namespace", name, "--wait=false")
