@@ -12,6 +12,8 @@ import subprocess
 import sys
 
 from tools.plane import binaries
+from tools.plane import interrupts
+from tools.plane import lock
 from tools.plane import modules
 from tools.plane.errors import PlaneError
 
@@ -79,6 +81,42 @@ def build(
             f"{done.stderr.strip()}"
         )
     draft.replace(out)
+
+
+def build_once(
+    binary: binaries.Binary,
+    source: pathlib.Path,
+    cache: pathlib.Path,
+    say: Callable[[str], object],
+) -> pathlib.Path:
+    """Return a program; build it if the cache does not have it.
+
+    :param source: the folder of its module.
+    :param cache: has a folder for each state of the source.
+    """
+    files = [
+        (path.name, path.read_bytes())
+        for path in source.iterdir()
+        if path.suffix in (".go", ".mod", ".sum")
+    ]
+    folder = cache / binaries.key(files, [binary])
+    store = binaries.Store(folder)
+    program = store.path(binary.name)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with interrupts.raised(), lock.held(folder / "lock", say):
+        if store.missing([binary]):
+            say(
+                f"building {binary.name}, about {binary.estimate:.0f} s when "
+                "nothing is cached"
+            )
+            build(
+                source,
+                program,
+                say,
+                stamp=binary.stamp,
+                package=binary.package,
+            )
+    return program
 
 
 def _version(path: str) -> modules.Version | None:

@@ -8,9 +8,8 @@ import pathlib
 
 from tools.plane import binaries
 from tools.plane import golang
-from tools.plane import interrupts
-from tools.plane import lock
 from tools.plane import modules
+from tools.upstream import source
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "helm_module"
 MODULE = "helm.sh/helm/v3"
@@ -27,21 +26,5 @@ def program(
 ) -> pathlib.Path:
     """The program, from the cache; built when the cache does not have it."""
     stamp = f"-s -w -X {MODULE}/internal/version.version={version()}"
-    package = f"{MODULE}/cmd/helm"
-    binary = binaries.Binary(NAME, NAME, package, 60, stamp)
-    files = [(p.name, p.read_bytes()) for p in sorted(SOURCE.glob("go.*"))]
-    folder = binaries.cache(environ).parent / "upstream"
-    folder /= binaries.key(files, [binary])
-    store = binaries.Store(folder)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with interrupts.raised(), lock.held(folder / "lock", say):
-        if store.missing([binary]):
-            say(f"building Helm {version()}, about a minute")
-            golang.build(
-                SOURCE,
-                store.path(NAME),
-                say,
-                stamp=stamp,
-                package=package,
-            )
-    return store.path(NAME)
+    binary = binaries.Binary(NAME, NAME, f"{MODULE}/cmd/helm", 60, stamp)
+    return golang.build_once(binary, SOURCE, source.cache(environ), say)
