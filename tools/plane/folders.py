@@ -14,6 +14,13 @@ from tools.plane.errors import PlaneError
 NAME = "tacker-k8s-cr-plane"
 
 
+def choose_user_folder(environ: Mapping[str, str], name: str) -> pathlib.Path:
+    """Return a folder of this user: below XDG_RUNTIME_DIR, else /tmp."""
+    if session := environ.get("XDG_RUNTIME_DIR"):
+        return pathlib.Path(session) / name
+    return pathlib.Path(tempfile.gettempdir()) / f"{name}-{os.getuid()}"
+
+
 @dataclasses.dataclass(frozen=True)
 class Folders:
     """The folder of one running plane, and the places in it.
@@ -36,10 +43,7 @@ class Folders:
             if not shift.isdecimal():
                 raise PlaneError(f"PLANE_SHIFT is {shift}, and no number")
             return cls(pathlib.Path(named).absolute(), int(shift))
-        if session := environ.get("XDG_RUNTIME_DIR"):
-            return cls(pathlib.Path(session) / NAME)
-        shared = pathlib.Path(tempfile.gettempdir())
-        return cls(shared / f"{NAME}-{os.getuid()}")
+        return cls(choose_user_folder(environ, NAME))
 
     @property
     def kubeconfig(self) -> pathlib.Path:

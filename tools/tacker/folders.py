@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import dataclasses
-import os
 import pathlib
-import tempfile
 
+from tools.plane.folders import choose_user_folder
 from tools.plane.folders import make_private
 
 NAME = "tacker-k8s-cr-tacker"
@@ -17,9 +16,7 @@ def chosen(environ: Mapping[str, str], named: str = "") -> pathlib.Path:
     """The named folder; else TACKER_RUN; else one for each user."""
     if found := named or environ.get("TACKER_RUN", ""):
         return pathlib.Path(found).absolute()
-    if session := environ.get("XDG_RUNTIME_DIR"):
-        return pathlib.Path(session) / NAME
-    return pathlib.Path(tempfile.gettempdir()) / f"{NAME}-{os.getuid()}"
+    return choose_user_folder(environ, NAME)
 
 
 def cache(environ: Mapping[str, str]) -> pathlib.Path:

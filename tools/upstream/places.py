@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-import os
 import pathlib
-import tempfile
+
+from tools.plane.folders import choose_user_folder
 
 NAME = "tacker-k8s-cr-upstream"
 
@@ -14,6 +14,4 @@ def chosen(environ: Mapping[str, str]) -> pathlib.Path:
     """UPSTREAM_RUN; else one for each user."""
     if named := environ.get("UPSTREAM_RUN", ""):
         return pathlib.Path(named).absolute()
-    if session := environ.get("XDG_RUNTIME_DIR"):
-        return pathlib.Path(session) / NAME
-    return pathlib.Path(tempfile.gettempdir()) / f"{NAME}-{os.getuid()}"
+    return choose_user_folder(environ, NAME)
