@@ -33,9 +33,6 @@ SCRIPT = (
 )
 MANAGEMENT = ("vnflcm_noop", "mgmt-container-update")
 
-_KEYSTONE = "keystonemiddleware.auth_token:filter_factory"
-_OURS = "upstream_services.auth:filter_factory"
-
 Say = Callable[[str], object]
 
 
@@ -87,7 +84,7 @@ class Place:
                     self.shift,
                     self.say,
                 ) as around,
-                self._tacker(self._options(column, tree, base)) as host,
+                self._tacker(self._options(column, tree)) as host,
             ):
                 self._equip(host, base, needs)
                 vim = vims.of(around.cluster)
@@ -119,12 +116,7 @@ class Place:
             program = helm.program(os.environ, self.say)
             (host.folders.environment / "bin/helm").symlink_to(program)
 
-    def _options(
-        self, column: Column, tree: pathlib.Path, base: pathlib.Path
-    ) -> Options:
-        paste = self.folder / "api-paste.ini"
-        shipped = (base / "etc/tacker/api-paste.ini").read_text()
-        paste.write_text(shipped.replace(_KEYSTONE, _OURS))
+    def _options(self, column: Column, tree: pathlib.Path) -> Options:
         # A build leaves files where it works.
         plugin = self.folder / "services"
         shutil.rmtree(plugin, ignore_errors=True)
@@ -134,10 +126,7 @@ class Place:
         return Options(
             drivers=(column.driver,),
             management=MANAGEMENT,
-            settings=(
-                ("DEFAULT.api_paste_config", str(paste)),
-                *column.settings,
-            ),
+            settings=column.settings,
             plugins=(str(plugin),),
             tree=self.tree,
         )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import pathlib
 
 import pytest
 import yaml
 
+from tools.tacker import services
 from tools.upstream import openid
 from tools.upstream import vims
 
@@ -27,9 +27,7 @@ OPENID = {
     "client_id": "c",
     "client_secret": "planted-s",
 }
-SERVICES = (
-    pathlib.Path(vims.__file__).parent / "services/upstream_services/auth.py"
-)
+FILTER = services.ON_PATH / "room_auth.py"
 
 
 def test_every_vim_that_the_tests_look_for_is_registered():
@@ -96,7 +94,7 @@ def test_the_files_of_the_tests_are_written(tmp_path):
 def auth():
     """The filter of tacker-server, which is on the path of its process."""
     pytest.importorskip("keystoneauth1")
-    spec = importlib.util.spec_from_file_location("upstream_auth", SERVICES)
+    spec = importlib.util.spec_from_file_location("room_auth", FILTER)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
