@@ -28,6 +28,23 @@ class Limit(float):
         limit.deadline = deadline
         return limit
 
+    @classmethod
+    def of(cls, limit: float) -> Limit:
+        """Return it with a deadline: that of the whole, if it has none."""
+        if isinstance(limit, cls):
+            return limit
+        return cls(limit, Deadline.after(limit))
+
+    def apply(self, sock: socket.socket) -> None:
+        """Set the time-out of the next read. Raises TimeoutError."""
+        # Not deadline.left, whose call of max() shows: this runs for every
+        # 16 KiB of a list.
+        left = self.deadline.at - self.deadline.now
+        if left <= 0:
+            raise TimeoutError("the answer was not whole in time")
+        if left < self:
+            sock.settimeout(left)
+
 
 class Incoming(io.RawIOBase):
     """What comes by a socket, for one answer.
@@ -39,12 +56,7 @@ class Incoming(io.RawIOBase):
     def __init__(self, sock: socket.socket, limit: float):
         self._sock = sock
         self._file: Any = sock.makefile("rb", buffering=0)
-        self._silence = limit
-        self._deadline = (
-            limit.deadline
-            if isinstance(limit, Limit)
-            else Deadline.after(limit)
-        )
+        self._limit = Limit.of(limit)
         self._begun = False
 
     def makefile(self, mode: str) -> io.BufferedReader:
@@ -57,11 +69,7 @@ class Incoming(io.RawIOBase):
     def readinto(self, buffer: Any) -> int | None:
         # Nearly all comes with the first read.
         if self._begun:
-            left = self._deadline.left
-            if not left:
-                raise TimeoutError("the answer was not whole in time")
-            if left < self._silence:
-                self._sock.settimeout(left)
+            self._limit.apply(self._sock)
         self._begun = True
         size: int | None = self._file.readinto(buffer)
         return size

@@ -15,7 +15,6 @@ import zlib
 
 from tacker_k8s_cr.cluster import heads
 from tacker_k8s_cr.cluster.incoming import Limit
-from tacker_k8s_cr.deadline import Deadline
 
 _READ = 16 * 1024
 """Bytes of a TLS record at most."""
@@ -136,12 +135,7 @@ class _Source:
 
     def __init__(self, sock: socket.socket, limit: float):
         self._sock = sock
-        self._silence = limit
-        self._deadline = (
-            limit.deadline
-            if isinstance(limit, Limit)
-            else Deadline.after(limit)
-        )
+        self._limit = Limit.of(limit)
         self._begun = False
         self._buffer = b""
         self._at = 0
@@ -204,10 +198,6 @@ class _Source:
     def _more(self, size: int) -> bytes:
         # Nearly all comes with the first read.
         if self._begun:
-            left = self._deadline.left
-            if not left:
-                raise TimeoutError("the answer was not whole in time")
-            if left < self._silence:
-                self._sock.settimeout(left)
+            self._limit.apply(self._sock)
         self._begun = True
         return self._sock.recv(size)
