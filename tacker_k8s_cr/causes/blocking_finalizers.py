@@ -16,7 +16,7 @@ class Remover(enum.Enum):
     RUNNING = "it runs"
     DOWN = "it does not run"
     MISSING = "there is none"
-    UNKNOWN = "nothing is known of it"
+    UNKNOWN = "it is unknown whether it runs"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +53,6 @@ def describe_remedy(ref: ObjectRef) -> str:
     """Return how to delete an object whose controller does not run."""
     return (
         "to delete it without its controller, terminate again with "
-        f"--remove-finalizers {ref} (remove_finalizers of a request); what "
-        "the controller would have cleaned up is left behind"
+        f"--remove-finalizers {ref} (remove_finalizers of a request); "
+        "external resources that the controller would delete may remain"
     )

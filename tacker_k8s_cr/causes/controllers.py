@@ -120,7 +120,7 @@ class Controllers:
             said = f"its controller {ref} runs ({there} of {wanted})"
             return said + self._lease(ref), Remover.RUNNING
         available = objects.conditions(obj).get("Available", {})
-        why = available.get("message") or "no Pod of it is available"
+        why = available.get("message") or "none of its Pods is available"
         return f"{away}: {why}", Remover.DOWN
 
     def _lease(self, ref: ObjectRef) -> str:
@@ -137,7 +137,7 @@ class Controllers:
                 return f", led by {holder}"
             return (
                 f", but its Lease {ObjectRef.of(lease).name} was last renewed "
-                f"at {renewed:%H:%M:%S}: nobody leads"
+                f"at {renewed:%H:%M:%S}: it has no leader"
             )
         return ""
 

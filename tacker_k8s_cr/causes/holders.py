@@ -161,8 +161,8 @@ def _left(child: Manifest) -> str:
 def _unknown(obj: Manifest, managers: list[str]) -> str:
     if not managers:
         return (
-            "no workload of this cluster is known to remove it: the manifest "
-            "has set it, or its controller is not installed"
+            "no workload in this cluster is known to remove it: the manifest "
+            "sets it, or its controller is not installed"
         )
     entries = objects.field(obj, ("metadata", "managedFields"), ())
     times = [

@@ -236,8 +236,8 @@ def add_resend(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--resend",
         action="store_true",
-        help="send every object, also those that an apply would not change; "
-        "admission then runs for all of them",
+        help="send every object, including those that an apply would not "
+        "change; admission then runs for all of them",
     )
 
 
@@ -285,9 +285,9 @@ def add_claims(parser: argparse._ActionsContainer) -> None:
         "--statefulset-claims",
         choices=("delete", "retain"),
         default="",
-        help="whether the termination deletes or retains the volume claims "
-        "of StatefulSets (default: retain where the manifest sets "
-        "whenDeleted: Retain, else delete)",
+        help="what a termination does with the volume claims of StatefulSets "
+        "(default: retain if the manifest sets whenDeleted: Retain, "
+        "else delete)",
     )
 
 

@@ -26,8 +26,8 @@ class Outcome(enum.Enum):
 
     FINAL = "final"
     NOT_YET = "tried again while other objects come"
-    STALLS = "tried again until the stall timeout"
-    MOVES = "tried again only while other objects are on their way"
+    STALLS = "retried until the stall timeout"
+    MOVES = "retried only while other objects are in progress"
     AGAIN = "sent again"
     ANEW = "read again, then decided"
 
@@ -92,9 +92,9 @@ ROWS: tuple[Row, ...] = (
         "The certificate of an admission or conversion webhook is for "
         "another name",
         Outcome.MOVES,
-        "Only another certificate helps. An object that is on its way may "
-        "bring one, until the stall timeout. Other requests than an apply "
-        "end at once.",
+        "Only another certificate helps. An object that is in progress may "
+        "provide one, until the stall timeout. Requests other than an apply "
+        "fail immediately.",
         cases.says(webhook_calls.OF_ANY + webhook_calls.OTHER_NAME),
         meanings.away,
     ),
@@ -105,7 +105,7 @@ ROWS: tuple[Row, ...] = (
         "path",
         Outcome.STALLS,
         "An operator such as cert-manager may still inject the ``caBundle`` "
-        "or renew the certificate. Other requests than an apply are sent "
+        "or renew the certificate. Requests other than an apply are sent "
         "again for 120 seconds.",
         cases.says(webhook_calls.OF_ANY + webhook_calls.NOT_TRUSTED),
         meanings.away,
@@ -114,8 +114,8 @@ ROWS: tuple[Row, ...] = (
         "webhook away",
         "An admission webhook does not answer",
         Outcome.NOT_YET,
-        "Its Deployment or its Service is on its way. "
-        "Other requests than an apply are sent again for 120 seconds.",
+        "Its Deployment or its Service may not be available yet. "
+        "Requests other than an apply are sent again for 120 seconds.",
         cases.says("failed calling webhook "),
         meanings.away,
     ),

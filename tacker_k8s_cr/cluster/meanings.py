@@ -116,8 +116,8 @@ def unbound(case: Case) -> Error:
         name = f"{case.subject.namespace}/{name}"
     return NotYet(
         case.subject,
-        f"{kind} {name}, to which it binds, does not exist; only a user with "
-        f"the verb bind on it can bind to it before it exists",
+        f"it refers to {kind} {name}, which does not exist; only a user with "
+        f"the verb bind on the role can create the binding before the role",
         missing=(kind, name),
     )
 

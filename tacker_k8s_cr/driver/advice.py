@@ -64,7 +64,7 @@ def _namespace(error: errors.NamespaceAbsent) -> str:
 def _kind(error: errors.KindUnknown) -> str:
     missing = any(not e.served for e in (error, *error.also))
     others = any(e.served for e in (error, *error.also))
-    found = ["Write a version that is served as apiVersion."] * others
+    found = ["Set apiVersion to a version that is served."] * others
     if missing:
         found.append(
             "Install the definition of the kind, or add it to the package. "

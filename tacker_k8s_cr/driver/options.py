@@ -136,9 +136,9 @@ OPERATIONS = (
         "resend",
         default=False,
         help="Send every object of a package in a change, a heal or a "
-        "rollback, also those that an apply would not change. Admission then "
-        "runs for all of them. It costs a request for each, and another for "
-        "its dry run.",
+        "rollback, including those that an apply would not change. Admission "
+        "then runs for all of them. It costs a request for each, and another "
+        "for its dry run.",
     ),
     cfg.StrOpt(
         "conflict",
@@ -155,7 +155,7 @@ OPERATIONS = (
         "field_validation",
         default="strict",
         choices=[
-            ("strict", "Refuse them, naming each with its place."),
+            ("strict", "Refuse them; the error names each with its place."),
             (
                 "warn",
                 "Leave unknown fields out, take the last of repeated ones, "
@@ -164,8 +164,8 @@ OPERATIONS = (
             ),
         ],
         help="What to do about fields of manifests that the API server does "
-        "not know, and about keys and variables that are there twice. "
-        "Tacker's own driver accepts them without a word.",
+        "not know, and about repeated keys and variables. Tacker's own "
+        "driver accepts them without a warning.",
     ),
     cfg.BoolOpt(
         "insecure",
@@ -256,10 +256,10 @@ OPERATIONS = (
             ),
         ],
         help="What a termination does with the PersistentVolumeClaims that "
-        "StatefulSets of the instance made from their volumeClaimTemplates, "
-        "unless a request or the field "
-        "persistentVolumeClaimRetentionPolicy.whenDeleted of a manifest says "
-        "otherwise.",
+        "StatefulSets of the instance created from their "
+        "volumeClaimTemplates, unless a request or the field "
+        "persistentVolumeClaimRetentionPolicy.whenDeleted of a manifest "
+        "specifies it.",
     ),
     cfg.BoolOpt(
         "clear_load_balancers",

@@ -173,7 +173,7 @@ class Outlook(enum.Enum):
 
     OPEN = "until the deadline"
     DOUBTFUL = "until the stall timeout"
-    NONE = "as long as other objects move"
+    NONE = "while other objects are in progress"
 
 
 @dataclasses.dataclass(eq=False)

@@ -92,8 +92,8 @@ def leave(
     there = leaving.left(op.ledger.writing, kept, op.manager, op.ledger.guard)
     for ref in sorted(kept):
         if ref in there:
-            LOG.info("%s: kept, and left to nobody: %s", ref, why[ref])
+            LOG.info("%s: retained, now without instance: %s", ref, why[ref])
         else:
-            LOG.warning("%s: not kept: it is not there any more", ref)
+            LOG.warning("%s: not retained: it does not exist any more", ref)
     op.ledger.disown(kept)
     return {ref: why[ref] for ref in sorted(there)}

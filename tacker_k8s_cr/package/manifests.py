@@ -87,7 +87,7 @@ def distinct(documents: Iterable[Document]) -> Checked:
             warning = f"{what}, with the same content"
             checked.warnings.append(Problem(document.where, warning))
         else:
-            what = f"{what}, with other content; remove one of them"
+            what = f"{what}, with different content; remove one of them"
             checked.problems.append(Problem(document.where, what))
     return checked
 

@@ -50,7 +50,7 @@ def of_merge(
         return ""
     return (
         f"<< replaces the value of {', '.join(map(repr, replaced))}, which "
-        f"stands before it, as kubectl does; {_TACKER} keeps that value: put "
+        f"precedes it, as kubectl does; {_TACKER} keeps that value: put "
         "<< first"
     )
 

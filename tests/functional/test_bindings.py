@@ -112,7 +112,8 @@ def test_a_role_that_exists_nowhere_is_named(
 ):
     """And not waited for: neither before the first write nor after (K4)."""
     cluster = user(rules("roles", "rolebindings"))
-    named = f"{kind} {namespace}/nowhere" if kind == "Role" else "nowhere"
+    place = f"{namespace}/" if kind == "Role" else ""
+    named = f"{kind} {place}nowhere"
 
     with pytest.raises(errors.Rejected) as caught:
         k8s_cr.instantiate(
@@ -124,7 +125,7 @@ def test_a_role_that_exists_nowhere_is_named(
             options=k8s_cr.Options(dry_run=dry_run),
         )
 
-    assert f"{named}, to which it binds, does not exist" in str(caught.value)
+    assert f"it refers to {named}, which does not exist" in str(caught.value)
     assert [] == traces(unique, namespace)
 
 
@@ -142,7 +143,7 @@ def test_a_role_of_that_name_in_another_namespace_is_none(
     role = manifest("Role", "app", rules=[READS])
     role["metadata"]["namespace"] = other
 
-    with pytest.raises(errors.Rejected, match=f"Role {namespace}/app, to"):
+    with pytest.raises(errors.Rejected, match=f"Role {namespace}/app, which"):
         k8s_cr.instantiate(
             user(rules("rolebindings"), [grant]),
             unique,

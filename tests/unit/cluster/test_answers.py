@@ -214,7 +214,7 @@ def test_a_role_that_is_not_there_is_named() -> None:
 
     assert isinstance(means, NotYet)
     assert ("Role", "ns/web") == means.missing
-    assert "Role ns/web, to which it binds, does not exist" in str(means)
+    assert "it refers to Role ns/web, which does not exist" in str(means)
 
 
 def test_a_conflict_names_field_and_manager() -> None:

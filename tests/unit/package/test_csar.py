@@ -288,7 +288,7 @@ def test_faults_of_a_manifest_have_their_place(write: Write) -> None:
     assert [
         f"{csars.ONE}, document 1: lacks apiVersion, metadata.name",
         f"{csars.TWO}: ConfigMap/two is there twice; the first is in "
-        f"{csars.ONE}, document 2, with other content; remove one of them",
+        f"{csars.ONE}, document 2, with different content; remove one of them",
     ] == _problems(write(csars.files(artifacts=artifacts)))
 
 

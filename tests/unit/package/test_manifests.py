@@ -185,7 +185,7 @@ def test_same_object_twice_is_refused_with_both_places() -> None:
 
     assert (
         "a.yaml, document 2: ConfigMap/a is there twice; the first is in "
-        "a.yaml, document 1, with other content; remove one of them"
+        "a.yaml, document 1, with different content; remove one of them"
     ) == problem
 
 

@@ -96,7 +96,7 @@ def test_faults_of_all_files_are_reported_at_once(
         "allowed in this context",
         f"{tmp_path}/f.yaml: is not UTF-8 text (line 1)",
         f"{tmp_path}/d/e.yaml: ConfigMap/c is there twice; the first is in "
-        f"{tmp_path}/c.yaml, with other content; remove one of them",
+        f"{tmp_path}/c.yaml, with different content; remove one of them",
     ] == _problems(tmp_path)
 
 

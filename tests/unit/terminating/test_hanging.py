@@ -90,8 +90,8 @@ def test_a_controller_that_is_away_is_shown_at_once(world, caplog):
 
     first = next(p for p in world.seen if p.causes)
     assert (
-        f"finalizer {HOLD}: its controller {OPERATOR} does not run: no Pod "
-        "of it is available"
+        f"finalizer {HOLD}: its controller {OPERATOR} does not run: none of "
+        "its Pods is available"
     ) == first.causes[THING]
     assert State.TERMINATING is shown(world).state
     assert first.causes[THING] in shown(world).reason
