@@ -37,7 +37,7 @@ class Deadline:
 
     @property
     def local_time(self) -> datetime.datetime:
-        """This moment as local time: to show it, and for nothing else."""
+        """The current local time, for display only."""
         return datetime.datetime.now().astimezone()
 
     @property

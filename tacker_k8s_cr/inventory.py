@@ -228,7 +228,7 @@ class Inventory:
     def applying(self, objs: Iterable[Manifest]) -> Inventory:
         """Add the claim rules of the StatefulSets among these objects.
 
-        An adopted StatefulSet has none: its claims are another owner's.
+        An adopted StatefulSet has none: its claims have another owner.
 
         :param objs: live objects that were just applied.
         """

@@ -208,8 +208,8 @@ def version(obj: Manifest) -> str:
 def is_before(obj: Manifest, known: str) -> bool:
     """Return whether a view of an object is older than this version of it.
 
-    False where that cannot be told: a server other than Kubernetes' own may
-    have resourceVersions that are not numbers.
+    False if that is unknown: a server other than Kubernetes' own may have
+    resourceVersions that are not numbers.
     """
     found = version(obj)
     if found == known:

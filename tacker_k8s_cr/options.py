@@ -26,8 +26,8 @@ class Options:
         and on which nothing moves, ends the operation as blocked.
     :param adopt: objects to take over from whoever has them, but for
         instances that live.
-    :param resend: send every object, also one that an apply would leave as
-        it is.
+    :param resend: send every object, including those that an apply would not
+        change.
     :param take_from: objects to take over from such an instance, by object
         which it is.
     :param grace_seconds: given to what is deleted; None for each kind's own.
@@ -59,9 +59,9 @@ class Options:
         blocked, or ``settle``: first wait for the others.
     :param autoscaled: ``refuse`` to scale what an autoscaler keeps the
         number of, or ``move`` its bounds, unless the object says which.
-    :param field_validation: what an unknown field of a manifest is, or a
-        variable that is there twice: a fault (``strict``), or a warning
-        (``warn``); the field is then left out, and the last variable counts.
+    :param field_validation: whether an unknown field of a manifest, or a
+        repeated variable, is a fault (``strict``), or a warning (``warn``);
+        the field is then left out, and the last variable counts.
     :param heal_machines: ``delete`` the machines that a heal replaces, or
         ``remediate``: mark them for a MachineHealthCheck, unless the object
         that they work for says which.

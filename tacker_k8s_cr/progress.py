@@ -37,7 +37,7 @@ class Awaited:
     """An object we wrote, or asked to go.
 
     :param generation: that our write left; an older view is stale.
-    :param version: the resourceVersion that our write left. It tells a stale
+    :param version: the resourceVersion after our write. It identifies a stale
         view of a kind that has no generation.
     :param since: when, on the clock of the operation's deadline.
     :param former: our write changed nothing, so that what the object says
@@ -64,15 +64,15 @@ class Progress:
         or has it below, while nothing of it moves, counts as blocked.
     :param patient: wait on for the others when one failed or is blocked.
     :param stage: what the operation is doing, in a word or two.
-    :param activity: the same before there is anything to wait for.
+    :param activity: the same, before there is anything to wait for.
     :param left: how many objects have not reached the goal yet. It is
         brought up to date with each step: thousands of objects that do not
         move cost nothing.
     :param troubled: those of them that failed, or show an error.
     :param unwritten: objects of the stage that are still to be written,
-        since the server does not take them yet, or since they depend on
-        others: why, and until when.
-    :param causes: of objects that go: why nothing lets them.
+        because the server does not accept them yet or because they depend
+        on others, with the reason and the end of the attempts.
+    :param causes: the reasons why objects are not deleted.
     """
 
     registry: Registry
@@ -115,9 +115,9 @@ class Progress:
     def observed(self, objs: Iterable[Manifest], now: float) -> Progress:
         """With these views of objects taken in.
 
-        Strangers count for nothing, nor does a view that is older than our
-        own write: a server that is behind the others may show one, and
-        believing it would report success for what we have just replaced.
+        Other objects are ignored, and so is a view that is older than our own
+        write: a server that is behind the others may show one, and using it
+        would report success for an object that was just replaced.
         """
         fresh: dict[ObjectRef, Seen] = {}
         for obj in objs:
@@ -145,7 +145,7 @@ class Progress:
         return after._counted(fresh, self)
 
     def believed(self, views: Mapping[ObjectRef, Seen]) -> Progress:
-        """Take in views of objects that were judged before."""
+        """Add views of objects that were judged before."""
         fresh = {r: v for r, v in views.items() if r in self.awaited}
         after = dataclasses.replace(self, seen={**self.seen, **fresh})
         return after._counted(fresh, self)

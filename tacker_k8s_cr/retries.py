@@ -1,4 +1,4 @@
-"""Objects that are not written yet: why, and until when it is retried."""
+"""Objects that are not written yet, why, and the end of the attempts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STALL = "stall timeout"
 """What ends the attempts."""
 
 LINES = 3
-"""Reasons that are shown at most."""
+"""Maximum number of reasons shown."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,10 +24,10 @@ class Retry:
     """An object that is not written yet.
 
     :param why: in a few words.
-    :param since: when that was first the reason.
+    :param since: when this first was the reason.
     :param until: when the attempts end; both on the clock of the
         operation's deadline.
-    :param limit: what ends them then: ``deadline`` or ``stall timeout``.
+    :param limit: what ends them: ``deadline`` or ``stall timeout``.
     :param error: the last answer of the server; None for an object that
         waits for another one and was not sent.
     """
@@ -56,12 +56,12 @@ def update(
 ) -> dict[ObjectRef, Retry]:
     """Return what is not written after one more round of attempts.
 
-    The stall timeout counts from the first answer of its sort: a webhook
-    that was away, and then is not trusted, has all of it.
+    The stall timeout counts from the first answer of its kind: a webhook
+    that was unavailable, and then is not trusted, gets the full time.
 
     :param refused: what the server did not accept yet.
-    :param held: what was not sent: why.
-    :param stall: seconds of the stall timeout; 0 for what waits for nothing.
+    :param held: objects that were not sent, with the reason.
+    :param stall: seconds of the stall timeout; 0 if no retry can help.
     """
     found = {
         ref: Retry(
@@ -104,8 +104,8 @@ def format_reasons(
 ) -> Iterator[str]:
     """Yield one line for each reason, that of the most objects first.
 
-    :param now: this moment on the clock of the retries.
-    :param clock: the same as time of day.
+    :param now: the current time on the clock of the retries.
+    :param clock: the current time of day.
     """
     groups: dict[tuple[str, str, bool], list[Retry]] = {}
     for retry in retries.values():
@@ -123,7 +123,7 @@ def format_reasons(
 
 
 def format_time(until: float, now: float, clock: datetime.datetime) -> str:
-    """Return a moment as time of day; empty for one that never comes."""
+    """Return a time as time of day; empty for one that is never reached."""
     when = to_datetime(until, now, clock)
     if when is None:
         return ""
@@ -134,10 +134,10 @@ def format_time(until: float, now: float, clock: datetime.datetime) -> str:
 def to_datetime(
     until: float, now: float, clock: datetime.datetime
 ) -> datetime.datetime | None:
-    """Return a moment of the deadline's clock as one of the calendar.
+    """Convert a time of the deadline's clock to a date and time.
 
-    Rounded, so that it is the same whenever it is computed. None for one
-    that never comes.
+    It is rounded, so that repeated computations agree. None for a time that
+    is never reached.
     """
     if until - now > _LONGEST:
         return None
@@ -145,4 +145,4 @@ def to_datetime(
 
 
 _LONGEST = 10 * 365 * 86400.0
-"""Seconds; what is later counts as never."""
+"""Seconds; later times count as never."""

@@ -187,7 +187,7 @@ def of_deletions(
 
 
 def of_claims(sets: Iterable[ObjectRef]) -> tuple[Need, ...]:
-    """Return what deleting the claims of these StatefulSets needs."""
+    """Return the permissions for deleting the claims of these StatefulSets."""
     places: dict[str, set[ObjectRef]] = defaultdict(set)
     for ref in sets:
         places[ref.namespace].add(ref)

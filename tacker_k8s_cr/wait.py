@@ -104,11 +104,11 @@ def until_served(
     deadline: Deadline,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Ask discovery until it has all these versions of these kinds.
+    """Repeat discovery until it has all these versions of these kinds.
 
-    A definition that is Established appears there a moment later, and on
-    each of several API servers at a time of its own. Raises KindUnknown or
-    NotYet when time is up.
+    A definition that is Established appears there a moment later, at a
+    different time on each of several API servers. Raises KindUnknown or
+    NotYet at the deadline.
     """
 
     last: errors.KindUnknown | None = None

@@ -50,10 +50,10 @@ class Written:
 
 @dataclasses.dataclass(frozen=True)
 class Unwritten:
-    """What a round of applies has left.
+    """What a round of applies has not written.
 
-    :param refused: what the server did not take yet, with its answer.
-    :param held: what depends on other objects, and was not sent: why.
+    :param refused: what the server did not accept yet, with its answer.
+    :param held: objects that depend on others and were not sent: why.
     """
 
     refused: Mapping[ObjectRef, errors.NotYet]
@@ -83,22 +83,22 @@ def applied(
     sleep: Callable[[float], None] = time.sleep,
     brought: Collection[tuple[str, str]] | None = None,
 ) -> tuple[Written, ...]:
-    """Apply all of the steps; those of a rank go out together.
+    """Apply all of the steps; those of a rank are sent together.
 
-    What is not possible yet, since another object of the package has to
-    come first, is tried again until the deadline, and holds up nothing
-    else. Raises Halted at the first refusal, and at the deadline with all
-    that is not written.
+    A step that is not possible yet, because another object of the package
+    has to come first, is retried until the deadline and does not delay
+    other steps. Raises Halted at the first refusal, and at the deadline
+    with all that is not written.
 
-    :param conflict: what becomes of fields that others own, where the
-        object does not say.
+    :param conflict: what to do about fields of other field managers, unless
+        the object specifies it.
     :param guard: raises when no more requests may be sent.
-    :param ready: whether what a step depends on is there by now.
-    :param took: told what each round has written.
-    :param on_unwritten: told what each round has left. Raises Failed when more
-        attempts make no sense.
-    :param sleep: lets so many seconds pass, or less, if a step that was
-        held gets ready. Raises an error that ends it all.
+    :param ready: whether the dependencies of a step are current.
+    :param took: called with what each round has written.
+    :param on_unwritten: called with what each round has not written. Raises
+        Failed when further attempts cannot succeed.
+    :param sleep: waits for that many seconds, or until a step that was held
+        is ready. Raises the error that ends the operation.
     :param brought: ``trial.names`` of all that the package contains, if
         known. Nothing else is waited for.
     """
@@ -185,10 +185,10 @@ def _round(
     done: list[Written],
     last: Mapping[ObjectRef, errors.NotYet],
 ) -> list[tuple[Apply, errors.NotYet]]:
-    """Try every step once, rank by rank; what came of it goes to ``done``.
+    """Try every step once, rank by rank, and add the results to ``done``.
 
-    :param last: what came of the round before. It is the reason of what is
-        not sent any more, since the deadline passes amid this one.
+    :param last: the results of the previous round. They give the reason for
+        steps that are not sent because the deadline passes in this one.
     """
     waiting: list[tuple[Apply, errors.NotYet]] = []
     refused: list[Error] = []

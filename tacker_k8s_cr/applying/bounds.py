@@ -90,10 +90,10 @@ def check(
     noted: str | None,
     asked: str,
 ) -> None:
-    """Raise NotScalable unless its bounds are to be moved, and may be.
+    """Raise NotScalable unless changing its limits is requested and allowed.
 
-    :param noted: refuse or move, as the annotation of the object says it.
-    :param asked: the same, as the operation says it for all that have none.
+    :param noted: refuse or move, from the annotation of the object.
+    :param asked: the same, from the operation, for objects without annotation.
     """
     if keeper.bounds is None:
         raise errors.NotScalable(ref, keeper.why)

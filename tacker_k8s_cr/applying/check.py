@@ -256,9 +256,9 @@ def claims(
 ) -> Registered:
     """What the cluster's storage classes say about claims of the manifests.
 
-    A claim of a class that binds late is current while it is pending, and
-    nothing on the claim itself tells. Empty without claims, and where a
-    third party judges them.
+    A claim of a class that binds late is current while it is pending; the
+    claim itself does not show this. Empty without claims, and if a third
+    party's handler judges them.
     """
     if registry[storage.CLAIM].name or not any(
         GroupKind.of(m) == storage.CLAIM for m in manifests
@@ -283,12 +283,12 @@ def namespaces(
     place: str,
     known: Collection[str] = (),
 ) -> frozenset[str]:
-    """The namespaces of a package that are not there yet.
+    """Return the namespaces of a package that do not exist yet.
 
-    :param place: that of objects that name none.
+    :param place: the namespace of objects that name none.
     :param known: namespaces in which objects were found.
 
-    Raises NamespaceAbsent for those that the package does not bring.
+    Raises NamespaceAbsent for those that the package does not contain.
     """
     wheres: dict[str, list[str]] = defaultdict(list)
     for item in items:

@@ -21,7 +21,7 @@ _TRIES = 5
 """For one object: what is left out may have hidden another fault."""
 
 _DEFAULT = "default"
-"""Where objects are checked whose namespace does not exist yet."""
+"""Namespace in which objects are checked if their own does not exist yet."""
 
 
 def fitted(
@@ -34,11 +34,11 @@ def fitted(
 ) -> tuple[tuple[Placed, ...], tuple[str, ...]]:
     """Return the manifests without such fields, and a warning for each.
 
-    It costs a request for each object. What is wrong beyond that is left to
-    the check of the whole package.
+    It costs a request for each object. Other faults are left to the check of
+    the whole package.
 
-    :param later: kinds that the package brings and that cannot be asked for.
-    :param absent: namespaces that the package brings.
+    :param later: kinds that the package defines and that are not served yet.
+    :param absent: namespaces that the package creates.
     """
     found = {item.ref: item for item in items}
     told: dict[ObjectRef, tuple[str, ...]] = {}

@@ -22,18 +22,18 @@ from tacker_k8s_cr.objects import Manifest
 from tacker_k8s_cr.objects import ObjectRef
 
 ONE_BY_ONE = 50
-"""Objects of a kind up to which each is asked for by name; more: listed."""
+"""Up to this many objects of a kind are read by name; more are listed."""
 
 PAGE = 500
-"""Objects in a page at most."""
+"""Maximum number of objects in a page."""
 
 PAGE_BYTES = 4 * 1024 * 1024
-"""Bytes of the manifests of a page at most, about."""
+"""Approximate maximum size in bytes of a page's manifests."""
 
 SAMPLE = 20
 
 Place = tuple[GroupKind, str]
-"""What one list is of: a kind and a namespace, empty at the cluster scope."""
+"""What one list covers: a kind and a namespace (empty for cluster scope)."""
 
 Found = TypeVar("Found")
 
@@ -41,7 +41,7 @@ Found = TypeVar("Found")
 def metadata(
     cluster: Cluster, refs: Iterable[ObjectRef]
 ) -> Iterator[tuple[ObjectRef, Manifest]]:
-    """Metadata of those of the objects that are there."""
+    """Return the metadata of the objects that exist."""
     single: list[ObjectRef] = []
     for (kind, namespace), some in _by_place(refs).items():
         if len(some) <= ONE_BY_ONE:
@@ -68,11 +68,11 @@ def of_instance(
     instance: str,
     judge: Callable[[ObjectRef, Manifest], Found | None],
 ) -> dict[ObjectRef, Found]:
-    """Judge the objects that bear the label of an instance, each kind listed.
+    """Judge the objects that have the label of an instance, listing each kind.
 
-    A page of a list is in memory at a time, and what was judged. An object
-    that is missing or has lost the label, and all of a kind that may not be
-    listed, are left out.
+    Only one page of a list is in memory at a time, besides the results.
+    Objects that do not exist or have lost the label, and kinds that may not
+    be listed, are left out.
 
     :param manifests: of the objects to judge.
     :param judge: returns what to keep of an object; None to leave it out.
@@ -91,7 +91,7 @@ def of_instance(
                 judged = judge(ref, obj)
                 if judged is not None:
                     found[ref] = judged
-                if not left:  # a further page would be of others
+                if not left:  # a further page would have other objects
                     break
         return found
 
@@ -101,10 +101,10 @@ def of_instance(
 
 
 def _page(manifests: Collection[Manifest]) -> int:
-    """Return how many such objects are to be in memory at a time.
+    """Return how many such objects to hold in memory at a time.
 
-    A few of them show how large they are; as a server has them they are up
-    to three times that, and ten times in Python.
+    The size is estimated from a few of them; live objects are up to three
+    times as large, and ten times as large in Python.
     """
     some = itertools.islice(manifests, 0, None, 1 + len(manifests) // SAMPLE)
     sizes = [len(json.dumps(manifest, default=dict)) for manifest in some]

@@ -72,12 +72,12 @@ def dry_run(
 ) -> Checked:
     """Let the server check every object; nothing is written.
 
-    :param conflict: what becomes of fields that others own.
-    :param waiting: objects that depend on what is not there yet. That
-        admission denies them now says nothing.
+    :param conflict: what to do about fields of other field managers.
+    :param waiting: objects that depend on objects which do not exist yet. A
+        denial by admission is not final for them.
     :param brought: ``names`` of all objects of the package.
     :param keep: which objects' looks are of interest.
-    :param givers: other instances whose fields become ours, by object.
+    :param givers: other instances whose fields this one takes over, by object.
     """
     early = [
         item
@@ -138,9 +138,9 @@ def _final(
     waits: bool,
     brought: Collection[tuple[str, str]],
 ) -> Error:
-    """What a dry run found, in the light of what is still to come.
+    """Interpret the result of a dry run, given what is still to be applied.
 
-    :param waits: the object depends on what is not there yet.
+    :param waits: the object depends on objects that do not exist yet.
     :param brought: ``names`` of the package's objects.
     """
     if isinstance(error, errors.KindUnknown):
@@ -165,7 +165,7 @@ def names(refs: Iterable[ObjectRef]) -> frozenset[tuple[str, str]]:
 def unless_absent(
     ref: ObjectRef, error: errors.NotYet, brought: Collection[tuple[str, str]]
 ) -> errors.ClusterError:
-    """Return the error, or a refusal if the package cannot cure it.
+    """Return the error, or a refusal if the package cannot resolve it.
 
     :param brought: ``names`` of the package's objects.
     """

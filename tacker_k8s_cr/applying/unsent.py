@@ -27,7 +27,7 @@ from tacker_k8s_cr.planning.unchanged import Unchanged
 LOG = logging.getLogger(__name__)
 
 Numbered = Callable[[Placed, Manifest], Placed]
-"""Gives a manifest the numbers that its object has and keeps."""
+"""Set in a manifest the replicas that its object has and keeps."""
 
 
 def looked_at(
@@ -40,8 +40,8 @@ def looked_at(
     """Read the objects that an instance owns, and compare them.
 
     Returns each manifest as it would be sent, with what is known of its
-    object. What is left out has to be looked at in another way: the
-    inventory does not have it with that UID, or its label was removed.
+    object. Objects that are left out have to be read in another way: the
+    inventory does not have them with that UID, or their label was removed.
     """
     owned = before.owned
     by_ref = {
@@ -110,7 +110,7 @@ def settled(
     """Decide what is not sent.
 
     An object whose definition is sent is sent as well: the definition may
-    say that a field has another owner, or another default.
+    change the owner of a field, or its default.
 
     :param resend: send all.
     """

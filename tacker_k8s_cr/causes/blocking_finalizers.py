@@ -1,4 +1,4 @@
-"""Finalizers of an object that is being deleted, and who removes them."""
+"""Finalizers of an object that is being deleted, and their controllers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tacker_k8s_cr.objects import ObjectRef
 
 
 class Remover(enum.Enum):
-    """What is known of the controller that removes a finalizer."""
+    """State of the controller that removes a finalizer."""
 
     RUNNING = "it runs"
     DOWN = "it does not run"
@@ -23,7 +23,7 @@ class Remover(enum.Enum):
 class BlockingFinalizer:
     """A finalizer that Kubernetes itself does not remove.
 
-    :param controller: which one removes it, and whether that runs.
+    :param controller: the controller that removes it, and whether it runs.
     """
 
     name: str
@@ -42,7 +42,7 @@ class BlockingFinalizer:
 def describe(
     ref: ObjectRef, finalizers: Iterable[BlockingFinalizer]
 ) -> Iterator[str]:
-    """Return a line for each, and one on how to delete without them."""
+    """Return a line for each, and one on how to delete the object anyway."""
     found = tuple(finalizers)
     yield from map(str, found)
     if any(one.remover is not Remover.RUNNING for one in found):

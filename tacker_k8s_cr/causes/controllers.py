@@ -35,20 +35,20 @@ _LISTED = (
 )
 
 _FRESH = datetime.timedelta(seconds=60)
-"""Since its last renewal a Lease counts as held, by the latest of all."""
+"""Maximum age of a held Lease, compared with the latest renewal of all."""
 
 USUAL = frozenset({"manager", "controller", "operator", "kubectl"})
-"""Names that binaries of many controllers have; they tell nothing."""
+"""Binary names shared by many controllers; they identify none of them."""
 
 
 _MADE_BY = ("ReplicaSet", "StatefulSet", "DaemonSet", "Job")
-"""Owners of Pods that are known by these, or end by themselves."""
+"""Kinds of owners that show that a workload created a Pod."""
 
 
 class Controllers:
-    """What a cluster runs, read once, when it is first needed.
+    """Workloads of a cluster, read once, when they are first needed.
 
-    :param thorough: read Pods that no workload has made, too.
+    :param thorough: also read Pods that no workload created.
     """
 
     def __init__(self, cluster: Cluster, thorough: bool = False):
@@ -68,9 +68,9 @@ class Controllers:
     def find(
         self, ref: ObjectRef, names: Collection[str]
     ) -> Iterator[Workload]:
-        """Yield workloads of such a name, or that may write the kind.
+        """Yield workloads with such a name, or that may write the kind.
 
-        A role that is about everything tells nothing.
+        A role for all kinds identifies no controller.
         """
         package = self._package()
         workloads = list(pods.workloads(package.manifests))
@@ -98,7 +98,7 @@ class Controllers:
                 return
 
     def describe_state(self, workload: Workload) -> tuple[str, Remover]:
-        """Whether a controller runs, in words too."""
+        """Return whether a controller runs, with a description."""
         ref = workload.ref
         obj = self._package().manifests[ref]
         if ref.group_kind == POD:
@@ -124,7 +124,7 @@ class Controllers:
         return f"{away}: {why}", Remover.DOWN
 
     def _lease(self, ref: ObjectRef) -> str:
-        """Who of its Pods leads, and whether he goes on to."""
+        """Return which of its Pods holds the Lease, and if it is renewed."""
         now = max(map(_renewed, self._leases), default=None)
         for lease in self._leases:
             holder = objects.field(lease, ("spec", "holderIdentity"), "")
@@ -152,7 +152,7 @@ class Controllers:
         )
 
     def _holding(self, namespace: str, holder: object) -> ObjectRef | None:
-        """The workload whose Pod holds: of two names, the longer tells."""
+        """Return the workload of the holder; the longest name wins."""
         found = [
             workload.ref
             for workload in pods.workloads(self._package().manifests)
@@ -187,7 +187,7 @@ class Controllers:
 
 
 def _is_bare(pod: Manifest) -> bool:
-    """Whether no workload that is looked at has made a Pod."""
+    """Return whether none of the listed workloads created a Pod."""
     owners = dependents.owners(pod).values()
     return not any(owner.kind in _MADE_BY for owner in owners)
 
@@ -198,7 +198,7 @@ def _lease_names(lease: Manifest) -> tuple[str, str]:
 
 
 def _called(workload: Workload) -> Iterator[str]:
-    """The names by which a controller may call itself."""
+    """Yield the names that a controller may use for itself."""
     yield workload.ref.name
     for container in workload.spec.get("containers") or ():
         yield str(container.get("name"))

@@ -36,7 +36,7 @@ def belonging(
     going: Mapping[ObjectRef, str],
     rules: Sequence[ClaimRule] = (),
 ) -> frozenset[str]:
-    """UIDs of what is going, and of those objects that belong to it.
+    """Return UIDs of objects being deleted and of those that belong to them.
 
     :param rules: of StatefulSets whose claims belong to it, too.
     """

@@ -72,7 +72,7 @@ def explained(
 def _silence(
     cluster: Cluster, ref: ObjectRef, within: float
 ) -> errors.Unavailable | errors.Unreachable | None:
-    """Why the server does not answer; None if it does, be it to refuse."""
+    """Return why the server does not answer; None if it answers at all."""
     brief = cluster.until(Deadline.after(min(ANSWER, within)))
     try:
         brief.get_metadata(ref)

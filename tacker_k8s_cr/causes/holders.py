@@ -41,9 +41,9 @@ SERVERS = {
 
 
 class Holders:
-    """Finds what holds objects; reads the cluster once.
+    """Finds the controllers of finalizers; reads the cluster once.
 
-    :param thorough: look at Pods that no workload has made, too.
+    :param thorough: also consider Pods that no workload created.
     """
 
     def __init__(self, cluster: Cluster, thorough: bool = False):
@@ -75,7 +75,7 @@ class Holders:
             ]
             runs = any(remover is Remover.RUNNING for _, remover in states)
             for state, _ in states:
-                # One of several that runs is enough.
+                # It is sufficient if one of several runs.
                 remover = Remover.RUNNING if runs else Remover.DOWN
                 yield BlockingFinalizer(name, state, remover)
             if not found:
@@ -138,7 +138,7 @@ def setters(obj: Manifest, finalizer: str) -> list[str]:
 
 
 def _wrote_since(obj: Manifest, managers: list[str]) -> bool:
-    """Whether one of these wrote after the deletion was requested."""
+    """Return whether one of these wrote after the deletion was requested."""
     since = str(objects.field(obj, ("metadata", "deletionTimestamp"), ""))
     entries = objects.field(obj, ("metadata", "managedFields"), ())
     return any(
@@ -148,7 +148,7 @@ def _wrote_since(obj: Manifest, managers: list[str]) -> bool:
 
 
 def _is_built_in(kind: GroupKind) -> bool:
-    """Whether a kind is of Kubernetes or one of its own projects."""
+    """Return whether a kind is from Kubernetes or one of its projects."""
     return "." not in kind.group or kind.group.endswith(".k8s.io")
 
 

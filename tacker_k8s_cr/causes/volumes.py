@@ -16,7 +16,7 @@ from tacker_k8s_cr.objects import ObjectRef
 POD = GroupKind("", "Pod")
 
 MAXIMUM = 5
-"""Pods that are named."""
+"""Maximum number of Pods to name."""
 
 FINISHED = ("Succeeded", "Failed")
 """Phases of Pods that no longer hold a claim."""

@@ -17,7 +17,7 @@ from tacker_k8s_cr.planning import misfits
 
 
 def advice(error: Error, args: argparse.Namespace) -> str:
-    """Return what to do next; empty where the error itself says it.
+    """Return what to do next; empty if the error itself contains it.
 
     :param args: those of the command: an option that the command does not
         have is not named.
@@ -102,4 +102,4 @@ _ADVICE: tuple[tuple[type[Error], str, Callable[..., str]], ...] = (
     (errors.Refused, "field_validation", _misfit),
     (errors.PackageInvalid, "field_validation", _invalid),
 )
-"""By type of error: the option that must exist, and what to say of it."""
+"""By type of error: the option that must exist, and its advice."""

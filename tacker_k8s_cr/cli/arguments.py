@@ -232,7 +232,7 @@ def add_writing(parser: argparse.ArgumentParser) -> None:
 
 
 def add_resend(parser: argparse._ActionsContainer) -> None:
-    """Add the choice to send what an apply would leave as it is."""
+    """Add the option to send objects that an apply would not change."""
     parser.add_argument(
         "--resend",
         action="store_true",
@@ -280,7 +280,7 @@ def add_losing(parser: argparse.ArgumentParser) -> None:
 
 
 def add_claims(parser: argparse._ActionsContainer) -> None:
-    """What becomes of the claims that StatefulSets make."""
+    """Add the option for the volume claims of StatefulSets."""
     parser.add_argument(
         "--statefulset-claims",
         choices=("delete", "retain"),

@@ -43,7 +43,7 @@ def format_count(progress: Progress) -> str:
 
 
 def format_reasons(progress: Progress, deadline: Deadline) -> Iterator[str]:
-    """Why objects are not written yet, and until when it is tried."""
+    """Return why objects are not written yet, and the end of the attempts."""
     return retries.format_reasons(
         progress.unwritten, deadline.now, deadline.local_time
     )
@@ -52,7 +52,7 @@ def format_reasons(progress: Progress, deadline: Deadline) -> Iterator[str]:
 def format_unwritten(
     before: Progress, after: Progress, deadline: Deadline
 ) -> Iterator[str]:
-    """One line for each reason, when objects or reasons have changed."""
+    """Print one line for each reason when objects or reasons have changed."""
     if _whys(before) == _whys(after):
         return
     done = len(after.awaited) - after.left
@@ -77,7 +77,7 @@ class Silent:
         self.last = progress
 
     def notify(self, text: str) -> None:
-        """Show a sentence about the way to the server: here nothing."""
+        """Show a sentence about the connection; here, do nothing."""
 
     def __enter__(self) -> Silent:
         return self

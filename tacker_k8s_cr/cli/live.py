@@ -124,7 +124,7 @@ class Live(Silent):
         self._settled += open_before - set(progress.unsettled)
 
     def notify(self, text: str) -> None:
-        """Above what changes in place; it stays when that goes."""
+        """Print above the live display; the text stays when that ends."""
         self._console.print(Text(text))
 
     def __enter__(self) -> Live:

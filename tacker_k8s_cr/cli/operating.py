@@ -128,7 +128,7 @@ class Operating(listing.Listing, metaclass=abc.ABCMeta):
             with interrupts.raised(), listen:
                 report = self._report(parsed_args, deadline, listen)
         except errors.Error as error:
-            # Imported here: it reads packages, and help needs none.
+            # Imported here: help does not need the package reader.
             from tacker_k8s_cr.cli import advice
 
             self._debug(error)

@@ -36,11 +36,11 @@ class Exit(enum.IntEnum):
 class Outcome:
     """How an operation that did not succeed ended.
 
-    :param written: objects that it wrote and that are still there.
-    :param unsettled: objects that are not where they should be.
-    :param details: every fault with its place; the message names a few.
-    :param not_written: objects that were still to be written: why, and
-        until when that would have been tried.
+    :param written: objects that it wrote and that still exist.
+    :param unsettled: objects that have not reached the wanted state.
+    :param details: every fault with its place; the message names some of them.
+    :param not_written: objects that were still to be written, with the reason
+        and the end of the attempts.
     """
 
     type: str
@@ -93,7 +93,7 @@ def of_error(
 
     :param late: whether the deadline of the operation had passed.
     :param progress: the last.
-    :param now: this moment on the clock of the deadline.
+    :param now: the current time on the clock of the deadline.
     :param advice: what to do next; the last lines of the message.
     """
     retried = progress.unwritten if progress else {}

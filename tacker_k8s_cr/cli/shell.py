@@ -113,10 +113,10 @@ class Shell(app.App):  # type: ignore[misc]
         return parser
 
     def prepare_to_run_command(self, cmd: Any) -> None:
-        """Refuse abbreviated options of every command, also of plug-ins.
+        """Refuse abbreviated options of every command, including plug-ins.
 
-        A script that abbreviates breaks when an option is added. The error
-        stands alone: the usage would hide it.
+        A script with abbreviations breaks when an option is added. The error
+        is printed without the usage, which would hide it.
         """
         build = cmd.get_parser
 

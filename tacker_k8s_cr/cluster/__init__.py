@@ -50,8 +50,8 @@ def connect(
         client certificate. Certificates and keys are PEM.
     :param verify: False trusts any server that answers.
     :param pool: requests at the same time.
-    :param contact: for a person who waits: limits that hold until the
-        server has answered once.
+    :param contact: limits for interactive use, which apply until the server
+        has answered once.
     """
     # The Kubernetes client takes a while to import; a command line that
     # only shows its help does without it.

@@ -1,9 +1,9 @@
-"""API servers that do not serve yet what the cluster defines.
+"""API servers that do not serve yet all kinds that the cluster defines.
 
-The API servers of a cluster learn of a CustomResourceDefinition one after
+The API servers of a cluster receive a CustomResourceDefinition one after
 the other. Until then a server answers 404 for the kind and for every object
-of it, which is the answer for what does not exist. Whether the kind exists
-is in its definition, which every server reads from etcd.
+of it, the same answer as for an object that does not exist. The definition,
+which every server reads from etcd, shows whether the kind exists.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _Served = frozenset[tuple[str, str]]
 
 
 class Definitions:
-    """What the definitions of a cluster say, for all threads of a process."""
+    """The definitions of a cluster, cached for all threads of a process."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -68,7 +68,7 @@ class Definitions:
     ) -> bool:
         """Return whether an Established definition serves the kind.
 
-        :param version: at which; empty for any.
+        :param version: the version to serve it at; empty for any.
         """
         if "." not in group_kind.group:
             return False  # a definition has a group with a dot
@@ -89,9 +89,9 @@ class Definitions:
 
 
 def _served(send: Send, group: str) -> _Served:
-    """What the definitions of a group serve; nothing where we may not look.
+    """Return what the definitions of a group serve; empty if forbidden.
 
-    Their names end with the group, so that few are read as a whole.
+    Their names end with the group, so only few are read completely.
     """
     found: set[tuple[str, str]] = set()
     selection = listing.Selection(_DEFINITIONS)
@@ -125,10 +125,10 @@ def _of(definition: Manifest) -> _Served:
 
 @dataclasses.dataclass
 class Behind:
-    """One question to a server that may be behind, asked again and again.
+    """A request that is repeated because its server may be behind.
 
     :param defined: whether the cluster defines the kind.
-    :param reconnect: closes the connections at rest.
+    :param reconnect: closes the idle connections.
     """
 
     server: str
@@ -141,7 +141,7 @@ class Behind:
     _pause: float = 0.1
 
     def again(self, error: Error | None = None) -> bool:
-        """Return whether to ask again; false for a kind nobody defines.
+        """Return whether to send again; false for a kind that is not defined.
 
         :param error: the server's answer; for a write it names the object.
 

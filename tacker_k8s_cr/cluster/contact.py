@@ -1,4 +1,4 @@
-"""The first contact with a server: limits for a person who waits for it."""
+"""Limits for the first answer of a server, for interactive use."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ SECONDS = 5.0
 class Contact:
     """Whether a server has answered, and the limits until it does.
 
-    They end with the first answer, whatever it says: an operation that has
-    begun lives through a restart of the server.
+    They end with the first answer, even an error: an operation that has
+    started continues through a restart of the server.
 
-    :param report: called once with the reason, while attempts go on.
+    :param report: called once with the reason while attempts continue.
     """
 
     def __init__(self, report: Callable[[str], None] = lambda text: None):

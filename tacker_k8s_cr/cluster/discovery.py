@@ -93,7 +93,7 @@ class Discovery:
     def _remembered(
         self, group_kind: GroupKind, version: str
     ) -> Resource | None:
-        """Return what nearly every call is about: a kind that is known."""
+        """Return a kind that is already known, as in nearly every call."""
         group = group_kind.group
         served = {} if version else self._groups.fresh("") or {}
         for each in (version,) if version else served.get(group, ()):

@@ -77,12 +77,12 @@ class PlainHead(http.client.HTTPResponse):
 
 
 def known(fields: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """The fields by name; of those with the same name, the first counts."""
+    """Return the fields by name; of several with the same name, the first."""
     return {name.lower(): value for name, value in reversed(fields)}
 
 
 def usual(head: bytes) -> bool:
-    """Return whether a head has no odd lines, and not too many."""
+    """Return whether headers have no unusual lines, and not too many."""
     return (
         len(head) <= LONGEST
         and head.count(b"\n") == head.count(b"\r\n") <= _LINES

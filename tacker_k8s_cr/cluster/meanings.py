@@ -73,10 +73,10 @@ def _manager(cause: Mapping[str, Any]) -> str:
 
 
 def away(case: Case) -> Error | Again:
-    """A webhook that is not reached.
+    """Return the error for a webhook that cannot be called.
 
-    An apply is for its caller to repeat, and a watch for its stream.
-    Nothing is repeated where only another certificate would help.
+    The caller repeats an apply, and the stream repeats a watch. A request
+    is not repeated if only another certificate would help.
     """
     call = webhook_calls.parse_failure(case.message)
     error = case.not_yet(

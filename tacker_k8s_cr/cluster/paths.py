@@ -10,7 +10,7 @@ import urllib.parse
 from tacker_k8s_cr.objects import Resource
 
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9.-]*")
-"""Nearly every name: nothing in it needs quoting."""
+"""Matches nearly every name: no character needs quoting."""
 
 
 @functools.lru_cache(maxsize=256)

@@ -67,7 +67,7 @@ def pool(
 
 
 def reconnect(pool: urllib3.HTTPConnectionPool, since: float = _LATER) -> None:
-    """Close the connections at rest; the next request makes a new one.
+    """Close the idle connections; the next request makes a new one.
 
     Behind a balancer each of them stays with one server. A new one may lead
     to another, or to the server that just failed. So connections that
@@ -79,17 +79,18 @@ def reconnect(pool: urllib3.HTTPConnectionPool, since: float = _LATER) -> None:
     queue = pool.pool
     if queue is None:
         return  # the pool was closed
-    # Under its mutex nobody takes one out that is just closed.
+    # Its mutex keeps other threads from taking a connection that is
+    # being closed.
     with queue.mutex:
         for connection in queue.queue:
             if connection is not None and _answered(connection) < since:
                 connection.close()
-        # The last one is taken first.
+        # The last one is used first.
         queue.queue.sort(key=_answered)
 
 
 def _answered(connection: Any) -> float:
-    """Return when it last had an answer; 0 for one that is not open."""
+    """Return the time of its last answer; 0 for one that is not open."""
     is_open = connection is not None and connection.sock is not None
     return getattr(connection, "answered", 0.0) if is_open else 0.0
 

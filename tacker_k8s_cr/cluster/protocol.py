@@ -160,7 +160,7 @@ class Cluster(Protocol):
     ) -> Iterator[Manifest]:
         """Objects, in pages; each has its apiVersion and kind filled in.
 
-        :param page: objects in a page at most; 0 for as many as is usual.
+        :param page: maximum number of objects in a page; 0 for the default.
         """
         ...
 

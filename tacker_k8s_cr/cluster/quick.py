@@ -1,8 +1,8 @@
 """Exchange a request for its answer on a connection that is open already.
 
-The pool makes nine objects for each request, and looks at its URL, its
+The pool creates nine objects for each request, and examines its URL, its
 redirects and its proxy. On a connection that has carried a request before,
-none of that can differ from the time before.
+these cannot have changed.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from tacker_k8s_cr.cluster.incoming import Limit
 from tacker_k8s_cr.cluster.whole import Whole
 
 LOG = logging.getLogger("urllib3.connectionpool")
-"""The pool's: who reads or silences its lines means these as well."""
+"""The pool's logger: a filter or level for its lines applies to these too."""
 
 _GONE = (errno.EPIPE, errno.EPROTOTYPE, errno.ECONNRESET)
-"""What a write says when the server has closed the connection; it may have
+"""Errors of a write when the server has closed the connection; it may have
 answered before."""
 
 
@@ -35,9 +35,9 @@ def exchanged(
     headers: Mapping[str, str],
     limit: Limit,
 ) -> Whole | None:
-    """Return the answer; None where the pool has to send the request.
+    """Return the answer; None if the pool has to send the request.
 
-    :param limit: seconds of silence, and the deadline of the whole.
+    :param limit: seconds of silence, and the deadline of the whole answer.
 
     Raises what the pool would raise.
     """

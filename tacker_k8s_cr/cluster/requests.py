@@ -94,9 +94,9 @@ class Counter:
 class Sender:
     """Sends requests over one way, none of them past a deadline.
 
-    :param lasting: keep on trying until the deadline, however long the
-        server is away; for streams, whose operation has a limit of its own.
-    :param contact: limits that hold until the server has answered once.
+    :param lasting: retry until the deadline, however long the server is
+        unavailable; for streams, whose operation has its own limit.
+    :param contact: limits that apply until the server has answered once.
     """
 
     way: Way
@@ -217,7 +217,7 @@ class Sender:
                 preload_content=preload,
             )
         except (exceptions.HTTPError, OSError) as error:
-            # Others at rest may lead to the same server.
+            # Other idle connections may lead to the same server.
             pools.reconnect(access.pool, begun)
             raise failures.meaning(self.server, error) from error
         if self.contact is not None:

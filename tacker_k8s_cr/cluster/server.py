@@ -123,11 +123,11 @@ class ApiServer:
         version: str,
         do: Callable[[Resource], Result],
     ) -> Result:
-        """Do it where the kind is served, as far as we know.
+        """Send a request to the path at which the kind was discovered.
 
-        Where the server has no such path, we know it no longer: definitions
-        come and go. It is asked again, and the kind is looked for where it
-        is now; once, unless a definition says that it should be there.
+        If the server has no such path, the cached path is discarded, because
+        definitions change, and discovery is repeated: once, unless a
+        definition shows that the server should serve the kind.
         """
         resource = self.resource(group_kind, version)
         behind: Behind | None = None

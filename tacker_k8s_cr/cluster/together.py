@@ -22,13 +22,13 @@ from tacker_k8s_cr.cluster.incoming import Incoming
 _OWN = frozenset(
     ("accept-encoding", "content-length", "host", "transfer-encoding")
 )
-"""Fields that urllib3 treats in their own way when a caller names them."""
+"""Headers that urllib3 treats specially if a caller sets them."""
 
 _EMPTY = frozenset(("DELETE", "GET", "HEAD"))
-"""Methods whose requests may have no body, and then say no length."""
+"""Methods whose requests may have no body, and then no Content-Length."""
 
 _FAILED = 500
-"""The lowest status that says that the server itself failed."""
+"""The lowest status of a failure of the server itself."""
 
 
 def together(kind: type[Any]) -> type[Any]:
@@ -72,7 +72,7 @@ def together(kind: type[Any]) -> type[Any]:
 
         @property
         def ready(self) -> bool:
-            """Whether it is open, and has carried a request."""
+            """Return whether it is open, and has carried a request."""
             return bool(self._host and self.sock)
 
         def written(

@@ -73,7 +73,7 @@ class Remembered(Generic[Key, Value]):
             turn.release()
 
     def fresh(self, key: Key) -> Value | None:
-        """Return what is known and not old; None where that is to be asked."""
+        """Return the value if it is recent; None if it has to be fetched."""
         known, fresh = self._found(key)
         return known.value if known and fresh else None
 

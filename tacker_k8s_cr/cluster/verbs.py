@@ -63,7 +63,7 @@ def apply(
 
 @functools.lru_cache(maxsize=64)
 def _applying(manager: str, force: bool, dry_run: bool) -> str:
-    """Return the query of an apply, which is that of many."""
+    """Return the query of an apply, cached because many applies share it."""
     return paths.query(
         "",
         {

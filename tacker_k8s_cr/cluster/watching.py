@@ -150,7 +150,7 @@ class Streams:
                 self._apart.reconnect()
                 self._line.pause(_ASK_AGAIN)
             except NotYet as error:
-                # The kind is defined, and a server does not know of it yet.
+                # The kind is defined, but the server does not serve it yet.
                 LOG.info("%s; trying again", error)
                 self._apart.reconnect()
                 self._line.pause(_ASK_AGAIN)

@@ -1,4 +1,4 @@
-"""What the API server says of a webhook that it cannot call: pure."""
+"""Parse the API server's message about a webhook that it cannot call: pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CONVERSION = re.compile(
 )
 
 OF_ANY = "(?s)(?:failed calling webhook|conversion webhook for ).*"
-"""Begins what the server says of each call that failed, of either sort."""
+"""Start of the server's message about a failed call of either kind."""
 
 OTHER_NAME = (
     r"(?:x509: certificate is valid for .*, not "
@@ -30,7 +30,7 @@ OTHER_NAME = (
     r"|x509: cannot validate certificate for .* any IP SANs"
     r"|x509: certificate relies on legacy Common Name)"
 )
-"""Words of Go's crypto/x509 for a certificate that names another server.
+"""Messages of Go's crypto/x509 for a certificate that names another server.
 Another ``caBundle`` does not help: the name is checked before the issuer."""
 
 NOT_TRUSTED = (
@@ -38,7 +38,7 @@ NOT_TRUSTED = (
     r"|server gave HTTP response to HTTPS client"
     r"|the server could not find the requested resource)"
 )
-"""Words for a certificate or a server that does not fit the configuration.
+"""Messages for a certificate or a server that does not fit the configuration.
 What injects the ``caBundle``, or renews the certificate, may come yet."""
 
 
@@ -47,7 +47,7 @@ class FailedCall:
     """A webhook that the server could not call.
 
     :param hook: its name; of a conversion webhook, the kind.
-    :param cause: what went wrong, without the request.
+    :param cause: the error, without the request.
     """
 
     hook: str = ""
@@ -56,7 +56,7 @@ class FailedCall:
 
 
 def parse_failure(said: str) -> FailedCall:
-    """What the server's words tell of the call."""
+    """Return the failed call that the server's message describes."""
     outlook = Outlook.OPEN
     if re.search(OF_ANY + OTHER_NAME, said):
         outlook = Outlook.NONE

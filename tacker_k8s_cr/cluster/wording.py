@@ -56,7 +56,7 @@ def plain(message: str) -> str:
 
 
 def _lines(message: str) -> list[str]:
-    """Return what was said on each field, without what is before it."""
+    """Return the message for each field, without its prefix."""
     for prefix in _PREFIXES:
         message = prefix.sub("", message) or message
     if not message.startswith(_SEVERAL):

@@ -1,6 +1,6 @@
-"""What an operator of Tacker can do about an error: pure.
+"""Advice for an operator of Tacker about an error: pure.
 
-The error says what is wrong. The option of ``tacker.conf`` or the parameter
+The error contains the fault. The option of ``tacker.conf`` or the parameter
 of a request that changes the outcome is named here, since a library or a
 command line has other names for them.
 """
@@ -25,7 +25,7 @@ SERVICE = GroupKind("", "Service")
 
 
 def advice(error: Error) -> str:
-    """Return what to do next; empty where the error itself says it."""
+    """Return what to do next; empty if the error itself contains it."""
     for kind, advise in _ADVICE:
         if isinstance(error, kind):
             return advise(error)
@@ -177,4 +177,4 @@ _ADVICE: tuple[tuple[type[Error], Callable[..., str]], ...] = (
     (errors.NotReady, _unsettled),
     (errors.Failed, _unsettled),
 )
-"""By type of error; the first that fits counts."""
+"""By type of error; the first match counts."""

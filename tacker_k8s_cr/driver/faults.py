@@ -31,7 +31,7 @@ def bounded(text: str) -> str:
 
 
 def told(error: errors.Error) -> str:
-    """The error, cut, and what its reader can do about it."""
+    """Return the error, shortened, and the advice about it."""
     said = bounded(str(error))
     if not said.endswith(_REST) and error.full() != str(error):
         said += _REST

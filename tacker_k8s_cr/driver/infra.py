@@ -299,7 +299,7 @@ class KubernetesCr(scaling.Scaling):
 def _read(
     instantiate_vnf_req: Any, path: str
 ) -> tuple[request.Asked, Package]:
-    """What is asked for, and the package that Tacker unpacked."""
+    """Return the request, and the package that Tacker unpacked."""
     asked = request.read(instantiate_vnf_req.additional_params)
     flavour = instantiate_vnf_req.flavour_id
     return operations.loaded_first(path, asked, flavour)

@@ -97,7 +97,7 @@ class KubernetesCrV2:
                     error,
                 )
                 return
-            # The record contains it, with less precedence than a manifest.
+            # The record contains it; a manifest takes precedence over it.
             asked = dataclasses.replace(asked, statefulset_claims="")
             if operations.terminate(target, asked) is None:
                 LOG.warning(

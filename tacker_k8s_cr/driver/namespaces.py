@@ -1,6 +1,6 @@
 """The namespace of an instance, as Tacker determines it: pure.
 
-A request names it; else it is the one that the manifests name; else
+It is that of the request, else the one that all manifests name, else
 ``default``.
 """
 
@@ -53,7 +53,7 @@ _CLUSTER_SCOPED = {
 }
 """By group, kinds of Kubernetes itself whose objects have no namespace.
 
-The package is read before any server is asked.
+The package is read before the first request to a server.
 """
 
 
@@ -69,7 +69,7 @@ def common(manifests: Iterable[Manifest]) -> str:
     """Return the namespace that all manifests name; empty if they differ.
 
     A manifest without a namespace, of a kind that may need one, differs:
-    its object belongs into ``default``.
+    its object belongs in ``default``.
     """
     given = tuple(manifests)
     scoped = {
@@ -91,9 +91,9 @@ def common(manifests: Iterable[Manifest]) -> str:
 
 
 def warned(asked: Asked, package: Package, policy: str) -> Package:
-    """Return the package with a warning where namespaces contradict.
+    """Return the package with a warning for each contradicting namespace.
 
-    :param policy: what the namespace of a request is for manifests.
+    :param policy: how the namespace of a request applies to manifests.
     """
     if not asked.has_namespace or (asked.namespaces or policy) != "fill":
         return package

@@ -64,7 +64,7 @@ def loaded(path: str, asked: Asked, flavour: str = "") -> Package:
 
 
 def loaded_again(path: str, files: tuple[str, ...], flavour: str) -> Package:
-    """The package of an instance that is in service, so it was accepted."""
+    """Return the package of an existing instance; it was accepted before."""
     asked = Asked(files=files, field_validation=validation.WARN)
     return loaded(path, asked, flavour)
 
@@ -72,7 +72,7 @@ def loaded_again(path: str, files: tuple[str, ...], flavour: str) -> Package:
 def loaded_first(
     path: str, asked: Asked, flavour: str = ""
 ) -> tuple[Asked, Package]:
-    """The package of a new instance, and the request with its namespace."""
+    """Return the package of a new instance, and the request with namespace."""
     package = loaded(path, asked, flavour)
     policy = conf.settings().namespaces
     package = namespaces.warned(asked, package, policy)

@@ -37,7 +37,7 @@ class Asked:
 
     :param files: the manifests, by their names in the package.
     :param has_namespace: the request or the instance names the namespace.
-    :param namespaces: what ``namespace`` is for manifests.
+    :param namespaces: how ``namespace`` applies to manifests.
     :param record_namespace: where the record lies, if not in ``namespace``.
     :param take_from: by object, the other instance that gives it up.
     :param prune: what a change of package may delete (True) or keeps.

@@ -128,7 +128,7 @@ def asked_before(inst: Any, req: Any, home: str) -> Asked:
     return dataclasses.replace(
         found,
         files=tuple(_metadata(inst).get(request.FILES, ())),
-        # The former package was accepted once.
+        # The former package was accepted before.
         field_validation=validation.WARN,
     )
 

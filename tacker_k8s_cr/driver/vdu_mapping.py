@@ -15,7 +15,7 @@ from tacker_k8s_cr.package import targets
 from tacker_k8s_cr.package.model import Package
 
 _WORKLOADS = ("DaemonSet", "Deployment", "Pod", "ReplicaSet", "StatefulSet")
-"""Kinds of which Tacker's own driver demands that a VDU is mapped to each."""
+"""Kinds whose objects must all be mapped in Tacker's own driver."""
 
 
 def reduced(asked: Asked, package: Package) -> tuple[Asked, Package]:

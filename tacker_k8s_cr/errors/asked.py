@@ -170,10 +170,10 @@ class WouldReplace(Error):
 
 @dataclasses.dataclass(eq=False)
 class NotScalable(Error):
-    """An object whose number of replicas is not ours to set so.
+    """An object whose number of replicas may not be set this way.
 
-    :param movable: whether it would be, if the bounds of the autoscaler that
-        keeps it might be moved.
+    :param movable: whether it may be set if the limits of its autoscaler may
+        be changed.
     """
 
     ref: ObjectRef

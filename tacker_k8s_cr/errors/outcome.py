@@ -37,7 +37,7 @@ class Unsettled:
 def listing(
     unsettled: Sequence[Unsettled], unwritten: Mapping[ObjectRef, str]
 ) -> list[str]:
-    """Return indented lines: those with an error first, not all of many.
+    """Return a limited number of indented lines, those with an error first.
 
     :param unwritten: objects that are not written, with the reason.
     """

@@ -12,14 +12,15 @@ from tacker_k8s_cr.objects import ObjectRef
 
 
 class Error(Exception):
-    """The root of all errors of ours.
+    """The root of all errors of this project.
 
     ``written`` names what the operation had written when it stopped and is
     still there. ``begun`` says whether it had written or deleted anything
     that it did not undo: if not, every object is as it was. ``places`` has
     the document of each object of the package. The operation sets them,
-    since who raises cannot know. ``late`` says that the deadline of the
-    operation ended the attempts; the code that gave up sets it. ``undone``
+    since the code that raises cannot know them. ``late`` means that the
+    deadline of the operation ended the attempts; the code that ended them
+    sets it. ``undone``
     counts the objects that the operation had created and has deleted again.
     """
 
@@ -43,11 +44,11 @@ class Error(Exception):
         return problems.sentence(self.details) or super().__str__()
 
     def full_sentence(self) -> str:
-        """The sentence with every object, where it names some of many."""
+        """The sentence with every object, if the error names only some."""
         return self.sentence()
 
     def summary(self) -> str:
-        """The sentence, and that the deadline passed where it did."""
+        """The sentence, and that the deadline passed, if it did."""
         return self._with_deadline(self.sentence())
 
     def full(self) -> str:

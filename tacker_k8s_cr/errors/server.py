@@ -83,7 +83,7 @@ class Forbidden(ClusterError):
 
 @dataclasses.dataclass(eq=False)
 class RightsLacking(ClusterError):
-    """What we may not do and would have to, found before any write.
+    """Permissions that are needed and missing, found before any write.
 
     :param lacking: the verbs on each resource in each namespace.
     :param remedy: what the user can do instead; empty if nothing.
@@ -104,9 +104,9 @@ class RightsLacking(ClusterError):
 
 @dataclasses.dataclass(eq=False)
 class Rejected(ClusterError):
-    """The server, or an admission webhook, says no to what was sent.
+    """The server, or an admission webhook, refused what was sent.
 
-    :param denied: admission said so, which knows more than the object.
+    :param denied: by admission, which checks more than the object.
     :param misfit: the manifest does not fit the schema of its kind, which
         the server answers with 500: its code is left out of the sentence.
     :param fields: paths of the fields that do not fit, each with the reason.
@@ -169,7 +169,7 @@ class Outdated(ClusterError):
 
 
 class Outlook(enum.Enum):
-    """How long it makes sense to try again what is not possible yet."""
+    """How long it makes sense to retry what is not possible yet."""
 
     OPEN = "until the deadline"
     DOUBTFUL = "until the stall timeout"
@@ -178,13 +178,13 @@ class Outlook(enum.Enum):
 
 @dataclasses.dataclass(eq=False)
 class NotYet(ClusterError):
-    """Not possible before something else is there: kind, namespace, hook.
+    """Not possible before a kind, a namespace or a webhook is available.
 
-    It may mend while an operation goes on, so who applies tries again
-    until the deadline.
+    This may change during an operation, so applies are retried until the
+    deadline.
 
-    :param also: more of the same sort, told in one go.
-    :param hook: the webhook that is waited for, if it is one.
+    :param also: more errors of the same kind, reported together.
+    :param hook: the webhook that is waited for, if any.
     :param missing: kind and name of the missing object, if known; a
         namespaced object is ``namespace/name``.
     :param cause: why the webhook could not be called.
@@ -210,7 +210,7 @@ class NotYet(ClusterError):
 
     @property
     def unwritten(self) -> Mapping[ObjectRef, str]:
-        """By object that is not written, why."""
+        """The reason for each object that is not written."""
         return {error.ref: error.why for error in (self, *self.also)}
 
     def causes(self) -> Sequence[Problem]:

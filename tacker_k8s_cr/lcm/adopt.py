@@ -184,7 +184,7 @@ def _met(
     live = _live(op, items)
     _refuse_others(op, live)
     there = [item for item in items if item.ref in live]
-    # Whoever made the objects has not been told of such fields.
+    # The client that created the objects got no error for such fields.
     fitting, misfits = lenient.fitted(op.cluster, there, op.instance)
     absent = (
         f"{item.ref} ({item.where}) does not exist and is not adopted"

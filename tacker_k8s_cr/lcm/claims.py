@@ -51,7 +51,7 @@ def load_rules(
 
     A rule that is not in the record, because a run was killed or an earlier
     version wrote the record, is derived from the live StatefulSet, or from
-    its manifest. Of a StatefulSet without both nothing is known.
+    its manifest. A StatefulSet without either has no rule.
     """
     known = {one.stateful_set for one in inventory.claim_rules}
     # The record of an unfinished change has the manifests before it.
@@ -130,7 +130,7 @@ class FoundClaims:
         return required
 
     def merge(self, later: FoundClaims) -> FoundClaims:
-        """Add what a later look at some of the claims found."""
+        """Add the results of a later check of some of the claims."""
         old, new = self.decisions, later.decisions
         return FoundClaims(
             ClaimDecisions(

@@ -172,7 +172,7 @@ def _check(
     going: Mapping[ObjectRef, str],
     claims_kept: Collection[ObjectRef],
 ) -> None:
-    """Refuse what cannot be as asked for, before anything is deleted.
+    """Refuse a request that cannot be fulfilled, before any delete.
 
     :param claims_kept: claims that have to be retained.
     """
@@ -236,11 +236,11 @@ def _clear(
 
 
 def _ended_without_record(op: Operation, *, keeping: bool) -> Report:
-    """Remove what bears our mark, where a record was lost or never made.
+    """Delete objects with the label of an instance whose record is missing.
 
-    A run may have died before there was one, or somebody removed it; a
-    write that got no answer may have been carried out after the end. What
-    the mark does not prove to be ours is left, and named.
+    A process may have died before writing the record, a user may have
+    deleted it, or a write without an answer may have been carried out
+    after the end. Objects that only have the label are left and named.
     """
     last = carry.namespace(op.home)
     kept: dict[ObjectRef, str] = {}

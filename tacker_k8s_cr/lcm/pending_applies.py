@@ -1,4 +1,4 @@
-"""Objects of a stage that are not written yet: reported, and given up."""
+"""Report the objects of a stage that are not written yet, or give up."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tacker_k8s_cr.planning.plan import Apply
 LOG = logging.getLogger(__name__)
 
 NAMED = 5
-"""Objects that a line of the log names."""
+"""Maximum number of objects named in a log line."""
 
 NEXT = {
     Outlook.DOUBTFUL: "check that the caBundle of the webhook matches the "
@@ -33,7 +33,7 @@ NEXT = {
     Outlook.NONE: "replace the certificate of the webhook's server by one for "
     "the name in the webhook's configuration, then run the operation again",
 }
-"""What to do about a webhook that cannot be called."""
+"""Advice about a webhook that cannot be called."""
 
 
 class PendingApplies:
@@ -45,7 +45,7 @@ class PendingApplies:
         self._logged: set[str] = set()
 
     def update(self, unwritten: Unwritten) -> None:
-        """Report what a round has left. Raises Failed when it is given up.
+        """Report what a round has not written. Raises Failed to give up.
 
         The certificate of a webhook that is for another name has no stall
         timeout when no other object can bring another certificate.
@@ -81,7 +81,7 @@ class PendingApplies:
             raise self._failed(over, unwritten.refused)
 
     def clear(self) -> None:
-        """Report that all is written."""
+        """Report that all objects are written."""
         op = self._op
         if op.progress.unwritten:
             op.listen(dataclasses.replace(op.progress, unwritten={}))
@@ -89,7 +89,7 @@ class PendingApplies:
     def raise_not_current(self, cause: NotYet) -> None:
         """Raise NotReady or Failed if objects are not current at the deadline.
 
-        They may be what the rest waits for, so both are in one error.
+        The rest may wait for them, so both are in one error.
         """
         if self._op.progress.settled:
             return

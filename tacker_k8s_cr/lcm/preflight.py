@@ -60,14 +60,14 @@ def checked(
 ) -> Iterator[Found]:
     """Look at a package within this context, which writes nothing.
 
-    Objects may turn out to be shared there: they are neither made nor
-    deleted. Whatever else the look ends in, that rights lack comes first.
+    Objects may turn out to be shared there: they are neither created nor
+    deleted. An error about missing permissions precedes any other error.
 
     :param home: the namespace of the record.
     :param vdus: the objects of the VDUs.
-    :param requests: what is created, and not kept by the server.
+    :param requests: objects that the server answers and does not store.
     :param claiming: StatefulSets whose claims are deleted at the end.
-    :param wanted: whether to ask at all.
+    :param wanted: whether to check at all.
     """
     lacking: tuple[Need, ...] = ()
     if wanted:

@@ -50,7 +50,7 @@ def until(
             except (errors.Unavailable, errors.Unreachable) as error:
                 if not (error.late or op.deadline.passed):
                     raise
-                break  # the deadline came amid the look
+                break  # the deadline passed during the check
             if not lacking:
                 return
             watching.take(min(LOOK, max(0.01, op.deadline.left)))

@@ -27,9 +27,9 @@ LOG = logging.getLogger(__name__)
 def manifests(
     op: Operation, inventory: Inventory
 ) -> dict[ObjectRef, Manifest]:
-    """By object, what its author said of it.
+    """Return what the author specified for each object.
 
-    What a change kept may be in no manifest any more: it is asked for.
+    An object that a change kept may be in no manifest any more; it is read.
     """
     before = inventory.before
     known = authored.manifests(before) if before else {}
@@ -62,7 +62,7 @@ def with_required(
     manifests: Mapping[ObjectRef, Manifest],
     said: Mapping[ObjectRef, tuple[bool, str]],
 ) -> dict[ObjectRef, str]:
-    """Add what retained claims require, and what that needs, to the kept."""
+    """Add the objects that retained claims require to the kept objects."""
     more = found.required_objects(owned)
     if not more.keys() - kept.keys():
         return kept
@@ -75,7 +75,7 @@ def retention(
 ) -> Retention:
     """Return what is specified for the claims of StatefulSets.
 
-    :param terminating: and not undoing an instantiation.
+    :param terminating: false when an instantiation is rolled back.
     """
     if terminating:
         return retentions.of_termination(policy, options)
@@ -85,9 +85,9 @@ def retention(
 def leave(
     op: Operation, kept: Mapping[ObjectRef, str], why: Mapping[ObjectRef, str]
 ) -> dict[ObjectRef, str]:
-    """Give up what is kept: what of it is there, by object why.
+    """Release the kept objects; return those that exist, with the reason.
 
-    An end that is repeated finds it given up.
+    A repeated termination finds them already released.
     """
     there = leaving.left(op.ledger.writing, kept, op.manager, op.ledger.guard)
     for ref in sorted(kept):

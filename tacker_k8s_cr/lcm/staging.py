@@ -72,7 +72,8 @@ def carry_out(op: Operation, stage: Stage) -> None:
 def entering(op: Operation, stage: Stage, inventory: Inventory) -> Inventory:
     """Return the inventory with the journal of a stage.
 
-    Pending is only what the stage may make: a step with a UID makes nothing.
+    Only objects that the stage may create are pending: a step with a UID
+    creates none.
     """
     pending = [
         step.ref
@@ -139,7 +140,7 @@ def bring_in(
 def _brought(
     op: Operation, steps: Iterable[Apply]
 ) -> frozenset[tuple[str, str]]:
-    """Return the names of all that the instance applies or has applied."""
+    """Return the names of all objects that the instance applies or applied."""
     entry = op.ledger.entry
     refs = {step.ref for step in steps}
     if entry:
@@ -205,10 +206,10 @@ def take_away(
     *,
     labelled: bool = True,
 ) -> None:
-    """Delete, wait until all is gone, and own it no longer.
+    """Delete objects, wait until they are deleted, and remove their ownership.
 
-    :param labelled: the objects carry the label of the instance, which
-        selects what is watched.
+    :param labelled: the objects have the label of the instance, which
+        selects the objects to watch.
     """
     steps = tuple(steps)
     now = op.deadline.now

@@ -91,7 +91,7 @@ def status(
 
 
 def _describe_unfinished(inventory: Inventory) -> tuple[str, ...]:
-    """What an operation that runs, or ended early, has left to do."""
+    """Return what an operation that runs, or ended early, still has to do."""
     if inventory.phase is Phase.INSTANTIATED:
         return ()
     journal = inventory.journal
@@ -109,11 +109,11 @@ def _describe_unfinished(inventory: Inventory) -> tuple[str, ...]:
 def _find_deleted(
     inventory: Inventory, registry: Registry, home: ObjectRef
 ) -> frozenset[ObjectRef]:
-    """What the running operation, or one that ended early, asks to go.
+    """Return what the running operation, or one that ended early, deletes.
 
-    A termination that hangs has asked for the objects of its stage: those
-    of the stages before are no longer owned. A change asks for what the new
-    package does not name.
+    A termination that is stuck has requested the deletion of the objects of
+    its stage; those of earlier stages are no longer owned. A change requests
+    it for objects that the new package does not contain.
     """
     journal = inventory.journal
     if journal.pending or journal.stage in ("", "wait"):

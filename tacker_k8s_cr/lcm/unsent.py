@@ -1,4 +1,4 @@
-"""Take in objects that an apply would leave as they are, without sending."""
+"""Wait for objects that an apply would not change, without sending them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tacker_k8s_cr.report import Action
 LOG = logging.getLogger(__name__)
 
 FRESH = 10.0
-"""Seconds for which the first reading of the objects is believed."""
+"""Seconds for which the first reading of the objects is used."""
 
 
 def taken_in(
     op: Operation, steps: Sequence[Apply], name: str
 ) -> tuple[Apply, ...]:
-    """Wait for what need not be sent; return the steps that are to be sent.
+    """Wait for objects that need not be sent; return the steps to send.
 
     The objects were read when the package was checked. They are read again
-    if the operation has written something since: it may have moved them.
+    if the operation has written something since: it may have changed them.
     """
     some = [
         step
@@ -38,7 +38,7 @@ def taken_in(
     known = _known(op, some)
     left = [step for step in some if step.ref in known]
     taken: set[ObjectRef] = set()
-    # What depends on an object that is sent is sent after it.
+    # An object that depends on one that is sent is sent after it.
     while ready := [step for step in left if not op.held(step.after)]:
         _take_in(op, ready, known, name)
         taken.update(step.ref for step in ready)
@@ -82,7 +82,7 @@ def _take_in(
         ref: dataclasses.replace(known[ref].seen, still=now) for ref in awaited
     }
     for ref in awaited:
-        # What an earlier step of the operation has written was written.
+        # An earlier step of the operation wrote it.
         op.actions.setdefault(ref, Action.UNCHANGED)
     op.progress = op.progress.awaiting(awaited, name)
     op.listen(op.progress.believed(seen))

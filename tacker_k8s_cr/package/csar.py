@@ -58,7 +58,7 @@ class Csar:
     :param remote: those that are somewhere else, by their URLs.
     :param absent: files that do not exist, and of which the package gives
         no hash or that are machine images. Tacker accepts both.
-    :param is_source: it is a folder that nothing was listed of.
+    :param is_source: it is a folder without a list of artifacts.
     """
 
     entry: str

@@ -49,7 +49,7 @@ FLAVOUR = (
     "properties",
     "flavour_id",
 )
-"""Where a file says which flavour it describes."""
+"""Path of the flavour in a definition file."""
 
 _MAX_FAULTS = 256
 _MAX_DEPTH = 200
@@ -170,8 +170,8 @@ def _imports(document: Mapping[str, Any]) -> Iterator[Any]:
 def _target(wanted: Any, importer: str, files: Container[str]) -> str:
     """Where in the package an import is; a URL's file is beside it.
 
-    One by way of a repository is nowhere: it would be fetched. One may name
-    the folder of the importer again, as tosca-parser accepts.
+    An import from a repository is not in the package: it would be fetched.
+    An import may repeat the folder of the importer, as tosca-parser accepts.
     """
     if isinstance(wanted, dict):
         wanted = None if "repository" in wanted else wanted.get("file")

@@ -37,8 +37,8 @@ def read(
 
     A fault in one document does not hide those in the next.
 
-    :param lenient: of a key that is there twice, the last one counts.
-    :param warnings: takes what may not mean what its author thinks.
+    :param lenient: of a repeated key, the last one counts.
+    :param warnings: receives places that may not have the intended meaning.
     """
     found: list[Found] = []
     problems: list[Problem] = []
@@ -111,7 +111,7 @@ def _chunks(text: str) -> Iterator[_Chunk]:
 
 
 def _blank(text: str) -> bool:
-    """Whether there is nothing but comments and the version of YAML."""
+    """Return whether there are only comments and the version of YAML."""
     return all(
         not line.strip() or line.lstrip().startswith(("#", "%YAML"))
         for line in text.split("\n")

@@ -24,8 +24,8 @@ def read(
 ) -> Iterator[tuple[Any, int]]:
     """Yield the values with their lines.
 
-    :param repeated: takes what to say on a key that is there twice, of which
-        the last one then counts; without it, that is a fault.
+    :param repeated: receives the sentence about a repeated key, of which the
+        last one then counts; without it, a repeated key is a fault.
     """
     decoder = json.JSONDecoder(
         object_pairs_hook=functools.partial(_pairs, repeated),

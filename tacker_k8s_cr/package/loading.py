@@ -64,9 +64,8 @@ def load(
         else, by its URL; without it, none may be.
     :param stdin: what the path ``-`` means, read to its end as one file of
         manifests; without it, that is a file of this name.
-    :param field_validation: whether a key that is there twice in a mapping
-        is a fault (``strict``), or a warning, and the last one counts
-        (``warn``).
+    :param field_validation: whether a repeated key of a mapping is a fault
+        (``strict``), or a warning, and the last one counts (``warn``).
     :raises PackageInvalid: all faults of the package at once.
     :raises RequestInvalid: no such definition file or flavour.
     """
@@ -177,7 +176,7 @@ def _is_csar(path: pathlib.Path) -> bool:
 
 
 def _is_packed(path: pathlib.Path) -> bool:
-    """Whether a folder is a CSAR as it is built, and not a source of one."""
+    """Return whether a folder is a built CSAR, and not the source of one."""
     if os.path.isfile(path / csar.META):
         return True
     found = [file for file in path.glob("*.y*ml") if file.suffix in csar.YAML]
@@ -194,7 +193,7 @@ def _has_definitions(files: Iterable[pathlib.Path]) -> bool:
 
 
 def _is_source(path: pathlib.Path) -> bool:
-    """Whether TOSCA definitions are there, for a CSAR yet to be built."""
+    """Return whether TOSCA definitions exist, for a CSAR yet to be built."""
     return _has_definitions((path / csar.DEFINITIONS).glob("*.y*ml"))
 
 

@@ -41,9 +41,9 @@ _NAMES: dict[type, str] = {
 
 @dataclasses.dataclass
 class Checked:
-    """Documents, what is wrong with them, and what their author should know.
+    """Documents, their faults, and warnings for their author.
 
-    A warning stops no operation.
+    A warning does not stop an operation.
     """
 
     documents: list[Document] = dataclasses.field(default_factory=list)
@@ -70,8 +70,8 @@ def read(found: Sequence[Found], file: str) -> Checked:
 def distinct(documents: Iterable[Document]) -> Checked:
     """Every object once; of the same manifest twice, the first.
 
-    An object without a namespace and one in the namespace that it will be
-    given are only found to be the same by whoever knows that namespace.
+    An object without a namespace, and one in the namespace that the first
+    will get, can only be compared where that namespace is known.
     """
     first: dict[ObjectRef, Document] = {}
     checked = Checked()
@@ -236,8 +236,8 @@ def _kept(value: Mapping[str, Any]) -> Manifest:
     """Without what a server sets: the status, and fields of metadata.
 
     Code generators write ``creationTimestamp: null``, and what ``kubectl
-    get`` shows has a status and a UID; none is asked of a server, which
-    ignores most of them when it creates an object.
+    get`` prints has a status and a UID; the server ignores most of these
+    fields when it creates an object.
     """
     metadata = {
         name: content

@@ -32,7 +32,7 @@ from tacker_k8s_cr.package.model import Package
 from tacker_k8s_cr.package.model import Vdu
 
 SELECT = "select one with the annotation"
-"""What an error says of a VDU that several objects may be."""
+"""Advice of an error about a VDU that several objects may be."""
 
 
 class Fitness(enum.IntEnum):
@@ -119,7 +119,7 @@ def by_vdu(
 
 
 def is_named(package: Package, text: str) -> bool:
-    """Whether a mapping may name an object of the package so."""
+    """Return whether a mapping may name an object of the package this way."""
     return any(
         text in _names(place)
         for document in package.documents

@@ -1,4 +1,4 @@
-"""Objects of a CSAR that are in files which a request does not select."""
+"""Find objects in files of a CSAR that a request does not select."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def objects(
 ) -> frozenset[ObjectRef]:
     """Return the objects, as they may be called in a cluster.
 
-    What cannot be read of such a file is passed over: nobody asks for it.
+    Unreadable parts of such files are skipped, since the request does not
+    use these files.
 
     :param path: the folder of an unpacked CSAR.
     :param namespace: of objects that name none, and of all where the

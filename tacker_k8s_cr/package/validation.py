@@ -1,6 +1,6 @@
-"""How strictly manifests are held against the schemas of their kinds.
+"""How strictly manifests are compared with the schemas of their kinds.
 
-The words are those of the field ``fieldValidation`` of Kubernetes' API.
+The values are those of the field ``fieldValidation`` of Kubernetes' API.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from tacker_k8s_cr.errors import RequestInvalid
 
 STRICT = "strict"
-"""Unknown fields, and fields that are there twice, are faults."""
+"""Unknown and repeated fields are faults."""
 
 WARN = "warn"
-"""They are warnings: the first are left out, of the others the last counts."""
+"""They are warnings: unknown fields are left out, the last repeated counts."""
 
 
 def is_lenient(field_validation: str) -> bool:
-    """Whether unknown and repeated fields are warnings and no faults.
+    """Return whether unknown and repeated fields are warnings, not faults.
 
     :raises RequestInvalid: it is neither ``strict`` nor ``warn``.
     """

@@ -1,7 +1,7 @@
-"""What Tacker's own driver reads otherwise in the same YAML: pure.
+"""Find YAML that Tacker's own driver reads differently: pure.
 
-It reads with PyYAML, we read as kubectl does. A package that was written for
-the one may mean something else to the other, so its author is warned.
+Tacker's driver reads with PyYAML, this project as kubectl does. A package
+written for one may mean something else to the other, so its author is warned.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _TACKER = "Tacker's own driver"
 
 
 def of_scalar(text: str, value: Any) -> str:
-    """Return the warning for a scalar without quotes; empty for none.
+    """Return the warning about a scalar without quotes; empty if none.
 
     :param text: as it is written.
     :param value: as it is read here.
@@ -36,9 +36,9 @@ def of_merge(
     explicit: Container[str],
     merged: Mapping[str, Any],
 ) -> str:
-    """Return the warning for a merge that replaces keys; empty for none.
+    """Return the warning about a merge that replaces keys; empty if none.
 
-    :param before: the mapping, as it is without the merge.
+    :param before: the mapping without the merge.
     :param explicit: the keys that the mapping itself names.
     """
     replaced = [
@@ -56,7 +56,7 @@ def of_merge(
 
 
 def _is_text(text: str) -> bool:
-    """Whether PyYAML reads a scalar without quotes as a string."""
+    """Return whether PyYAML reads a scalar without quotes as a string."""
     resolvers = yaml.SafeLoader.yaml_implicit_resolvers
     return not any(
         pattern.match(text)

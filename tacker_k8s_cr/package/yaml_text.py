@@ -61,8 +61,8 @@ def read(
 ) -> tuple[Any, int, Written]:
     """The only document of a chunk, its first line, and its odd keys.
 
-    :param lenient: of a key that is there twice, the last one counts.
-    :param doubts: takes what may not mean what its author thinks.
+    :param lenient: of a repeated key, the last one counts.
+    :param doubts: receives places that may not have the intended meaning.
     """
     builder = _Builder(lenient, [] if doubts is None else doubts)
     try:

@@ -122,7 +122,7 @@ def bound_volumes(
 def schedule_rules(
     stages: Sequence[Collection[ObjectRef]], rules: Iterable[ClaimRule]
 ) -> tuple[tuple[ClaimRule, ...], ...]:
-    """Return the rules whose claims to delete before each stage, and at last.
+    """Return the rules whose claims to delete before each stage, and last.
 
     The claims of a StatefulSet are deleted right after it. Those of a
     StatefulSet that no longer exists are deleted as late as possible, when

@@ -1,8 +1,8 @@
 """Manifests without the fields that a server does not accept: pure.
 
 A server-side apply refuses a field that the schema of the kind does not have.
-A create, which Tacker's own driver uses, leaves it out. So it is with a
-variable that a container names twice, of which the last one counts.
+A create, which Tacker's own driver uses, leaves it out. The same applies to a
+repeated variable of a container, of which the last one counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tacker_k8s_cr.objects import Manifest
 UNDECLARED = "field not declared in schema"
 _REPEATED = re.compile(r"duplicate entries for key (\[.*\])", re.DOTALL)
 _VARIABLES = "env"
-"""The list of which a kubelet takes the last entry of a name."""
+"""The list of which a kubelet uses the last entry of each name."""
 
 _ENTRY = re.compile(r"\[((?:[^\"\]]|\"(?:[^\"\\]|\\.)*\")*)\]")
 _KEY = re.compile(r"(\w+)=(\"(?:[^\"\\]|\\.)*\"|[^,\"]+)")
@@ -33,7 +33,7 @@ def without(
     """Return the manifest without fields, and a sentence on each of them.
 
     :param fields: paths as the server writes them, each with the reason.
-        What has another reason, or is not found, stays.
+        Fields with another reason, or that are not found, stay.
     """
     changed: Any = _copied(manifest)
     said = []
@@ -51,14 +51,14 @@ def without(
 
 
 def is_mendable(field: tuple[str, str]) -> bool:
-    """Whether a field may be left out, by its path and reason."""
+    """Return whether a field may be left out, by its path and reason."""
     path, reason = field
     repeated = _REPEATED.fullmatch(reason) is not None
     return reason == UNDECLARED or (repeated and path.endswith(_VARIABLES))
 
 
 def is_refused(error: errors.Error) -> bool:
-    """Whether a server refused a field that may be left out."""
+    """Return whether a server refused a field that may be left out."""
     refusals = error.refusals if isinstance(error, errors.Refused) else [error]
     return any(
         is_mendable(field)
@@ -77,7 +77,7 @@ def _copied(value: Any) -> Any:
 
 
 def _removed(manifest: Any, path: str) -> bool:
-    """Remove a field; whether it was there."""
+    """Remove a field; return whether it existed."""
     above, name = _parted(manifest, path)
     for mapping in above:
         del mapping[name]
@@ -85,7 +85,7 @@ def _removed(manifest: Any, path: str) -> bool:
 
 
 def _reduced(manifest: Any, path: str, key: str) -> bool:
-    """Leave the last of several variables with one name."""
+    """Keep the last of several variables with the same name."""
     above, name = _parted(manifest, path)
     if name != _VARIABLES:
         return False
@@ -101,7 +101,7 @@ def _reduced(manifest: Any, path: str, key: str) -> bool:
 
 
 def _parted(manifest: Any, path: str) -> tuple[list[Any], str]:
-    """The mappings that have the last field of a path, and its name."""
+    """Return the mappings that have the last field of a path, and its name."""
     found: list[tuple[Any, str]] = []
     _walk(manifest, path, found)
     names = {name for _, name in found}
@@ -134,7 +134,7 @@ def _walk(value: Any, path: str, found: list[tuple[Any, str]]) -> None:
 
 
 def _chosen(items: Sequence[Any], entry: str) -> Iterator[Any]:
-    """The items that are meant, by number or by their keys."""
+    """Return the items that a path selects, by number or by keys."""
     inner = entry[1:-1]
     if inner.isdecimal():
         yield from items[int(inner) : int(inner) + 1]
@@ -143,7 +143,7 @@ def _chosen(items: Sequence[Any], entry: str) -> Iterator[Any]:
 
 
 def _matches(item: Any, entry: str) -> bool:
-    """Whether an item has the keys; one that it does not have is a default."""
+    """Return whether an item has the keys; a missing one has its default."""
     keys = _KEY.findall(entry[1:-1])
     if not isinstance(item, dict) or not keys:
         return False

@@ -104,8 +104,8 @@ def placed(
 ) -> tuple[Placed, ...]:
     """Every manifest with its namespace and the label of the instance.
 
-    :param namespaces: what becomes of a manifest that names another, as
-        ``policy.Policy`` has it.
+    :param namespaces: what to do about a manifest that names another, as in
+        ``policy.Policy``.
     :param labels: that every object gets beside ours.
 
     Raises PackageInvalid when two documents turn out to be one object with
@@ -146,7 +146,7 @@ def placed(
         manifest = {**manifest, "metadata": metadata}
         item = Placed(ObjectRef.of(manifest), manifest, document.where)
         twin = items.get(item.ref)
-        # Two that were to be in different namespaces were meant as two.
+        # Manifests that name different namespaces are two objects.
         source = written.get("namespace") or namespace
         same = source == origin.setdefault(item.ref, source)
         if twin and same and twin.manifest == item.manifest:

@@ -30,7 +30,7 @@ class Apply:
     :param going: an object of that name was seen that is asked to go.
     :param after: objects that have to be current before.
     :param count: where a number is that is sent as it was seen.
-    :param unchanged: not None if the apply need not be sent.
+    :param unchanged: set if the apply need not be sent.
     """
 
     ref: ObjectRef
@@ -49,7 +49,7 @@ class Live:
     """What we know of an object of ours that is there already.
 
     :param count: where it has a number that is to stay as it is.
-    :param unchanged: not None if its manifest need not be sent.
+    :param unchanged: set if its manifest need not be sent.
     """
 
     uid: str

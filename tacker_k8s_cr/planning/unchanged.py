@@ -1,4 +1,4 @@
-"""Decide whether applying a manifest again would leave an object as it is.
+"""Decide whether applying a manifest again would change an object.
 
 A server-side apply changes nothing if the manager's entry in managedFields
 has exactly the fields of the manifest, and the object has the manifest's
@@ -35,9 +35,9 @@ _NAMED = frozenset(("name", "namespace"))
 
 @dataclasses.dataclass(frozen=True)
 class Unchanged:
-    """An object that an apply would leave as it is, as it was last read.
+    """An object that an apply would not change, as it was last read.
 
-    :param seen: how far it is.
+    :param seen: its verdict.
     """
 
     generation: int
@@ -54,7 +54,7 @@ def is_unchanged(manifest: Manifest, obj: Manifest, manager: str) -> bool:
 
 
 def difference(manifest: Manifest, obj: Manifest, manager: str) -> str:
-    """Return why the manifest has to be sent; empty if it has not.
+    """Return why the manifest has to be sent; empty if it need not be.
 
     The reason names a field and no value: it may be logged.
     """
@@ -90,7 +90,7 @@ def _owned(obj: Manifest, manager: str, version: str) -> Fields | None:
 
 
 def _bare(obj: Manifest) -> Manifest:
-    """Return the object without what identifies it."""
+    """Return the object without the fields that identify it."""
     metadata = {
         key: value
         for key, value in obj["metadata"].items()
@@ -101,7 +101,7 @@ def _bare(obj: Manifest) -> Manifest:
 
 
 def _differing(fields: Fields, wanted: Any, live: Any, place: str) -> str:
-    """Return the first place at which the three do not agree."""
+    """Return the first path at which the three differ."""
     if not fields:
         return "" if _equal(wanted, live) else place
     if isinstance(wanted, Mapping):
@@ -121,7 +121,7 @@ def _in_mapping(
         return f"{place}.{min(others)[2:]}".lstrip(".")
     for name, value in wanted.items():
         there = f"{place}.{name}".lstrip(".")
-        # A null is not there either.
+        # A null counts as absent, too.
         if live.get(name) is None:
             return there
         if found := _differing(fields[f"f:{name}"], value, live[name], there):
@@ -188,11 +188,11 @@ def _matched(
 
 
 _Key = tuple[tuple[str, Any], ...]
-"""Names with values, each with its type: to Python, 1 is True and 1.0."""
+"""Names with values, each with its type: in Python, 1 equals True and 1.0."""
 
 
 def _key(path: str) -> _Key:
-    """Return what identifies an item, as the fields have it."""
+    """Return the identification of an item, in the form of the fields."""
     value = json.loads(path[2:])
     if path.startswith("v:"):
         return (("", _typed(value)),)
@@ -210,7 +210,7 @@ def _key_of(item: Any, names: tuple[str, ...]) -> _Key:
 
 
 def _completed(key: _Key, known: Iterable[_Key]) -> _Key:
-    """Return the key with what the server fills in, such as a protocol."""
+    """Return the key with the server's defaults, such as a protocol."""
     none = _typed(None)
     found = [
         other

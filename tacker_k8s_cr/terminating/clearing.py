@@ -118,7 +118,7 @@ def _closed(obj: Manifest | None) -> str:
 class _Work:
     """What is done in one workload cluster.
 
-    :param asked: takes what is asked to go, before it is.
+    :param asked: receives the objects to delete, before the request.
     """
 
     far: Cluster

@@ -38,13 +38,13 @@ LOOK = 5.0
 """Seconds until the controllers of finalizers are first checked."""
 
 SELDOM = 30.0
-"""Seconds at most between two of these checks, while one is missing."""
+"""Maximum seconds between two checks while a controller is missing."""
 
 QUIET = 2
-"""How often that doubles while all of them run."""
+"""How often the interval doubles while all controllers run."""
 
 CHECKED = 20
-"""Objects that are checked at most; each costs a request."""
+"""Maximum number of objects to check; each costs a request."""
 
 STALL = 300.0
 """Seconds of the stall timeout by default."""
@@ -70,8 +70,8 @@ class Hanging:
 
     A deadline may be half an hour away; who reads the log can act before.
 
-    :param stall: seconds for which a finalizer may have no controller that
-        runs. A controller that restarts is back by then.
+    :param stall: seconds for which a finalizer may be without a running
+        controller. A controller that restarts runs again by then.
     :param patient: give up only when no other object can be deleted.
     """
 
@@ -107,7 +107,7 @@ class Hanging:
         self._listen(dataclasses.replace(progress, causes=causes))
 
     def guard(self) -> None:
-        """Raise Failed for objects that no controller lets be deleted."""
+        """Raise Failed for objects whose finalizer no controller removes."""
         self._guard()
         now = self._deadline.now
         if self._last and now >= self._look:
@@ -158,7 +158,7 @@ class Hanging:
     def _found(
         self, objs: Mapping[ObjectRef, Manifest], *, thorough: bool
     ) -> Iterator[tuple[ObjectRef, str]]:
-        """Yield those whose finalizer no running controller removes: why."""
+        """Yield objects whose finalizer no running controller removes: why."""
         held = Holders(self._brief(), thorough)
         for ref, obj in objs.items():
             staying = [

@@ -34,7 +34,7 @@ MEMBER = server_components.member(FAULTY)
 class Servers:
     """The three servers of a plane.
 
-    :param way: the URL by which clients come, in the place of the balancer's.
+    :param way: the URL that clients use, instead of the balancer's.
     """
 
     plane: Plane
@@ -52,14 +52,14 @@ class Servers:
         return k8s_cr.connect(str(self.plane.folders.kubeconfig))
 
     def aim(self) -> None:
-        """Let new connections go to the server that will have the fault."""
+        """Send new connections to the server that will have the fault."""
         for number in range(SERVERS):
             self.plane.balancer.change(
                 server_components.name(number), in_rotation=number == FAULTY
             )
 
     def spread(self) -> None:
-        """Let new connections go to all of them again."""
+        """Send new connections to all of them again."""
         for number in range(SERVERS):
             self.plane.balancer.change(
                 server_components.name(number), in_rotation=True

@@ -553,7 +553,7 @@ def test_a_change_keeps_what_its_request_does_not_select(
 ):
     """The new package has it: requests of Tacker's name what changes.
 
-    It goes when the package no longer has it, or with the instance.
+    It is deleted when the package no longer has it, or with the instance.
     """
 
     def versions(image, *rest):

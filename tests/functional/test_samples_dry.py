@@ -71,7 +71,7 @@ def openstack(kubectl: Any) -> Iterator[None]:
 
 
 def _labelled(definition: Manifest) -> Manifest:
-    """With the contract that the provider's kustomization tells of.
+    """With the contract that the provider's kustomization sets.
 
     Without it Cluster API does not find the objects that Clusters name.
     """

@@ -89,7 +89,7 @@ def configured(cluster, namespace, unique, deadline):
 
 
 def elsewhere(hook, name):
-    """The same server by another name, which its certificate lacks."""
+    """The same server by a name that its certificate does not have."""
     url = hook.client["url"].replace("127.0.0.1", name)
     return {**hook.client, "url": url}
 
@@ -101,7 +101,7 @@ def package(packed):
 def test_a_certificate_for_another_name_is_no_reason_to_wait(
     cluster, packed, life, unique, hook, configured
 ):
-    """It is given up as soon as nothing else is on its way (P5)."""
+    """It is given up as soon as no other object is in progress (P5)."""
     found = configured(elsewhere(hook, "localhost"))
     assert errors.Outlook.NONE is found.outlook
 

@@ -24,7 +24,7 @@ class Balancer:
         return {route["name"]: route for route in found}
 
     def change(self, route: str, **order: Any) -> None:
-        """Change a route. Raises ValueError with the balancer's words."""
+        """Change a route. Raises ValueError with the balancer's message."""
         self._ask({"route": route, **order})
 
     def restore(self) -> None:

@@ -90,7 +90,7 @@ class WatchStreams:
         """Take in what the client sends.
 
         What is held of a stream that the client resets is delivered: it
-        counts for the connection, even where nobody reads it.
+        counts for the connection, even if no stream reads it.
         """
         head = data[: len(self._preface)]
         self._preface = self._preface[len(head) :]

@@ -57,7 +57,7 @@ def _config_maps(count: int, name: str, drawn: int) -> Iterator[Manifest]:
 def changed(
     manifests: Sequence[Manifest], number: int, text: str = "changed"
 ) -> list[Manifest]:
-    """The same, but for an annotation of one."""
+    """The same, except for an annotation of one."""
     found = list(manifests)
     metadata = dict(found[number]["metadata"])
     metadata["annotations"] = {"bench": text}

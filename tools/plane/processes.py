@@ -159,7 +159,7 @@ def pause(identity: Identity) -> None:
 
 
 def resume(identity: Identity) -> None:
-    """Let a process go on that was paused."""
+    """Continue a paused process."""
     _sent(identity, (signal.SIGCONT,), 0)
 
 

@@ -51,7 +51,7 @@ class Slot:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What a soak is told.
+    """The settings of a soak.
 
     :param seconds: for which operations are drawn; then all is terminated.
     """

@@ -88,7 +88,7 @@ class Instance:
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """What a look at an instance has shown.
+    """The observed state of an instance.
 
     :param phase: of the record; empty if there is none.
     :param version: of the package that the record has.

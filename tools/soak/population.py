@@ -26,7 +26,7 @@ REMEMBERED = 6
 
 LAST = Request("terminate", seconds=120.0)
 NOTHING = Request("terminate", seconds=120.0, expects=model.REFUSED)
-"""For what a kill may have left where there is no record."""
+"""For objects that a kill may have left without a record."""
 
 
 class Population:

@@ -49,7 +49,7 @@ class Task:
 
 @dataclasses.dataclass(frozen=True)
 class Sight:
-    """What a look has shown."""
+    """The result of an observation."""
 
     found: Found
     violations: tuple[str, ...]

@@ -110,7 +110,7 @@ class ChartHost:
 def running(
     host: ChartHost, sample: pathlib.Path, address: ssh.Address = ADDRESS
 ) -> Iterator[dict[str, object]]:
-    """The host behind SSH: what a VIM has to say about it."""
+    """Return the parameters of a VIM for the host behind SSH."""
     shutil.rmtree(host.root, ignore_errors=True)
     host.root.mkdir(parents=True)
     with repository(host, sample) as url:

@@ -15,7 +15,7 @@ from tools.upstream.results import Result
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """A result of one column, and what is to be said about it.
+    """A result of one column, and the remark about it.
 
     :param reason: why the test failed, or why passing does not count.
     :param known: the entry of ``expected.yaml`` that covers it.

@@ -1,4 +1,4 @@
-"""An OpenID provider with the address and the words of a Keycloak.
+"""An OpenID provider with the address and the messages of a Keycloak.
 
 The tokens are those of ``tools.identity``. A server in front of it has the
 path of Keycloak's token endpoint and, for a wrong client secret, its answer:
@@ -173,7 +173,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 def translated(content: bytes) -> bytes:
-    """An answer of the provider, with Keycloak's words where they differ."""
+    """An answer of the provider, with Keycloak's messages if they differ."""
     try:
         said = json.loads(content)
     except ValueError:

@@ -85,7 +85,7 @@ def run(
 
 
 def line(result: Result) -> str:
-    """A result, for who waits for it."""
+    """A result, for the process that waits for it."""
     text = f"{result.outcome:8} {result.seconds:6.1f} s  {short(result.test)}"
     if result.outcome == FAILED:
         text += f"\n             {reasons.reason(result)[:300]}"

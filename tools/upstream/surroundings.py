@@ -28,7 +28,7 @@ class Surroundings:
     """What runs beside one Tacker.
 
     :param identity: the cluster as a VIM with OpenID; None without it.
-    :param extra: what a VIM says about the host with Helm.
+    :param extra: parameters of a VIM for the host with Helm.
     :param lacking: by need of a suite, why it is not met.
     """
 

@@ -74,7 +74,7 @@ def _word(row: Row, column: Column) -> str:
 
 
 def _reasons(row: Row) -> list[str]:
-    """What to say below a test; once for columns that say the same."""
+    """Lines below a test; once for columns with the same reason."""
     said: dict[str, list[str]] = {}
     for name, verdict in row.verdicts.items():
         for line in _said(verdict):
@@ -95,7 +95,7 @@ def _said(verdict: Verdict) -> list[str]:
 
 
 def _options(verdict: Verdict) -> str:
-    """Whether the error tells the reader which option to set."""
+    """Whether the error names the option to set."""
     if verdict.options:
         return f" [names {', '.join(verdict.options)}]"
     if verdict.needed:

@@ -37,12 +37,12 @@ ROLLED = ("ControlPlaneMachinesUpToDate", "WorkerMachinesUpToDate")
 class Workers:
     """What a package says on the workers of its Clusters, by their names.
 
-    :param leaving: workers take a change only when somebody deletes them,
-        which no status of a Cluster shows.
+    :param leaving: workers take a change only when a user deletes them,
+        which the status of a Cluster does not show.
     :param machine_sets: some belong to a MachineSet of the package.
-        Cluster API does not look at a Cluster again when such a MachineSet
+        Cluster API does not reconcile a Cluster when such a MachineSet
         changes (1.14: it watches MachineDeployments and MachinePools), so
-        the workers in the Cluster's status may be those of long ago.
+        the workers in the Cluster's status may be outdated.
     """
 
     leaving: frozenset[str] = frozenset()
@@ -272,8 +272,8 @@ _SET = GroupKind(contract.GROUP, "MachineSet")
 def knowing(manifests: Iterable[Manifest]) -> Mapping[GroupKind, Handler]:
     """A handler of Clusters that knows the workers of a package.
 
-    For a registry to be extended with. Empty where the status of a Cluster
-    tells all about its workers.
+    It extends a registry. Empty if the status of a Cluster is sufficient for
+    its workers.
     """
     leaving = set()
     machine_sets = set()

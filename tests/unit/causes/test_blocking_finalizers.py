@@ -1,4 +1,4 @@
-"""Whether a finalizer will ever go, by what is known of its controller."""
+"""Whether a finalizer will be removed, by the state of its controller."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AFTER = "2026-01-01T00:00:20Z"
 
 
 def going(kind="Thing", group="example.org", setter="", time=BEFORE):
-    """An object that is asked to go; a field manager has set its finalizer."""
+    """An object being deleted; a field manager has set its finalizer."""
     path = {"f:metadata": {"f:finalizers": {f'v:"{HOLD}"': {}}}}
     entry = {"manager": setter, "time": time, "fieldsV1": path}
     return {

@@ -94,7 +94,7 @@ def test_the_pod_that_uses_a_claim_is_named(cluster):
 
 
 def test_a_pod_that_has_ended_uses_nothing(cluster):
-    """Kubernetes lets the claim go then."""
+    """Kubernetes then deletes the claim."""
     made(
         cluster,
         volumes.claim("mine", "manual", "default"),

@@ -210,7 +210,7 @@ class Pausing:
 def test_a_deadline_between_two_attempts_hides_no_reason(
     script: Scripted, sender: Sender
 ) -> None:
-    """What the last attempt failed with is told, and that time was up."""
+    """The error has the reason of the last attempt, and the deadline."""
     clock = Pausing()
     late = dataclasses.replace(
         sender, deadline=Deadline(5.0, clock), sleep=clock.sleep
@@ -293,7 +293,7 @@ def test_nobody_listens(sender: Sender, pauses: list[float]) -> None:
 
 
 def nobody(sender: Sender, contact: Contact | None, **more: Any) -> Sender:
-    """Sends to a port on which nobody listens."""
+    """Sends to a port on which no process listens."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     server = f"http://127.0.0.1:{port}"
@@ -305,7 +305,7 @@ def nobody(sender: Sender, contact: Contact | None, **more: Any) -> Sender:
 def test_a_command_does_not_wait_long_for_the_first_answer(
     sender: Sender, pauses: list[float]
 ) -> None:
-    """Three attempts; that it tries again is told once, with the reason."""
+    """Three attempts; the retry is reported once, with the reason."""
     said: list[str] = []
     lost = nobody(sender, Contact(said.append))
 

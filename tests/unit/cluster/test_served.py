@@ -286,7 +286,7 @@ def test_a_kind_that_another_server_serves_already(
 def test_a_version_that_no_definition_serves_is_unknown(
     script: Scripted, cluster: Cluster
 ) -> None:
-    """The definition serves v1; nobody serves v9."""
+    """The definition serves v1; no server serves v9."""
     script.then(CORE, groups("v1"), kinds(), DEFINITIONS)
     script.then(definition(Established="True"))
     script.then(CORE, groups("v1"), kinds())

@@ -1,4 +1,4 @@
-"""What the API server's words tell of a webhook that it cannot call.
+"""The API server's messages about a webhook that it cannot call.
 
 The words are those of kube-apiserver 1.36.3 and of Go's crypto/x509.
 """

@@ -21,7 +21,7 @@ def of(machine_set, obj):
 
 @pytest.mark.parametrize("version", ["", "v1beta1_"])
 def test_workers_are_waited_for_where_they_belong(version, load):
-    """Nothing tells the Cluster that its MachineSet has become ready."""
+    """The Cluster is not updated when its MachineSet becomes ready."""
     obj = load(f"cluster/{version}counting")
     machine_set = of(load(f"machineset/{version}ready"), obj)
 

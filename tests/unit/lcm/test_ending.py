@@ -471,7 +471,7 @@ def test_references_to_what_is_not_there_are_named(cluster):
 def test_what_hangs_is_told_before_the_deadline(cluster, thing, caplog):
     """At once where nothing lets it go; all of it after half a minute (F6).
 
-    That is told again at twice the time.
+    That is reported again at twice the time.
     """
     now = [0.0]
     deadline = Deadline.after(1000, lambda: now[0])

@@ -151,7 +151,7 @@ WORKS = {
 
 
 def test_a_certificate_for_another_name_ends_it_at_once(world):
-    """Nothing is on its way that could bring another one."""
+    """No object is in progress that could provide another one."""
     world.refuse("a", "b", cause=OTHER_NAME, outlook=Outlook.NONE)
 
     with pytest.raises(errors.Failed) as caught:
@@ -171,7 +171,7 @@ WORDS = f'failed calling webhook "{HOOK}": {OTHER_NAME}'
 
 
 def test_a_certificate_for_another_name_waits_for_what_moves(world):
-    """A Deployment that is on its way may bring another certificate."""
+    """A Deployment that is in progress may provide another certificate."""
     world.refuse("a", cause=OTHER_NAME, outlook=Outlook.NONE)
     world.at(20.0, lambda: world.cluster.report(WEB, WORKS))
 
@@ -234,7 +234,7 @@ def test_a_patient_operation_first_waits_for_the_others(world):
 
 
 def test_what_is_not_written_at_the_deadline_is_a_time_out(world):
-    """The last answer is told, and the exit code is that of a time-out."""
+    """The last answer is reported, with the exit code of a time-out."""
     world.refuse("a")
 
     with pytest.raises(errors.NotYet) as caught:

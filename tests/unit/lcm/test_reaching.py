@@ -23,7 +23,7 @@ def op(cluster, clock):
 
 
 def test_a_deadline_amid_a_look_hides_no_object(op, clock):
-    """What was lacking before is told, not the request that was not sent."""
+    """The earlier reason is reported, not the request that was not sent."""
 
     def look():
         if clock.now > 10:

@@ -576,7 +576,7 @@ def test_archive_that_is_not_there_is_named(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_key_twice_is_a_warning_where_asked_for(write: Write) -> None:
-    """Tacker reads such a manifest without a word."""
+    """Tacker reads such a manifest without a warning."""
     twice = csars.manifest("a") + "data: {b: c}\ndata: {b: d}\n"
     path = write(csars.files(artifacts={csars.ONE: twice}))
     assert [

@@ -16,7 +16,7 @@ WRONG = "Hash: of-another-time"
 
 
 def files(**more):
-    """A package whose hashes nobody has computed."""
+    """A package whose hashes have not been computed."""
     content = csars.files()
     types = content.pop(csars.TYPES)
     head, *blocks = content[csars.META].decode().split("\n\n")

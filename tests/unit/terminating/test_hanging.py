@@ -1,4 +1,4 @@
-"""Objects that are asked to go and do not: told, and given up in good time."""
+"""Objects whose deletion is stuck are reported, and given up in time."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_an_object_may_have_a_stall_timeout_of_its_own(world):
 
 
 def test_a_patient_end_waits_for_the_others(world):
-    """Until nothing is left that could still go."""
+    """Until no object is left that could still be deleted."""
     held = manifests.custom(GROUP, "Thing", "x", dict(CREATED))
     held["metadata"]["finalizers"] = [HOLD]
     lcm.change(

@@ -54,7 +54,7 @@ def test_identifiers_do_not_tell_reasons_apart():
 
 
 def test_the_options_that_an_error_names_are_shown():
-    """Whoever reads it knows what to set."""
+    """The reader learns which option to set."""
     text = table.text(
         [row(defaults=failed("x", options=("insecure",)))], COLUMNS
     )
