@@ -145,7 +145,7 @@ class Ledger:
             self.entry = record.write(self.writing, inventory, self.entry)
         except errors.Outdated as error:
             raise errors.LockLost(
-                self._instance, "somebody else wrote its record"
+                self._instance, "another process wrote its record"
             ) from error
 
     def announce(self, inventory: Inventory) -> None:

@@ -256,7 +256,7 @@ class Lock:
         if lease is not None:
             holder = leases.holder(lease)
             if holder != self._us:
-                self._why = f"it went to {holder or 'somebody else'}"
+                self._why = f"it is held by {holder or 'another holder'}"
                 return False
             self._lease = lease
             # By an attempt of ours whose answer did not come.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+import itertools
 import threading
 
 import pytest
@@ -126,12 +127,12 @@ def test_leaving_early_waits_for_what_runs(pool: Pool) -> None:
         running.append(number)
         done.append(number)
 
-    results = pool.each(work, range(100_000))
+    # However fast the threads are, these items do not end by themselves.
+    results = pool.each(work, itertools.count())
     next(results)
     results.close()  # type: ignore[attr-defined]
 
     assert sorted(running) == sorted(done)
-    assert len(done) < 100_000
 
 
 def test_nothing_is_made_before_its_use() -> None:

@@ -265,7 +265,7 @@ def test_a_record_that_somebody_else_wrote_stops_us(cluster, life):
         manifests.definition(GROUP, "Thing"), manifests.config_map("b")
     )
 
-    with pytest.raises(errors.LockLost, match="somebody else wrote"):
+    with pytest.raises(errors.LockLost, match="another process wrote"):
         lcm.change(cluster, "one", two_stages, **life)
 
     assert cluster.get(ref("ConfigMap", "b")) is None
