@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -217,6 +218,16 @@ def test_a_second_up_is_harmless():
     """Nothing is started when everything runs."""
     assert plane.running()
     assert not plane.ensure()
+
+
+@pytest.mark.usefixtures("ours", "chosen")
+def test_a_plane_that_ran_in_part_is_left_to_its_user():
+    """What a caller adds to it is no reason to end it."""
+    local = plane.Plane.of(os.environ)
+    local.stop(["capi-dev"])
+
+    assert not plane.ensure()
+    assert plane.running()
 
 
 def test_the_cluster_lacks_nothing_that_ours_has(chosen, kubectl):

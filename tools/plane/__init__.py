@@ -41,8 +41,14 @@ def running() -> bool:
 
 
 def ensure(say: _Say = print) -> bool:
-    """Build and start what is missing; whether anything was started."""
-    return Plane.of(os.environ, say).up()
+    """Build and start what is missing; return whether the caller may end it.
+
+    A plane of which some components ran before, such as one without Cluster
+    API, belongs to the user that started them.
+    """
+    plane = Plane.of(os.environ, say)
+    found = any(map(plane.works, plane.table.values()))
+    return plane.up() and not found
 
 
 def down(say: _Say = print) -> bool:
