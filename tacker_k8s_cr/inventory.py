@@ -255,6 +255,8 @@ class Inventory:
     def without(self, refs: Iterable[ObjectRef]) -> Inventory:
         """With these objects no longer owned."""
         gone = set(refs)
+        if not gone:
+            return self
         kept = {r: u for r, u in self.owned.items() if r not in gone}
         taken = self.taken
         if gone & taken.keys():

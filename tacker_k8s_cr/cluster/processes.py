@@ -11,6 +11,18 @@ from tacker_k8s_cr.cluster.discovery import Discovery
 from tacker_k8s_cr.cluster.parallel import Pool
 from tacker_k8s_cr.cluster.requests import Counter
 
+_process = os.getpid()
+"""The id of this process: to ask for it takes a system call, and a request
+would need six."""
+
+
+def _note_fork() -> None:
+    global _process
+    _process = os.getpid()
+
+
+os.register_at_fork(after_in_child=_note_fork)
+
 _OTHERS = 136
 """Connections that are kept beside those of the pool's threads: for callers
 and their locks, of as many operations as there are at once. They are made
@@ -39,15 +51,15 @@ class Processes:
         self._by_id: dict[int, Process] = {}
 
     def own(self) -> Process:
-        own = self._by_id.get(os.getpid())
+        own = self._by_id.get(_process)
         if own is None:
             # Not under a lock: a fork may have copied a locked one.
             made = Process(*self._made)
-            own = self._by_id.setdefault(os.getpid(), made)
+            own = self._by_id.setdefault(_process, made)
         return own
 
     def close(self) -> None:
-        if own := self._by_id.pop(os.getpid(), None):
+        if own := self._by_id.pop(_process, None):
             own.close()
 
 
@@ -58,4 +70,6 @@ class Counters:
         self._by_id: dict[int, Counter] = {}
 
     def own(self) -> Counter:
-        return self._by_id.setdefault(os.getpid(), Counter())
+        return self._by_id.get(_process) or self._by_id.setdefault(
+            _process, Counter()
+        )

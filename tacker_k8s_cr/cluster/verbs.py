@@ -194,9 +194,7 @@ def _write(
     content_type: str = JSON,
     subresource: str = "",
 ) -> Request:
-    text = json.dumps(
-        body, ensure_ascii=False, separators=(",", ":"), default=_plain
-    )
+    text = _ENCODER.encode(body)
     return Request(
         verb,
         method,
@@ -214,3 +212,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+# ``json.dumps`` would make one for each request.
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), default=_plain
+)
