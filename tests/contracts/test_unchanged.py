@@ -72,16 +72,30 @@ def test_an_apply_of_what_is_unchanged_changes_nothing(
     """
     judged: Counter[tuple[str, bool]] = Counter()
 
+    def objs(data: st.DataObject, count: int) -> list[Manifest]:
+        one = drawn.manifest(kind, f"n{next(NUMBERS)}", place)
+        return [editing.in_group(data.draw(one), group) for _ in range(count)]
+
     @settings(suppress_health_check=list(HealthCheck))
     @given(st.data())
     def shown(data: st.DataObject) -> None:
-        name = f"n{next(NUMBERS)}"
-        one = drawn.manifest(kind, name, place)
-        first, other, third = (
-            editing.in_group(data.draw(one), group) for _ in range(3)
-        )
+        first, other, third = objs(data, 3)
         way = data.draw(st.sampled_from(editing.WAYS))
-        second = data.draw(st.sampled_from((first, other)))
+        compare(first, data.draw(st.sampled_from((first, other))), third, way)
+
+    # Of those above it may be that none was left alone and accepted.
+    @settings(
+        max_examples=settings().max_examples // 2,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.data())
+    def shown_alone(data: st.DataObject) -> None:
+        (first,) = objs(data, 1)
+        compare(first, first, first, "nothing")
+
+    def compare(
+        first: Manifest, second: Manifest, third: Manifest, way: str
+    ) -> None:
         ref = ObjectRef.of(first)
         with contextlib.suppress(errors.Rejected):
             cluster.apply(first, MANAGER)
@@ -97,4 +111,5 @@ def test_an_apply_of_what_is_unchanged_changes_nothing(
             assert content(live) == content(after.obj)
 
     shown()
+    shown_alone()
     assert judged["nothing", True]

@@ -140,7 +140,7 @@ def there(
         except errors.KindUnknown:
             continue
         found.update((ObjectRef.of(obj), obj) for obj in listed)
-    usual = dataclasses.replace(USUAL, namespace=namespace)
+    usual = USUAL._replace(namespace=namespace)
     return {
         ref: obj
         for ref, obj in found.items()

@@ -13,7 +13,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from typing import Any
 
 import pytest
@@ -251,7 +250,7 @@ def test_time_that_is_up_is_told(run, files, unique):
 def test_an_interrupt_gives_the_lock_back(
     run, started, cluster, files, unique, namespace, number
 ):
-    """Ctrl-C and SIGTERM end it with 130; the next command need not wait."""
+    """Ctrl-C and SIGTERM end it with 130; the lock has no holder then."""
     process = started(
         "instantiate", unique, files(judged("a", "Going")), "-f", "json"
     )
@@ -267,9 +266,7 @@ def test_an_interrupt_gives_the_lock_back(
     assert ["a"] == [item["name"] for item in json.loads(out)["unsettled"]]
     lease = cluster.get(leases.ref(unique, namespace))
     assert not objects.field(lease, ("spec", "holderIdentity"))
-    begun = time.monotonic()
     assert 0 == run("terminate", unique).code
-    assert time.monotonic() - begun < leases.TERM / 2
 
 
 def test_a_scale_that_cannot_be_is_refused(run, files, unique):
@@ -336,10 +333,11 @@ def test_a_terminal_is_drawn_on(
     drawn = _on_terminal(
         [
             *PROGRAM,
-            *("instantiate", unique, str(path), "--timeout", "5"),
+            *("instantiate", unique, str(path)),
             *("--namespace", namespace),
         ],
         environ | variables,
+        enough="in progress",
     )
     tree = _on_terminal(
         [*PROGRAM, "status", unique, "--namespace", namespace],
@@ -355,8 +353,13 @@ def test_a_terminal_is_drawn_on(
     assert 0 == run("terminate", unique).code
 
 
-def _on_terminal(command: list[str], environ: dict[str, str]) -> str:
-    """All that a program writes to a terminal of its own."""
+def _on_terminal(
+    command: list[str], environ: dict[str, str], enough: str = ""
+) -> str:
+    """Return all that a program writes to a terminal of its own.
+
+    :param enough: text at which the program gets Ctrl-C.
+    """
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ
@@ -369,6 +372,9 @@ def _on_terminal(command: list[str], environ: dict[str, str]) -> str:
         except OSError:  # the other end is closed
             break
         written += part
+        if enough and enough.encode() in written:
+            process.send_signal(signal.SIGINT)
+            enough = ""
     os.close(ours)
     process.wait(timeout=20)
     return written.decode()
