@@ -40,13 +40,19 @@ class Slot:
     """A worker, and what it does now.
 
     :param kill_at: when its process is killed; None for never.
+    :param is_killed: whether it was; its answer may have come before.
     """
 
     worker: Worker
     step: Step | None = None
     look: Look | None = None
     kill_at: float | None = None
+    is_killed: bool = False
     limit: float = float("inf")
+
+    def kill(self) -> None:
+        self.is_killed = True
+        self.worker.kill()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,11 +142,11 @@ class Soak:
         for slot in self._slots:
             if slot.kill_at is not None and slot.kill_at <= now:
                 slot.kill_at = None
-                slot.worker.kill()
+                slot.kill()
             elif slot.limit <= now:
                 # Its outcome is a process that ended without an answer.
                 slot.limit = float("inf")
-                slot.worker.kill()
+                slot.kill()
 
     def _assign(self, now: float) -> None:
         for slot in self._slots:
@@ -200,9 +206,13 @@ class Soak:
             if step and step.request.kill is not None:
                 slot.kill_at = now + step.request.kill
             return
-        if isinstance(said, Outcome) and said.error == outcomes.KILLED:
+        has_ended = isinstance(said, Outcome) and (
+            said.error == outcomes.KILLED
+        )
+        if has_ended or slot.is_killed:
             slot.worker.close()
             slot.worker = self._start()
+            slot.is_killed = False
         slot.kill_at, slot.limit = None, float("inf")
         look, slot.step, slot.look = slot.look, None, None
         if step is None:
