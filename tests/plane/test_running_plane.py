@@ -222,7 +222,7 @@ def test_a_second_up_is_harmless():
 
 @pytest.mark.usefixtures("ours", "chosen")
 def test_a_plane_that_ran_in_part_is_left_to_its_user():
-    """What a caller adds to it is no reason to end it."""
+    """A part that a caller starts does not stop the plane at the end."""
     local = plane.Plane.of(os.environ)
     local.stop(["capi-dev"])
 
