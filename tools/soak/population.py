@@ -20,7 +20,8 @@ from tools.soak.worker import Sight
 CONTENDS = 0.08
 """Share of the turns in which a process repeats a running request."""
 TRIES = 5
-"""Operations in a row on one instance that may end early."""
+"""Operations in a row on one instance that may end early, without those that
+the soak killed or that had to fail: these do not count."""
 REMEMBERED = 6
 """Steps of an instance that a violation shows."""
 
@@ -100,8 +101,11 @@ class Population:
             look, sight.found, not sight.violations
         )
         self._claimed.discard(name)
-        self._early[name] = 0 if step.complete else self._early[name] + 1
-        if self._early[name] == TRIES:
+        if step.complete:
+            self._early[name] = 0
+        elif not step.is_by_intention:
+            self._early[name] += 1
+        if self._early[name] == TRIES and not step.is_by_intention:
             step.wrong.append(f"{TRIES} operations in a row ended early")
         evidence = (*step.wrong, *sight.violations)
         if not evidence:

@@ -116,6 +116,12 @@ class Step:
             now = model.observed(now, found)
         return dataclasses.replace(now, unclean=not look.undisturbed)
 
+    @property
+    def is_by_intention(self) -> bool:
+        """Return whether the soak made the operation end as it did."""
+        intended = {Result.KILLED, Result.FAILED}
+        return bool(self.results) and intended.issuperset(self.results)
+
     def __str__(self) -> str:
         instance = self.instance
         ended = ", ".join(

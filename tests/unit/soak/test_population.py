@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from tools.soak import model
+from tools.soak import outcomes
 from tools.soak import population
 from tools.soak.model import Found
 from tools.soak.model import Instance
@@ -81,6 +84,20 @@ def test_a_violation_has_its_evidence_and_the_steps_before():
     assert "KeyError" in found.evidence[0]
     assert 1 == len(found.history)
     assert "" == people[step.instance.name].phase
+
+
+def test_operations_that_the_soak_killed_are_no_violation():
+    """However many of them follow each other, as the seed has drawn them."""
+    people = Population(
+        1, [Instance(NAMES[0], "soak-ns0", "configuration")], OTHERS
+    )
+    killed = Outcome(outcomes.KILLED)
+    found = Found("ending", "a")
+    for _ in range(2 * population.TRIES):
+        step = people.claim(0.0, last=False)
+        step.request = dataclasses.replace(step.request, kill=0.1)
+
+        assert concluded(people, step, killed, found) is None
 
 
 def test_operations_that_never_succeed_are_a_violation():
