@@ -58,7 +58,7 @@ def run(
             [*PROGRAM, *argv, "--namespace", namespace],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
             env=environ,
         )
         shows.look("the program's output", ended.stdout + ended.stderr)
@@ -236,13 +236,20 @@ def test_time_that_is_up_is_told(run, files, unique):
     """The error names what is open, with its reason: the code is 4."""
     path = files(judged("a", "Going"), manifests.config_map("b"))
 
-    done = run("instantiate", unique, path, "--timeout", "5s", "-f", "json")
+    # A busy machine may not come as far as the wait in the shortest.
+    for seconds in (5, 20, 60):
+        done = run(
+            *("instantiate", unique, path),
+            *("--timeout", str(seconds), "-f", "json"),
+        )
+        assert 4 == done.code
+        if done.value["written"]:
+            break
 
-    assert 4 == done.code
     assert "NotReady" == done.value["type"]
     (item,) = done.value["unsettled"]
     assert ("a", "in progress") == (item["name"], item["state"])
-    assert 1 < item["age"] < 6
+    assert 0 < item["age"] <= seconds
     assert 0 == run("terminate", unique).code
 
 
