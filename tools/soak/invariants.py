@@ -181,7 +181,7 @@ def _present(look: Look, seen: Seen) -> Iterator[str]:
         expected.form, expected.version, expected.name
     ):
         ref = packages.placed(manifest, expected.namespace)
-        if obj := seen.live.get(ref):
+        if (obj := seen.live.get(ref)) and not _is_over(ref, seen):
             possible = numbers.get(f"{ref.kind}/{ref.name}")
             yield from _as_wanted(ref, manifest, obj, possible)
 
@@ -192,9 +192,7 @@ def _agree(expected: Instance, seen: Seen, others: Others) -> Iterator[str]:
     uids = {ref: obj["metadata"]["uid"] for ref, obj in seen.live.items()}
     for ref in sorted(wanted):
         uid = uids.get(ref)
-        if ref.kind in packages.DONE_ONCE and ref not in (
-            seen.owned.keys() | seen.labelled.keys() | seen.live.keys()
-        ):
+        if _is_over(ref, seen):
             continue
         if uid is None:
             yield f"{ref} does not exist"
@@ -208,6 +206,18 @@ def _agree(expected: Instance, seen: Seen, others: Others) -> Iterator[str]:
         yield f"{ref} has the label and is not in the package"
     for ref in sorted(seen.live.keys() - wanted - others.keys()):
         yield f"{ref} exists and is not in the package"
+
+
+def _is_over(ref: ObjectRef, seen: Seen) -> bool:
+    """Return whether an object need not exist any more: it was to run once.
+
+    An earlier change may have pruned it, or has requested that, and a rollback
+    does not create it again. The record may keep its UID, so that a heal does
+    not create it either.
+    """
+    obj = seen.live.get(ref)
+    ends = obj is None or "deletionTimestamp" in obj["metadata"]
+    return ref.kind in packages.DONE_ONCE and ends
 
 
 def _as_wanted(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from tacker_k8s_cr import lcm
@@ -197,3 +199,45 @@ def test_while_an_operation_is_unfinished_others_count(
 
     seen = observation.see(cluster, ABSENT)
     assert 1 == len(invariants.violations(look, seen))
+
+
+def with_job(version):
+    expected = model.Instance("soak-00", "soak-ns0", "job")
+    expected = model.after(expected, Request("instantiate", version))
+    name = f"soak-00-load-{version}"
+    return expected, ObjectRef("batch", "Job", "soak-ns0", name)
+
+
+@pytest.mark.parametrize("ends", ["gone", "terminating"])
+def test_a_job_that_is_deleted_is_no_violation(cluster, ends):
+    """It has run, and a rollback does not create it again."""
+    expected, ref = with_job("a")
+    seen = observation.see(cluster, expected)
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": ref.name,
+            "namespace": ref.namespace,
+            "uid": "1",
+            "deletionTimestamp": "2026-11-22T20:00:00Z",
+        },
+    }
+    left = {ref: job} if ends == "terminating" else {}
+    seen = dataclasses.replace(seen, owned={ref: "1"}, live=left)
+
+    said = invariants.violations(invariants.Look(expected, {}), seen)
+
+    assert said
+    assert not [line for line in said if ref.name in line]
+
+
+def test_another_kind_of_object_that_is_deleted_is_a_violation(cluster):
+    """However it was deleted."""
+    expected, _ = with_job("a")
+    seen = observation.see(cluster, expected)
+    seen = dataclasses.replace(seen, owned={config_map("config"): "1"})
+
+    said = invariants.violations(invariants.Look(expected, {}), seen)
+
+    assert f"{config_map('config')} does not exist" in said
