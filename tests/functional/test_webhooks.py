@@ -184,14 +184,10 @@ def test_the_command_shows_what_is_not_written_and_why(
     }
     path = files(account, manifests.config_map("a"), manifests.config_map("b"))
 
-    # A busy machine may not come as far as the wait in the shortest.
-    for seconds in (6, 20, 60):
-        done = run(
-            *("instantiate", unique, path),
-            *("--timeout", str(seconds), "-f", "json"),
-        )
-        if "1 of 3 current" in done.err:
-            break
+    done = test_cli.timed_out(
+        *(run, "instantiate", unique, path),
+        reached=lambda ended: "1 of 3 current" in ended.err,
+    )
 
     assert 4 == done.code
     assert "checking 3 objects (dry run)" in done.err

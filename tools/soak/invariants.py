@@ -64,6 +64,8 @@ class Look:
     :param patience: seconds in which all of it has to hold at some moment. A
         heal waits until new Pods are ready; their Deployment is told a
         moment later, and counts none meanwhile.
+    :param created: an instantiate has just succeeded, so that what is to run
+        once must exist too.
     """
 
     expected: Instance
@@ -71,6 +73,7 @@ class Look:
     complete: bool = True
     undisturbed: bool = True
     patience: float = 0.0
+    created: bool = False
 
 
 def violations(look: Look, seen: Seen) -> list[str]:
@@ -175,24 +178,25 @@ def _present(look: Look, seen: Seen) -> Iterator[str]:
     if look.undisturbed:
         for ref in sorted(seen.record - seen.named):
             yield f"{ref} is not named by the head of the record"
-    yield from _agree(expected, seen, look.others)
+    yield from _agree(look, seen)
     numbers = expected.possible()
     for manifest in packages.manifests(
         expected.form, expected.version, expected.name
     ):
         ref = packages.placed(manifest, expected.namespace)
-        if (obj := seen.live.get(ref)) and not _is_over(ref, seen):
+        if (obj := seen.live.get(ref)) and not _is_over(ref, look, seen):
             possible = numbers.get(f"{ref.kind}/{ref.name}")
             yield from _as_wanted(ref, manifest, obj, possible)
 
 
-def _agree(expected: Instance, seen: Seen, others: Others) -> Iterator[str]:
+def _agree(look: Look, seen: Seen) -> Iterator[str]:
     """Compare record, label and live objects with the version."""
+    expected = look.expected
     wanted = _refs(expected, [expected.version])
     uids = {ref: obj["metadata"]["uid"] for ref, obj in seen.live.items()}
     for ref in sorted(wanted):
         uid = uids.get(ref)
-        if _is_over(ref, seen):
+        if _is_over(ref, look, seen):
             continue
         if uid is None:
             yield f"{ref} does not exist"
@@ -204,20 +208,21 @@ def _agree(expected: Instance, seen: Seen, others: Others) -> Iterator[str]:
         yield f"{ref} is in the record and not in the package"
     for ref in sorted(seen.labelled.keys() - wanted):
         yield f"{ref} has the label and is not in the package"
-    for ref in sorted(seen.live.keys() - wanted - others.keys()):
+    for ref in sorted(seen.live.keys() - wanted - look.others.keys()):
         yield f"{ref} exists and is not in the package"
 
 
-def _is_over(ref: ObjectRef, seen: Seen) -> bool:
+def _is_over(ref: ObjectRef, look: Look, seen: Seen) -> bool:
     """Return whether an object need not exist any more: it was to run once.
 
     An earlier change may have pruned it, or has requested that, and a rollback
     does not create it again. The record may keep its UID, so that a heal does
     not create it either.
     """
+    if look.created or ref.kind not in packages.DONE_ONCE:
+        return False
     obj = seen.live.get(ref)
-    ends = obj is None or "deletionTimestamp" in obj["metadata"]
-    return ref.kind in packages.DONE_ONCE and ends
+    return obj is None or "deletionTimestamp" in obj["metadata"]
 
 
 def _as_wanted(

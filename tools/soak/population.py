@@ -103,10 +103,10 @@ class Population:
         self._claimed.discard(name)
         if step.complete:
             self._early[name] = 0
-        elif not step.is_by_intention:
+        elif not step.has_ended_as_intended:
             self._early[name] += 1
-        if self._early[name] == TRIES and not step.is_by_intention:
-            step.wrong.append(f"{TRIES} operations in a row ended early")
+            if self._early[name] == TRIES:
+                step.wrong.append(f"{TRIES} operations in a row ended early")
         evidence = (*step.wrong, *sight.violations)
         if not evidence:
             return None

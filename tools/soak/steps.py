@@ -102,6 +102,8 @@ class Step:
             self.complete and at_rest,
             undisturbed and cleaned,
             HEALED if self.request.operation == "heal" else 0.0,
+            self.request.operation == "instantiate"
+            and Result.DONE in self.results,
         )
 
     def next_instance(self, look: Look, found: Found, sound: bool) -> Instance:
@@ -117,7 +119,7 @@ class Step:
         return dataclasses.replace(now, unclean=not look.undisturbed)
 
     @property
-    def is_by_intention(self) -> bool:
+    def has_ended_as_intended(self) -> bool:
         """Return whether the soak made the operation end as it did."""
         intended = {Result.KILLED, Result.FAILED}
         return bool(self.results) and intended.issuperset(self.results)

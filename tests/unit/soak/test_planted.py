@@ -230,6 +230,10 @@ def test_a_job_that_is_deleted_is_no_violation(cluster, ends):
 
     assert said
     assert not [line for line in said if ref.name in line]
+    new = invariants.Look(expected, {}, created=True)
+    assert [
+        line for line in invariants.violations(new, seen) if ref.name in line
+    ]
 
 
 def test_another_kind_of_object_that_is_deleted_is_a_violation(cluster):
