@@ -1,7 +1,7 @@
 # `make` alone lists what can be done. Lines with two hashes are that list.
 #
 # The commands are here and nowhere else: tox runs these same targets in
-# environments of its own, and says so with BIN; without it there is one
+# environments of its own, and sets BIN; without it there is one
 # environment, .venv, which comes first in every rule.
 
 PYTHON ?= python3
@@ -83,12 +83,12 @@ tacker-down: $(ENVIRONMENT)  ## stop that Tacker
 upstream: $(ENVIRONMENT)  ## Tacker's own functional tests, with a table
 	@$(RUN) tools.upstream $(ARGS)
 
-# -- The rooms of tests -------------------------------------------------------
+# -- The suites of tests ------------------------------------------------------
 #
 # Tests that need a cluster use the one that KUBECONFIG names, else the local
 # plane; they start it when it does not run, and then stop it at the end.
 
-# Tests on a cluster mostly wait, so they begin first; those of the unit room
+# Tests on a cluster mostly wait, so they begin first; those of the unit suite
 # fill what they leave. The tests of a file stay together, in their order.
 .PHONY: test
 test: $(ENVIRONMENT)  ## unit, contracts and functional, with a plane
@@ -137,7 +137,7 @@ suites: $(ENVIRONMENT)  ## all suites in the background; ARGS=status, stop
 
 # -- What must pass before a change is offered --------------------------------
 
-CHECKS := style types imports docs notes dist-test
+CHECKS := style types imports requirements prose docs notes dist-test
 
 .PHONY: check
 check: $(ENVIRONMENT)  ## all of the following, none of which needs a network
@@ -152,7 +152,7 @@ style: $(ENVIRONMENT)  ## ruff's rules and format, hacking's rules
 	$(RUN) flake8
 
 .PHONY: format
-format: $(ENVIRONMENT)  ## let ruff mend what it can
+format: $(ENVIRONMENT)  ## let ruff fix what it can
 	$(RUN) ruff check --fix .
 	$(RUN) ruff format .
 
@@ -164,10 +164,31 @@ types: $(ENVIRONMENT)  ## mypy, strict
 imports: $(ENVIRONMENT)  ## the direction of imports
 	$(BIN)/lint-imports --no-logo
 
+# A folder joins these when its texts are clean; PROSE= checks all.
+PROSE ?= doc README.rst HACKING.rst CONTRIBUTING.rst Makefile releasenotes \
+    mgmt_drivers tacker_k8s_cr/delivery tacker_k8s_cr/driver \
+    tacker_k8s_cr/kinds tacker_k8s_cr/model tacker_k8s_cr/package \
+    tests/fakes tests/management tests/plane tests/secrecy tools/balancer \
+    tools/bench_tacker tools/fault_proxy tools/identity tools/management \
+    tools/pages tools/soak
+
+.PHONY: prose
+prose: $(ENVIRONMENT)  ## the terms of the field in texts, and spelling
+	git ls-files -z | xargs -0 $(BIN)/codespell
+	$(RUN) tools.prose $(PROSE)
+
+.PHONY: requirements
+requirements: $(ENVIRONMENT)  ## each requirement has a row, each marker too
+	@$(RUN) tools.requirements $(ARGS)
+
 .PHONY: docs
 docs: $(ENVIRONMENT)  ## the documentation, warnings as errors
 	$(RUN) sphinx -q -W --keep-going -b html doc/source doc/build/html
 	@echo "docs: doc/build/html/index.html"
+
+.PHONY: recordings
+recordings: $(ENVIRONMENT)  ## run the tutorial and the task pages, on the plane
+	@$(RUN) tools.pages $(ARGS)
 
 .PHONY: sample-config
 sample-config: $(ENVIRONMENT)  ## the configuration file's sample, from options

@@ -1,14 +1,15 @@
 """Hands the kubeconfig of a VNF's workload clusters to a webhook.
 
-Tacker compares this file with its copy in a VNF package, byte for byte. So
-all it does is in tacker_k8s_cr.driver.mgmt, and here nothing changes.
+Tacker compares this file with its copy in a VNF package, byte for byte. So all
+it does is in tacker_k8s_cr.driver.mgmt.kubeconfig_webhook, and here nothing
+changes.
 """
 
 from typing import Any
 
 from tacker.vnfm.mgmt_drivers.vnflcm_noop import VnflcmMgmtNoop
 
-from tacker_k8s_cr.driver import mgmt_v1
+from tacker_k8s_cr.driver.mgmt import v1
 
 
 class KubeconfigWebhook(VnflcmMgmtNoop):  # type: ignore[misc]
@@ -24,37 +25,37 @@ class KubeconfigWebhook(VnflcmMgmtNoop):  # type: ignore[misc]
         return "Delivers kubeconfigs of workload clusters to a webhook"
 
     def instantiate_start(self, **call: Any) -> None:
-        mgmt_v1.called("instantiate_start", call)
+        v1.run_hook("instantiate_start", call)
 
     def instantiate_end(self, **call: Any) -> None:
-        mgmt_v1.called("instantiate_end", call)
+        v1.run_hook("instantiate_end", call)
 
     def terminate_start(self, **call: Any) -> None:
-        mgmt_v1.called("terminate_start", call)
+        v1.run_hook("terminate_start", call)
 
     def terminate_end(self, **call: Any) -> None:
-        mgmt_v1.called("terminate_end", call)
+        v1.run_hook("terminate_end", call)
 
     def scale_start(self, **call: Any) -> None:
-        mgmt_v1.called("scale_start", call)
+        v1.run_hook("scale_start", call)
 
     def scale_end(self, **call: Any) -> None:
-        mgmt_v1.called("scale_end", call)
+        v1.run_hook("scale_end", call)
 
     def heal_start(self, **call: Any) -> None:
-        mgmt_v1.called("heal_start", call)
+        v1.run_hook("heal_start", call)
 
     def heal_end(self, **call: Any) -> None:
-        mgmt_v1.called("heal_end", call)
+        v1.run_hook("heal_end", call)
 
     def change_external_connectivity_start(self, **call: Any) -> None:
-        mgmt_v1.called("change_external_connectivity_start", call)
+        v1.run_hook("change_external_connectivity_start", call)
 
     def change_external_connectivity_end(self, **call: Any) -> None:
-        mgmt_v1.called("change_external_connectivity_end", call)
+        v1.run_hook("change_external_connectivity_end", call)
 
     def modify_information_start(self, **call: Any) -> None:
-        mgmt_v1.called("modify_information_start", call)
+        v1.run_hook("modify_information_start", call)
 
     def modify_information_end(self, **call: Any) -> None:
-        mgmt_v1.called("modify_information_end", call)
+        v1.run_hook("modify_information_end", call)

@@ -6,9 +6,10 @@ From a Python prompt::
 
     cluster = k8s_cr.connect()
     package = k8s_cr.load("samples/vnf_packages/custom_resource")
-    report = k8s_cr.instantiate(
-        cluster, "demo", package, deadline=k8s_cr.Deadline.after(300)
+    request = k8s_cr.Request(
+        cluster, "demo", deadline=k8s_cr.Deadline.after(300)
     )
+    report = k8s_cr.instantiate(request, package)
 
 Every name is brought in at its first use, so that importing the package
 costs next to nothing.
@@ -20,38 +21,40 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacker_k8s_cr.cluster import connect
-    from tacker_k8s_cr.deadline import Deadline
-    from tacker_k8s_cr.lcm import change
-    from tacker_k8s_cr.lcm import drift
-    from tacker_k8s_cr.lcm import forecast
-    from tacker_k8s_cr.lcm import heal
-    from tacker_k8s_cr.lcm import instantiate
-    from tacker_k8s_cr.lcm import roll_back
-    from tacker_k8s_cr.lcm import scale
-    from tacker_k8s_cr.lcm import status
-    from tacker_k8s_cr.lcm import terminate
-    from tacker_k8s_cr.objects import ObjectRef
-    from tacker_k8s_cr.options import Options
+    from tacker_k8s_cr.kinds.policy import Policy
+    from tacker_k8s_cr.kube import connect
+    from tacker_k8s_cr.lcm.api import Request
+    from tacker_k8s_cr.lcm.api import change
+    from tacker_k8s_cr.lcm.api import drift
+    from tacker_k8s_cr.lcm.api import forecast
+    from tacker_k8s_cr.lcm.api import heal
+    from tacker_k8s_cr.lcm.api import instantiate
+    from tacker_k8s_cr.lcm.api import roll_back
+    from tacker_k8s_cr.lcm.api import scale
+    from tacker_k8s_cr.lcm.api import status
+    from tacker_k8s_cr.lcm.api import terminate
+    from tacker_k8s_cr.model.deadline import Deadline
+    from tacker_k8s_cr.model.objects import ObjectRef
     from tacker_k8s_cr.package import load
-    from tacker_k8s_cr.policy import Policy
+    from tacker_k8s_cr.plan.options import Options
 
 _HOMES = {
-    "Deadline": "deadline",
-    "ObjectRef": "objects",
-    "Options": "options",
-    "Policy": "policy",
-    "change": "lcm",
-    "connect": "cluster",
-    "drift": "lcm",
-    "forecast": "lcm",
-    "heal": "lcm",
-    "instantiate": "lcm",
+    "Deadline": "model.deadline",
+    "ObjectRef": "model.objects",
+    "Options": "plan.options",
+    "Policy": "kinds.policy",
+    "Request": "lcm.api",
+    "change": "lcm.api",
+    "connect": "kube",
+    "drift": "lcm.api",
+    "forecast": "lcm.api",
+    "heal": "lcm.api",
+    "instantiate": "lcm.api",
     "load": "package",
-    "roll_back": "lcm",
-    "scale": "lcm",
-    "status": "lcm",
-    "terminate": "lcm",
+    "roll_back": "lcm.api",
+    "scale": "lcm.api",
+    "status": "lcm.api",
+    "terminate": "lcm.api",
 }
 
 __all__ = [
@@ -59,6 +62,7 @@ __all__ = [
     "ObjectRef",
     "Options",
     "Policy",
+    "Request",
     "change",
     "connect",
     "drift",

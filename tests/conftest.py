@@ -17,16 +17,17 @@ import hypothesis
 import pytest
 
 from tools import plane
-from tools.plane import interrupts
+from tools.plane import signals
 from tools.plane import target
 from tools.plane.kubectl import Kubectl
 from tools.plane.target import Target
+from tools.requirements import rows
 
 pytest_plugins = ["tests.secrecy.plugin"]
 
-# How fast values are made says nothing about us: the first run in a clone
-# writes hypothesis' own tables, and a machine may be busy. What one run does
-# not find the next may: --hypothesis-profile=long looks for longer.
+# The speed of generation is not checked: the first run in a clone writes
+# hypothesis' own tables, and a machine may be busy. What one run does not find
+# the next may: --hypothesis-profile=long searches longer.
 for profile, examples in (("house", 50), ("long", 2000)):
     hypothesis.settings.register_profile(
         profile,
@@ -39,8 +40,8 @@ hypothesis.settings.load_profile("house")
 _STARTED = pytest.StashKey[bool]()
 
 NEEDS = ("capi", "stages", "root")
-"""Markers of what a cluster or a user may lack. Tests are skipped then,
-unless --need says that they were meant to run."""
+"""Markers of features that a cluster may not have; tests are then skipped.
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -53,13 +54,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Whoever ends a run lets it put away what it started.
+    """A signal that ends a run lets it remove what it started.
 
     pytest does so for Ctrl-C alone; a job that is cancelled gets SIGTERM.
     """
     ending = contextlib.ExitStack()
-    ending.enter_context(interrupts.raised())
+    ending.enter_context(signals.raised())
     config.add_cleanup(ending.close)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Fail the collection if a test claims a requirement without a row.
+
+    :raises pytest.UsageError: a marker has an id that no row has.
+    """
+    for item in items:
+        for mark in item.iter_markers("requirement"):
+            if strange := set(mark.args) - rows.known():
+                raise pytest.UsageError(
+                    f"{item.nodeid}: no requirement has the id "
+                    f"{', '.join(sorted(map(str, strange)))}; see "
+                    f"{rows.FILE.relative_to(rows.ROOT)}"
+                )
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -79,7 +95,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(scope="session")
-def chosen() -> Iterator[Target]:
+def target_cluster() -> Iterator[Target]:
     """The cluster of this run of pytest; it answers."""
     found = target.choose(os.environ)
     started = found.startable and plane.ensure()
@@ -89,13 +105,13 @@ def chosen() -> Iterator[Target]:
 
 
 @pytest.fixture(scope="session")
-def missing(chosen: Target) -> dict[str, str]:
-    """What the cluster lacks, and how that shows."""
-    return target.missing(chosen)
+def missing_features(target_cluster: Target) -> dict[str, str]:
+    """Features that the cluster does not have, and the evidence."""
+    return target.missing(target_cluster)
 
 
 @pytest.fixture(scope="session")
-def lack(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+def skip_or_fail(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """Skip the test for a reason, or fail it if it was meant to run."""
 
     def _lack(what: str, reason: str) -> None:
@@ -108,34 +124,34 @@ def lack(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 @pytest.fixture(autouse=True)
 def _runnable(
-    request: pytest.FixtureRequest, lack: Callable[[str, str], None]
+    request: pytest.FixtureRequest, skip_or_fail: Callable[[str, str], None]
 ) -> None:
     """Holds back a test for which something is missing."""
     needs = [n for n in NEEDS if request.node.get_closest_marker(n)]
     if "root" in needs and os.getuid():
-        lack("root", "this user is not root")
+        skip_or_fail("root", "this user is not root")
     if {"capi", "stages"} & set(needs):
-        missing = request.getfixturevalue("missing")
+        missing = request.getfixturevalue("missing_features")
         for what in needs:
             if what in missing:
-                lack(what, missing[what])
+                skip_or_fail(what, missing[what])
 
 
 @pytest.fixture(scope="session")
-def kubeconfig(chosen: Target) -> pathlib.Path:
+def kubeconfig(target_cluster: Target) -> pathlib.Path:
     """An administrator's kubeconfig for the cluster."""
-    return chosen.kubeconfig
+    return target_cluster.kubeconfig
 
 
 @pytest.fixture(scope="session")
-def kubectl(chosen: Target) -> Kubectl:
+def kubectl(target_cluster: Target) -> Kubectl:
     """kubectl for the cluster: call it with arguments."""
-    return target.kubectl(chosen)
+    return target.kubectl(target_cluster)
 
 
 @pytest.fixture
 def namespace(kubectl: Kubectl) -> Iterator[str]:
-    """A namespace of the test's own; it goes afterwards with all in it."""
+    """A namespace for one test; deleted afterwards with all in it."""
     name = f"test-{uuid.uuid4().hex[:10]}"
     kubectl("create", "namespace", name)
     yield name

@@ -2,10 +2,10 @@
 
 ``python -m tools.csar FOLDER -o OUT.zip`` packs the folder, puts in the ETSI
 type files and the management driver's file, and writes TOSCA.meta with the
-hash of every artifact. The folder's ``csar.yaml`` says what a builder cannot
-know. Without a folder all samples are built, with all their variants, but for
-one of which files have to be fetched first. The same input gives the same
-bytes.
+hash of every artifact. The folder's ``csar.yaml`` contains what a builder
+cannot derive. Without a folder all samples are built, with all their variants,
+except those whose files have to be fetched first. The same input gives the
+same bytes.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Hook:
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """What ``csar.yaml`` says.
+    """The contents of ``csar.yaml``.
 
     :param needs: files of the package that another command adds.
     """

@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import time
@@ -97,6 +98,10 @@ def _install() -> None:
     for name in INPUTS[:2]:
         command += ["-r", name]
     command += ["-e", "."]
+    # One from an earlier state of setup.cfg is found before the installed
+    # metadata by programs that run in this folder.
+    for stale in ROOT.glob("*.egg-info"):
+        shutil.rmtree(stale)
     if subprocess.run(command, cwd=ROOT, env=_environ()).returncode:
         raise SystemExit(
             "Installing into .venv failed; pip says why above. The next make "
@@ -105,7 +110,7 @@ def _install() -> None:
 
 
 def _environ() -> dict[str, str]:
-    """pbr counts commits for the version; without git it needs to be told."""
+    """pbr counts commits for the version; without git it needs a given one."""
     environ = dict(os.environ)
     command = ["git", "rev-parse", "--verify", "--quiet", "HEAD"]
     try:

@@ -1,7 +1,7 @@
-"""What is in a cluster that was not there before.
+"""What a cluster contains that did not exist before.
 
-The metadata of every listable resource is compared by UID. Events come and
-go by themselves, and components renew Leases of their own: neither counts.
+The metadata of every listable resource is compared by UID. Events appear and
+expire on their own, and components renew their own Leases: neither counts.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections.abc import Mapping
 import dataclasses
 import time
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import Resource
-from tacker_k8s_cr.recording import leases
-from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model import record_names
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import Resource
+from tacker_k8s_cr.state import leases
 
 EVENTS = (GroupKind("", "Event"), GroupKind("events.k8s.io", "Event"))
 
@@ -63,7 +63,7 @@ def snapshot(cluster: Cluster) -> Snapshot:
             for obj in cluster.list_metadata(kind)
         ]
 
-    for kind, outcome in cluster.each(listed, kinds):
+    for kind, outcome in cluster.map_parallel(listed, kinds):
         if isinstance(outcome, errors.Error):
             unseen[kind] = outcome.sentence()
         else:
@@ -77,7 +77,7 @@ def _counts(resource: Resource) -> bool:
 
 
 def left(before: Snapshot, after: Snapshot) -> list[ObjectRef]:
-    """What is there after that was not there before."""
+    """Return what exists after and did not exist before."""
     return sorted(
         ref
         for uid, ref in after.objects.items()
@@ -86,9 +86,9 @@ def left(before: Snapshot, after: Snapshot) -> list[ObjectRef]:
 
 
 def _components(ref: ObjectRef) -> bool:
-    """Whether it is a Lease of a component; one of ours bears our name."""
+    """Whether it is a Lease of a component, and not one of an instance."""
     return ref.group_kind == leases.KIND and not ref.name.startswith(
-        record.NAME
+        record_names.PREFIX
     )
 
 
@@ -99,13 +99,13 @@ def remaining(
     matters: Callable[[ObjectRef], bool] = lambda ref: True,
     sleep: Callable[[float], None] = time.sleep,
 ) -> list[ObjectRef]:
-    """What is left when time is up; nothing as soon as nothing is.
+    """What is left after the deadline; nothing as soon as nothing is left.
 
-    Garbage is collected some time after its owner is gone, so one look is
-    not enough.
+    Garbage is collected some time after its owner was deleted, so one listing
+    is not enough.
     """
     while True:
         found = [r for r in left(before, snapshot(cluster)) if matters(r)]
-        if not found or deadline.passed:
+        if not found or deadline.expired:
             return found
-        sleep(min(PAUSE, deadline.left))
+        sleep(min(PAUSE, deadline.remaining))

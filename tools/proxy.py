@@ -17,6 +17,7 @@ from http.client import HTTPResponse
 from http.client import HTTPSConnection
 from http.server import BaseHTTPRequestHandler
 from http.server import ThreadingHTTPServer
+import json
 import pathlib
 import ssl
 import tempfile
@@ -24,7 +25,7 @@ import threading
 from types import TracebackType
 import urllib.parse
 
-from tacker_k8s_cr import kubeconfig as kubeconfigs
+from tacker_k8s_cr.kube import kubeconfig as kubeconfigs
 from tools.plane import certificates
 from tools.plane.folders import write_private
 
@@ -38,6 +39,8 @@ class Proxy:
     :param folder: where its keys go; ``ca`` vouches for it.
     :param kubeconfig: of an administrator of the API server behind it.
     :param users: by name, the password.
+    :param version: the Kubernetes version that ``/version`` reports instead
+        of that of the API server.
     """
 
     def __init__(
@@ -45,8 +48,10 @@ class Proxy:
         folder: pathlib.Path,
         kubeconfig: pathlib.Path,
         users: Mapping[str, str],
+        version: str = "",
     ):
         self.users = users
+        self.version = version
         self.refused = 0
         self.served: list[str] = []
         self._behind = kubeconfigs.load(str(kubeconfig))
@@ -73,7 +78,7 @@ class Proxy:
         self._server.server_close()
 
     def who(self, header: str) -> str:
-        """Whose name and password a header has; empty for nobody's."""
+        """The user and password in a header; empty if there are none."""
         scheme, _, encoded = header.partition(" ")
         if scheme != "Basic":
             return ""
@@ -115,7 +120,7 @@ class Proxy:
         self._server.socket = context.wrap_socket(
             self._server.socket,
             server_side=True,
-            # Else a client that says nothing would hold up all others.
+            # Else a client that sends nothing would block all others.
             do_handshake_on_connect=False,
         )
         return own.ca.decode()
@@ -136,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
         super().finish()
 
     def handle(self) -> None:
-        # A client that goes away in the middle of a watch is no error.
+        # A client that disconnects in the middle of a watch is not an error.
         with contextlib.suppress(OSError):
             super().handle()
 
@@ -160,9 +165,30 @@ class _Handler(BaseHTTPRequestHandler):
         }
         headers["Impersonate-User"] = name
         self.behind.request(self.command, self.path, body or None, headers)
-        self._passed_on(self.behind.getresponse())
+        response = self.behind.getresponse()
+        if self.of.version and self.path.partition("?")[0] == "/version":
+            self._answer_version(response)
+        else:
+            self._passed_on(response)
 
     do_GET = do_PATCH = do_POST = do_PUT = do_DELETE = answer  # noqa: N815
+
+    def _answer_version(self, response: HTTPResponse) -> None:
+        """Send the server's answer with the other version."""
+        major, minor, _ = self.of.version.lstrip("v").split(".")
+        body = json.dumps(
+            {
+                **json.loads(response.read()),
+                "major": major,
+                "minor": minor,
+                "gitVersion": self.of.version,
+            }
+        ).encode()
+        self.send_response(response.status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
     def _passed_on(self, response: HTTPResponse) -> None:
         self.send_response(response.status)
@@ -186,4 +212,4 @@ class _Handler(BaseHTTPRequestHandler):
         response.close()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: a test looks at what was served."""
+        """Print nothing: a test reads what was served."""

@@ -121,7 +121,7 @@ class Receiver:
             self._server.socket = context.wrap_socket(
                 self._server.socket,
                 server_side=True,
-                # Else a client that says nothing would hold up all others.
+                # Else a client that sends nothing would block all others.
                 do_handshake_on_connect=False,
             )
         scheme = "https" if tls else "http"
@@ -199,10 +199,10 @@ class Receiver:
                 self.wfile.write(said)
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Say nothing: who uses the receiver looks at posted."""
+                """Log nothing: the user of the receiver reads posted."""
 
             def handle(self) -> None:
-                # A client that does not trust the certificate goes away in
+                # A client that does not trust the certificate disconnects in
                 # the handshake.
                 with contextlib.suppress(ssl.SSLError, ConnectionError):
                     super().handle()

@@ -1,7 +1,8 @@
-"""The JSON schemas of what commands print, written from the code's own words.
+"""The JSON schemas of what commands print and of what requests contain.
 
-``python -m tools.schemas`` writes them. They are part of the package, so that
-users have them; a test compares each with what this makes.
+``python -m tools.schemas`` writes them from the code's own words and from
+the option table. They are part of the package, so that users have them; a
+test compares each with what this writes.
 """
 
 from __future__ import annotations
@@ -12,18 +13,21 @@ import json
 import pathlib
 from typing import Any
 
-from tacker_k8s_cr.cli.outcome import Exit
-from tacker_k8s_cr.driver.findings import Level
-from tacker_k8s_cr.inventory import Phase
-from tacker_k8s_cr.objects import State
-from tacker_k8s_cr.planning.drifted import Drift
-from tacker_k8s_cr.planning.forecast import Fate
-from tacker_k8s_cr.report import Action
-from tacker_k8s_cr.retries import DEADLINE
-from tacker_k8s_cr.retries import STALL
+from oslo_upgradecheck.upgradecheck import Code
+
+from tacker_k8s_cr.cli.exit_codes import Exit
+from tacker_k8s_cr.driver import request_schema
+from tacker_k8s_cr.model.objects import State
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.model.retries import DEADLINE
+from tacker_k8s_cr.model.retries import STALL
+from tacker_k8s_cr.plan.drift import Drift
+from tacker_k8s_cr.plan.forecast import ForecastAction
+from tacker_k8s_cr.plan.inventory import Phase
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "tacker_k8s_cr" / "cli" / "schemas"
+REQUEST = ROOT / "tacker_k8s_cr" / "driver" / "request.schema.json"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 Schema = dict[str, Any]
@@ -132,7 +136,7 @@ def of_operation(operation: str) -> Schema:
 
 
 def of_status() -> Schema:
-    seen = [a.value for a in (Action.OWNED, Action.SHARED, Action.DELETED)]
+    seen = [a.value for a in (Action.MANAGED, Action.SHARED, Action.DELETED)]
     return report("status", {**VERDICT, **NOTES}, seen)
 
 
@@ -173,7 +177,7 @@ def of_forecast() -> Schema:
     )
     row = {
         **REF,
-        "forecast": one_of(Fate, "what the change would do"),
+        "forecast": one_of(ForecastAction, "what the change would do"),
         "reason": text("why, where the package alone does not say it"),
         **DIFFERENCES,
         "rollout": {"anyOf": [{"type": "null"}, rollout]},
@@ -211,7 +215,10 @@ def of_drift() -> Schema:
 def of_check() -> Schema:
     finding = fields(
         {
-            "Level": one_of(Level, "severity"),
+            "Level": {
+                "enum": [code.name.lower() for code in Code],
+                "description": "result of the check",
+            },
             "Subject": text("what was examined"),
             "Finding": text("the finding"),
         }
@@ -320,6 +327,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for name, schema in schemas().items():
         (FOLDER / f"{name}.json").write_text(written(schema), "utf-8")
+    REQUEST.write_text(written(request_schema.schema()), "utf-8")
 
 
 if __name__ == "__main__":

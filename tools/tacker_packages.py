@@ -26,8 +26,8 @@ import zipfile
 
 import yaml
 
-from tacker_k8s_cr import errors
 from tacker_k8s_cr import package
+from tacker_k8s_cr.model import errors
 
 META = "TOSCA-Metadata/TOSCA.meta"
 SAMPLES = "samples"

@@ -15,9 +15,12 @@ release = importlib.metadata.version("tacker-k8s-cr")
 extensions = [
     "answers",
     "cliff.sphinxext",
-    "openstackdocstheme",
+    "diagrams",
+    "modules",
     "operators",
+    "option_table",
     "oslo_config.sphinxext",
+    "recordings",
     "reno.sphinxext",
     "requirements",
     "schemas",
@@ -25,17 +28,19 @@ extensions = [
     "upstream",
 ]
 
-html_theme = "openstackdocs"
+html_theme = "furo"
+html_title = project
+html_static_path = ["_static"]
+html_css_files = ["project.css"]
+# The pages are complete without a network: no fonts, no badges, no trackers.
 html_theme_options = {
-    # Pages that somebody builds at home report to nobody.
-    "analytics_tracking_code": "",
-    "display_badge": False,
-    "root_title": project,
-    "sidebar_dropdown": "",
-    "sidebar_mode": "toc",
+    "top_of_page_buttons": [],
+    "navigation_with_keys": True,
 }
-openstackdocs_auto_name = False
-openstackdocs_auto_version = False
+html_show_sphinx = False
+html_copy_source = False
+pygments_style = "friendly"
+pygments_dark_style = "monokai"
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
@@ -43,8 +48,8 @@ autodoc_default_options = {"members": True, "show-inheritance": True}
 
 autoprogram_cliff_application = "tacker-k8s-cr"
 
-# Release notes are told from the history of git, all of it: a clone without
-# one, or with a shallow one, has documentation without that page.
+# Release notes are generated from the complete history of git: a clone without
+# it, or a shallow one, has documentation without that page.
 _git = _here.parents[1] / ".git"
 if not _git.exists() or (_git / "shallow").exists():
     exclude_patterns = ["releasenotes/*"]

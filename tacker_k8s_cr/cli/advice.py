@@ -9,11 +9,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr.errors import Error
-from tacker_k8s_cr.package import targets
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.errors import Error
+from tacker_k8s_cr.package import vdu_mapping
 from tacker_k8s_cr.package import yaml_text
-from tacker_k8s_cr.planning import misfits
+from tacker_k8s_cr.plan import unknown_fields
 
 
 def advice(error: Error, args: argparse.Namespace) -> str:
@@ -28,49 +28,49 @@ def advice(error: Error, args: argparse.Namespace) -> str:
     return ""
 
 
-def _absent(error: errors.NamespaceAbsent) -> str:
+def _absent(error: errors.NamespaceNotFound) -> str:
     if not error.avoidable:
         return ""
     return (
         "To create all objects in the namespace of the instance: "
-        "--namespaces override"
+        "--namespace-mode force"
     )
 
 
-def _owned(error: errors.Owned) -> str:
+def _owned(error: errors.OwnedByOther) -> str:
     refs = sorted(error.owners)
     shown = " ".join(f"--adopt {ref}" for ref in refs[:3])
     more = " ..." * (len(refs) > 3)
     return (
         f"To take over what does not belong to another instance: {shown}"
-        f"{more}; from another instance: --take-from "
-        "INSTANCE=KIND/NAMESPACE/OBJECT"
+        f"{more}; from another instance: --transfer-from "
+        "INSTANCE=KIND/NAMESPACE/NAME"
     )
 
 
-def _conflict(_: errors.Conflict) -> str:
+def _conflict(_: errors.FieldConflict) -> str:
     return (
-        "To take the fields over: --conflict take; to leave them as they "
-        "are: --conflict leave"
+        "To overwrite the fields: --field-conflicts force; to leave them as "
+        "they are: --field-conflicts ignore"
     )
 
 
-def _lost(_: errors.WouldBeLost) -> str:
-    return "To delete them too: --lose-others"
+def _lost(_: errors.ForeignObjects) -> str:
+    return "To delete them too: --delete-foreign-objects"
 
 
-def _replace(_: errors.WouldReplace) -> str:
+def _replace(_: errors.RolloutRefused) -> str:
     return "To replace the machines: --rollout allow"
 
 
-def _scalable(error: errors.NotScalable) -> str:
+def _scalable(error: errors.AutoscalerConflict) -> str:
     if not error.movable:
         return ""
-    return "To move the limits of the autoscaler: --autoscaled move"
+    return "To adjust the limits of the autoscaler: --autoscaler-limits adjust"
 
 
-def _misfit(error: errors.Rejected | errors.Refused) -> str:
-    return _VALIDATION if misfits.is_refused(error) else ""
+def _misfit(error: errors.Rejected | errors.DryRunFailed) -> str:
+    return _VALIDATION if unknown_fields.is_refused(error) else ""
 
 
 def _invalid(error: errors.PackageInvalid) -> str:
@@ -78,10 +78,10 @@ def _invalid(error: errors.PackageInvalid) -> str:
     found = []
     if any(yaml_text.AGAIN in text for text in said):
         found.append(_VALIDATION)
-    if any(targets.SELECT in text for text in said):
+    if any(vdu_mapping.SELECT in text for text in said):
         found.append(
-            "To select an object for a VDU: --vdu VDU=KIND/OBJECT; to read "
-            "some of the files only: --def-file FILE"
+            "To select an object for a VDU: --vdu-mapping VDU=KIND/NAME; to "
+            "read some of the files only: --def-file FILE"
         )
     return "\n".join(found)
 
@@ -92,14 +92,14 @@ _VALIDATION = (
 )
 
 _ADVICE: tuple[tuple[type[Error], str, Callable[..., str]], ...] = (
-    (errors.NamespaceAbsent, "namespaces", _absent),
-    (errors.Owned, "adopt", _owned),
-    (errors.Conflict, "conflict", _conflict),
-    (errors.WouldBeLost, "lose_others", _lost),
-    (errors.WouldReplace, "rollout", _replace),
-    (errors.NotScalable, "autoscaled", _scalable),
+    (errors.NamespaceNotFound, "namespace_mode", _absent),
+    (errors.OwnedByOther, "adopt", _owned),
+    (errors.FieldConflict, "field_conflicts", _conflict),
+    (errors.ForeignObjects, "delete_foreign_objects", _lost),
+    (errors.RolloutRefused, "rollout", _replace),
+    (errors.AutoscalerConflict, "autoscaler_limits", _scalable),
     (errors.Rejected, "field_validation", _misfit),
-    (errors.Refused, "field_validation", _misfit),
+    (errors.DryRunFailed, "field_validation", _misfit),
     (errors.PackageInvalid, "field_validation", _invalid),
 )
 """By type of error: the option that must exist, and its advice."""

@@ -19,10 +19,11 @@ from cliff import help as cliff_help
 import tacker_k8s_cr
 from tacker_k8s_cr.cli.commands import Commands
 from tacker_k8s_cr.cli.commands import UnknownCommand
-from tacker_k8s_cr.cli.outcome import Exit
+from tacker_k8s_cr.cli.exit_codes import Exit
+from tacker_k8s_cr.cli.standard_error import StandardError
 
 if TYPE_CHECKING:
-    from tacker_k8s_cr.cluster.protocol import Cluster
+    from tacker_k8s_cr.kube.protocol import Cluster
 
 NAMESPACE = "tacker_k8s_cr.cli"
 """Entry points of commands; other distributions may add theirs."""
@@ -94,7 +95,7 @@ class Shell(app.App):  # type: ignore[misc]
             command_manager=Commands(NAMESPACE),
             stdin=stdin,
             stdout=stdout,
-            stderr=stderr,
+            stderr=stderr or StandardError(),
             deferred_help=True,
         )
         self.command_manager.add_command("help", Help)

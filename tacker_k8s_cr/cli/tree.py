@@ -9,11 +9,11 @@ from rich.markup import escape
 from rich.text import Text
 from rich.tree import Tree
 
-from tacker_k8s_cr.cli.live import STYLES
-from tacker_k8s_cr.report import Action
-from tacker_k8s_cr.report import Report
-from tacker_k8s_cr.report import Row
-from tacker_k8s_cr.screen import layout
+from tacker_k8s_cr.cli import layout
+from tacker_k8s_cr.cli.rich_progress import STYLES
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.model.report import ObjectResult
+from tacker_k8s_cr.model.report import Report
 
 _TAKEN = 25
 """Columns of the lines before an object or a note, and of its state."""
@@ -28,8 +28,8 @@ def tree(report: Report, width: int = 80) -> Tree:
     said = f"[bold]{escape(report.instance)}[/]  {escape(report.phase)}"
     root = Tree(said)
     room = max(width - _TAKEN, layout.SHORTEST_NAME)
-    kinds: dict[str, list[Row]] = {}
-    for row in report.rows:
+    kinds: dict[str, list[ObjectResult]] = {}
+    for row in report.objects:
         kinds.setdefault(str(row.ref.group_kind), []).append(row)
     for kind, rows in sorted(kinds.items()):
         branch = root.add(f"[bold]{escape(kind)}[/]")

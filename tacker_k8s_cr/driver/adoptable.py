@@ -22,9 +22,9 @@ from tacker.sol_refactored.common import lcm_op_occ_utils
 from tacker.sol_refactored.common import vnf_instance_utils
 from tacker.vnflcm import utils
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr.driver import adoption_v1
-from tacker_k8s_cr.driver import adoption_v2
+from tacker_k8s_cr.driver.v1 import adoption as adoption_v1
+from tacker_k8s_cr.driver.v2 import adoption as adoption_v2
+from tacker_k8s_cr.model import errors
 
 _INSTANTIATED = "INSTANTIATED"
 

@@ -1,34 +1,35 @@
 """Instances of Tacker's own driver, adopted by this one.
 
-Tacker stores the reference of our record with the instance when the objects in
-the cluster are ours. From then on every operation comes to this driver.
+Tacker stores the reference of the record with the instance when the objects in
+the cluster are adopted. From then on every operation uses this driver.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 import functools
 import logging
 from typing import Any
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import lcm
-from tacker_k8s_cr import objects
-from tacker_k8s_cr import plugins
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.driver import conf
+from tacker_k8s_cr.driver import additional_params
+from tacker_k8s_cr.driver import configuration
 from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import operations
-from tacker_k8s_cr.driver import request
 from tacker_k8s_cr.driver import vdu_mapping
-from tacker_k8s_cr.driver.instances import Target
-from tacker_k8s_cr.driver.request import Asked
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.package import validation
-from tacker_k8s_cr.report import Report
+from tacker_k8s_cr.driver.additional_params import RequestParams
+from tacker_k8s_cr.driver.instances import InstanceTarget
+from tacker_k8s_cr.kinds import plugins
+from tacker_k8s_cr.lcm import api as lcm
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import field_validation
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Report
 
 LOG = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ Created = frozenset[tuple[str, str]]
 
 @dataclasses.dataclass(frozen=True)
 class Former:
-    """What Tacker knows of an instance of its own driver.
+    """An instance of Tacker's own driver, from Tacker's database.
 
     :param path: the folder of its package.
     :param asked: the manifests and the mapping of VDUs in use.
@@ -49,17 +50,17 @@ class Former:
 
     path: str
     flavour: str
-    asked: Asked
+    asked: RequestParams
     scale_levels: Mapping[str, int]
     created: Created | None = None
 
 
 def is_enabled() -> bool:
-    """Whether a synchronization of Tacker's database adopts instances."""
-    return conf.settings().adopt_instances
+    """Return whether synchronizations adopt instances."""
+    return configuration.settings().adopt_instances
 
 
-def adopt(target: Target, former: Former) -> Report:
+def adopt(target: InstanceTarget, former: Former) -> Report:
     """Adopt the objects of an instance; none of them changes.
 
     Tacker's own driver puts all objects into the instance's namespace. It
@@ -68,37 +69,55 @@ def adopt(target: Target, former: Former) -> Report:
     :raises Error: any of ``errors``; then Tacker's own driver keeps the
         instance.
     """
-    asked = dataclasses.replace(former.asked, field_validation=validation.WARN)
-    package = operations.loaded(former.path, asked, former.flavour)
+    asked = dataclasses.replace(
+        former.asked, field_validation=field_validation.WARN
+    )
+    package = operations.load_package(former.path, asked, former.flavour)
     asked, package = vdu_mapping.reduced(asked, package)
-    settings = conf.settings()
+    settings = configuration.settings()
     labels = {objects.VNF_INSTANCE: target.instance}
     policy = dataclasses.replace(
-        settings.policy(), namespaces="override", labels=labels
+        settings.policy(), namespace_mode="force", labels=labels
     )
-    with instances.opened(target, settings) as cluster:
+    with instances.open_cluster(target, settings) as cluster:
         return lcm.adopt(
-            cluster,
-            target.instance,
+            lcm.Request(
+                cluster,
+                target.instance,
+                deadline=Deadline.after(settings.heal_timeout),
+                namespace=target.namespace,
+                record_namespace=target.home,
+                registry=plugins.registry(),
+                options=operations.options(asked, settings),
+            ),
             package,
-            namespace=target.namespace,
-            record_namespace=target.home,
-            deadline=Deadline.after(settings.heal_timeout),
-            registry=plugins.registry(),
             scale_levels=former.scale_levels,
             vdu_mapping=asked.vdu_mapping,
             select_created=functools.partial(
                 created, former.created, target.instance
             ),
             policy=policy,
-            options=operations.options(asked, settings),
         )
+
+
+def is_adopted(instance: str, attempt: Callable[[], None]) -> bool:
+    """Return whether an attempt to adopt succeeded; log why it did not.
+
+    An instance that is not adopted stays with Tacker's own driver.
+    """
+    try:
+        attempt()
+    except errors.Error as error:
+        LOG.warning("%s: not adopted: %s", instance, error)
+        return False
+    LOG.info("%s: adopted from Tacker's own driver", instance)
+    return True
 
 
 def created(
     noted: Created | None, instance: str, live: Mapping[ObjectRef, Manifest]
 ) -> frozenset[ObjectRef]:
-    """Which live objects Tacker's own driver has created.
+    """Return the live objects that Tacker's own driver has created.
 
     :param noted: the objects that it noted. Where it noted none, it labelled
         them; before it did either, all are taken for its own.
@@ -129,15 +148,17 @@ def noted_objects(instance_id: str) -> Created:
     return frozenset(found)
 
 
-def asked_of(params: Mapping[str, Any] | None) -> Asked:
-    """What an instantiate request of Tacker's own driver named.
+def asked_of(params: Mapping[str, Any] | None) -> RequestParams:
+    """Return the parameters of an instantiation by Tacker's own driver.
 
     :raises RequestInvalid: a chart was instantiated, which stays with it.
     """
     said = params or {}
-    if request.of_helm(said):
+    if additional_params.of_helm(said):
         raise errors.RequestInvalid(
             "an instance of a Helm chart stays with Tacker's own driver"
         )
-    keys = (request.FILES, "namespace", "vdu_mapping")
-    return request.read({key: said[key] for key in keys if key in said})
+    keys = (additional_params.FILES, "namespace", "vdu_mapping")
+    return additional_params.read(
+        {key: said[key] for key in keys if key in said}
+    )

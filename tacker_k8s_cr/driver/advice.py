@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Iterable
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr.errors import Error
-from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.errors import Error
+from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.package import yaml_text
-from tacker_k8s_cr.planning import misfits
+from tacker_k8s_cr.plan import unknown_fields
 
 _GROUP = "[tacker_k8s_cr]"
 _OURS = "additionalParams.tacker_k8s_cr"
@@ -42,7 +42,7 @@ def _unreachable(error: errors.Unreachable) -> str:
     )
 
 
-def _no_token(error: errors.NoToken) -> str:
+def _no_token(error: errors.TokenRequestFailed) -> str:
     if _UNTRUSTED not in error.why:
         return ""
     return (
@@ -51,17 +51,17 @@ def _no_token(error: errors.NoToken) -> str:
     )
 
 
-def _namespace(error: errors.NamespaceAbsent) -> str:
+def _namespace(error: errors.NamespaceNotFound) -> str:
     create = "Create the namespace, or add it to the package"
     if not error.avoidable:
         return create
     return (
         f"{create}. To create all objects in the namespace of the request: "
-        f"{_OURS}.namespaces = override, or {_GROUP} namespaces = override"
+        f"{_OURS}.namespace_mode = force, or {_GROUP} namespace_mode = force"
     )
 
 
-def _kind(error: errors.KindUnknown) -> str:
+def _kind(error: errors.KindNotServed) -> str:
     missing = any(not e.served for e in (error, *error.also))
     others = any(e.served for e in (error, *error.also))
     found = ["Set apiVersion to a version that is served."] * others
@@ -69,7 +69,7 @@ def _kind(error: errors.KindUnknown) -> str:
         found.append(
             "Install the definition of the kind, or add it to the package. "
             "If an operator of the package creates it, name the kind in "
-            f"{_OURS}.expects."
+            f"{_OURS}.expected_kinds."
         )
     found.append(
         "An object that is not needed can be left out: do not name its file "
@@ -78,34 +78,34 @@ def _kind(error: errors.KindUnknown) -> str:
     return " ".join(found)
 
 
-def _owned(_: errors.Owned) -> str:
+def _owned(_: errors.OwnedByOther) -> str:
     return (
         "Delete the object or rename yours. To take it over, name it in "
-        f"{_OURS}.adopt, or in {_OURS}.take_from if it belongs to another "
+        f"{_OURS}.adopt, or in {_OURS}.transfer_from if it belongs to another "
         "instance"
     )
 
 
-def _conflict(_: errors.Conflict) -> str:
+def _conflict(_: errors.FieldConflict) -> str:
     return (
-        f"To take the field over, or to leave it: {_OURS}.conflict or "
-        f"{_GROUP} conflict = take or leave"
+        f"To overwrite or to ignore the field: {_OURS}.field_conflicts or "
+        f"{_GROUP} field_conflicts = force or ignore"
     )
 
 
-def _rights(_: errors.RightsLacking) -> str:
+def _rights(_: errors.PermissionsMissing) -> str:
     return (
         "Grant them to the user of the VIM. Without this check: "
-        f"{_GROUP} check_rights = false"
+        f"{_GROUP} check_permissions = false"
     )
 
 
-def _replace(_: errors.WouldReplace) -> str:
+def _replace(_: errors.RolloutRefused) -> str:
     return f"To replace them: {_OURS}.rollout or {_GROUP} rollout = allow"
 
 
-def _misfit(error: errors.Rejected | errors.Refused) -> str:
-    return _VALIDATION if misfits.is_refused(error) else ""
+def _misfit(error: errors.Rejected | errors.DryRunFailed) -> str:
+    return _VALIDATION if unknown_fields.is_refused(error) else ""
 
 
 def _invalid(error: errors.PackageInvalid) -> str:
@@ -120,20 +120,20 @@ _VALIDATION = (
 )
 
 
-def _lost(_: errors.WouldBeLost) -> str:
-    return f"To delete them too: {_OURS}.lose_others = true"
+def _lost(_: errors.ForeignObjects) -> str:
+    return f"To delete them too: {_OURS}.delete_foreign_objects = true"
 
 
-def _scalable(error: errors.NotScalable) -> str:
+def _scalable(error: errors.AutoscalerConflict) -> str:
     if not error.movable:
         return ""
     return (
-        f"To move the limits of the autoscaler: {_OURS}.autoscaled or "
-        f"{_GROUP} autoscaled = move"
+        f"To adjust the limits of the autoscaler: {_OURS}.autoscaler_limits "
+        f"or {_GROUP} autoscaler_limits = adjust"
     )
 
 
-def _unsettled(error: errors.NotReady | errors.Failed) -> str:
+def _unsettled(error: errors.ReadinessTimeout | errors.ObjectsFailed) -> str:
     kinds = sorted({str(k) for k in _not_waited_for(error.unsettled)})
     if not kinds:
         return ""
@@ -141,13 +141,13 @@ def _unsettled(error: errors.NotReady | errors.Failed) -> str:
         f"Tacker's own driver does not wait for this: {', '.join(kinds)}. "
         "To count objects as ready once they are created, instantiate or "
         f'change with {_OURS}.readiness = [{{"of": "{kinds[0]}", '
-        f'"readiness": "created"}}], or set {_GROUP} readiness_created = '
+        f'"readiness": "exists"}}], or set {_GROUP} readiness_exists = '
         f"{','.join(kinds)}"
     )
 
 
 def _not_waited_for(
-    unsettled: Iterable[errors.Unsettled],
+    unsettled: Iterable[errors.PendingObject],
 ) -> Iterable[GroupKind]:
     """Kinds that Tacker's own driver creates and does not wait for.
 
@@ -161,20 +161,20 @@ def _not_waited_for(
 
 
 _ADVICE: tuple[tuple[type[Error], Callable[..., str]], ...] = (
-    (errors.NoToken, _no_token),
+    (errors.TokenRequestFailed, _no_token),
     (errors.Unreachable, _unreachable),
-    (errors.NamespaceAbsent, _namespace),
-    (errors.KindUnknown, _kind),
-    (errors.Owned, _owned),
-    (errors.Conflict, _conflict),
-    (errors.RightsLacking, _rights),
-    (errors.WouldReplace, _replace),
-    (errors.WouldBeLost, _lost),
-    (errors.NotScalable, _scalable),
+    (errors.NamespaceNotFound, _namespace),
+    (errors.KindNotServed, _kind),
+    (errors.OwnedByOther, _owned),
+    (errors.FieldConflict, _conflict),
+    (errors.PermissionsMissing, _rights),
+    (errors.RolloutRefused, _replace),
+    (errors.ForeignObjects, _lost),
+    (errors.AutoscalerConflict, _scalable),
     (errors.Rejected, _misfit),
-    (errors.Refused, _misfit),
+    (errors.DryRunFailed, _misfit),
     (errors.PackageInvalid, _invalid),
-    (errors.NotReady, _unsettled),
-    (errors.Failed, _unsettled),
+    (errors.ReadinessTimeout, _unsettled),
+    (errors.ObjectsFailed, _unsettled),
 )
 """By type of error; the first match counts."""

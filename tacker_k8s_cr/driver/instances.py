@@ -1,4 +1,4 @@
-"""One instance: where it is, and how it is, without changing anything."""
+"""Read an instance, without changing anything."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ import contextlib
 import dataclasses
 from typing import Any
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import plugins
-from tacker_k8s_cr.applying import replicas
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.driver import conf
-from tacker_k8s_cr.driver import lines
+from tacker_k8s_cr.driver import configuration
+from tacker_k8s_cr.driver import log_context
 from tacker_k8s_cr.driver import vim
-from tacker_k8s_cr.driver.conf import Settings
-from tacker_k8s_cr.driver.request import Asked
-from tacker_k8s_cr.healing import members as found_members
-from tacker_k8s_cr.healing.members import Member
-from tacker_k8s_cr.inventory import Inventory
-from tacker_k8s_cr.inventory import Phase
-from tacker_k8s_cr.recording import leases
-from tacker_k8s_cr.recording import neighbours
-from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.driver.additional_params import RequestParams
+from tacker_k8s_cr.driver.configuration import Settings
+from tacker_k8s_cr.engine import replicas
+from tacker_k8s_cr.kinds import plugins
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.lcm.healing import members as found_members
+from tacker_k8s_cr.lcm.healing.members import Member
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.state import leases
+from tacker_k8s_cr.state import other_instances
+from tacker_k8s_cr.state import store
 
 READ_SECONDS = 60.0
-"""For the calls that only look at what an instance has."""
+"""For calls that only read an instance."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Target:
+class InstanceTarget:
     """An instance, and the cluster that it is on.
 
     :param home: the namespace of its record.
     :param access: the access information of its VIM, with v1's keys.
     :param occurrence: Tacker's id of the operation: for the log, and to
-        know one that is tried again from another of the same sort.
-    :param namespace: its own; empty where only its record says.
+        recognize an operation that is repeated.
+    :param namespace: its own; empty if only its record has it.
     """
 
     instance: str
@@ -48,50 +48,52 @@ class Target:
     namespace: str = ""
 
 
-def home(asked: Asked, settings: Settings | None = None) -> str:
-    """Where the record of a new instance is to lie."""
-    usual = (settings or conf.settings()).record_namespace
+def home(asked: RequestParams, settings: Settings | None = None) -> str:
+    """Return the namespace for the record of a new instance."""
+    usual = (settings or configuration.settings()).record_namespace
     return asked.record_namespace or usual or asked.namespace
 
 
 @contextlib.contextmanager
-def opened(target: Target, settings: Settings) -> Iterator[Cluster]:
+def open_cluster(
+    target: InstanceTarget, settings: Settings
+) -> Iterator[Cluster]:
     with (
-        lines.about(target.instance, target.occurrence),
-        vim.opened(target.access, settings) as cluster,
+        log_context.log_ids(target.instance, target.occurrence),
+        vim.connect(target.access, settings) as cluster,
     ):
         yield cluster
 
 
-def recorded(cluster: Cluster, target: Target) -> Inventory:
-    """What its record says. Raises InstanceUnknown if it has none."""
-    entry = record.read(cluster, target.instance, target.home)
+def recorded(cluster: Cluster, target: InstanceTarget) -> Inventory:
+    """Return its inventory. Raises InstanceNotFound without a record."""
+    entry = store.read(cluster, target.instance, target.home)
     if entry is None:
-        raise errors.InstanceUnknown(target.instance, target.home)
+        raise errors.InstanceNotFound(target.instance, target.home)
     return entry.inventory
 
 
 def members(
-    target: Target,
+    target: InstanceTarget,
 ) -> tuple[Inventory, dict[str, tuple[Member, ...]]]:
-    """What the record says, and each VDU's Pods and Machines as they are.
+    """Return the inventory, and the live Pods and Machines of each VDU.
 
-    Raises InstanceUnknown for an instance without a record.
+    Raises InstanceNotFound for an instance without a record.
     """
-    with opened(target, conf.settings()) as cluster:
-        brief = cluster.until(Deadline.after(READ_SECONDS))
+    with open_cluster(target, configuration.settings()) as cluster:
+        brief = cluster.with_deadline(Deadline.after(READ_SECONDS))
         inventory = recorded(brief, target)
         found = found_members.by_vdu(brief, plugins.registry(), inventory)
     return inventory, found
 
 
 @dataclasses.dataclass(frozen=True)
-class Seen:
-    """An instance as it is, without changing anything.
+class InstanceView:
+    """The live state of an instance.
 
-    :param numbers: by VDU, the number that its object asks for; None where
-        it has none or is gone.
-    :param holder: who has an operation under way; empty if nobody has.
+    :param numbers: by VDU, the replica count of its object; None if it has
+        none or does not exist.
+    :param holder: of the lock of a running operation; empty without one.
     """
 
     inventory: Inventory
@@ -100,36 +102,38 @@ class Seen:
     holder: str
 
 
-def seen(target: Target, seconds: float = READ_SECONDS) -> Seen:
-    """Look at an instance. Raises InstanceUnknown if it has no record."""
+def inspect(
+    target: InstanceTarget, seconds: float = READ_SECONDS
+) -> InstanceView:
+    """Read an instance. Raises InstanceNotFound without a record."""
     registry = plugins.registry()
-    with opened(target, conf.settings()) as cluster:
-        brief = cluster.until(Deadline.after(seconds))
+    with open_cluster(target, configuration.settings()) as cluster:
+        brief = cluster.with_deadline(Deadline.after(seconds))
         inventory = recorded(brief, target)
         lease = brief.get(leases.ref(target.instance, target.home))
-        return Seen(
+        return InstanceView(
             inventory,
             found_members.by_vdu(brief, registry, inventory),
-            replicas.found(brief, registry, inventory),
+            replicas.live_replicas(brief, registry, inventory),
             leases.holder(lease) if lease else "",
         )
 
 
 def inventory(
-    target: Target, seconds: float = READ_SECONDS
+    target: InstanceTarget, seconds: float = READ_SECONDS
 ) -> Inventory | None:
-    """What the record says; None where there is none."""
-    with opened(target, conf.settings()) as cluster:
-        brief = cluster.until(Deadline.after(seconds))
-        entry = record.read(brief, target.instance, target.home)
+    """Return the inventory, or None without a record."""
+    with open_cluster(target, configuration.settings()) as cluster:
+        brief = cluster.with_deadline(Deadline.after(seconds))
+        entry = store.read(brief, target.instance, target.home)
     return entry.inventory if entry else None
 
 
-def scale_begun(found: Inventory | None, aspect: str, before: int) -> bool:
-    """Whether a scale is to be taken back.
+def scale_to_undo(found: Inventory | None, aspect: str, before: int) -> bool:
+    """Return whether a scale must be rolled back.
 
-    :param found: the record. It is at rest, at the level before, where the
-        scale was refused.
+    :param found: the inventory; at rest and at the level before, if the
+        scale was rejected.
     """
     if found is None:
         return False
@@ -137,19 +141,21 @@ def scale_begun(found: Inventory | None, aspect: str, before: int) -> bool:
     return not (at_rest and found.scale_levels.get(aspect, 0) == before)
 
 
-def located(target: Target, seconds: float = READ_SECONDS) -> Target:
-    """The target with the home where a record of it is found.
+def with_record_namespace(
+    target: InstanceTarget, seconds: float = READ_SECONDS
+) -> InstanceTarget:
+    """Return the target with the namespace in which its record is found.
 
-    For what Tacker has not noted: the configuration may have had another
-    namespace for records when the instance was begun. As it is where none
-    is found, or we may not look.
+    For an instance that Tacker has no reference of: the configuration may
+    have had another namespace for records when it was instantiated. The
+    target is unchanged if none is found, or reading is forbidden.
     """
-    with opened(target, conf.settings()) as cluster:
-        brief = cluster.until(Deadline.after(seconds))
+    with open_cluster(target, configuration.settings()) as cluster:
+        brief = cluster.with_deadline(Deadline.after(seconds))
 
         def here(place: str) -> bool:
-            # One of another namespace is of a try that was given up.
-            entry = record.read(brief, target.instance, place)
+            # One of another namespace is of an abandoned attempt.
+            entry = store.read(brief, target.instance, place)
             wanted = target.namespace
             return entry is not None and wanted in (
                 "",
@@ -160,19 +166,7 @@ def located(target: Target, seconds: float = READ_SECONDS) -> Target:
             with contextlib.suppress(errors.Forbidden):
                 if here(place):
                     return dataclasses.replace(target, home=place)
-        for place in neighbours.homes(brief, target.instance):
+        for place in other_instances.record_namespaces(brief, target.instance):
             if here(place):
                 return dataclasses.replace(target, home=place)
     return target
-
-
-def described(member: Member) -> dict[str, str]:
-    """What there is to say on a member beside its id."""
-    known = {
-        "kind": member.ref.kind,
-        "namespace": member.ref.namespace,
-        "uid": member.uid,
-        "owner": member.owner.name,
-        "node": member.node,
-    }
-    return {key: value for key, value in known.items() if value}

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 import dataclasses
 
-from tacker_k8s_cr.driver.request import Asked
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.package.model import Package
-from tacker_k8s_cr.planning import placing
+from tacker_k8s_cr.driver.additional_params import RequestParams
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.package import Package
+from tacker_k8s_cr.plan import placement
 
 _CLUSTER_SCOPED = {
     "": ("Namespace", "Node", "PersistentVolume"),
@@ -57,7 +57,7 @@ The package is read before the first request to a server.
 """
 
 
-def settled(asked: Asked, package: Package) -> Asked:
+def settled(asked: RequestParams, package: Package) -> RequestParams:
     """Return the parameters with the namespace of the instance."""
     if asked.has_namespace:
         return asked
@@ -79,7 +79,7 @@ def common(manifests: Iterable[Manifest]) -> str:
     }
     scoped |= {
         kind
-        for kind, brought in placing.brought(given).items()
+        for kind, brought in placement.packaged_kinds(given).items()
         if not brought.namespaced
     }
     named = {
@@ -90,12 +90,15 @@ def common(manifests: Iterable[Manifest]) -> str:
     return named.pop() if len(named) == 1 else ""
 
 
-def warned(asked: Asked, package: Package, policy: str) -> Package:
+def warned(asked: RequestParams, package: Package, policy: str) -> Package:
     """Return the package with a warning for each contradicting namespace.
 
     :param policy: how the namespace of a request applies to manifests.
     """
-    if not asked.has_namespace or (asked.namespaces or policy) != "fill":
+    if (
+        not asked.has_namespace
+        or (asked.namespace_mode or policy) != "default"
+    ):
         return package
     elsewhere = sorted(
         {
@@ -110,6 +113,6 @@ def warned(asked: Asked, package: Package, policy: str) -> Package:
         f"the request names the namespace {asked.namespace}, but manifests "
         f"name {', '.join(elsewhere)}: their objects are created there. "
         "Tacker's own driver creates them in the namespace of the request; "
-        "the parameter or option namespaces = override does so too"
+        "the parameter or option namespace_mode = force does so too"
     )
     return dataclasses.replace(package, warnings=(*package.warnings, warning))

@@ -1,8 +1,7 @@
-"""The operations as both of Tacker's APIs ask for them.
+"""The operations, for both of Tacker's APIs.
 
-One call is one operation: it connects, carries it out, and tells the log
-what came of it. Errors are those of ``errors``; each API makes its own of
-them. What is done, and in which order, is decided in ``lcm``.
+One call is one operation: it connects, performs it, and logs the result. Each
+API converts the errors. ``lcm`` decides what is done, and in which order.
 """
 
 from __future__ import annotations
@@ -14,272 +13,292 @@ import functools
 import logging
 from typing import Any
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import lcm
-from tacker_k8s_cr import objects
 from tacker_k8s_cr import package as packages
-from tacker_k8s_cr import plugins
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.driver import again as at_rest
-from tacker_k8s_cr.driver import conf
+from tacker_k8s_cr.driver import additional_params
+from tacker_k8s_cr.driver import configuration
 from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import namespaces
-from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import retry_instantiate
 from tacker_k8s_cr.driver import vdu_mapping
-from tacker_k8s_cr.driver.conf import Settings
-from tacker_k8s_cr.driver.instances import Target
-from tacker_k8s_cr.driver.request import Asked
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.options import Options
-from tacker_k8s_cr.package import validation
-from tacker_k8s_cr.package.model import Package
-from tacker_k8s_cr.policy import Policy
-from tacker_k8s_cr.report import Report
+from tacker_k8s_cr.driver.additional_params import RequestParams
+from tacker_k8s_cr.driver.configuration import Settings
+from tacker_k8s_cr.driver.instances import InstanceTarget
+from tacker_k8s_cr.kinds import plugins
+from tacker_k8s_cr.kinds.policy import Policy
+from tacker_k8s_cr.lcm import api as lcm
+from tacker_k8s_cr.lcm import scale_levels as sizes
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import field_validation
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.package import Package
+from tacker_k8s_cr.model.report import Report
+from tacker_k8s_cr.plan.options import Options
 
 LOG = logging.getLogger(__name__)
 
 
-def loaded(path: str, asked: Asked, flavour: str = "") -> Package:
-    """The package that Tacker unpacked, with the manifests asked for."""
+def load_package(
+    path: str, asked: RequestParams, flavour: str = ""
+) -> Package:
+    """Load the package that Tacker unpacked, with the requested manifests."""
     fetch = None
     if remote := [name for name in asked.files if "://" in name]:
         # Imported here: requests would double what importing the driver costs.
-        from tacker_k8s_cr import download
+        from tacker_k8s_cr.package import download
 
-        if not conf.settings().allow_http_manifests:
+        if not configuration.settings().allow_http_manifests:
             raise errors.RequestInvalid(
-                f"the definition file {download.shown(remote[0])} is a URL, "
+                f"the definition file {download.redacted_url(remote[0])} is "
+                "a URL, "
                 "and the option [tacker_k8s_cr] allow_http_manifests is off"
             )
         deadline = Deadline.after(instances.READ_SECONDS)
-        fetch = functools.partial(download.fetched, deadline=deadline)
+        fetch = functools.partial(download.fetch, deadline=deadline)
     return packages.load(
         path,
         def_files=asked.files or None,
         flavour=flavour,
         fetch=fetch,
         field_validation=asked.field_validation
-        or conf.settings().field_validation,
+        or configuration.settings().field_validation,
     )
 
 
 def loaded_again(path: str, files: tuple[str, ...], flavour: str) -> Package:
     """Return the package of an existing instance; it was accepted before."""
-    asked = Asked(files=files, field_validation=validation.WARN)
-    return loaded(path, asked, flavour)
+    asked = RequestParams(files=files, field_validation=field_validation.WARN)
+    return load_package(path, asked, flavour)
 
 
 def loaded_first(
-    path: str, asked: Asked, flavour: str = ""
-) -> tuple[Asked, Package]:
+    path: str, asked: RequestParams, flavour: str = ""
+) -> tuple[RequestParams, Package]:
     """Return the package of a new instance, and the request with namespace."""
-    package = loaded(path, asked, flavour)
-    policy = conf.settings().namespaces
+    package = load_package(path, asked, flavour)
+    policy = configuration.settings().namespace_mode
     package = namespaces.warned(asked, package, policy)
     asked, package = vdu_mapping.reduced(asked, package)
     return namespaces.settled(asked, package), package
 
 
 def instantiate(
-    target: Target,
+    target: InstanceTarget,
     package: Package,
-    asked: Asked,
+    asked: RequestParams,
     *,
     level: str = "",
     scale_levels: Mapping[str, int] | None = None,
     again: bool = False,
 ) -> Report:
-    """Bring the package in; returns when all of it is current.
+    """Instantiate the package; return when all objects are current.
 
-    :param again: Tacker retries; that all is there already is no error.
+    :param again: Tacker retries; an instance that exists is accepted.
     """
-    settings = conf.settings()
+    settings = configuration.settings()
     wanted = _wanted(target, asked, settings, settings.instantiate_timeout)
-    wanted["policy"] = _policy(target, asked, settings.policy())
-    wanted["vdu_mapping"] = asked.vdu_mapping
     wanted["namespace"] = target.namespace or asked.namespace
-    with instances.opened(target, settings) as cluster:
+    policy = _policy(target, asked, settings.policy())
+    with instances.open_cluster(target, settings) as cluster:
+        request = lcm.Request(cluster, target.instance, **wanted)
         try:
             report = lcm.instantiate(
-                cluster,
-                target.instance,
+                request,
                 package,
                 level=level,
                 scale_levels=scale_levels,
-                **wanted,
+                vdu_mapping=asked.vdu_mapping,
+                policy=policy,
             )
         except errors.InstanceExists:
-            # The error came once all was there.
+            # An earlier attempt has created all objects.
             if not again:
                 raise
-            # Only the change of the package takes these.
-            own = {key: wanted.pop(key) for key in ("policy", "vdu_mapping")}
-            report = at_rest.instantiated(
-                cluster,
-                target.instance,
+            report = retry_instantiate.instantiate_existing(
+                request,
                 package,
-                level=level,
-                scale_levels=scale_levels,
-                change=own,
-                **wanted,
+                sizes.at_instantiate(package.vnfd, level, scale_levels),
+                vdu_mapping=asked.vdu_mapping,
+                policy=policy,
             )
     return _told(report)
 
 
 def change(
-    target: Target,
+    target: InstanceTarget,
     package: Package,
-    asked: Asked,
+    asked: RequestParams,
     retain: frozenset[ObjectRef] = frozenset(),
 ) -> Report:
     """Replace the package by another.
 
     :param retain: objects of the package that were not selected.
     """
-    settings = conf.settings()
+    settings = configuration.settings()
     asked, package = vdu_mapping.reduced(asked, package)
     wanted = _wanted(target, asked, settings, settings.change_timeout)
-    wanted["vdu_mapping"] = asked.vdu_mapping
-    wanted["policy"] = functools.partial(_policy, target, asked)
     wanted["options"] = dataclasses.replace(wanted["options"], retain=retain)
-    with instances.opened(target, settings) as cluster:
-        report = lcm.change(cluster, target.instance, package, **wanted)
+    with instances.open_cluster(target, settings) as cluster:
+        report = lcm.change(
+            lcm.Request(cluster, target.instance, **wanted),
+            package,
+            vdu_mapping=asked.vdu_mapping,
+            policy=functools.partial(_policy, target, asked),
+        )
     return _told(report)
 
 
-def _policy(target: Target, asked: Asked, default: Policy) -> Policy:
-    """As the request says; Tacker's label is on all objects of a VNF."""
-    found = request.policy(asked, default)
+def _policy(
+    target: InstanceTarget, asked: RequestParams, default: Policy
+) -> Policy:
+    """Return the policy of the request, with Tacker's label for objects."""
+    found = additional_params.policy(asked, default)
     labels = {**found.labels, objects.VNF_INSTANCE: target.instance}
     return dataclasses.replace(found, labels=labels)
 
 
-def scale(target: Target, aspect: str, level: int, asked: Asked) -> Report:
-    """Scale an aspect to this level; doing it twice is doing it once."""
-    settings = conf.settings()
+def scale(
+    target: InstanceTarget, aspect: str, level: int, asked: RequestParams
+) -> Report:
+    """Scale an aspect to this level; idempotent."""
+    settings = configuration.settings()
     wanted = _wanted(target, asked, settings, settings.scale_timeout)
-    with instances.opened(target, settings) as cluster:
+    with instances.open_cluster(target, settings) as cluster:
         report = lcm.scale(
-            cluster,
-            target.instance,
+            lcm.Request(cluster, target.instance, **wanted),
             aspect=aspect,
             level=level,
-            leaving=asked.leaving,
-            **wanted,
+            machines_to_delete=asked.machines_to_delete,
         )
     return _told(report)
 
 
 def heal(
-    target: Target, members: Collection[str] | None, asked: Asked
+    target: InstanceTarget,
+    members: Collection[str] | None,
+    asked: RequestParams,
 ) -> Report:
     """Replace members in place.
 
     :param members: UIDs of Pods and Machines; None for all of them, with
         the manifests applied again before.
     """
-    settings = conf.settings()
+    settings = configuration.settings()
     wanted = _wanted(target, asked, settings, settings.heal_timeout)
-    with instances.opened(target, settings) as cluster:
+    with instances.open_cluster(target, settings) as cluster:
         report = lcm.heal(
-            cluster,
-            target.instance,
+            lcm.Request(cluster, target.instance, **wanted),
             members,
             operation=target.occurrence,
-            **wanted,
         )
     return _told(report)
 
 
-def adopt_changes(target: Target, package: Package) -> Report:
-    """Take what a management script changed into the record."""
-    settings = conf.settings()
-    asked = Asked(namespace=target.namespace)
+def adopt_changes(target: InstanceTarget, package: Package) -> Report:
+    """Record what a management script changed."""
+    settings = configuration.settings()
+    asked = RequestParams(namespace=target.namespace)
     wanted = _wanted(target, asked, settings, settings.heal_timeout)
-    with instances.opened(target, settings) as cluster:
-        report = lcm.adopt_changes(cluster, target.instance, package, **wanted)
+    with instances.open_cluster(target, settings) as cluster:
+        report = lcm.adopt_changes(
+            lcm.Request(cluster, target.instance, **wanted), package
+        )
     return _told(report)
 
 
 def roll_back(
-    target: Target, package: Package | None, asked: Asked
+    target: InstanceTarget, package: Package | None, asked: RequestParams
 ) -> Report | None:
-    """Take back what ended early, or the last change.
+    """Roll back an operation that ended early, or the last change.
 
-    :param package: the package before; None for what the record says.
+    :param package: the previous package; None for that of the record.
 
-    Returns None for an instance without a record: nothing of it was made.
+    Return None for an instance without a record: nothing was created.
     """
-    settings = conf.settings()
+    settings = configuration.settings()
     wanted = _wanted(target, asked, settings, settings.change_timeout)
-    with instances.opened(target, settings) as cluster:
+    with instances.open_cluster(target, settings) as cluster:
         try:
             report = lcm.roll_back(
-                cluster, target.instance, package=package, **wanted
+                lcm.Request(cluster, target.instance, **wanted),
+                package=package,
             )
-        except errors.InstanceUnknown as error:
-            LOG.warning("%s; nothing is taken back", error)
+        except errors.InstanceNotFound as error:
+            LOG.warning("%s; nothing to roll back", error)
             return None
     return _told(report)
 
 
 def terminate(
-    target: Target, asked: Asked, grace_seconds: int | None = None
+    target: InstanceTarget,
+    asked: RequestParams,
+    grace_seconds: int | None = None,
 ) -> Report | None:
-    """Take everything away; returns when it is gone.
+    """Delete all objects; return when they no longer exist.
 
-    Returns None for an instance without a record: it is gone already.
+    Return None for an instance without a record: it is already terminated.
     """
-    settings = conf.settings()
+    settings = configuration.settings()
     seconds = settings.terminate_timeout + (grace_seconds or 0)
     wanted = _wanted(target, asked, settings, seconds, grace_seconds)
-    with instances.opened(target, settings) as cluster:
+    with instances.open_cluster(target, settings) as cluster:
         try:
-            report = lcm.terminate(cluster, target.instance, **wanted)
-        except errors.InstanceUnknown as error:
-            LOG.info("%s; it counts as gone", error)
+            report = lcm.terminate(
+                lcm.Request(cluster, target.instance, **wanted)
+            )
+        except errors.InstanceNotFound as error:
+            LOG.info("%s; treating it as already terminated", error)
             return None
     return _told(report)
 
 
 def options(
-    asked: Asked, settings: Settings, grace_seconds: int | None = None
+    asked: RequestParams, settings: Settings, grace_seconds: int | None = None
 ) -> Options:
-    """The request's choices, else those of the configuration."""
+    """Return the options of the request, else of the configuration."""
     return Options(
         dry_run=settings.dry_run if asked.dry_run is None else asked.dry_run,
         resend=settings.resend if asked.resend is None else asked.resend,
-        conflict=asked.conflict or settings.conflict,
+        field_conflicts=asked.field_conflicts or settings.field_conflicts,
         field_validation=asked.field_validation or settings.field_validation,
-        dwell=asked.blocked_after or settings.blocked_after,
-        on_failed=asked.on_failed or settings.on_failed,
-        heal_machines=asked.heal_machines or settings.heal_machines,
+        stall_timeout=asked.stall_timeout or settings.stall_timeout,
+        on_failure=asked.on_failure or settings.on_failure,
+        machine_heal_strategy=asked.machine_heal_strategy
+        or settings.machine_heal_strategy,
         adopt=asked.adopt,
-        take_from=asked.take_from,
+        transfer_from=asked.transfer_from,
         recreate=asked.recreate,
         rollout=asked.rollout or settings.rollout,
-        versions=asked.versions or settings.versions,
-        autoscaled=asked.autoscaled or settings.autoscaled,
+        kubernetes_upgrade=asked.kubernetes_upgrade
+        or settings.kubernetes_upgrade,
+        autoscaler_limits=asked.autoscaler_limits
+        or settings.autoscaler_limits,
         grace_seconds=grace_seconds,
-        lose_others=asked.lose_others,
-        check_rights=settings.check_rights,
+        delete_foreign_objects=asked.delete_foreign_objects,
+        check_permissions=settings.check_permissions,
         on_terminate=asked.on_terminate,
-        on_terminate_else=settings.policy().on_terminate,
+        on_terminate_default=settings.policy().on_terminate,
         statefulset_claims=asked.statefulset_claims,
         statefulset_claims_else=settings.statefulset_claims,
-        clear=settings.clear if asked.clear is None else asked.clear,
+        cleanup=_cleanup(settings) if asked.cleanup is None else asked.cleanup,
         remove_finalizers=asked.remove_finalizers,
     )
 
 
+def _cleanup(settings: Settings) -> frozenset[str] | None:
+    """Return what the option names; None for what each manifest specifies."""
+    return frozenset(settings.cleanup) or None
+
+
 def _wanted(
-    target: Target,
-    asked: Asked,
+    target: InstanceTarget,
+    asked: RequestParams,
     settings: Settings,
     seconds: float,
     grace_seconds: int | None = None,
 ) -> dict[str, Any]:
-    """What all operations of ``lcm`` take."""
+    """Return the keywords of a request."""
     return {
         "namespace": target.namespace,
         "record_namespace": target.home,
@@ -293,7 +312,7 @@ def _told(report: Report) -> Report:
     LOG.info(
         "%s done: %d object(s), %.1f s, %d requests",
         report.operation,
-        len(report.rows),
+        len(report.objects),
         report.seconds,
         report.requests,
     )

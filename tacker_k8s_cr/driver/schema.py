@@ -1,8 +1,8 @@
 """What is wrong with a request's parameters, by their published schema.
 
 The schema is the only description of them: it is in the documentation as it
-is here. Its ``title`` says what is wanted at a place, and ``x-operations``
-which operations have a use for a parameter.
+is here. ``title`` is the expected value, and ``x-operations`` lists the
+operations that use a parameter.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ OURS = "tacker_k8s_cr"
 def faults(params: Mapping[str, Any], operation: str) -> list[str]:
     """A line for each thing that is wrong; none shows a value.
 
-    What is wanted is said, since a value may be a secret that was put into
-    the wrong place.
+    They have the expected value only, since a given one may be a secret that
+    was put into the wrong place.
     """
     found = [
         line

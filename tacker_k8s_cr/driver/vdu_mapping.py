@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 import dataclasses
 
-from tacker_k8s_cr.driver.request import Asked
-from tacker_k8s_cr.package import targets
-from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.driver.additional_params import RequestParams
+from tacker_k8s_cr.model.package import Package
+from tacker_k8s_cr.package import vdu_mapping
 
 _WORKLOADS = ("DaemonSet", "Deployment", "Pod", "ReplicaSet", "StatefulSet")
 """Kinds whose objects must all be mapped in Tacker's own driver."""
 
 
-def reduced(asked: Asked, package: Package) -> tuple[Asked, Package]:
+def reduced(
+    asked: RequestParams, package: Package
+) -> tuple[RequestParams, Package]:
     """Return the entries that have a VDU and an object.
 
     The package gets a warning for each of the others. If an object that may
@@ -38,7 +40,7 @@ def reduced(asked: Asked, package: Package) -> tuple[Asked, Package]:
                 f"vdu_mapping: the VNFD does not have the VDU {vdu}, which "
                 f"is ignored; its VDUs are: {has}"
             )
-        elif lenient and not targets.is_named(package, name):
+        elif lenient and not vdu_mapping.is_named(package, name):
             warnings.append(
                 f"vdu_mapping: {name}, the object of VDU {vdu}, is not among "
                 "the selected manifests; the VDU has no VNFC and is not scaled"
@@ -51,7 +53,7 @@ def reduced(asked: Asked, package: Package) -> tuple[Asked, Package]:
     return dataclasses.replace(asked, vdu_mapping=kept), warned
 
 
-def _unmapped(asked: Asked, package: Package) -> Iterator[str]:
+def _unmapped(asked: RequestParams, package: Package) -> Iterator[str]:
     """Yield workloads that the mapping does not name."""
     mapped = set(asked.vdu_mapping.values())
     for manifest in package.manifests:

@@ -10,15 +10,15 @@ import re
 from typing import Any
 import urllib.parse
 
-from tacker_k8s_cr import cluster
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.driver.conf import Settings
-from tacker_k8s_cr.errors import RequestInvalid
-from tacker_k8s_cr.kubeconfig import Kubeconfig
-from tacker_k8s_cr.kubeconfig import OpenId
+from tacker_k8s_cr import kube
+from tacker_k8s_cr.driver.configuration import Settings
+from tacker_k8s_cr.kube.kubeconfig import Kubeconfig
+from tacker_k8s_cr.kube.kubeconfig import OidcUser
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.model.errors import RequestInvalid
 
 NOTHING = (None, "", "None", "NONE", "null", "NULL")
-"""How Tacker's database says that a VIM has no such value."""
+"""Values of Tacker's database for an attribute that is not set."""
 
 _CREDENTIAL = (
     "bearer_token",
@@ -32,18 +32,20 @@ _CREDENTIAL = (
 
 
 @contextlib.contextmanager
-def opened(access: Mapping[str, Any], settings: Settings) -> Iterator[Cluster]:
+def connect(
+    access: Mapping[str, Any], settings: Settings
+) -> Iterator[Cluster]:
     """The cluster of a VIM, for one operation.
 
     Operations that run at the same time on one VIM have it in common.
     """
     found = kubeconfig(access, settings)
-    with cluster.shared(found, settings.pool_size) as opened:
+    with kube.shared(found, settings.pool_size) as opened:
         yield opened
 
 
 def access(vim_connection_info: Any) -> dict[str, Any]:
-    """What a v2 ``vimConnectionInfo`` says, under v1's names.
+    """Return the values of a v2 ``vimConnectionInfo`` by v1's names.
 
     :param vim_connection_info: an object of Tacker's, or a mapping.
     """
@@ -60,7 +62,7 @@ def access(vim_connection_info: Any) -> dict[str, Any]:
 
 
 def kubeconfig(access: Mapping[str, Any], settings: Settings) -> Kubeconfig:
-    """What a VIM's decrypted access information says.
+    """Return the kubeconfig for a VIM's decrypted access information.
 
     Where a VIM has several credentials, the one that Tacker itself would
     use: OpenID Connect, else a bearer token, else a name and password.
@@ -104,7 +106,7 @@ def kubeconfig(access: Mapping[str, Any], settings: Settings) -> Kubeconfig:
 
 def _openid(
     known: Mapping[str, str], where: str, settings: Settings
-) -> OpenId:
+) -> OidcUser:
     lacking = [
         key
         for key in ("client_id", "username", "password")
@@ -114,7 +116,7 @@ def _openid(
         raise RequestInvalid(
             f"{where}: oidc_token_url wants {' and '.join(lacking)}, too"
         )
-    return OpenId(
+    return OidcUser(
         url=_https(known["oidc_token_url"], "oidc_token_url"),
         username=known["username"],
         password=known["password"],

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import dataclasses
 import enum
 
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.kinds import reading
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import Path
-from tacker_k8s_cr.objects import State
-from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.kinds import fields
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import Path
+from tacker_k8s_cr.model.objects import State
+from tacker_k8s_cr.model.objects import Verdict
 
 OBSERVED: Path = ("status", "observedGeneration")
 
@@ -26,8 +26,8 @@ Assess = Callable[[Manifest], Verdict]
 """How far one object is, from nothing but the object."""
 
 
-class Rank(enum.IntEnum):
-    """Where a kind stands in the order of apply; the lower goes first."""
+class ApplyOrder(enum.IntEnum):
+    """The position of a kind in the order of apply; lower is applied first."""
 
     NAMESPACE = 0
     DEFINITION = 1
@@ -54,8 +54,8 @@ class Handler:
         that has such a number.
     :param kept: a change of package keeps an object of this kind that the
         new package no longer names, unless pruning it is asked for by name.
-    :param alone: at terminate an object of this kind goes by itself and
-        must be gone before what it uses is touched.
+    :param alone: at terminate an object of this kind is deleted alone,
+        before anything that it uses.
     :param refuse_replicas: why a number of replicas would be refused, or
         None, from the object and the number.
     :param children: references of objects that one of this kind is known
@@ -63,22 +63,24 @@ class Handler:
     :param made: where objects that one of this kind has made are found, as
         kinds with a label selector; owner references then say which.
     :param propagation: how the server should delete what the object owns;
-        with ``Foreground`` the object is gone only after that is.
-    :param fleeting: once current, an object of this kind may go by itself,
-        and what was asked of it stays done.
-    :param name: who wrote the handler, for errors in it; empty for ours.
+        with ``Foreground`` the object is deleted after its dependents.
+    :param fleeting: once current, an object of this kind may be deleted by its
+        controller, and counts as complete.
+    :param name: the author of the handler, for its errors; empty if built in.
     """
 
     assess: Assess
-    rank: Rank = Rank.CUSTOM
+    rank: ApplyOrder = ApplyOrder.CUSTOM
     replicas: Path | None = None
-    kept: bool = False
-    alone: bool = False
+    prune_protected: bool = False
+    delete_exclusively: bool = False
     refuse_replicas: Callable[[Manifest, int], str | None] | None = None
-    children: Callable[[Manifest], tuple[ObjectRef, ...]] | None = None
-    made: Callable[[Manifest], tuple[tuple[GroupKind, str], ...]] | None = None
+    references: Callable[[Manifest], tuple[ObjectRef, ...]] | None = None
+    child_selectors: (
+        Callable[[Manifest], tuple[tuple[GroupKind, str], ...]] | None
+    ) = None
     propagation: str = BACKGROUND
-    fleeting: bool = False
+    ephemeral: bool = False
     name: str = ""
 
 
@@ -106,10 +108,10 @@ class Registry:
 
     def __getitem__(self, group_kind: GroupKind) -> Handler:
         """The kind's own handler, else its family's, else the fallback."""
-        return self.known(group_kind) or self.fallback
+        return self.find(group_kind) or self.fallback
 
-    def known(self, group_kind: GroupKind) -> Handler | None:
-        """The handler of a kind that somebody described, or None."""
+    def find(self, group_kind: GroupKind) -> Handler | None:
+        """Return the handler that is registered for a kind, or None."""
         if found := self.handlers.get(group_kind):
             return found
         for family in self.families:
@@ -117,8 +119,8 @@ class Registry:
                 return found
         return None
 
-    def asked(self, ref: ObjectRef) -> Handler | None:
-        """An object's handler, where somebody asked for another judgement.
+    def override_for(self, ref: ObjectRef) -> Handler | None:
+        """Return the handler of an object whose judgement is overridden.
 
         For one object rather than for its kind; an object without a
         namespace stands for those of its name in any.
@@ -131,7 +133,7 @@ class Registry:
                 return judge(self[ref.group_kind])
         return None
 
-    def extended(self, handlers: Mapping[GroupKind, Handler]) -> Registry:
+    def with_handlers(self, handlers: Mapping[GroupKind, Handler]) -> Registry:
         """With more handlers, which win over those that are here."""
         return dataclasses.replace(
             self, handlers={**self.handlers, **handlers}
@@ -150,33 +152,33 @@ def failed(reason: str) -> Verdict:
     return Verdict(State.FAILED, reason)
 
 
-def shared(obj: Manifest) -> Verdict | None:
+def common_verdict(obj: Manifest) -> Verdict | None:
     """What is true of any kind; None when only the kind itself can tell."""
     if objects.field(obj, ("metadata", "deletionTimestamp")):
         return Verdict(State.TERMINATING, _ending(obj))
     asked = objects.generation(obj)
-    seen = reading.number(obj, OBSERVED)
+    seen = fields.number(obj, OBSERVED)
     if seen is not None and seen < asked:
         return in_progress(f"generation {asked} asked, {seen} seen")
     return None
 
 
-def observed(obj: Manifest) -> Verdict | None:
+def observed_verdict(obj: Manifest) -> Verdict | None:
     """As ``shared``, for a kind whose controller always reports what it saw.
 
     Without that report nothing in the status speaks for what was asked:
     the API server itself fills some counters of a new object with zeros.
     """
-    if verdict := shared(obj):
+    if verdict := common_verdict(obj):
         return verdict
-    if reading.number(obj, OBSERVED) is None:
+    if fields.number(obj, OBSERVED) is None:
         return in_progress("its controller has not reported a status yet")
     return None
 
 
 def _ending(obj: Manifest) -> str:
-    """Why an object that was asked to go is still there."""
-    names = reading.texts(obj, ("metadata", "finalizers"))
+    """Return why an object with a deletionTimestamp still exists."""
+    names = fields.texts(obj, ("metadata", "finalizers"))
     if not names:
         return "deletion requested"
     return f"deletion requested, held by {', '.join(names)}"
@@ -184,4 +186,4 @@ def _ending(obj: Manifest) -> str:
 
 def stored(obj: Manifest) -> Verdict:
     """Current once the server has it: nothing works on such an object."""
-    return shared(obj) or current("stored")
+    return common_verdict(obj) or current("stored")

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 import dataclasses
 import re
 
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import Path
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import Path
 
 STATEFUL_SET = GroupKind("apps", "StatefulSet")
 CLAIM = GroupKind("", "PersistentVolumeClaim")

@@ -1,7 +1,7 @@
 """Gateway API: who takes requests, and where they go.
 
-What comes of a route is told under ``status.parents``, for each Gateway that
-it asks for (gateway-api apis/v1/shared_types.go, gateway_types.go).
+The result of a route is in ``status.parents``, for each Gateway that it
+names (gateway-api apis/v1/shared_types.go, gateway_types.go).
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from tacker_k8s_cr.kinds import base
-from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds import fields
 from tacker_k8s_cr.kinds.base import Handler
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import Verdict
 
 GROUP = "gateway.networking.k8s.io"
 
@@ -25,7 +25,7 @@ WORKING = ("Pending", "AddressNotAssigned", "NotReconciled")
 
 
 def gateway_class(obj: Manifest) -> Verdict:
-    if verdict := base.shared(obj):
+    if verdict := base.common_verdict(obj):
         return verdict
     return _unmet(obj, obj, "Accepted", "") or base.current("Accepted")
 
@@ -35,14 +35,14 @@ def gateway(obj: Manifest) -> Verdict:
 
     The server itself fills in both conditions, as Unknown.
     """
-    if verdict := base.shared(obj):
+    if verdict := base.common_verdict(obj):
         return verdict
     for name in ("Accepted", "Programmed"):
         if verdict := _unmet(obj, obj, name, ""):
             return verdict
     addresses = ", ".join(
-        reading.text(item, ("value",))
-        for item in reading.items(obj, ("status", "addresses"))
+        fields.text(item, ("value",))
+        for item in fields.mappings(obj, ("status", "addresses"))
     )
     return base.current(
         f"Programmed at {addresses}" if addresses else "Programmed"
@@ -50,14 +50,14 @@ def gateway(obj: Manifest) -> Verdict:
 
 
 def route(obj: Manifest) -> Verdict:
-    """Each Gateway that it asks for has taken it, and knows its backends."""
-    if verdict := base.shared(obj):
+    """Current when each Gateway that it names accepts it and its backends."""
+    if verdict := base.common_verdict(obj):
         return verdict
-    told = reading.items(obj, ("status", "parents"))
-    asked = reading.items(obj, ("spec", "parentRefs"))
+    told = fields.mappings(obj, ("status", "parents"))
+    asked = fields.mappings(obj, ("spec", "parentRefs"))
     for ref in asked:
         about = [item for item in told if _same(obj, ref, item)]
-        name = reading.text(ref, ("name",))
+        name = fields.text(ref, ("name",))
         if not about:
             return base.in_progress(f"{name} has not reported on it yet")
         for item in about:
@@ -73,8 +73,8 @@ def _unmet(
     obj: Manifest, told: Mapping[str, Any], name: str, about: str
 ) -> Verdict | None:
     """In progress unless the condition is True for what we ask."""
-    path = ("conditions",) if told is not obj else reading.CONDITIONS
-    found = reading.conditions(told, path).get(name)
+    path = ("conditions",) if told is not obj else fields.CONDITIONS
+    found = fields.conditions(told, path).get(name)
     if found is None:
         return base.in_progress(f"{about}condition {name} is not reported yet")
     if found.behind(obj):
@@ -92,20 +92,20 @@ def _same(
 ) -> bool:
     """Whether a report is about a parent that the route asks for."""
     return _identity(obj, ref) == _identity(
-        obj, reading.mapping(told, ("parentRef",))
+        obj, fields.mapping(told, ("parentRef",))
     )
 
 
 def _identity(obj: Manifest, ref: Mapping[str, Any]) -> tuple[object, ...]:
     """The server fills in group and kind; the namespace is the route's."""
     return (
-        reading.text(ref, ("group",)) or GROUP,
-        reading.text(ref, ("kind",)) or "Gateway",
-        reading.text(ref, ("namespace",))
-        or reading.text(obj, ("metadata", "namespace")),
-        reading.text(ref, ("name",)),
-        reading.text(ref, ("sectionName",)),
-        reading.number(ref, ("port",)),
+        fields.text(ref, ("group",)) or GROUP,
+        fields.text(ref, ("kind",)) or "Gateway",
+        fields.text(ref, ("namespace",))
+        or fields.text(obj, ("metadata", "namespace")),
+        fields.text(ref, ("name",)),
+        fields.text(ref, ("sectionName",)),
+        fields.number(ref, ("port",)),
     )
 
 
@@ -114,13 +114,13 @@ def _parents(obj: Manifest) -> tuple[ObjectRef, ...]:
 
 
 def _gateways(obj: Manifest) -> Iterator[ObjectRef]:
-    for ref in reading.items(obj, ("spec", "parentRefs")):
+    for ref in fields.mappings(obj, ("spec", "parentRefs")):
         group, kind, namespace, name, *_ = _identity(obj, ref)
         if (group, kind) == (GROUP, "Gateway") and name:
             yield ObjectRef(GROUP, "Gateway", str(namespace), str(name))
 
 
-_ROUTE = Handler(route, children=_parents)
+_ROUTE = Handler(route, references=_parents)
 
 HANDLERS: Mapping[GroupKind, Handler] = {
     GroupKind(GROUP, "GatewayClass"): Handler(gateway_class),

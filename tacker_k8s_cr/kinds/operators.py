@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 
-from tacker_k8s_cr.kinds import custom
+from tacker_k8s_cr.kinds import generic
 from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.base import Resolver
-from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.model.objects import GroupKind
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Row:
     :param source: where it is said what they report.
     :param current: rules, all of which an object that is current meets.
     :param failed: rules, any of which an object that has failed meets.
-        Without either, nobody reports on an object of these kinds.
-    :param fleeting: an object goes by itself once it is done.
+        Without either, no controller reports on these kinds.
+    :param fleeting: the controller deletes an object once it is done.
     """
 
     group: str
@@ -38,15 +38,15 @@ class Row:
 
     @property
     def handler(self) -> Handler:
-        """Raises RequestInvalid for what is no rule."""
+        """Raises RequestInvalid for an invalid rule."""
         if not (self.current or self.failed):
-            return custom.STORED
-        found = custom.by_rules(self.current, self.failed)
-        return dataclasses.replace(found, fleeting=self.fleeting)
+            return generic.STORED
+        found = generic.by_rules(self.current, self.failed)
+        return dataclasses.replace(found, ephemeral=self.fleeting)
 
     @property
     def wide(self) -> bool:
-        """Whether it is about groups or kinds that nobody can list."""
+        """Whether it covers groups or kinds that cannot be listed."""
         return "*" in self.group or not self.names
 
     def about(self, group_kind: GroupKind) -> bool:
@@ -230,7 +230,7 @@ ROWS: tuple[Row, ...] = (
         "applicationset_types.go",
         ("condition=ResourcesUpToDate",),
     ),
-    # The generation that was seen is told as text.
+    # The observed generation is text.
     Row(
         "argoproj.io",
         ("Rollout",),
@@ -383,7 +383,7 @@ ROWS: tuple[Row, ...] = (
         "opentelemetry.io",
         ("Instrumentation", "OpenTelemetryCollector"),
         "open-telemetry/opentelemetry-operator apis/v1beta1/"
-        "opentelemetrycollector_types.go: it tells a version and counts",
+        "opentelemetrycollector_types.go: it reports a version and counts",
     ),
     Row(
         "sparkoperator.k8s.io",
@@ -425,7 +425,7 @@ ROWS: tuple[Row, ...] = (
         "keda.sh",
         ("ClusterTriggerAuthentication", "TriggerAuthentication"),
         "kedacore/keda apis/keda/v1alpha1/triggerauthentication_types.go: "
-        "only its users are told",
+        "it lists only its users",
     ),
     Row(
         "projectcontour.io",
@@ -533,7 +533,7 @@ _WIDE = tuple((row, row.handler) for row in ROWS if row.wide)
 
 
 def _of_projects(group_kind: GroupKind) -> Handler | None:
-    """The handler of a kind whose group says whose it is."""
+    """Return the handler of a kind that its group identifies."""
     for row, handler in _WIDE:
         if row.about(group_kind):
             return handler

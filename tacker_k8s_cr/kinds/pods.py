@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tacker_k8s_cr.kinds import base
-from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds import fields
 from tacker_k8s_cr.kinds.base import FOREGROUND
+from tacker_k8s_cr.kinds.base import ApplyOrder
 from tacker_k8s_cr.kinds.base import Handler
-from tacker_k8s_cr.kinds.base import Rank
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import Verdict
 
 POD = GroupKind("", "Pod")
 
@@ -31,20 +31,20 @@ WRONG = (
 CRASHED = 2
 """Restarts after which a container that is not ready counts as crashing.
 
-While it runs between two crashes, nothing else tells it from one that has
-just started.
+While it runs between two crashes, nothing else distinguishes it from one
+that has just started.
 """
 
 
 def pod(obj: Manifest) -> Verdict:
-    if verdict := base.shared(obj):
+    if verdict := base.common_verdict(obj):
         return verdict
-    phase = reading.text(obj, ("status", "phase"))
+    phase = fields.text(obj, ("status", "phase"))
     if phase == "Succeeded":
         return base.current("Succeeded")
     if phase == "Failed":
         return base.failed(_failure(obj))
-    found = reading.conditions(obj)
+    found = fields.conditions(obj)
     ready = found.get("Ready")
     if phase == "Running" and ready and ready.true and not ready.behind(obj):
         return base.current("Ready")
@@ -59,40 +59,40 @@ def pod(obj: Manifest) -> Verdict:
 
 
 def _failure(obj: Manifest) -> str:
-    reason = reading.text(obj, ("status", "reason"))
-    message = reading.one_line(reading.text(obj, ("status", "message")))
+    reason = fields.text(obj, ("status", "reason"))
+    message = fields.one_line(fields.text(obj, ("status", "message")))
     if reason or message:
         return ": ".join(part for part in ("Failed", reason, message) if part)
     for container in _containers(obj):
-        ended = reading.mapping(container, ("state", "terminated"))
-        if code := reading.number(ended, ("exitCode",)):
-            name = reading.text(container, ("name",))
+        ended = fields.mapping(container, ("state", "terminated"))
+        if code := fields.number(ended, ("exitCode",)):
+            name = fields.text(container, ("name",))
             return f"Failed: container {name} ended with exit code {code}"
     return "Failed"
 
 
 def _containers(obj: Manifest) -> tuple[Mapping[str, object], ...]:
-    return reading.items(
+    return fields.mappings(
         obj, ("status", "initContainerStatuses")
-    ) + reading.items(obj, ("status", "containerStatuses"))
+    ) + fields.mappings(obj, ("status", "containerStatuses"))
 
 
 def _trouble(obj: Manifest) -> Verdict | None:
-    """The first container that its kubelet tries in vain to run."""
+    """Return the error of the first container that its kubelet cannot run."""
     for container in _containers(obj):
-        waiting = reading.mapping(container, ("state", "waiting"))
-        reason = reading.text(waiting, ("reason",))
-        message = reading.one_line(reading.text(waiting, ("message",)))
-        name = f"container {reading.text(container, ('name',))}"
+        waiting = fields.mapping(container, ("state", "waiting"))
+        reason = fields.text(waiting, ("reason",))
+        message = fields.one_line(fields.text(waiting, ("message",)))
+        name = f"container {fields.text(container, ('name',))}"
         told = ": ".join(part for part in (name, reason, message) if part)
         if reason in IMAGE:
             return base.in_progress(told, "ContainersReady/ImagePullBackOff")
         if reason in WRONG:
             return base.in_progress(told, f"ContainersReady/{reason}")
-        restarts = reading.number(container, ("restartCount",)) or 0
-        ready = reading.true(container, ("ready",))
-        ended = reading.mapping(container, ("lastState", "terminated"))
-        code = reading.number(ended, ("exitCode",)) or 0
+        restarts = fields.number(container, ("restartCount",)) or 0
+        ready = fields.is_true(container, ("ready",))
+        ended = fields.mapping(container, ("lastState", "terminated"))
+        code = fields.number(ended, ("exitCode",)) or 0
         crashing = not ready and code != 0 and restarts >= CRASHED
         if reason == "CrashLoopBackOff" or crashing:
             return base.in_progress(
@@ -104,20 +104,20 @@ def _trouble(obj: Manifest) -> Verdict | None:
 
 def job(obj: Manifest) -> Verdict:
     """Current when it is complete, or asked not to run."""
-    if verdict := base.shared(obj):
+    if verdict := base.common_verdict(obj):
         return verdict
-    found = reading.conditions(obj)
-    if bad := reading.first(found, ("Failed", "FailureTarget"), "True"):
+    found = fields.conditions(obj)
+    if bad := fields.first(found, ("Failed", "FailureTarget"), "True"):
         return base.failed(str(bad))
-    if reading.first(found, ("Complete",), "True"):
-        done = reading.number(obj, ("status", "succeeded")) or 0
+    if fields.first(found, ("Complete",), "True"):
+        done = fields.number(obj, ("status", "succeeded")) or 0
         return base.current(f"Complete, {done} pod(s) succeeded")
-    if reading.true(obj, ("spec", "suspend")):
+    if fields.is_true(obj, ("spec", "suspend")):
         return base.current("suspended, as its spec asks")
-    if reading.number(obj, ("spec", "parallelism")) == 0:
+    if fields.number(obj, ("spec", "parallelism")) == 0:
         return base.current("runs nothing: parallelism is 0")
-    active = reading.number(obj, ("status", "active")) or 0
-    bad_pods = reading.number(obj, ("status", "failed")) or 0
+    active = fields.number(obj, ("status", "active")) or 0
+    bad_pods = fields.number(obj, ("status", "failed")) or 0
     return base.in_progress(
         f"not Complete yet, {active} pod(s) active, {bad_pods} failed"
     )
@@ -125,37 +125,40 @@ def job(obj: Manifest) -> Verdict:
 
 def cron_job(obj: Manifest) -> Verdict:
     """Current once stored: what it makes is judged when the time comes."""
-    if verdict := base.shared(obj):
+    if verdict := base.common_verdict(obj):
         return verdict
-    schedule = reading.text(obj, ("spec", "schedule"))
-    if reading.true(obj, ("spec", "suspend")):
+    schedule = fields.text(obj, ("spec", "schedule"))
+    if fields.is_true(obj, ("spec", "suspend")):
         return base.current("suspended, as its spec asks")
     return base.current(f"scheduled at {schedule}")
 
 
 def _pods(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
-    return reading.selected(POD, obj, ("spec", "selector"))
+    return fields.selected(POD, obj, ("spec", "selector"))
 
 
 JOB = GroupKind("batch", "Job")
 
 
 def _jobs(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
-    """No label tells a CronJob's Jobs: their owner references do."""
+    """A CronJob's Jobs have no common label, only owner references."""
     return ((JOB, ""),)
 
 
 HANDLERS: Mapping[GroupKind, Handler] = {
-    POD: Handler(pod, Rank.WORKLOAD),
-    # Its spec says how many seconds it stays when it is finished.
+    POD: Handler(pod, ApplyOrder.WORKLOAD),
+    # Its spec defines how many seconds it is kept after it finishes.
     JOB: Handler(
         job,
-        Rank.WORKLOAD,
-        made=_pods,
-        fleeting=True,
+        ApplyOrder.WORKLOAD,
+        child_selectors=_pods,
+        ephemeral=True,
         propagation=FOREGROUND,
     ),
     GroupKind("batch", "CronJob"): Handler(
-        cron_job, Rank.WORKLOAD, made=_jobs, propagation=FOREGROUND
+        cron_job,
+        ApplyOrder.WORKLOAD,
+        child_selectors=_jobs,
+        propagation=FOREGROUND,
     ),
 }

@@ -1,4 +1,4 @@
-"""Rules in which a package says when an object is current, or has failed.
+"""Rules of a package for when an object is current, or has failed.
 
 A rule names a condition or a field, and what it must be::
 
@@ -20,10 +20,10 @@ import dataclasses
 import re
 from typing import Any
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr.kinds import reading
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import Path
+from tacker_k8s_cr.kinds import fields
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import Path
 
 STATUSES = ("True", "False", "Unknown")
 
@@ -37,13 +37,13 @@ _CLAUSE = re.compile(r"(?P<left>[^=!]*)(?P<sign>==|=|!=)(?P<right>.*)", re.S)
 
 
 @dataclasses.dataclass(frozen=True)
-class Field:
+class FieldPath:
     """A value that is found at a path of the object."""
 
     path: Path
 
     def __str__(self) -> str:
-        return "." + dotted(self.path)
+        return "." + format_path(self.path)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,14 +57,14 @@ class Rule:
 
     path: Path = ()
     condition: str = ""
-    wanted: tuple[str | Field, ...] = ()
+    wanted: tuple[str | FieldPath, ...] = ()
     negated: bool = False
 
     def __str__(self) -> str:
         name = (
             f"condition={self.condition}"
             if self.condition
-            else dotted(self.path)
+            else format_path(self.path)
         )
         if not self.wanted:
             return name
@@ -73,14 +73,14 @@ class Rule:
 
     def met(self, obj: Manifest) -> bool:
         if self.condition:
-            found = reading.conditions(obj).get(self.condition)
+            found = fields.conditions(obj).get(self.condition)
             if found is None or found.behind(obj):
                 return False
             return (found.status in self._texts(obj)) is not self.negated
-        value = at(obj, self.path)
+        value = get(obj, self.path)
         if not self.wanted:
             return value not in (None, "", [], {}, False)
-        said = spelled(value)
+        said = to_text(value)
         if said is None:
             return False
         return (said in self._texts(obj)) is not self.negated
@@ -88,29 +88,31 @@ class Rule:
     def found(self, obj: Manifest) -> str:
         """What the object has where the rule looks, for people."""
         if self.condition:
-            found = reading.conditions(obj).get(self.condition)
+            found = fields.conditions(obj).get(self.condition)
             if found is None:
                 return f"condition {self.condition} is not reported"
             if found.behind(obj):
                 return f"{found} (for an older generation)"
             return str(found)
-        said = spelled(at(obj, self.path))
-        where = dotted(self.path)
+        said = to_text(get(obj, self.path))
+        where = format_path(self.path)
         long = said is None or len(said) > SHORT
         if long and not self.wanted and self.met(obj):
             return f"{where} is set"
         if said is None:
             return f"{where} is not reported"
-        return f"{where} is {reading.one_line(said) or 'empty'}"
+        return f"{where} is {fields.one_line(said) or 'empty'}"
 
     def _texts(self, obj: Manifest) -> tuple[str | None, ...]:
         return tuple(
-            spelled(at(obj, value.path)) if isinstance(value, Field) else value
+            to_text(get(obj, value.path))
+            if isinstance(value, FieldPath)
+            else value
             for value in self.wanted
         )
 
 
-def at(obj: Any, path: Path) -> Any:
+def get(obj: Any, path: Path) -> Any:
     """What is at a path; a number in it picks an item of a list."""
     for key in path:
         if isinstance(obj, Mapping):
@@ -122,7 +124,7 @@ def at(obj: Any, path: Path) -> Any:
     return obj
 
 
-def spelled(value: Any) -> str | None:
+def to_text(value: Any) -> str | None:
     """A scalar as JSON spells it, text as it is; None for anything else."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -131,7 +133,7 @@ def spelled(value: Any) -> str | None:
     return None
 
 
-def dotted(path: Path) -> str:
+def format_path(path: Path) -> str:
     return ".".join(key.replace(".", "\\.") for key in path)
 
 
@@ -159,7 +161,7 @@ def read(given: Sequence[Rule | str | Mapping[str, Any]]) -> tuple[Rule, ...]:
         elif isinstance(item, Mapping):
             found.append(_mapped(item))
         else:
-            raise errors.RequestInvalid(f"{item!r} is no rule")
+            raise errors.RequestInvalid(f"{item!r} is not a rule")
     return tuple(found)
 
 
@@ -193,7 +195,7 @@ def _condition(clause: str, sign: str, right: str) -> Rule:
         negated = inner["sign"] == "!="
     if sign == "!=" or not _TYPE.fullmatch(name):
         raise errors.RequestInvalid(
-            f"rule {clause!r}: {name!r} is no type of a condition; write "
+            f"rule {clause!r}: {name!r} is not a condition type; write "
             "condition=TYPE or condition=TYPE=STATUS"
         )
     return Rule(
@@ -213,15 +215,15 @@ def _status(source: str, clause: str) -> str:
     return found
 
 
-def _value(source: str, clause: str) -> str | Field:
+def _value(source: str, clause: str) -> str | FieldPath:
     if _QUOTED.fullmatch(source):
         return source[1:-1]
     if source.startswith(".") and source != ".":
-        return Field(_path(source, clause))
+        return FieldPath(_path(source, clause))
     if not source or '"' in source or "=" in source:
         raise errors.RequestInvalid(
-            f"rule {clause!r}: {source!r} is no value; text with other "
-            'signs goes between " and "'
+            f"rule {clause!r}: {source!r} is not a value; put text with "
+            'other characters between " and "'
         )
     return source
 
@@ -230,8 +232,8 @@ def _path(source: str, clause: str) -> Path:
     keys = re.split(r"(?<!\\)\.", source.removeprefix("."))
     if not all(_KEY.fullmatch(key) for key in keys):
         raise errors.RequestInvalid(
-            f"rule {clause!r}: {source!r} is no path; write keys with a dot "
-            "between them, such as status.phase or status.items.0.state, "
+            f"rule {clause!r}: {source!r} is not a path; write keys with a "
+            "dot between them, such as status.phase or status.items.0.state, "
             "and a dot within a key as \\."
         )
     return tuple(re.sub(r"\\(.)", r"\1", key) for key in keys)
@@ -253,14 +255,14 @@ def _mapped(given: Mapping[str, Any]) -> Rule:
         name = given["condition"]
         if not isinstance(name, str) or not _TYPE.fullmatch(name):
             raise errors.RequestInvalid(
-                f"rule {shown}: {name!r} is no type of a condition"
+                f"rule {shown}: {name!r} is not a condition type"
             )
         wanted = _listed(given.get("status", "True"), shown)
         statuses = tuple(_status(str(item), shown) for item in wanted)
         return Rule(condition=name, wanted=statuses)
     path = given["path"]
     if not isinstance(path, str):
-        raise errors.RequestInvalid(f"rule {shown}: {path!r} is no path")
+        raise errors.RequestInvalid(f"rule {shown}: {path!r} is not a path")
     return Rule(
         _path(path, shown),
         wanted=_listed(given["value"], shown) if "value" in given else (),
@@ -269,7 +271,7 @@ def _mapped(given: Mapping[str, Any]) -> Rule:
 
 def _listed(value: Any, shown: str) -> tuple[str, ...]:
     values = value if isinstance(value, list | tuple) else [value]
-    found = tuple(spelled(item) for item in values)
+    found = tuple(to_text(item) for item in values)
     if not found or None in found:
         raise errors.RequestInvalid(
             f"rule {shown}: {value!r} is neither text, a number, true or "

@@ -8,16 +8,16 @@ import dataclasses
 from fractions import Fraction
 import re
 
-from tacker_k8s_cr import objects
 from tacker_k8s_cr.kinds import base
-from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds import fields
+from tacker_k8s_cr.kinds.base import ApplyOrder
 from tacker_k8s_cr.kinds.base import Handler
-from tacker_k8s_cr.kinds.base import Rank
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import Path
-from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import Path
+from tacker_k8s_cr.model.objects import Verdict
 
 CLAIM = GroupKind("", "PersistentVolumeClaim")
 
@@ -53,22 +53,23 @@ def claim(obj: Manifest, late: frozenset[str] | None = None) -> Verdict:
 
     The claim does not say whether its class binds late, when a first pod
     uses it. With ``late`` given, the names of the classes that do, that is
-    known. Without, a claim that names a class and for which nobody has
-    begun to make a volume counts as waiting for its first pod: if a pod of
-    the package uses it, that pod's own verdict tells when this was wrong.
+    known. Without, a claim that names a class and for which no provisioner
+    has begun to create a volume counts as waiting for its first pod: if a
+    pod of the package uses it, that pod's own verdict shows when this was
+    wrong.
     """
-    if verdict := base.shared(obj):
+    if verdict := base.common_verdict(obj):
         return verdict
-    phase = reading.text(obj, ("status", "phase"))
+    phase = fields.text(obj, ("status", "phase"))
     if phase == "Bound":
         return _bound(obj)
     if phase == "Lost":
-        volume = reading.text(obj, ("spec", "volumeName"))
-        return base.failed(f"Lost: the volume {volume} is gone")
-    if reading.text(obj, ("spec", "volumeName")):
+        volume = fields.text(obj, ("spec", "volumeName"))
+        return base.failed(f"Lost: the volume {volume} no longer exists")
+    if fields.text(obj, ("spec", "volumeName")):
         return base.in_progress("Pending: not bound to its volume yet")
-    name = reading.text(obj, ("spec", "storageClassName"))
-    begun = [mark for mark in BEGUN if mark in reading.annotations_of(obj)]
+    name = fields.text(obj, ("spec", "storageClassName"))
+    begun = [mark for mark in BEGUN if mark in fields.annotations_of(obj)]
     if begun:
         return base.in_progress("Pending: a volume is being made for it")
     if not name:
@@ -81,7 +82,7 @@ def claim(obj: Manifest, late: frozenset[str] | None = None) -> Verdict:
 
 
 def _bound(obj: Manifest) -> Verdict:
-    found = reading.conditions(obj)
+    found = fields.conditions(obj)
     for name in ("ControllerResizeError", "NodeResizeError"):
         if name in found and found[name].true:
             return base.in_progress(str(found[name]), found[name].signal)
@@ -97,25 +98,25 @@ def _bound(obj: Manifest) -> Verdict:
     wanted, have = quantity(asked), quantity(given)
     if wanted is not None and have is not None and have < wanted:
         return base.in_progress(f"Bound, with {given} of {asked}")
-    volume = reading.text(obj, ("spec", "volumeName"))
+    volume = fields.text(obj, ("spec", "volumeName"))
     return base.current(f"Bound to {volume}")
 
 
 def volume(obj: Manifest) -> Verdict:
     """A PersistentVolume."""
-    if verdict := base.shared(obj):
+    if verdict := base.common_verdict(obj):
         return verdict
-    phase = reading.text(obj, ("status", "phase"))
+    phase = fields.text(obj, ("status", "phase"))
     if phase == "Failed":
-        told = [
-            reading.text(obj, ("status", k)) for k in ("reason", "message")
-        ]
-        line = reading.one_line(": ".join(part for part in told if part))
+        told = [fields.text(obj, ("status", k)) for k in ("reason", "message")]
+        line = fields.one_line(": ".join(part for part in told if part))
         return base.failed(f"Failed: {line}" if line else "Failed")
     if phase in ("Available", "Bound"):
         return base.current(phase)
     if phase == "Released":
-        return base.current("Released: its claim is gone, the volume is kept")
+        return base.current(
+            "Released: its claim is deleted, the volume is retained"
+        )
     return base.in_progress(f"phase {phase}" if phase else "no phase yet")
 
 
@@ -139,13 +140,13 @@ def quantity(value: object) -> Fraction | None:
     return number * int(f"1{'0' * power}")
 
 
-def binding(classes: Iterable[Manifest]) -> Mapping[GroupKind, Handler]:
-    """A handler of claims that knows the StorageClasses of a cluster.
+def claim_handler(classes: Iterable[Manifest]) -> Mapping[GroupKind, Handler]:
+    """Return a handler of claims for the StorageClasses of a cluster.
 
     For a registry to be extended with, by a caller that has listed them.
     """
     late = frozenset(
-        reading.text(obj, ("metadata", "name"))
+        fields.text(obj, ("metadata", "name"))
         for obj in classes
         if obj.get("volumeBindingMode") == "WaitForFirstConsumer"
     )
@@ -156,11 +157,13 @@ def binding(classes: Iterable[Manifest]) -> Mapping[GroupKind, Handler]:
 
 
 def _volume_of(obj: Manifest) -> tuple[ObjectRef, ...]:
-    name = reading.text(obj, ("spec", "volumeName"))
+    name = fields.text(obj, ("spec", "volumeName"))
     return (ObjectRef("", "PersistentVolume", "", name),) if name else ()
 
 
 HANDLERS: Mapping[GroupKind, Handler] = {
-    CLAIM: Handler(claim, Rank.CONFIG, kept=True, children=_volume_of),
-    GroupKind("", "PersistentVolume"): Handler(volume, Rank.POLICY),
+    CLAIM: Handler(
+        claim, ApplyOrder.CONFIG, prune_protected=True, references=_volume_of
+    ),
+    GroupKind("", "PersistentVolume"): Handler(volume, ApplyOrder.POLICY),
 }

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tacker_k8s_cr.kinds import base
-from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds import fields
 from tacker_k8s_cr.kinds.base import FOREGROUND
+from tacker_k8s_cr.kinds.base import ApplyOrder
 from tacker_k8s_cr.kinds.base import Handler
-from tacker_k8s_cr.kinds.base import Rank
-from tacker_k8s_cr.kinds.reading import Condition
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import Path
-from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.kinds.fields import Condition
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import Path
+from tacker_k8s_cr.model.objects import Verdict
 
 REPLICAS: Path = ("spec", "replicas")
 
@@ -22,34 +22,34 @@ REPLICA_SET = GroupKind("apps", "ReplicaSet")
 
 
 def deployment(obj: Manifest) -> Verdict:
-    if verdict := base.observed(obj):
+    if verdict := base.observed_verdict(obj):
         return verdict
-    found = reading.conditions(obj)
+    found = fields.conditions(obj)
     progressing = found.get("Progressing")
     if progressing and progressing.reason == "ProgressDeadlineExceeded":
         return base.failed(str(progressing))
     wanted = _wanted(obj)
     counters = ("updatedReplicas", "replicas", "availableReplicas")
     if lack := _lack(obj, wanted, counters):
-        if reading.true(obj, ("spec", "paused")):
+        if fields.is_true(obj, ("spec", "paused")):
             return base.in_progress(f"paused: {lack}", "Paused/spec.paused")
         return _lacking(lack, found.get("ReplicaFailure"))
     return base.current(f"{wanted} replica(s) available")
 
 
 def stateful_set(obj: Manifest) -> Verdict:
-    if verdict := base.observed(obj):
+    if verdict := base.observed_verdict(obj):
         return verdict
     wanted = _wanted(obj)
     if lack := _lack(obj, wanted, ("replicas", _available(obj))):
         return base.in_progress(lack)
-    strategy = reading.text(obj, ("spec", "updateStrategy", "type"))
+    strategy = fields.text(obj, ("spec", "updateStrategy", "type"))
     if strategy == "OnDelete":
-        # The controller leaves old pods alone until somebody deletes them.
+        # The controller keeps old pods until they are deleted.
         return base.current(
             f"{wanted} replica(s) available, updated when deleted"
         )
-    partition = reading.number(
+    partition = fields.number(
         obj, ("spec", "updateStrategy", "rollingUpdate", "partition")
     )
     if partition:
@@ -62,8 +62,8 @@ def stateful_set(obj: Manifest) -> Verdict:
             f"{wanted} replica(s) available, {due} of them updated as the "
             f"partition {partition} asks"
         )
-    current = reading.text(obj, ("status", "currentRevision"))
-    update = reading.text(obj, ("status", "updateRevision"))
+    current = fields.text(obj, ("status", "currentRevision"))
+    update = fields.text(obj, ("status", "updateRevision"))
     if current != update:
         updated = _counter(obj, "updatedReplicas")
         return base.in_progress(
@@ -74,12 +74,12 @@ def stateful_set(obj: Manifest) -> Verdict:
 
 
 def daemon_set(obj: Manifest) -> Verdict:
-    if verdict := base.observed(obj):
+    if verdict := base.observed_verdict(obj):
         return verdict
     wanted = _counter(obj, "desiredNumberScheduled")
     if not wanted:
         return base.current("no node matches")
-    strategy = reading.text(obj, ("spec", "updateStrategy", "type"))
+    strategy = fields.text(obj, ("spec", "updateStrategy", "type"))
     counters = ["currentNumberScheduled", "numberAvailable"]
     if strategy != "OnDelete":
         counters.insert(0, "updatedNumberScheduled")
@@ -89,31 +89,31 @@ def daemon_set(obj: Manifest) -> Verdict:
 
 
 def replica_set(obj: Manifest) -> Verdict:
-    """A ReplicaSet, and a ReplicationController, which says the same."""
-    if verdict := base.observed(obj):
+    """Judge a ReplicaSet or a ReplicationController."""
+    if verdict := base.observed_verdict(obj):
         return verdict
     wanted = _wanted(obj)
     counters = ("fullyLabeledReplicas", "replicas", "availableReplicas")
     if lack := _lack(obj, wanted, counters):
-        failure = reading.conditions(obj).get("ReplicaFailure")
+        failure = fields.conditions(obj).get("ReplicaFailure")
         return _lacking(lack, failure)
     return base.current(f"{wanted} replica(s) available")
 
 
 def _wanted(obj: Manifest) -> int:
-    """The server fills in 1 where a manifest says nothing."""
-    found = reading.number(obj, REPLICAS)
+    """Return the desired replicas; the server sets 1 by default."""
+    found = fields.number(obj, REPLICAS)
     return 1 if found is None else found
 
 
 def _counter(obj: Manifest, name: str) -> int:
     """These kinds leave a counter out when it is zero."""
-    return reading.number(obj, ("status", name)) or 0
+    return fields.number(obj, ("status", name)) or 0
 
 
 def _available(obj: Manifest) -> str:
     """Servers before 1.22 count only what is ready."""
-    known = reading.number(obj, ("status", "availableReplicas")) is not None
+    known = fields.number(obj, ("status", "availableReplicas")) is not None
     return "availableReplicas" if known else "readyReplicas"
 
 
@@ -136,11 +136,11 @@ def _lacking(lack: str, failure: Condition | None) -> Verdict:
 
 
 def _replica_sets(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
-    return reading.selected(REPLICA_SET, obj, ("spec", "selector"))
+    return fields.selected(REPLICA_SET, obj, ("spec", "selector"))
 
 
 def _pods(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
-    return reading.selected(POD, obj, ("spec", "selector"))
+    return fields.selected(POD, obj, ("spec", "selector"))
 
 
 # The accounts and the configuration of their Pods go next, and these may
@@ -148,33 +148,36 @@ def _pods(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
 HANDLERS: Mapping[GroupKind, Handler] = {
     GroupKind("apps", "Deployment"): Handler(
         deployment,
-        Rank.WORKLOAD,
+        ApplyOrder.WORKLOAD,
         REPLICAS,
-        made=_replica_sets,
+        child_selectors=_replica_sets,
         propagation=FOREGROUND,
     ),
     GroupKind("apps", "StatefulSet"): Handler(
         stateful_set,
-        Rank.WORKLOAD,
+        ApplyOrder.WORKLOAD,
         REPLICAS,
-        made=_pods,
+        child_selectors=_pods,
         propagation=FOREGROUND,
     ),
     GroupKind("apps", "DaemonSet"): Handler(
-        daemon_set, Rank.WORKLOAD, made=_pods, propagation=FOREGROUND
+        daemon_set,
+        ApplyOrder.WORKLOAD,
+        child_selectors=_pods,
+        propagation=FOREGROUND,
     ),
     REPLICA_SET: Handler(
         replica_set,
-        Rank.WORKLOAD,
+        ApplyOrder.WORKLOAD,
         REPLICAS,
-        made=_pods,
+        child_selectors=_pods,
         propagation=FOREGROUND,
     ),
     GroupKind("", "ReplicationController"): Handler(
         replica_set,
-        Rank.WORKLOAD,
+        ApplyOrder.WORKLOAD,
         REPLICAS,
-        made=_pods,
+        child_selectors=_pods,
         propagation=FOREGROUND,
     ),
 }

@@ -14,36 +14,33 @@ import contextlib
 import dataclasses
 import logging
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import kinds
-from tacker_k8s_cr import objects
-from tacker_k8s_cr import policy as policies
-from tacker_k8s_cr.applying import check
-from tacker_k8s_cr.applying import lenient
-from tacker_k8s_cr.applying import replicas
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.cluster.protocol import raised
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.inventory import Inventory
-from tacker_k8s_cr.inventory import Phase
-from tacker_k8s_cr.kinds import entries
+from tacker_k8s_cr.engine import preflight
+from tacker_k8s_cr.engine import replicas
+from tacker_k8s_cr.engine import unknown_fields
+from tacker_k8s_cr.kinds import policy as policies
+from tacker_k8s_cr.kinds import topology_replicas
 from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.kinds.policy import Policy
+from tacker_k8s_cr.kube.protocol import results_or_raise
 from tacker_k8s_cr.lcm import field_owners
-from tacker_k8s_cr.lcm import preflight
-from tacker_k8s_cr.lcm.operation import Operation
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.options import DEFAULT
-from tacker_k8s_cr.options import Options
-from tacker_k8s_cr.package import numbers
-from tacker_k8s_cr.package.model import Document
-from tacker_k8s_cr.package.model import Package
-from tacker_k8s_cr.planning import naming
-from tacker_k8s_cr.planning import placing
-from tacker_k8s_cr.planning.placing import Placed
-from tacker_k8s_cr.policy import Policy
-from tacker_k8s_cr.report import Action
-from tacker_k8s_cr.report import Report
+from tacker_k8s_cr.lcm import permissions_check
+from tacker_k8s_cr.lcm.operation import DEFAULT_NAMESPACE
+from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.lcm.request import Request
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.package import Document
+from tacker_k8s_cr.model.package import Package
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.model.report import Report
+from tacker_k8s_cr.package import replica_counts
+from tacker_k8s_cr.plan import naming
+from tacker_k8s_cr.plan import placement
+from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.placement import PlacedManifest
 
 LOG = logging.getLogger(__name__)
 
@@ -52,19 +49,13 @@ Select = Callable[[Mapping[ObjectRef, Manifest]], Collection[ObjectRef]]
 
 
 def adopt(
-    cluster: Cluster,
-    instance: str,
+    request: Request,
     package: Package,
     *,
-    namespace: str = "default",
-    record_namespace: str = "",
-    deadline: Deadline,
-    registry: Registry = kinds.BUILT_IN,
     scale_levels: Mapping[str, int] | None = None,
     vdu_mapping: Mapping[str, str] | None = None,
     select_created: Select = lambda live: live.keys(),
     policy: Policy = policies.DEFAULT,
-    options: Options = DEFAULT,
 ) -> Report:
     """Take over the live objects of a package, which stay as they are.
 
@@ -79,37 +70,30 @@ def adopt(
     :param select_created: which of the live objects are deleted with the
         instance. The others are used, and left at the end.
 
-    :raises Owned: objects belong to another instance.
+    :raises OwnedByOther: objects belong to another instance.
     :raises InstanceExists: the instance has a record already.
     """
-    op = Operation(
-        "adopt",
-        cluster,
-        instance,
-        namespace,
-        deadline,
-        options,
-        None,
-        record_namespace,
-    )
+    namespace = request.namespace or DEFAULT_NAMESPACE
+    request = dataclasses.replace(request, namespace=namespace)
+    op = Session("adopt", request)
     op.ledger.read()
     if op.ledger.entry and not _is_begun(op):
-        raise errors.InstanceExists(instance, "is managed by its record")
-    met = _met(op, package, policy, registry)
+        raise errors.InstanceExists(request.instance, op.inventory.phase.value)
+    met = _met(op, package, policy, request.registry)
     inventory = dataclasses.replace(
         _inventory(op, package, met, scale_levels or {}, vdu_mapping),
         policy=policy,
-        met=frozenset(met.live.keys() - set(select_created(met.live))),
+        preexisting=frozenset(met.live.keys() - set(select_created(met.live))),
     )
-    # The number of replicas is no difference: it is that of the scale level.
-    sized = replicas.recorded(inventory)
-    items = replicas.numbered(met.items, op.registry, sized)
-    with preflight.checked(
+    # The replica count is not compared: the scale level determines it.
+    sized = replicas.desired_replicas(inventory)
+    items = replicas.with_level_replicas(met.items, op.registry, sized)
+    with permissions_check.package_permissions(
         op.cluster,
         items,
         op.home,
         vdus=tuple(inventory.vdus.values()),
-        wanted=options.check_rights,
+        wanted=request.options.check_permissions,
     ):
         manifests = {
             item.ref: field_owners.as_live(op, item, met.live[item.ref])
@@ -119,16 +103,16 @@ def adopt(
         inventory, manifests=tuple(manifests.values())
     )
     with op.locked():
-        op.ledger.write(inventory.entering(op.name, "", manifests))
+        op.ledger.write(inventory.with_journal(op.name, "", manifests))
         for ref, manifest in manifests.items():
             field_owners.own(op, manifest, met.live[ref])
-        op.ledger.rest(op.inventory)
-    op.look(inventory.owned)
+        op.ledger.save_idle(op.inventory)
+    op.snapshot(inventory.owned)
     op.actions = dict.fromkeys(inventory.owned, Action.ADOPTED)
     return op.report()
 
 
-def _is_begun(op: Operation) -> bool:
+def _is_begun(op: Session) -> bool:
     """Whether the record is of an adoption that ended early.
 
     It may have died before its record had any content.
@@ -152,40 +136,40 @@ class _Met:
     :param subresources: by kind, such as ``scale``.
     """
 
-    items: tuple[Placed, ...]
+    items: tuple[PlacedManifest, ...]
     live: Mapping[ObjectRef, Manifest]
     subresources: Mapping[objects.GroupKind, frozenset[str]]
 
 
 def _met(
-    op: Operation, package: Package, policy: Policy, registry: Registry
+    op: Session, package: Package, policy: Policy, registry: Registry
 ) -> _Met:
-    """Look at the objects of the package. Raises Owned.
+    """Read the existing objects of the package. Raises OwnedByOther.
 
-    Kinds that the server does not keep are passed over.
+    Objects of kinds that the server does not store are skipped.
     """
     documents = tuple(_served(op, package))
-    found = check.kinds(op.cluster, documents)
+    found = preflight.resolve_kinds(op.cluster, documents)
     kept = [
         document
         for document in documents
         if objects.GroupKind.of(document.manifest) not in found.create_only
     ]
-    items = placing.placed(
+    items = placement.place(
         kept,
         found.namespaced,
         op.instance,
         op.namespace,
-        policy.namespaces,
+        policy.namespace_mode,
         policy.labels,
     )
-    known = check.judged(registry, found.subresources)
-    op.knowing(policy.judging(known))
+    known = preflight.with_statusless_kinds(registry, found.subresources)
+    op.use_registry(policy.judging(known))
     live = _live(op, items)
     _refuse_others(op, live)
     there = [item for item in items if item.ref in live]
     # The client that created the objects got no error for such fields.
-    fitting, misfits = lenient.fitted(op.cluster, there, op.instance)
+    fitting, misfits = unknown_fields.fitted(op.cluster, there, op.instance)
     absent = (
         f"{item.ref} ({item.where}) does not exist and is not adopted"
         for item in items
@@ -195,14 +179,14 @@ def _met(
     return _Met(fitting, live, found.subresources)
 
 
-def _served(op: Operation, package: Package) -> Iterator[Document]:
+def _served(op: Session, package: Package) -> Iterator[Document]:
     without = naming.nameless(package.documents)
     for document in package.documents:
         if document in without or not document.manifest["metadata"].get(
             "name"
         ):
             continue
-        with contextlib.suppress(errors.KindUnknown):
+        with contextlib.suppress(errors.KindNotServed):
             kind = objects.GroupKind.of(document.manifest)
             _, version = objects.split_api_version(
                 document.manifest["apiVersion"]
@@ -212,14 +196,16 @@ def _served(op: Operation, package: Package) -> Iterator[Document]:
 
 
 def _live(
-    op: Operation, items: tuple[Placed, ...]
+    op: Session, items: tuple[PlacedManifest, ...]
 ) -> dict[ObjectRef, Manifest]:
-    views = raised(op.cluster.each(op.cluster.get, [i.ref for i in items]))
+    views = results_or_raise(
+        op.cluster.map_parallel(op.cluster.get, [i.ref for i in items])
+    )
     found = {ref: obj for ref, obj in views if obj is not None}
     return {item.ref: found[item.ref] for item in items if item.ref in found}
 
 
-def _refuse_others(op: Operation, live: Mapping[ObjectRef, Manifest]) -> None:
+def _refuse_others(op: Session, live: Mapping[ObjectRef, Manifest]) -> None:
     refused = {}
     for ref, obj in live.items():
         for label in (objects.INSTANCE, objects.VNF_INSTANCE):
@@ -227,14 +213,14 @@ def _refuse_others(op: Operation, live: Mapping[ObjectRef, Manifest]) -> None:
             if other != op.instance:
                 refused[ref] = f"the instance {other}"
     if refused:
-        raise errors.Owned(refused)
+        raise errors.OwnedByOther(refused)
 
 
 # -- What the record will have -----------------------------------------------
 
 
 def _inventory(
-    op: Operation,
+    op: Session,
     package: Package,
     met: _Met,
     scale_levels: Mapping[str, int],
@@ -254,11 +240,11 @@ def _inventory(
             for vdu, ref in sized.items()
             if (number := _number(op.registry, ref, met.live)) is not None
         }
-        vnfd = numbers.based(vnfd, levels, now)
+        vnfd = replica_counts.based(vnfd, levels, now)
     return Inventory(
         op.instance,
         op.namespace,
-        record=op.elsewhere,
+        record=op.record_namespace,
         phase=Phase.INSTANTIATED,
         owned={ref: objects.uid(obj) for ref, obj in met.live.items()},
         digest=package.digest,
@@ -272,9 +258,9 @@ def _number(
     registry: Registry, ref: ObjectRef, live: Mapping[ObjectRef, Manifest]
 ) -> int | None:
     """The number of replicas that a scale target asks for now."""
-    obj = live[entries.owner(ref)]
-    if entry := entries.named(ref):
-        return entries.number(obj, entry)
+    obj = live[topology_replicas.cluster_ref(ref)]
+    if entry := topology_replicas.parse_ref(ref):
+        return topology_replicas.number(obj, entry)
     path = replicas.path_of(registry, ref.group_kind)
     number = objects.field(obj, path)
     return number if isinstance(number, int) else None

@@ -12,49 +12,38 @@ from collections.abc import Mapping
 import dataclasses
 import logging
 
-from tacker_k8s_cr import kinds
-from tacker_k8s_cr import objects
-from tacker_k8s_cr import ownership
-from tacker_k8s_cr.applying import check
-from tacker_k8s_cr.applying import replicas
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.cluster.protocol import raised
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.inventory import Inventory
-from tacker_k8s_cr.inventory import Phase
+from tacker_k8s_cr.engine import preflight
+from tacker_k8s_cr.engine import replicas
 from tacker_k8s_cr.kinds.base import Registry
-from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.kube.protocol import results_or_raise
+from tacker_k8s_cr.lcm import execute
 from tacker_k8s_cr.lcm import field_owners
 from tacker_k8s_cr.lcm import prepare
-from tacker_k8s_cr.lcm import size as sizes
-from tacker_k8s_cr.lcm.operation import Operation
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.options import DEFAULT
-from tacker_k8s_cr.options import Options
-from tacker_k8s_cr.package import numbers
-from tacker_k8s_cr.package.model import Package
-from tacker_k8s_cr.planning import authored
-from tacker_k8s_cr.planning import container_update
-from tacker_k8s_cr.planning import naming
-from tacker_k8s_cr.planning import placing
-from tacker_k8s_cr.planning.placing import Placed
-from tacker_k8s_cr.report import Action
-from tacker_k8s_cr.report import Report
+from tacker_k8s_cr.lcm import scale_levels as sizes
+from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.lcm.request import Request
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model import ownership
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.package import Package
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.model.report import Report
+from tacker_k8s_cr.package import replica_counts
+from tacker_k8s_cr.plan import container_update
+from tacker_k8s_cr.plan import manifest_annotations
+from tacker_k8s_cr.plan import naming
+from tacker_k8s_cr.plan import placement
+from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.placement import PlacedManifest
 
 LOG = logging.getLogger(__name__)
 
 
 def adopt_changes(
-    cluster: Cluster,
-    instance: str,
+    request: Request,
     package: Package,
-    *,
-    namespace: str = "",
-    record_namespace: str = "",
-    deadline: Deadline,
-    registry: Registry = kinds.BUILT_IN,
-    options: Options = DEFAULT,
 ) -> Report:
     """Take what a script changed to match a package into the record.
 
@@ -67,69 +56,63 @@ def adopt_changes(
 
     :param package: which the script has brought the instance to.
 
-    Raises InstanceExists for an instance whose last operation ended early.
+    Raises InstanceStateConflict for an instance whose last operation ended
+    early.
     """
-    op = Operation(
-        "adopt-changes",
-        cluster,
-        instance,
-        namespace,
-        deadline,
-        options,
-        None,
-        record_namespace,
-    )
+    op = Session("adopt-changes", request)
     op.ledger.read(Phase.INSTANTIATED)
-    before = carry.taken_up(op)
-    op.knowing(prepare.known(op.cluster, registry, before))
+    before = execute.recovered_inventory(op)
+    op.use_registry(prepare.registry_for(op.cluster, request.registry, before))
     items, found = _placed(op, package, before)
     live, changed = _changed(op, before, items)
     after = _with_package(op, before, package, items, found, changed)
     with op.locked():
-        op.ledger.write(after.entering(op.name, "", changed))
-        _own(op, after, live, changed, registry)
-        op.ledger.rest(op.inventory)
+        op.ledger.write(after.with_journal(op.name, "", changed))
+        _own(op, after, live, changed, request.registry)
+        op.ledger.save_idle(op.inventory)
     return op.report()
 
 
 def _placed(
-    op: Operation, package: Package, before: Inventory
-) -> tuple[tuple[Placed, ...], check.Kinds]:
+    op: Session, package: Package, before: Inventory
+) -> tuple[tuple[PlacedManifest, ...], preflight.KindResolution]:
     """The manifests of the package that are of kinds the server has."""
     documents, _ = naming.named(
         package.documents, before.generated, lambda: ""
     )
-    found = check.kinds(op.cluster, documents)
+    found = preflight.resolve_kinds(op.cluster, documents)
     kept = [
         document
         for document in documents
         if objects.GroupKind.of(document.manifest) not in found.create_only
     ]
     policy = before.policy
-    items = placing.placed(
+    items = placement.place(
         kept,
         found.namespaced,
         before.instance,
         before.namespace,
-        policy.namespaces,
+        policy.namespace_mode,
         policy.labels,
     )
     return items, found
 
 
 def _changed(
-    op: Operation, before: Inventory, items: Iterable[Placed]
+    op: Session, before: Inventory, items: Iterable[PlacedManifest]
 ) -> tuple[dict[ObjectRef, Manifest], dict[ObjectRef, Manifest]]:
     """The live objects that the script changed, and their new manifests."""
     new = {item.ref: item.manifest for item in items}
     wanted = {
         ref: manifest
-        for ref, former in authored.manifests(before).items()
+        for ref, former in manifest_annotations.manifests(before).items()
         if ref in new
         and ref in before.owned
         and (manifest := container_update.updated(former, new[ref]))
     }
-    views = dict(raised(op.cluster.each(op.cluster.get, wanted)))
+    views = dict(
+        results_or_raise(op.cluster.map_parallel(op.cluster.get, wanted))
+    )
     live = {
         ref: obj
         for ref, obj in views.items()
@@ -148,22 +131,22 @@ def _changed(
 
 
 def _with_package(
-    op: Operation,
+    op: Session,
     before: Inventory,
     package: Package,
-    items: tuple[Placed, ...],
-    found: check.Kinds,
+    items: tuple[PlacedManifest, ...],
+    found: preflight.KindResolution,
     changed: Mapping[ObjectRef, Manifest],
 ) -> Inventory:
     """The inventory with the new manifests and the package's descriptor."""
     manifests = tuple(
         changed.get(ref, manifest)
-        for ref, manifest in authored.manifests(before).items()
+        for ref, manifest in manifest_annotations.manifests(before).items()
     )
     vnfd, vdus, levels = before.vnfd, before.vdus, before.scale_levels
     if package.vnfd:
         size = sizes.at_change(package.vnfd, before)
-        vnfd = numbers.based(package.vnfd, size.levels, size.numbers)
+        vnfd = replica_counts.based(package.vnfd, size.levels, size.numbers)
         levels = size.levels
         owned = [item for item in items if item.ref in before.owned]
         new = replicas.vdus(package, owned, op.registry, found.subresources)
@@ -176,13 +159,13 @@ def _with_package(
         vnfd=vnfd,
         vdus=vdus,
         scale_levels=levels,
-        before=None,
+        previous_package=None,
         healing=None,
     )
 
 
 def _own(
-    op: Operation,
+    op: Session,
     after: Inventory,
     live: Mapping[ObjectRef, Manifest],
     changed: Mapping[ObjectRef, Manifest],
@@ -191,11 +174,13 @@ def _own(
     """Let our field manager own what the script wrote."""
     if not changed:
         return
-    options = dataclasses.replace(op.options, conflict="take", dry_run=False)
-    ready = prepare.recorded(
-        op.cluster, after, after, registry, options, only=changed
+    options = dataclasses.replace(
+        op.options, field_conflicts="force", dry_run=False
     )
-    writing = op.ledger.writing
+    ready = prepare.prepare_from_record(
+        op, after, after, only=changed, options=options
+    )
+    writing = op.ledger.fenced_cluster
     for item in ready.items:
         uid = after.owned[item.ref]
         would = writing.apply(

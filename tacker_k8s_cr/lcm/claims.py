@@ -13,28 +13,28 @@ from collections.abc import Sequence
 import dataclasses
 import logging
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr import ownership
-from tacker_k8s_cr.cluster.protocol import raised
-from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.engine import claim_retention as retentions
+from tacker_k8s_cr.engine import delete
+from tacker_k8s_cr.engine.claim_retention import Retention
 from tacker_k8s_cr.kinds import claims
 from tacker_k8s_cr.kinds.claims import ClaimRule
-from tacker_k8s_cr.lcm import preflight
-from tacker_k8s_cr.lcm import staging
-from tacker_k8s_cr.lcm.operation import Operation
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.planning import authored
-from tacker_k8s_cr.planning import claim_plan
-from tacker_k8s_cr.planning import placing
-from tacker_k8s_cr.planning.claim_plan import ClaimDecisions
-from tacker_k8s_cr.planning.plan import Delete
-from tacker_k8s_cr.planning.plan import Stage
-from tacker_k8s_cr.report import Action
-from tacker_k8s_cr.terminating import remove
-from tacker_k8s_cr.terminating import retention as retentions
-from tacker_k8s_cr.terminating.retention import Retention
+from tacker_k8s_cr.kube.protocol import results_or_raise
+from tacker_k8s_cr.lcm import permissions_check
+from tacker_k8s_cr.lcm import stage_runner
+from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model import ownership
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.plan import claim_plan
+from tacker_k8s_cr.plan import manifest_annotations
+from tacker_k8s_cr.plan import placement
+from tacker_k8s_cr.plan.claim_plan import ClaimDecisions
+from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.plan.plan import Delete
+from tacker_k8s_cr.plan.plan import Stage
 
 LOG = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ STAGE = "volume claims"
 
 
 def load_rules(
-    op: Operation, inventory: Inventory, retention: Retention
+    op: Session, inventory: Inventory, retention: Retention
 ) -> tuple[ClaimRule, ...]:
     """Return the claim rules of an instance, each with its retention.
 
@@ -56,8 +56,8 @@ def load_rules(
     known = {one.stateful_set for one in inventory.claim_rules}
     # The record of an unfinished change has the manifests before it.
     manifests = {
-        **authored.manifests(op.inventory),
-        **authored.manifests(inventory),
+        **manifest_annotations.manifests(op.inventory),
+        **manifest_annotations.manifests(inventory),
     }
     unknown = [
         ref
@@ -67,7 +67,9 @@ def load_rules(
         and (ref not in manifests or claims.template_names(manifests[ref]))
     ]
     derived = []
-    for ref, obj in raised(op.cluster.each(op.cluster.get, unknown)):
+    for ref, obj in results_or_raise(
+        op.cluster.map_parallel(op.cluster.get, unknown)
+    ):
         manifest = manifests.get(ref, {})
         exists = obj and objects.uid(obj) == inventory.owned[ref]
         source = obj if exists else manifest
@@ -81,7 +83,7 @@ def load_rules(
 
 
 def derive_rules(
-    op: Operation, live: Iterable[Manifest | None], retention: Retention
+    op: Session, live: Iterable[Manifest | None], retention: Retention
 ) -> tuple[ClaimRule, ...]:
     """Return the claim rules of an instance without a record.
 
@@ -124,7 +126,9 @@ class FoundClaims:
             for volume, claim in self.volumes.items()
         }
         for claim in sorted(self.decisions.requested):
-            place = ObjectRef("", placing.NAMESPACE.kind, "", claim.namespace)
+            place = ObjectRef(
+                "", placement.NAMESPACE.kind, "", claim.namespace
+            )
             if place in owned:
                 required[place] = f"{claim} is retained in it"
         return required
@@ -149,7 +153,7 @@ class FoundClaims:
         :param deleted: objects; the claims in deleted namespaces are left
             out.
         """
-        kind = placing.NAMESPACE
+        kind = placement.NAMESPACE
         gone = {ref.name for ref in deleted if ref.group_kind == kind}
         found = {
             ref: why
@@ -170,7 +174,7 @@ class ClaimCleanup:
     :param others: claims that are objects of the instance themselves.
     """
 
-    op: Operation
+    op: Session
     rules: tuple[ClaimRule, ...]
     owned: Mapping[ObjectRef, str]
     kept: frozenset[ObjectRef] = frozenset()
@@ -178,15 +182,15 @@ class ClaimCleanup:
     retention: Retention = retentions.DEFAULT
 
     def check_permissions(self) -> None:
-        """Raise RightsLacking if claims to delete cannot be deleted."""
+        """Raise PermissionsMissing if claims to delete cannot be deleted."""
         sets = {
             one.stateful_set
             for one in self.rules
             if one.retention != claims.RETAIN
             and one.stateful_set not in self.kept
         }
-        preflight.deleting_claims(
-            self.op.cluster, sets, wanted=self.op.options.check_rights
+        permissions_check.deleting_claims(
+            self.op.cluster, sets, wanted=self.op.options.check_permissions
         )
 
     def interleave(
@@ -244,8 +248,8 @@ class ClaimCleanup:
 
     def request_deletion(self, found: FoundClaims) -> None:
         """Request the deletion of claims that their Pods still use."""
-        remove.requested(
-            self.op.ledger.writing,
+        delete.request_deletion(
+            self.op.ledger.fenced_cluster,
             _steps(found),
             guard=self.op.ledger.guard,
         )
@@ -256,7 +260,7 @@ class ClaimCleanup:
         if steps := _steps(found):
             op = self.op
             if op.ledger.entry:
-                op.ledger.write(op.inventory.entering(op.name, STAGE, ()))
+                op.ledger.write(op.inventory.with_journal(op.name, STAGE, ()))
             LOG.info(
                 "%s: %s: %s, %d object(s)",
                 op.instance,
@@ -264,7 +268,7 @@ class ClaimCleanup:
                 STAGE,
                 len(steps),
             )
-            staging.take_away(op, steps, STAGE, labelled=False)
+            stage_runner.delete_stage(op, steps, STAGE, labelled=False)
         return found
 
     def _retained_sets(
@@ -279,7 +283,9 @@ class ClaimCleanup:
         }
         cluster = self.op.cluster
         rest = [ref for ref in sets if ref not in found]
-        for ref, obj in raised(cluster.each(cluster.get_metadata, rest)):
+        for ref, obj in results_or_raise(
+            cluster.map_parallel(cluster.get_metadata, rest)
+        ):
             if obj and objects.uid(obj) != self.owned.get(ref):
                 found[ref] = (
                     f"{ref}, which the instance did not create, uses it"
@@ -292,13 +298,15 @@ class ClaimCleanup:
         refs = [r for r in self.owned if r.group_kind == claims.VOLUME]
         return [
             obj
-            for ref, obj in raised(cluster.each(cluster.get, sorted(refs)))
+            for ref, obj in results_or_raise(
+                cluster.map_parallel(cluster.get, sorted(refs))
+            )
             if obj and objects.uid(obj) == self.owned[ref]
         ]
 
 
 def cleanup(
-    op: Operation,
+    op: Session,
     inventory: Inventory,
     retention: Retention,
     kept: Iterable[ObjectRef],
@@ -328,7 +336,7 @@ def _steps(found: FoundClaims) -> list[Delete]:
 LEFT = "its StatefulSet was deleted; terminate deletes or retains its claims"
 
 
-def claims_left(op: Operation) -> dict[ObjectRef, str]:
+def claims_left(op: Session) -> dict[ObjectRef, str]:
     """Return the claims of StatefulSets that the operation deleted.
 
     They stay until the instance is terminated.
@@ -349,7 +357,7 @@ def claims_left(op: Operation) -> dict[ObjectRef, str]:
 
 
 def volumes_in_use(
-    op: Operation,
+    op: Session,
     refs: Collection[ObjectRef],
     deleted: Collection[ObjectRef] = (),
 ) -> dict[ObjectRef, str]:
@@ -364,13 +372,17 @@ def volumes_in_use(
     volumes = [ref for ref in refs if ref.group_kind == claims.VOLUME]
     bound = {
         ref: claim
-        for ref, obj in raised(cluster.each(cluster.get, sorted(volumes)))
+        for ref, obj in results_or_raise(
+            cluster.map_parallel(cluster.get, sorted(volumes))
+        )
         if obj
         and (claim := claims.bound_claim(obj)) is not None
         and claim not in deleted
     }
     wanted = sorted(set(bound.values()))
-    live = dict(raised(cluster.each(cluster.get_metadata, wanted)))
+    live = dict(
+        results_or_raise(cluster.map_parallel(cluster.get_metadata, wanted))
+    )
     return {
         ref: f"it is bound to {claim}, which stays"
         for ref, claim in bound.items()

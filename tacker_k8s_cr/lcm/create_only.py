@@ -15,17 +15,17 @@ import http.client
 import logging
 from typing import Any
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.cluster import masking
-from tacker_k8s_cr.lcm.operation import Operation
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import State
-from tacker_k8s_cr.objects import Verdict
-from tacker_k8s_cr.planning.plan import Submit
-from tacker_k8s_cr.report import Action
-from tacker_k8s_cr.report import Row
+from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model import redaction
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import State
+from tacker_k8s_cr.model.objects import Verdict
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.model.report import ObjectResult
+from tacker_k8s_cr.plan.plan import Submit
 
 LOG = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ _SHOWN = frozenset(["error", "evaluationError", "message", "reason"])
 """Fields of a status whose texts the server itself writes for a reader."""
 
 
-def send(op: Operation, steps: Iterable[Submit]) -> None:
+def send(op: Session, steps: Iterable[Submit]) -> None:
     """Create each, and report the server's response, values redacted.
 
     :raises ClusterError: the server refuses one. A Binding whose Pod runs on
@@ -45,22 +45,22 @@ def send(op: Operation, steps: Iterable[Submit]) -> None:
     for step in steps:
         op.ledger.guard()
         try:
-            obj = op.ledger.writing.submit(step.manifest, op.manager)
+            obj = op.ledger.fenced_cluster.submit(step.manifest, op.manager)
             notes = tuple(described(step.manifest, obj))
-        except errors.Outdated as error:
+        except errors.Conflict as error:
             if not _is_bound(op, step):
                 reason = http.client.responses.get(error.code, "Conflict")
                 raise errors.Rejected(
                     step.ref, error.code, reason, error.message
                 ) from error
             notes = ("the Pod is bound to the Node already",)
-        except errors.NotYet as error:
+        except errors.DependencyMissing as error:
             rejected = errors.Rejected(step.ref, 409, "Conflict", error.why)
             rejected.late = error.late
             raise rejected from error
         LOG.info("%s (%s): %s", step.ref, step.where, ", ".join(notes))
         op.answered.append(
-            Row(
+            ObjectResult(
                 step.ref,
                 Action.SENT,
                 Verdict(State.CURRENT, "answered by the server, not kept"),
@@ -69,7 +69,7 @@ def send(op: Operation, steps: Iterable[Submit]) -> None:
         )
 
 
-def _is_bound(op: Operation, step: Submit) -> bool:
+def _is_bound(op: Session, step: Submit) -> bool:
     ref = step.ref
     if ref.group_kind != BINDING:
         return False
@@ -84,7 +84,7 @@ def described(manifest: Manifest, obj: Manifest) -> Iterator[str]:
     A text is shown only if the server writes it for a reader, and without
     what is secret in the request or in the response; a list by its length.
     """
-    secrets = masking.known(str(manifest["kind"]), manifest, obj)
+    secrets = redaction.known_secrets(str(manifest["kind"]), manifest, obj)
     yield from _lines("status", obj.get("status"), secrets)
 
 
@@ -97,7 +97,7 @@ def _lines(path: str, value: Any, secrets: Sequence[str]) -> Iterator[str]:
     elif isinstance(value, str):
         shown = HIDDEN
         if path.rpartition(".")[2] in _SHOWN:
-            shown = masking.without(value, secrets)
+            shown = redaction.remove_secrets(value, secrets)
         yield f"{path}: {shown}"
     elif value is not None:
         yield f"{path}: {str(value).lower()}"

@@ -8,34 +8,33 @@ from __future__ import annotations
 
 import logging
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr import ownership
-from tacker_k8s_cr.lcm.operation import Operation
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.planning import live_values
-from tacker_k8s_cr.planning.placing import Placed
+from tacker_k8s_cr.engine.conflicts import retry_on_conflict
+from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model import ownership
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.plan import live_values
+from tacker_k8s_cr.plan.placement import PlacedManifest
 
 LOG = logging.getLogger(__name__)
 
 LABELS = (objects.INSTANCE, objects.VNF_INSTANCE)
 """That every object of an instance gets."""
 
-TRIES = 5
-"""Writes of one object, where its controllers write it at the same time."""
 
-
-def take_over(op: Operation, ref: ObjectRef, uid: str) -> None:
+def take_over(op: Session, ref: ObjectRef, uid: str) -> None:
     """Remove other managers' claims on the fields that we have applied.
 
     No value changes. Status and other subresources are left alone, and so is
     what other managers apply.
 
     :param uid: of the object; another one of its name is left alone.
-    :raises Outdated: others wrote the object between all our attempts.
+    :raises Conflict: others wrote the object between all our attempts.
     """
-    for attempt in range(TRIES):
+
+    def claim() -> None:
         obj = op.cluster.get_metadata(ref)
         if obj is None or objects.uid(obj) != uid:
             return
@@ -49,16 +48,12 @@ def take_over(op: Operation, ref: ObjectRef, uid: str) -> None:
             "managedFields": after,
         }
         op.ledger.guard()
-        try:
-            op.ledger.writing.patch(ref, {"metadata": body}, op.manager)
-        except errors.Outdated:
-            if attempt == TRIES - 1:
-                raise
-        else:
-            return
+        op.ledger.fenced_cluster.patch(ref, {"metadata": body}, op.manager)
+
+    retry_on_conflict(claim)
 
 
-def as_live(op: Operation, item: Placed, obj: Manifest) -> Manifest:
+def as_live(op: Session, item: PlacedManifest, obj: Manifest) -> Manifest:
     """The manifest, with the object's values where they differ.
 
     The report and the log name the fields that differ.
@@ -74,7 +69,7 @@ def as_live(op: Operation, item: Placed, obj: Manifest) -> Manifest:
     return manifest
 
 
-def changes_nothing(op: Operation, manifest: Manifest, obj: Manifest) -> bool:
+def changes_nothing(op: Session, manifest: Manifest, obj: Manifest) -> bool:
     """Whether a forced apply would leave all but the metadata as it is."""
     try:
         would = op.cluster.apply(
@@ -90,16 +85,16 @@ def changes_nothing(op: Operation, manifest: Manifest, obj: Manifest) -> bool:
     return ownership.content(obj) == ownership.content(would)
 
 
-def own(op: Operation, manifest: Manifest, obj: Manifest) -> None:
-    """Apply the manifest, so that its fields are ours alone.
+def own(op: Session, manifest: Manifest, obj: Manifest) -> None:
+    """Apply the manifest, so that this instance alone owns its fields.
 
-    Of an object that this would change, only our labels are applied.
+    If this would change the object, only the instance's labels are applied.
     """
     ref, uid = ObjectRef.of(manifest), objects.uid(obj)
     if not changes_nothing(op, manifest, obj):
         manifest = _bare(manifest)
     op.ledger.guard()
-    op.ledger.writing.apply(manifest, op.manager, uid=uid, force=True)
+    op.ledger.fenced_cluster.apply(manifest, op.manager, uid=uid, force=True)
     take_over(op, ref, uid)
     LOG.info("%s: adopted", ref)
 

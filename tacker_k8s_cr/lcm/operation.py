@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -11,39 +10,37 @@ import dataclasses
 import logging
 from typing import Any
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import inventory as inventories
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr import objects
-from tacker_k8s_cr import wait
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.cluster.protocol import raised
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.inventory import Inventory
 from tacker_k8s_cr.kinds.base import Registry
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import State
-from tacker_k8s_cr.objects import Verdict
-from tacker_k8s_cr.options import Options
-from tacker_k8s_cr.planning import placing
-from tacker_k8s_cr.progress import Awaited
-from tacker_k8s_cr.progress import Goal
-from tacker_k8s_cr.progress import Progress
-from tacker_k8s_cr.recording.ledger import Ledger
-from tacker_k8s_cr.report import Action
-from tacker_k8s_cr.report import Report
-from tacker_k8s_cr.report import Row
+from tacker_k8s_cr.kube.protocol import results_or_raise
+from tacker_k8s_cr.lcm.request import Request
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import State
+from tacker_k8s_cr.model.objects import Verdict
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.model.report import ObjectResult
+from tacker_k8s_cr.model.report import Report
+from tacker_k8s_cr.plan import inventory as inventories
+from tacker_k8s_cr.plan import manifest_annotations
+from tacker_k8s_cr.plan import placement
+from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.state.session import RecordSession
+from tacker_k8s_cr.wait import served
+from tacker_k8s_cr.wait import settled
+from tacker_k8s_cr.wait.progress import AwaitedObject
+from tacker_k8s_cr.wait.progress import Goal
+from tacker_k8s_cr.wait.progress import WaitState
 
 LOG = logging.getLogger(__name__)
 
 DEFAULT_NAMESPACE = "default"
 
-Listen = Callable[[Progress], None]
 
-
-class Operation:
+class Session:
     """The machine that every operation is: ledger, stages and progress.
 
     Stages are announced in the ledger before their first request is sent.
@@ -53,29 +50,23 @@ class Operation:
     :ivar redefined: kinds whose definition was sent.
     """
 
-    def __init__(
-        self,
-        name: str,
-        cluster: Cluster,
-        instance: str,
-        namespace: str,
-        deadline: Deadline,
-        options: Options,
-        listen: Listen | None,
-        record_namespace: str = "",
-    ):
+    def __init__(self, name: str, request: Request):
         self.name = name
-        self.cluster = cluster.until(deadline)
-        self.instance = inventories.checked_name(instance)
-        self.home = record_namespace or namespace or DEFAULT_NAMESPACE
-        self.deadline = deadline
-        self.options = options
-        self.manager = objects.MANAGER + instance
-        self.begun = deadline.now
-        self.requests = cluster.requests
-        if not record_namespace:
+        self.request = request
+        self.cluster = request.cluster.with_deadline(request.deadline)
+        self.instance = inventories.validate_name(request.instance)
+        namespace = request.namespace
+        self.home = request.record_namespace or namespace or DEFAULT_NAMESPACE
+        self.deadline = request.deadline
+        self.options = request.options
+        self.manager = objects.MANAGER + request.instance
+        self.begun = request.deadline.now
+        self.requests = request.cluster.requests
+        if not request.record_namespace:
             namespace = self.home
-        self.ledger = Ledger(self.cluster, self.instance, self.home, namespace)
+        self.ledger = RecordSession(
+            self.cluster, self.instance, self.home, namespace
+        )
         self.uncertain = False
         self.wrote = False
         self.redefined: set[GroupKind] = set()
@@ -83,17 +74,16 @@ class Operation:
         self.settled: dict[ObjectRef, float] = {}
         self.notes: dict[ObjectRef, tuple[str, ...]] = {}
         self.warnings: tuple[str, ...] = ()
-        self.answered: list[Row] = []
+        self.answered: list[ObjectResult] = []
         self.places: Mapping[ObjectRef, str] = {}
-        self.progress = Progress(
+        self.progress = WaitState(
             kinds.BUILT_IN,
-            dwell=options.dwell,
-            patient=options.on_failed == "settle",
+            stall_timeout=request.options.stall_timeout,
+            patient=request.options.on_failure == "wait_all",
         )
-        self._listen = listen
         self.expected: set[GroupKind] = set()
 
-    def knowing(self, registry: Registry) -> None:
+    def use_registry(self, registry: Registry) -> None:
         """Judge objects by these handlers."""
         self.progress = dataclasses.replace(self.progress, registry=registry)
 
@@ -101,7 +91,7 @@ class Operation:
     def registry(self) -> Registry:
         return self.progress.registry
 
-    def expecting(self, kinds: Iterable[GroupKind]) -> None:
+    def expect_kinds(self, kinds: Iterable[GroupKind]) -> None:
         """Learn of these kinds how they are served when they are there."""
         self.expected = set(kinds)
 
@@ -110,38 +100,38 @@ class Operation:
         return self.ledger.inventory
 
     @property
-    def elsewhere(self) -> str:
+    def record_namespace(self) -> str:
         """The namespace of the record, if it is not the instance's."""
         return "" if self.home == self.namespace else self.home
 
     @property
     def namespace(self) -> str:
-        """That of the instance, as its record says once it is read."""
+        """Namespace of the instance, from its record once that is read."""
         return self.ledger.namespace or DEFAULT_NAMESPACE
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the lock; an error is noted in the journal too."""
-        with self.ledger.locked(self.deadline), self.telling():
+        with self.ledger.locked(self.deadline), self.annotate_errors():
             try:
                 yield
             except errors.Error as error:
                 error.places = self.places or error.places
-                self.ledger.note(error, self.deadline)
+                self.ledger.record_error(error, self.deadline)
                 raise
 
     @contextlib.contextmanager
-    def telling(self) -> Iterator[None]:
+    def annotate_errors(self) -> Iterator[None]:
         """Let an error say how far the operation came."""
         try:
             yield
         except errors.Error as error:
-            self.tell(error)
+            self.annotate_error(error)
             raise
 
-    def tell(self, error: errors.Error) -> None:
+    def annotate_error(self, error: errors.Error) -> None:
         error.places = self.places or error.places
-        error.written = tuple(self.remaining())
+        error.written = tuple(self.still_written())
         error.begun = bool(error.written) or self.uncertain
 
     def warn(self, warnings: Iterable[str]) -> None:
@@ -154,30 +144,47 @@ class Operation:
         """Tell that objects are looked at, before anything is written."""
         some = f"{count} object" if count == 1 else f"{count} objects"
         how = " (dry run)" if self.options.dry_run else ""
-        self.listen(
+        self.on_progress(
             dataclasses.replace(
                 self.progress, activity=f"checking {some}{how}"
             )
         )
 
+    def require_supported(self, operation: str = "") -> None:
+        """Raise NotSupported for an operation that the author excluded."""
+        for inventory in (self.inventory, self.inventory.previous_package):
+            if inventory and any(
+                objects.annotation(manifest, manifest_annotations.OPERATIONS)
+                for manifest in inventory.manifests
+            ):
+                manifest_annotations.require_supported(
+                    self.inventory, operation or self.name
+                )
+
     # -- Objects -------------------------------------------------------------
 
-    def taken_in(
+    def await_object(
         self, ref: ObjectRef, obj: Manifest, action: Action, name: str
     ) -> None:
         """Wait for one object that was written in a way of its own."""
         now = self.deadline.now
         self.actions[ref] = action
-        self.progress = self.progress.awaiting({ref: awaited(obj, now)}, name)
-        self.listen(self.progress.observed([obj], now))
+        self.progress = self.progress.awaiting(
+            {ref: awaited_object(obj, now)}, name
+        )
+        self.on_progress(self.progress.observed([obj], now))
 
-    def look(self, owned: Mapping[ObjectRef, str]) -> None:
-        """See how these objects are now, without waiting for anything.
+    def snapshot(self, owned: Mapping[ObjectRef, str]) -> None:
+        """Read the current state of these objects, without waiting.
 
-        One that may go by itself and has is no more to be seen.
+        An ephemeral object that has been deleted is no longer observed.
         """
         now = self.deadline.now
-        views = dict(raised(self.cluster.each(self.cluster.get, owned)))
+        views = dict(
+            results_or_raise(
+                self.cluster.map_parallel(self.cluster.get, owned)
+            )
+        )
         there = {
             ref: obj
             for ref, obj in views.items()
@@ -185,46 +192,47 @@ class Operation:
         }
         registry = self.progress.registry
         awaited = {
-            ref: Awaited(uid, 0, now)
+            ref: AwaitedObject(uid, 0, now)
             for ref, uid in owned.items()
-            if ref in there or not registry[ref.group_kind].fleeting
+            if ref in there or not registry[ref.group_kind].ephemeral
         }
         progress = self.progress.awaiting(awaited)
         progress = progress.observed(there.values(), now)
-        self.actions.update(dict.fromkeys(awaited, Action.OWNED))
-        self.listen(progress.vanished(awaited.keys() - there.keys()))
+        self.actions.update(dict.fromkeys(awaited, Action.MANAGED))
+        self.on_progress(progress.with_deleted(awaited.keys() - there.keys()))
 
-    def settle(self) -> None:
+    def wait_applied(self) -> None:
         """Wait until all that was applied is current.
 
         What is owned by then is stored before the wait: it may be long, and
         at its end there is little left to write.
         """
         if not self.progress.settled:
-            self.ledger.write(self.inventory.entering(self.name, "wait", ()))
+            self.ledger.write(
+                self.inventory.with_journal(self.name, "wait", ())
+            )
         self.wait()
 
     def wait(self, **until: Any) -> None:
         """Wait for what was applied; ``until`` may end that earlier."""
-        wait.until_settled(
+        waiting = settled.Waiting(
             self.cluster,
-            self.progress,
             self.instance,
             self.deadline,
-            listen=self.listen,
-            guard=self.ledger.check,
-            since=self.begun,
-            **until,
+            self.on_progress,
+            self.ledger.check,
+            self.begun,
         )
+        settled.wait_settled(waiting, self.progress, **until)
 
     def served(self, manifests: Iterable[Manifest]) -> None:
         """Wait until the kinds that the manifests bring are served."""
         kinds = {
             kind: found.versions
-            for kind, found in placing.brought(manifests).items()
+            for kind, found in placement.packaged_kinds(manifests).items()
         }
         if kinds:
-            wait.until_served(self.cluster, kinds, self.deadline)
+            served.wait_served(self.cluster, kinds, self.deadline)
 
     def held(self, refs: Iterable[ObjectRef]) -> bool:
         """Return whether one of these is not written yet, or not current."""
@@ -234,7 +242,7 @@ class Operation:
             for ref in refs
         )
 
-    def remaining(self) -> list[ObjectRef]:
+    def still_written(self) -> list[ObjectRef]:
         """What the operation wrote and has not removed again."""
         return [
             ref
@@ -244,7 +252,7 @@ class Operation:
 
     # -- What came of it -----------------------------------------------------
 
-    def listen(self, progress: Progress) -> None:
+    def on_progress(self, progress: WaitState) -> None:
         """Remember when each object settled, and tell who listens."""
         if progress.goal is Goal.CURRENT:
             self.progress = progress
@@ -254,8 +262,8 @@ class Operation:
         for ref in progress.awaited:
             if ref not in open_ and ref not in self.settled:
                 self.settled[ref] = now - self.begun
-        if self._listen:
-            self._listen(progress)
+        if self.request.on_progress:
+            self.request.on_progress(progress)
 
     def report(
         self,
@@ -270,7 +278,7 @@ class Operation:
         known = self.ledger.entry and self.ledger.entry.inventory
         uids = known.owned if known else {}
         rows = [
-            Row(
+            ObjectResult(
                 ref,
                 action,
                 Verdict(State.CURRENT, "gone")
@@ -283,7 +291,7 @@ class Operation:
             for ref, action in self.actions.items()
         ]
         rows += [
-            Row(
+            ObjectResult(
                 ref,
                 action,
                 Verdict(State.CURRENT, (why or {}).get(ref, action.value)),
@@ -305,8 +313,10 @@ class Operation:
         )
 
 
-def awaited(obj: Manifest, now: float, *, former: bool = False) -> Awaited:
-    return Awaited(
+def awaited_object(
+    obj: Manifest, now: float, *, former: bool = False
+) -> AwaitedObject:
+    return AwaitedObject(
         objects.uid(obj),
         objects.generation(obj),
         now,

@@ -8,19 +8,19 @@ from collections.abc import Mapping
 import dataclasses
 import logging
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import retries
-from tacker_k8s_cr import views
-from tacker_k8s_cr.applying.apply import Unwritten
-from tacker_k8s_cr.causes import explain
-from tacker_k8s_cr.errors import NotYet
-from tacker_k8s_cr.errors import Outlook
-from tacker_k8s_cr.errors import Unsettled
-from tacker_k8s_cr.lcm.operation import Operation
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import State
-from tacker_k8s_cr.objects import Verdict
-from tacker_k8s_cr.planning.plan import Apply
+from tacker_k8s_cr.engine.apply import Unwritten
+from tacker_k8s_cr.kinds import observation
+from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import retries
+from tacker_k8s_cr.model.errors import DependencyMissing
+from tacker_k8s_cr.model.errors import Outlook
+from tacker_k8s_cr.model.errors import PendingObject
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import State
+from tacker_k8s_cr.model.objects import Verdict
+from tacker_k8s_cr.plan.plan import Apply
+from tacker_k8s_cr.wait.diagnostics import explain
 
 LOG = logging.getLogger(__name__)
 
@@ -39,20 +39,20 @@ NEXT = {
 class PendingApplies:
     """Follows the applies of a stage that are still to be done."""
 
-    def __init__(self, op: Operation, steps: Iterable[Apply]):
+    def __init__(self, op: Session, steps: Iterable[Apply]):
         self._op = op
         self._stall = {step.ref: _stall(op, step) for step in steps}
         self._logged: set[str] = set()
 
     def update(self, unwritten: Unwritten) -> None:
-        """Report what a round has not written. Raises Failed to give up.
+        """Report what a round has not written, or give up with ObjectsFailed.
 
         The certificate of a webhook that is for another name has no stall
         timeout when no other object can bring another certificate.
         """
         op = self._op
         now = op.deadline.now
-        settled = len(op.progress.hopeless(now)) == op.progress.left
+        settled = len(op.progress.failed(now)) == op.progress.left
         alone = settled and all(
             error.outlook is Outlook.NONE
             for error in unwritten.refused.values()
@@ -71,7 +71,7 @@ class PendingApplies:
             op.deadline.at,
             stall,
         )
-        op.listen(dataclasses.replace(op.progress, unwritten=found))
+        op.on_progress(dataclasses.replace(op.progress, unwritten=found))
         self._log(unwritten.refused)
         over = retries.find_expired(found, now)
         if op.progress.patient:
@@ -84,22 +84,24 @@ class PendingApplies:
         """Report that all objects are written."""
         op = self._op
         if op.progress.unwritten:
-            op.listen(dataclasses.replace(op.progress, unwritten={}))
+            op.on_progress(dataclasses.replace(op.progress, unwritten={}))
 
-    def raise_not_current(self, cause: NotYet) -> None:
-        """Raise NotReady or Failed if objects are not current at the deadline.
+    def raise_not_current(self, cause: DependencyMissing) -> None:
+        """Raise an error if objects are not current at the deadline.
 
         The rest may wait for them, so both are in one error.
+
+        :raises ReadinessTimeout, ObjectsFailed: as at the end of a wait.
         """
         if self._op.progress.settled:
             return
         try:
             self._op.wait()
-        except (errors.NotReady, errors.Failed) as error:
+        except (errors.ReadinessTimeout, errors.ObjectsFailed) as error:
             error.unwritten = cause.unwritten
             raise
 
-    def _log(self, refused: Mapping[ObjectRef, NotYet]) -> None:
+    def _log(self, refused: Mapping[ObjectRef, DependencyMissing]) -> None:
         """Log one line for each reason, when it is new."""
         op = self._op
         groups: dict[str, list[ObjectRef]] = defaultdict(list)
@@ -117,8 +119,10 @@ class PendingApplies:
         self._logged = set(groups)
 
     def _failed(
-        self, over: Iterable[ObjectRef], refused: Mapping[ObjectRef, NotYet]
-    ) -> errors.Failed:
+        self,
+        over: Iterable[ObjectRef],
+        refused: Mapping[ObjectRef, DependencyMissing],
+    ) -> errors.ObjectsFailed:
         op = self._op
         now = op.deadline.now
         items = []
@@ -130,25 +134,25 @@ class PendingApplies:
             verdict = Verdict(state, f"not written: {error.why}")
             age = now - op.progress.unwritten[ref].since
             notes = (NEXT[error.outlook],)
-            items.append(Unsettled(ref, verdict, age, notes))
+            items.append(PendingObject(ref, verdict, age, notes))
         rest = [
-            Unsettled(
+            PendingObject(
                 ref,
                 op.progress.verdict(ref, now),
                 now - op.progress.awaited[ref].since,
             )
             for ref in op.progress.unsettled
         ]
-        explained = explain.explained(op.cluster, op.registry, rest)
-        return errors.Failed((*items, *explained), now - op.begun)
+        explained = explain.with_explanations(op.cluster, op.registry, rest)
+        return errors.ObjectsFailed((*items, *explained), now - op.begun)
 
 
-def _stall(op: Operation, step: Apply) -> float:
-    own = views.dwell(step.manifest)
-    return op.options.dwell if own is None else own
+def _stall(op: Session, step: Apply) -> float:
+    own = observation.stall_timeout(step.manifest)
+    return op.options.stall_timeout if own is None else own
 
 
-def _format_end(op: Operation, retry: retries.Retry) -> str:
+def _format_end(op: Session, retry: retries.Retry) -> str:
     now = op.deadline.now
     end = retries.format_time(retry.until, now, op.deadline.local_time)
     return f"retrying until {end} ({retry.limit})" if end else "retrying"

@@ -1,4 +1,4 @@
-"""Look at a package as a whole, in the order in which errors help most."""
+"""Validate a package, reporting the most useful errors first."""
 
 from __future__ import annotations
 
@@ -11,66 +11,67 @@ from collections.abc import Sequence
 import contextlib
 import dataclasses
 import secrets
-from typing import Any
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr.applying import check
-from tacker_k8s_cr.applying import lenient
-from tacker_k8s_cr.applying import paths
-from tacker_k8s_cr.applying import replicas
-from tacker_k8s_cr.applying.owners import Owners
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.inventory import Inventory
+from tacker_k8s_cr.engine import claim_retention
+from tacker_k8s_cr.engine import preflight
+from tacker_k8s_cr.engine import replicas
+from tacker_k8s_cr.engine import replicas_paths
+from tacker_k8s_cr.engine import unknown_fields
 from tacker_k8s_cr.kinds import claims
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kinds.capi import clusters
-from tacker_k8s_cr.lcm import against
-from tacker_k8s_cr.lcm import preflight
-from tacker_k8s_cr.lcm.size import Size
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.options import Options
-from tacker_k8s_cr.package import numbers
-from tacker_k8s_cr.package import validation
-from tacker_k8s_cr.package.model import Document
-from tacker_k8s_cr.package.model import Package
-from tacker_k8s_cr.package.model import Vnfd
-from tacker_k8s_cr.planning import barriers
-from tacker_k8s_cr.planning import naming
-from tacker_k8s_cr.planning import order as orders
-from tacker_k8s_cr.planning import placing
-from tacker_k8s_cr.planning import rotation
-from tacker_k8s_cr.planning.order import Order
-from tacker_k8s_cr.planning.placing import Placed
-from tacker_k8s_cr.policy import DEFAULT
-from tacker_k8s_cr.policy import Policy
-from tacker_k8s_cr.terminating import retention
+from tacker_k8s_cr.kinds.policy import DEFAULT
+from tacker_k8s_cr.kinds.policy import Policy
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.lcm import live_checks
+from tacker_k8s_cr.lcm import permissions_check
+from tacker_k8s_cr.lcm.existing_objects import ExistingObjects
+from tacker_k8s_cr.lcm.live_checks import LiveCheck
+from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.lcm.scale_levels import Size
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import field_validation
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.package import Document
+from tacker_k8s_cr.model.package import Package
+from tacker_k8s_cr.model.package import Vnfd
+from tacker_k8s_cr.package import replica_counts
+from tacker_k8s_cr.plan import naming
+from tacker_k8s_cr.plan import order as orders
+from tacker_k8s_cr.plan import placement
+from tacker_k8s_cr.plan import template_rotation
+from tacker_k8s_cr.plan import waves
+from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.plan.options import Options
+from tacker_k8s_cr.plan.order import Order
+from tacker_k8s_cr.plan.placement import PlacedManifest
 
 
 @dataclasses.dataclass(frozen=True)
 class Prepared:
-    """A package that may be written, and all that was found out about it.
+    """A package that is ready to be written, and all that was found about it.
 
     :param items: what is to be applied, as it will be.
     :param authored: the manifests as the package names them, placed.
     :param not_yet: objects that the server could not check yet.
-    :param registry: with kinds that have no status sub-resource, and what
-        the request says on when objects are current.
-    :param refused: what was left out, where that was asked for: why.
-    :param order: in which the objects come.
-    :param expected: kinds that are not served yet, and nobody describes.
-    :param recreated: what has to go to be made again: why.
-    :param would: objects as they would be, of those that were asked for.
-    :param vnfd: the descriptor, with the numbers that its steps count from.
+    :param registry: with kinds that have no status sub-resource, and the
+        readiness rules of the request.
+    :param refused: what was left out, where that was requested: why.
+    :param order: in which the objects are applied.
+    :param expected: kinds that are not served yet, and without a definition.
+    :param recreated: what has to be deleted and created again: why.
+    :param would: the results of the dry run, for the requested objects.
+    :param vnfd: the descriptor, with the counts that its steps start from.
     :param warnings: what the author of the package should know.
     :param generated: names that were chosen for manifests with a prefix.
-    :param requests: manifests that the server answers and does not keep.
+    :param requests: manifests that the server answers and does not store.
     """
 
-    items: tuple[Placed, ...]
+    items: tuple[PlacedManifest, ...]
     authored: tuple[Manifest, ...]
-    owners: Owners
+    owners: ExistingObjects
     not_yet: frozenset[ObjectRef]
     registry: Registry
     vdus: Mapping[str, ObjectRef]
@@ -88,74 +89,90 @@ class Prepared:
     vnfd: Vnfd | None = None
     warnings: tuple[str, ...] = ()
     generated: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    requests: tuple[Placed, ...] = ()
+    requests: tuple[PlacedManifest, ...] = ()
 
 
 SAME = Size()
 """Of a package without a descriptor: every object has its own number."""
 
 
-def prepared(
-    cluster: Cluster,
+@dataclasses.dataclass(frozen=True)
+class PackageChoices:
+    """What the caller chose for a package.
+
+    :param size: the scale levels, and the replica counts of VDUs.
+    :param fixed: the size sets the replica counts of VDUs, whatever existing
+        objects have; otherwise those of the objects stay.
+    :param vdu_mapping: by VDU id, the object that it is.
+    """
+
+    policy: Policy = DEFAULT
+    size: Size = SAME
+    fixed: bool = False
+    vdu_mapping: Mapping[str, str] | None = None
+
+
+def prepare(
+    op: Session,
     package: Package,
     before: Inventory,
-    registry: Registry,
-    options: Options,
-    *,
-    policy: Policy = DEFAULT,
-    size: Size = SAME,
-    fixed: bool = False,
-    vdu_mapping: Mapping[str, str] | None = None,
+    choices: PackageChoices,
     keep: Callable[[ObjectRef], bool] = lambda ref: False,
 ) -> Prepared:
     """Check all of a package; nothing is written.
 
     :param before: the inventory so far, or an empty one.
-    :param size: the scale levels, and the numbers of VDUs.
-    :param fixed: the size settles the numbers of VDUs, whatever objects
-        that exist have; else those of the objects stay.
-    :param vdu_mapping: by VDU id, the object that it is.
-    :param keep: of which objects it is of interest how they would be.
+    :param keep: which objects' predicted content is returned.
     """
+    cluster, options = op.cluster, op.options
+    policy, size = choices.policy, choices.size
     if not before.owned:  # else it was looked at when they were made
-        check.version(cluster)
+        preflight.require_supported_server(cluster)
     documents, generated = naming.named(
         package.documents, _generated(before), _suffix
     )
-    found, registry = _kinds(cluster, documents, registry, policy)
-    check.names(documents, found)
+    found, registry = _kinds(cluster, documents, op.request.registry, policy)
+    preflight.names(documents, found)
     answered = [
         document
         for document in documents
         if GroupKind.of(document.manifest) in found.create_only
     ]
-    requests = placing.addressed(
-        answered, found.namespaced, before.namespace, policy.namespaces
+    requests = placement.addressed(
+        answered, found.namespaced, before.namespace, policy.namespace_mode
     )
-    items = placing.placed(
+    items = placement.place(
         [document for document in documents if document not in answered],
         found.namespaced,
         before.instance,
         before.namespace,
-        policy.namespaces,
+        policy.namespace_mode,
         policy.labels,
     )
-    check.reserved(items, before.instance, before.home)
+    preflight.refuse_record_objects(
+        items, before.instance, before.record_namespace
+    )
     vdus: Mapping[str, ObjectRef] = {}
     warnings = package.warnings
-    if validation.is_lenient(options.field_validation):
-        items, misfits = lenient.fitted(
+    if field_validation.is_lenient(options.field_validation):
+        items, misfits = unknown_fields.fitted(
             cluster,
             items,
             before.instance,
             later=found.not_yet,
-            absent=check.namespaces(cluster, items, before.namespace),
+            absent=preflight.missing_namespaces(
+                cluster, items, before.namespace
+            ),
         )
         warnings += misfits
     vnfd = package.vnfd
     if vnfd:
         vdus = replicas.vdus(
-            package, items, registry, found.subresources, vdu_mapping
+            package,
+            items,
+            registry,
+            found.subresources,
+            choices.vdu_mapping,
         )
         warnings += tuple(_without_object(vnfd, vdus))
         sized = replicas.scale_targets(vdus, registry, found.subresources)
@@ -165,40 +182,37 @@ def prepared(
             for vdu, ref in sized.items()
             if vdu in size.numbers
         }
-        items = replicas.numbered(items, registry, wanted)
-    rotated = rotation.rotated(items, before)
+        items = replicas.with_level_replicas(items, registry, wanted)
+    rotated = template_rotation.rotate(items, before)
     ready = Prepared(
         rotated.items,
         tuple(item.manifest for item in items),
-        Owners({}, frozenset()),
+        ExistingObjects({}, frozenset()),
         frozenset(),
         registry,
         vdus,
         size.levels,
         rotated.live_names,
-        order=barriers.of(items, registry, rotated.live_names),
+        order=waves.order_of(items, registry, rotated.live_names),
         expected=found.expected,
         vnfd=vnfd,
         warnings=warnings,
         generated=generated,
         requests=requests,
     )
-    settled = frozenset(vdus.values()) if fixed else frozenset()
+    settled = frozenset(vdus.values()) if choices.fixed else frozenset()
     with _located(ready.items):
         return _against(
-            cluster,
+            LiveCheck(
+                cluster, before, registry, found, options, settled, keep=keep
+            ),
             ready,
-            before,
-            found,
-            options,
-            claiming=_claiming(ready.items, policy, options),
-            settled=settled,
-            keep=keep,
+            _claiming(ready.items, policy, options),
         )
 
 
 @contextlib.contextmanager
-def _located(items: Iterable[Placed]) -> Iterator[None]:
+def _located(items: Iterable[PlacedManifest]) -> Iterator[None]:
     """Give an error the documents of the objects that it is about."""
     try:
         yield
@@ -209,7 +223,9 @@ def _located(items: Iterable[Placed]) -> Iterator[None]:
 
 def _generated(before: Inventory) -> dict[str, str]:
     """Names that the instance has given, before its last change too."""
-    former = before.before.generated if before.before else {}
+    former = (
+        before.previous_package.generated if before.previous_package else {}
+    )
     return {**former, **before.generated}
 
 
@@ -233,12 +249,12 @@ def _based(
     vnfd: Vnfd,
     size: Size,
     targets: Mapping[str, ObjectRef],
-    items: Sequence[Placed],
+    items: Sequence[PlacedManifest],
     registry: Registry,
 ) -> Vnfd:
-    """The descriptor, counting from the numbers that VDUs begin with.
+    """Return the descriptor with the initial replica counts of VDUs.
 
-    Those of which the size says nothing begin with what manifests say.
+    VDUs that the size does not include begin with the counts in manifests.
     """
     scaled = {vdu for aspect in vnfd.aspects.values() for vdu in aspect.steps}
     silent = {
@@ -248,19 +264,18 @@ def _based(
     }
     said = replicas.in_manifests(items, registry, silent.values())
     begin = {vdu: said[ref] for vdu, ref in silent.items() if ref in said}
-    return numbers.based(vnfd, size.levels, {**begin, **size.numbers})
+    return replica_counts.based(vnfd, size.levels, {**begin, **size.numbers})
 
 
-def recorded(
-    cluster: Cluster,
+def prepare_from_record(
+    op: Session,
     wanted: Inventory,
     now: Inventory,
-    registry: Registry,
-    options: Options,
     *,
     lenient: bool = False,
     recreate: Collection[ObjectRef] = (),
     only: Collection[ObjectRef] | None = None,
+    options: Options | None = None,
 ) -> Prepared:
     """Check what an instance applied, now or before; nothing is written.
 
@@ -273,47 +288,56 @@ def recorded(
     :param only: of which objects; None for all. Of some there is no order.
     """
     where = f"the record of {now.instance}"
+    options = options or op.options
     documents = tuple(
         Document(manifest, where)
         for manifest in wanted.manifests
         if only is None or ObjectRef.of(manifest) in only
     )
-    found, registry = _kinds(cluster, documents, registry, wanted.policy)
+    found, registry = _kinds(
+        op.cluster, documents, op.request.registry, wanted.policy
+    )
     items = tuple(
-        Placed(ObjectRef.of(document.manifest), document.manifest, where)
+        PlacedManifest(
+            ObjectRef.of(document.manifest), document.manifest, where
+        )
         for document in documents
     )
-    items = replicas.numbered(items, registry, replicas.recorded(wanted))
+    items = replicas.with_level_replicas(
+        items, registry, replicas.desired_replicas(wanted)
+    )
     ready = Prepared(
-        rotation.named(items, wanted.live_names),
+        template_rotation.with_live_names(items, wanted.live_names),
         wanted.manifests,
-        Owners({}, frozenset()),
+        ExistingObjects({}, frozenset()),
         frozenset(),
         registry,
         wanted.vdus,
         wanted.scale_levels,
         wanted.live_names,
-        order=barriers.of(items, registry, wanted.live_names)
+        order=waves.order_of(items, registry, wanted.live_names)
         if only is None
         else orders.NONE,
         expected=found.expected,
         vnfd=wanted.vnfd,
         generated=wanted.generated,
     )
-    ready = _against(
-        cluster,
-        ready,
+    check = LiveCheck(
+        op.cluster,
         now,
+        registry,
         found,
         options,
-        claiming=_claiming(ready.items, wanted.policy, options),
         lenient=lenient,
         recreate=recreate,
+    )
+    ready = _against(
+        check, ready, _claiming(ready.items, wanted.policy, options)
     )
     done = {
         item.ref
         for item in ready.items
-        if registry[item.ref.group_kind].fleeting
+        if registry[item.ref.group_kind].ephemeral
         and item.ref in wanted.owned
         and item.ref not in ready.owners.live
     }
@@ -327,21 +351,25 @@ def _kinds(
     documents: Sequence[Document],
     registry: Registry,
     policy: Policy,
-) -> tuple[check.Kinds, Registry]:
+) -> tuple[preflight.KindResolution, Registry]:
     """How the kinds of a package are served, and how they are judged."""
-    expected = check.expected(documents, policy)
-    found = check.kinds(cluster, documents, expected)
-    check.followable(documents)
+    expected = preflight.expected_kinds(documents, policy)
+    found = preflight.resolve_kinds(cluster, documents, expected)
+    preflight.validate_annotations(documents)
     manifests = [document.manifest for document in documents]
-    known = check.judged(registry, found.subresources)
-    known = paths.known(cluster, known, found.subresources, manifests)
-    known = known.extended(check.claims(cluster, manifests, registry))
+    known = preflight.with_statusless_kinds(registry, found.subresources)
+    known = replicas_paths.with_scale_paths(
+        cluster, known, found.subresources, manifests
+    )
+    known = known.with_handlers(
+        preflight.bind_storage_classes(cluster, manifests, registry)
+    )
     known = _workers(known, manifests)
     return found, policy.judging(known)
 
 
 def _claiming(
-    items: Iterable[Placed], policy: Policy, options: Options
+    items: Iterable[PlacedManifest], policy: Policy, options: Options
 ) -> frozenset[ObjectRef]:
     """Return the StatefulSets whose claims are deleted at the end."""
     rules = (
@@ -350,7 +378,7 @@ def _claiming(
         )
         for item in items
     )
-    resolved = retention.of_rollback(policy, options).resolve(
+    resolved = claim_retention.of_rollback(policy, options).resolve(
         filter(None, rules)
     )
     return frozenset(
@@ -359,43 +387,26 @@ def _claiming(
 
 
 def _workers(registry: Registry, manifests: Iterable[Manifest]) -> Registry:
-    """With what a package says on the workers of its Clusters."""
+    """Add what a package specifies about the workers of its Clusters."""
     if registry[clusters.CLUSTER].name:  # a third party judges them
         return registry
-    return registry.extended(clusters.knowing(manifests))
+    return registry.with_handlers(clusters.with_workers(manifests))
 
 
 def _against(
-    cluster: Cluster,
-    ready: Prepared,
-    before: Inventory,
-    found: check.Kinds,
-    options: Options,
-    claiming: Collection[ObjectRef],
-    settled: Collection[ObjectRef] = (),
-    **how: Any,
+    check: LiveCheck, ready: Prepared, claiming: Collection[ObjectRef]
 ) -> Prepared:
-    """The same, held against the rights that we have and what is there."""
-    with preflight.checked(
-        cluster,
+    """Check permissions, and compare with the objects that exist."""
+    with permissions_check.package_permissions(
+        check.cluster,
         ready.items,
-        before.home,
+        check.before.record_namespace,
         vdus=tuple(ready.vdus.values()),
         requests=ready.requests,
         claiming=claiming,
-        wanted=options.check_rights,
+        wanted=check.options.check_permissions,
     ) as rights:
-        met = against.met(
-            cluster,
-            ready.items,
-            before,
-            ready.registry,
-            ready.order,
-            found,
-            options,
-            settled,
-            **how,
-        )
+        met = live_checks.check_against_live(check, ready.items, ready.order)
         rights.shared = met.owners.shared
     return dataclasses.replace(
         ready,
@@ -405,11 +416,15 @@ def _against(
         refused=met.refused,
         order=met.order,
         recreated=met.recreated,
-        would=met.would,
+        would=met.predicted,
     )
 
 
-def known(
+JUDGED_TOGETHER = ("Cluster", "PersistentVolumeClaim")
+"""Kinds whose handler depends on other objects of the package."""
+
+
+def registry_for(
     cluster: Cluster, registry: Registry, inventory: Inventory
 ) -> Registry:
     """The registry as an instance needs it.
@@ -419,12 +434,14 @@ def known(
     """
     found = {}
     for kind in {ref.group_kind for ref in inventory.owned}:
-        with contextlib.suppress(errors.KindUnknown):
+        with contextlib.suppress(errors.KindNotServed):
             found[kind] = cluster.resource(kind).subresources
-    registry = check.judged(registry, found)
-    registry = paths.known(cluster, registry, found, inventory.manifests)
-    registry = registry.extended(
-        check.claims(cluster, inventory.manifests, registry)
+    registry = preflight.with_statusless_kinds(registry, found)
+    registry = replicas_paths.with_scale_paths(
+        cluster, registry, found, inventory.manifests
+    )
+    registry = registry.with_handlers(
+        preflight.bind_storage_classes(cluster, inventory.manifests, registry)
     )
     registry = _workers(registry, inventory.manifests)
     return inventory.policy.judging(registry)

@@ -1,116 +1,103 @@
-"""Take back an operation that ended early, or the last change."""
+"""Roll back an operation that ended early, or the last change."""
 
 from __future__ import annotations
 
 import dataclasses
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import kinds
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.applying import routes
-from tacker_k8s_cr.applying import upgrading
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.cluster.protocol import raised
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.healing import owing
-from tacker_k8s_cr.inventory import Goer
-from tacker_k8s_cr.inventory import Inventory
-from tacker_k8s_cr.inventory import Phase
+from tacker_k8s_cr.engine import kubernetes_versions
+from tacker_k8s_cr.engine.set_replicas import ScaleTarget
 from tacker_k8s_cr.kinds.base import Registry
-from tacker_k8s_cr.lcm import carry
+from tacker_k8s_cr.kube.protocol import results_or_raise
 from tacker_k8s_cr.lcm import claims
-from tacker_k8s_cr.lcm import end
-from tacker_k8s_cr.lcm import lingering
-from tacker_k8s_cr.lcm import marks
-from tacker_k8s_cr.lcm import preflight
+from tacker_k8s_cr.lcm import execute
+from tacker_k8s_cr.lcm import machine_annotations
+from tacker_k8s_cr.lcm import permissions_check
 from tacker_k8s_cr.lcm import prepare
-from tacker_k8s_cr.lcm import remaking
-from tacker_k8s_cr.lcm import resize
-from tacker_k8s_cr.lcm import restoring
-from tacker_k8s_cr.lcm import takeback
-from tacker_k8s_cr.lcm.operation import Listen
-from tacker_k8s_cr.lcm.operation import Operation
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.options import DEFAULT
-from tacker_k8s_cr.options import Options
-from tacker_k8s_cr.package.model import Package
-from tacker_k8s_cr.planning import authored
-from tacker_k8s_cr.report import Action
-from tacker_k8s_cr.report import Report
+from tacker_k8s_cr.lcm import recreate_members
+from tacker_k8s_cr.lcm import restore
+from tacker_k8s_cr.lcm import scale
+from tacker_k8s_cr.lcm import template_retention
+from tacker_k8s_cr.lcm import terminate
+from tacker_k8s_cr.lcm import undo
+from tacker_k8s_cr.lcm.healing import pending_members
+from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.lcm.request import Request
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.package import Package
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.model.report import Report
+from tacker_k8s_cr.plan import manifest_annotations
+from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.plan.inventory import MemberRef
+from tacker_k8s_cr.plan.inventory import Phase
 
 
 def roll_back(
-    cluster: Cluster,
-    instance: str,
+    request: Request,
     *,
-    namespace: str = "",
-    record_namespace: str = "",
-    deadline: Deadline,
-    registry: Registry = kinds.BUILT_IN,
-    options: Options = DEFAULT,
     package: Package | None = None,
-    listen: Listen | None = None,
 ) -> Report:
-    """Take back the operation that ended early, or else the last change.
+    """Roll back the operation that ended early, or else the last change.
 
-    An instantiation: all that it made goes, and the record. A scale: the
-    objects get the numbers from before. A change of package: the manifests
-    from before are applied again and waited for, and what the change made
-    goes, Clusters and definitions too. Of a heal there is nothing to take
-    back but that it runs; what it has deleted and no controller makes again
-    is made again. A termination cannot be taken back.
+    An instantiation: all that it created is deleted, and the record. A scale:
+    the objects get the former replica counts. A change of package: the former
+    manifests are applied again and waited for, and what the change created is
+    deleted, Clusters and definitions too. A heal: only its progress is undone;
+    members that it deleted and no controller recreates are created again. A
+    termination cannot be rolled back.
 
-    To repeat it does nothing more: what was before is forgotten when it
-    has been restored.
+    A repetition has no effect: the former state is removed from the record
+    when it has been restored.
 
-    :param package: what an instance at rest is to be of afterwards. One
-        that is so already is left alone; without it the last change is
-        taken back, whatever that was.
+    :param package: the package that an instance at rest is to have afterwards.
+        An instance that has it already is left unchanged; without this
+        parameter the last change is rolled back, whatever that was.
 
-    Raises NotRestored for what could not be brought back, when all else
-    has been. To repeat it then tries again, and comes to rest in any case.
+    Raises RollbackIncomplete for what could not be restored, when all else has
+    been. A repetition then retries, and comes to rest in any case.
     """
-    op = Operation(
-        "rollback",
-        cluster,
-        instance,
-        namespace,
-        deadline,
-        options,
-        listen,
-        record_namespace,
-    )
+    op = Session("rollback", request)
     op.ledger.read()
     entry = op.ledger.entry
     if entry is None:
-        return end.ended(op, registry, keeping=False)
-    inventory = carry.taken_up(op)
+        return terminate.terminate_recorded(
+            op, request.registry, keeping=False
+        )
+    inventory = execute.recovered_inventory(op)
     if inventory.phase is Phase.INSTANTIATING:
-        return end.ended(op, registry, keeping=False)
-    if inventory.phase is Phase.ENDING:
+        return terminate.terminate_recorded(
+            op, request.registry, keeping=False
+        )
+    if inventory.phase is Phase.TERMINATING:
         if inventory.owned and inventory.journal.operation != op.name:
-            raise errors.InstanceExists(
-                instance,
-                "is ending, which cannot be taken back: terminate it",
+            raise errors.InstanceStateConflict(
+                request.instance, inventory.phase.value
             )
-        return end.ended(op, registry, keeping=False)
+        return terminate.terminate_recorded(
+            op, request.registry, keeping=False
+        )
     if inventory.phase is Phase.SCALING:
-        return _unscaled(op, inventory, registry)
+        return _unscaled(op, inventory, request.registry)
     if inventory.phase is Phase.HEALING:
-        return _unhealed(op, inventory, registry)
+        return _unhealed(op, inventory, request.registry)
     if inventory.phase is Phase.INSTANTIATED and not _undoable(
         inventory, package
     ):
-        op.knowing(registry)
+        op.use_registry(request.registry)
         return op.report()
-    return _unchanged(op, inventory, registry)
+    return _unchanged(op, inventory, request.registry)
 
 
 def _undoable(inventory: Inventory, package: Package | None) -> bool:
-    """Whether an instance at rest has a change to take back."""
+    """Return whether an instance at rest has a change to roll back."""
     if package is None or package.digest == inventory.digest:
-        return package is None and inventory.before is not None
-    if inventory.before and inventory.before.digest == package.digest:
+        return package is None and inventory.previous_package is not None
+    if (
+        inventory.previous_package
+        and inventory.previous_package.digest == package.digest
+    ):
         return True
     raise errors.RequestInvalid(
         f"rollback: the instance {inventory.instance} was not of the package "
@@ -118,7 +105,7 @@ def _undoable(inventory: Inventory, package: Package | None) -> bool:
     )
 
 
-def _told(op: Operation, inventory: Inventory) -> bool:
+def _told(op: Session, inventory: Inventory) -> bool:
     """Whether an earlier try said what it could not restore."""
     journal = inventory.journal
     return journal.operation == op.name and (
@@ -127,15 +114,19 @@ def _told(op: Operation, inventory: Inventory) -> bool:
 
 
 def _forget(
-    op: Operation, inventory: Inventory, marked: tuple[Goer, ...]
+    op: Session, inventory: Inventory, marked: tuple[MemberRef, ...]
 ) -> None:
-    """At rest, with nothing that a repetition could take back.
+    """Record the instance at rest, with nothing left to roll back.
 
-    :param marked: Machines whose marks could not be taken off.
+    :param marked: Machines whose annotations could not be removed.
     """
-    op.ledger.rest(
+    op.ledger.save_idle(
         dataclasses.replace(
-            inventory, before=None, healing=None, bounds={}, leaving=marked
+            inventory,
+            previous_package=None,
+            healing=None,
+            bounds={},
+            machines_to_delete=marked,
         )
     )
 
@@ -143,147 +134,146 @@ def _forget(
 # -- Of a heal ---------------------------------------------------------------
 
 
-def _unhealed(
-    op: Operation, inventory: Inventory, registry: Registry
-) -> Report:
+def _unhealed(op: Session, inventory: Inventory, registry: Registry) -> Report:
     """No member comes back, but one that went is made again."""
-    known = prepare.known(op.cluster, registry, inventory)
-    op.knowing(known)
-    refs = [goer.ref for goer in owing.direct(inventory)]
-    found = raised(op.cluster.each(op.cluster.get_metadata, refs))
+    known = prepare.registry_for(op.cluster, registry, inventory)
+    op.use_registry(known)
+    refs = [goer.ref for goer in pending_members.standalone_members(inventory)]
+    found = results_or_raise(
+        op.cluster.map_parallel(op.cluster.get_metadata, refs)
+    )
     there = {objects.uid(obj): obj for _, obj in found if obj is not None}
-    owed = owing.owed(inventory, there)
-    # Who repeats it knows what cannot be restored.
+    owed = pending_members.members_to_recreate(inventory, there)
+    # A repetition can report what cannot be restored.
     told = _told(op, inventory)
     lost: dict[ObjectRef, str] = {}
     with op.locked():
-        marked = marks.taken_off(op, inventory)
+        marked = machine_annotations.remove_annotations(op, inventory)
         after = inventory
         if owed:
-            op.ledger.write(inventory.entering(op.name, "", ()))
+            op.ledger.write(inventory.with_journal(op.name, "", ()))
             try:
-                lost = remaking.made_again(
+                lost = recreate_members.recreate_members(
                     op, owed, there, registry, lenient=True
                 )
-                op.settle()
-            except carry.REFUSALS as error:
+                op.wait_applied()
+            except execute.REFUSALS as error:
                 lost = {goer.ref: error.sentence() for goer in owed}
             if lost and not told:
-                raise errors.NotRestored(lost)
+                raise errors.RollbackIncomplete(lost)
             after = op.inventory
         _forget(op, after, marked)
-    return op.report(dict.fromkeys(lost, Action.KEPT), lost)
+    return op.report(dict.fromkeys(lost, Action.RETAINED), lost)
 
 
 # -- Of a scale --------------------------------------------------------------
 
 
-def _unscaled(
-    op: Operation, inventory: Inventory, registry: Registry
-) -> Report:
-    op.knowing(prepare.known(op.cluster, registry, inventory))
+def _unscaled(op: Session, inventory: Inventory, registry: Registry) -> Report:
+    op.use_registry(scale.registry_of(op, registry, inventory))
     told = _told(op, inventory)
     lost: dict[ObjectRef, str] = {}
-    targets: list[routes.Target] = []
+    targets: list[ScaleTarget] = []
     for ref, number in inventory.scaling.items():
         if number is None:
             lost[ref] = "its number before could not be read"
             continue
         try:
-            targets.append(
-                routes.restored(
-                    op.cluster, inventory, op.progress.registry, ref, number
-                )
-            )
-        except resize.REFUSALS as error:
-            lost[ref] = resize.why(error)
+            strategy = scale.strategy_for(op, inventory, ref)
+            targets.append(strategy.restore(ref, number))
+        except scale.REFUSALS as error:
+            lost[ref] = scale.short_reason(error)
     with op.locked():
-        op.ledger.write(inventory.entering(op.name, "replicas", ()))
-        refused = resize.sent(op, targets)
+        op.ledger.write(inventory.with_journal(op.name, "replicas", ()))
+        refused = scale.try_set_replicas(op, targets)
         lost.update(refused)
-        resize.settle(op, [t for t in targets if t.ref not in refused])
+        scale.settle(op, [t for t in targets if t.ref not in refused])
         # The number is back: without a mark before, another would go.
-        marked = marks.taken_off(op, op.inventory)
+        marked = machine_annotations.remove_annotations(op, op.inventory)
         if lost and not told:
-            raise errors.NotRestored(lost)
+            raise errors.RollbackIncomplete(lost)
         _forget(op, op.inventory, marked)
-    return op.report(dict.fromkeys(lost, Action.KEPT), lost)
+    return op.report(dict.fromkeys(lost, Action.RETAINED), lost)
 
 
 # -- Of a change -------------------------------------------------------------
 
 
-def _unchanged(op: Operation, now: Inventory, registry: Registry) -> Report:
-    former = now.before
+def _unchanged(op: Session, now: Inventory, registry: Registry) -> Report:
+    former = now.previous_package
     if former is None:  # no change leaves such a record
-        raise errors.InstanceExists(now.instance, "has no state before")
-    # Who repeats it knows what cannot be restored.
+        raise errors.PreviousPackageMissing(now.instance)
+    # A repetition can report what cannot be restored.
     told = _told(op, now)
-    manifests, stay = upgrading.kept(
+    manifests, stay = kubernetes_versions.with_live_versions(
         op.cluster, former.manifests, former.live_names
     )
     wanted = dataclasses.replace(former, manifests=manifests)
     op.report_checking(len(manifests))
-    ready = prepare.recorded(
-        op.cluster,
+    ready = prepare.prepare_from_record(
+        op,
         wanted,
         now,
-        registry,
-        op.options,
         lenient=True,
-        # The change has made these again already, as somebody asked for.
+        # The change has already recreated these, as the user requested.
         recreate={
             ref
             for ref, uid in former.owned.items()
             if now.owned.get(ref, uid) != uid
         },
     )
-    op.knowing(ready.registry)
+    op.use_registry(ready.registry)
     named = {item.ref for item in ready.items} | ready.refused.keys()
     new = {
         ref: uid
         for ref, uid in now.owned.items()
         if ref not in former.owned and ref not in named
     }
-    others = now.met | now.taken.keys()
+    others = now.preexisting | now.transferred_in.keys()
     taken = {ref: uid for ref, uid in new.items() if ref in others}
     made = {ref: uid for ref, uid in new.items() if ref not in others}
-    used = carry.used(op, made, authored.manifests(now))
-    used.update(restoring.needed(op, ready.refused, made.keys() - used.keys()))
-    used.update(lingering.needed(op.cluster, ready.items, made))
+    used = execute.shared_with_others(
+        op, made, manifest_annotations.manifests(now)
+    )
+    used.update(restore.needed(op, ready.refused, made.keys() - used.keys()))
+    used.update(
+        template_retention.templates_in_use(op.cluster, ready.items, made)
+    )
     used.update(claims.volumes_in_use(op, made.keys() - used.keys(), made))
     made = {ref: uid for ref, uid in made.items() if ref not in used}
-    preflight.deleting(op.cluster, made, wanted=op.options.check_rights)
-    carry.refuse_losses(op, made)
+    permissions_check.require_delete(
+        op.cluster, made, wanted=op.options.check_permissions
+    )
+    execute.refuse_foreign_deletion(op, made)
     back = dataclasses.replace(
         wanted,
         phase=Phase.CHANGING,
         owned=now.owned,
         shared=tuple(sorted(ready.owners.shared)),
-        met=now.met,
-        taken=now.taken,
+        preexisting=now.preexisting,
+        transferred_in=now.transferred_in,
         receipts=now.receipts,
-        before=former,
+        previous_package=former,
         claim_rules=now.claim_rules,
     )
     with op.locked():
-        marked = marks.taken_off(op, now)
-        back = dataclasses.replace(back, leaving=marked)
-        op.ledger.write(back.entering(op.name, "", ()))
-        restoring.restore(op, ready, made, authored.order(now))
-        lost = {**stay, **ready.refused, **restoring.missing(op, ready)}
-        given = takeback.released(op, taken)
-        op.ledger.disown(taken)
+        marked = machine_annotations.remove_annotations(op, now)
+        back = dataclasses.replace(back, machines_to_delete=marked)
+        op.ledger.write(back.with_journal(op.name, "", ()))
+        restore.restore(op, ready, made, manifest_annotations.order(now))
+        lost = {**stay, **ready.refused, **restore.not_restored(op, ready)}
+        given = undo.release_adopted(op, taken)
+        op.ledger.remove_owned(taken)
         if lost and not told:
-            raise errors.NotRestored({**lost, **given})
+            raise errors.RollbackIncomplete({**lost, **given})
         _forget(op, op.inventory, marked)
     used.update(claims.claims_left(op))
     op.notes.update({ref: (why,) for ref, why in stay.items()})
     return op.report(
         {
-            **dict.fromkeys(ready.refused, Action.KEPT),
-            **dict.fromkeys(used, Action.KEPT),
-            **dict.fromkeys(taken, Action.RELEASED),
+            **dict.fromkeys(ready.refused, Action.RETAINED),
+            **dict.fromkeys(used, Action.RETAINED),
+            **dict.fromkeys(taken, Action.ORPHANED),
         },
         {**lost, **given, **used},
     )

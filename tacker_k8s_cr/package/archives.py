@@ -17,8 +17,8 @@ import posixpath
 import tarfile
 import zlib
 
-from tacker_k8s_cr.package import unrendered
-from tacker_k8s_cr.package.unrendered import Source
+from tacker_k8s_cr.package import unrendered_sources
+from tacker_k8s_cr.package.unrendered_sources import Source
 
 PEEK = 2**20
 """Bytes that are read, and bytes that they may unpack to."""
@@ -64,11 +64,11 @@ def of_names(names: Iterable[str], path: str = "") -> str:
     :param path: of an archive that Helm itself can read; else empty.
     """
     found = {posixpath.basename(name) for name in names}
-    if unrendered.CHART in found:
+    if unrendered_sources.CHART in found:
         if path:
-            return unrendered.advice(Source.CHART, path)
+            return unrendered_sources.advice(Source.CHART, path)
         return "it holds a Helm chart; unpack it, then use helm template"
-    if found.intersection(unrendered.KUSTOMIZATIONS):
+    if found.intersection(unrendered_sources.KUSTOMIZATIONS):
         return (
             "it holds a kustomization; unpack it, then use kubectl kustomize"
         )

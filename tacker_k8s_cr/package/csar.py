@@ -1,4 +1,4 @@
-"""What a CSAR says of itself: its entry, and its artifacts with hashes."""
+"""The contents of a CSAR: its entry, and its artifacts with hashes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import hashlib
 import re
 import urllib.parse
 
-from tacker_k8s_cr.errors import Problem
-from tacker_k8s_cr.errors import RequestInvalid
-from tacker_k8s_cr.errors.problems import listed
+from tacker_k8s_cr.model.errors import Problem
+from tacker_k8s_cr.model.errors import RequestInvalid
+from tacker_k8s_cr.model.errors.problems import listed
 from tacker_k8s_cr.package import files as _files
 from tacker_k8s_cr.package.files import Files
-from tacker_k8s_cr.package.files import Unreadable
+from tacker_k8s_cr.package.files import UnreadableFile
 
 META = "TOSCA-Metadata/TOSCA.meta"
 MANIFESTS = "Files/kubernetes/"
@@ -27,7 +27,7 @@ ENDINGS = (".json", *YAML)
 _ASSIGNED = (DEFINITIONS, "TOSCA-Metadata/", "Scripts/", "BaseHOT/")
 _ALGORITHMS = ("sha-224", "sha-256", "sha-384", "sha-512")
 
-ABSENT = "is named as an artifact and is not there"
+ABSENT = "is listed as an artifact and does not exist"
 
 _IMAGES = (
     *(".aki", ".ami", ".ari", ".img", ".iso", ".ploop"),
@@ -50,7 +50,7 @@ class Artifact:
 
 @dataclasses.dataclass(frozen=True)
 class Csar:
-    """What a CSAR says it holds.
+    """The declared contents of a CSAR.
 
     :param entry: of the definitions; empty where that is at fault.
     :param artifacts: in their order.
@@ -89,7 +89,7 @@ def read(files: Files, problems: list[Problem]) -> Csar:
         head, artifacts = _rooted(files), {}
     entry = head.get("Entry-Definitions", "")
     if not entry:
-        problems.append(Problem(META, "lacks Entry-Definitions"))
+        problems.append(Problem(META, "missing Entry-Definitions"))
     elif entry not in files.names:
         what = f"names the entry {entry}, which is not in the package"
         problems.append(Problem(META, what))
@@ -99,7 +99,7 @@ def read(files: Files, problems: list[Problem]) -> Csar:
             _, more = _listed(files, manifest, problems)
             artifacts = {**more, **artifacts}
         else:
-            what = f"names the manifest {manifest}, which is not there"
+            what = f"names the manifest {manifest}, which does not exist"
             problems.append(Problem(META, what))
     faults = [
         fault
@@ -122,7 +122,7 @@ def root_definitions(files: Files) -> str:
         return ""
     try:
         text = _files.text(files, found[0])
-    except Unreadable:
+    except UnreadableFile:
         return ""
     return found[0] if "tosca_definitions_version" in text else ""
 
@@ -141,7 +141,7 @@ def _listed(
 ) -> tuple[dict[str, str], dict[str, Artifact]]:
     try:
         text = _files.text(files, name)
-    except Unreadable as error:
+    except UnreadableFile as error:
         problems.append(Problem(name, str(error)))
         return {}, {}
     head: dict[str, str] = {}
@@ -183,7 +183,7 @@ def _unfit(files: Files, artifact: Artifact) -> Iterator[Problem]:
         return
     try:
         verify(artifact, files.blocks(name))
-    except Unreadable as error:
+    except UnreadableFile as error:
         yield Problem(name, str(error))
 
 
@@ -192,14 +192,14 @@ def verify(artifact: Artifact, blocks: Iterable[bytes]) -> None:
     algorithm = artifact.algorithm.lower()
     if algorithm not in _ALGORITHMS:
         known = ", ".join(_ALGORITHMS)
-        raise Unreadable(
+        raise UnreadableFile(
             f"has the algorithm {artifact.algorithm}, wanted one of {known}"
         )
     digest = hashlib.new(algorithm.replace("-", ""))
     for block in blocks:
         digest.update(block)
     if digest.hexdigest() != artifact.hash.lower():
-        raise Unreadable(
+        raise UnreadableFile(
             f"has the {algorithm} {digest.hexdigest()}, wanted "
             f"{artifact.hash}: it is not the file that was packed"
         )
@@ -210,13 +210,13 @@ def _is_url(name: str) -> bool:
     return bool(parts.scheme and (parts.netloc or parts.scheme == "file"))
 
 
-def chosen(
+def selected_artifacts(
     csar: Csar, wanted: Sequence[str], *, remote: bool = False
 ) -> tuple[str, ...]:
     """The artifacts that a request names, in the order in which it does.
 
     :param remote: whether those may be chosen that are somewhere else.
-    :raises RequestInvalid: one is no artifact, or not inside the package.
+    :raises RequestInvalid: one is not an artifact, or not inside the package.
     """
     if not wanted:
         raise RequestInvalid("the list of definition files is empty")
@@ -224,8 +224,8 @@ def chosen(
         if name not in csar.artifacts:
             has = listed(manifests(csar.artifacts), 20) or "none"
             raise RequestInvalid(
-                f"the definition file {name} is no artifact of the package, "
-                f"whose manifests are: {has}"
+                f"the definition file {name} is not an artifact of the "
+                f"package, whose manifests are: {has}"
             )
         if _is_url(name) and not (remote and _fetchable(name)):
             raise RequestInvalid(

@@ -7,14 +7,14 @@ import contextlib
 import dataclasses
 from typing import Any
 
-from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr.model.errors import Problem
 from tacker_k8s_cr.package import json_text
 from tacker_k8s_cr.package import yaml_text
-from tacker_k8s_cr.package.yaml_text import Fault
+from tacker_k8s_cr.package.yaml_loader import YamlError
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
+class ParsedDocument:
     """A document, and where it is in its file (counted from one).
 
     :param written: how keys were written that are not strings.
@@ -32,7 +32,7 @@ def read(
     *,
     lenient: bool = False,
     warnings: list[Problem] | None = None,
-) -> tuple[list[Found], list[Problem]]:
+) -> tuple[list[ParsedDocument], list[Problem]]:
     """The documents of a file, without the empty ones, and its faults.
 
     A fault in one document does not hide those in the next.
@@ -40,24 +40,26 @@ def read(
     :param lenient: of a repeated key, the last one counts.
     :param warnings: receives places that may not have the intended meaning.
     """
-    found: list[Found] = []
+    found: list[ParsedDocument] = []
     problems: list[Problem] = []
     number = 0
     for chunk in _chunks(text):
         if chunk.leading and _blank(chunk.text):
             continue
         number += 1
-        doubts: list[Fault] = []
+        doubts: list[YamlError] = []
         try:
             chunk.check()
             values = _values(chunk.text, lenient, doubts)
-        except Fault as fault:
+        except YamlError as fault:
             problems.append(_placed(fault, file, chunk.line))
             continue
         if warnings is not None:
             warnings += [_placed(doubt, file, chunk.line) for doubt in doubts]
         found += [
-            Found(value, number + index, chunk.line + line + 1, written)
+            ParsedDocument(
+                value, number + index, chunk.line + line + 1, written
+            )
             for index, (value, line, written) in enumerate(values)
             if value is not None
         ]
@@ -65,7 +67,7 @@ def read(
     return found, problems
 
 
-def _placed(fault: Fault, file: str, line: int) -> Problem:
+def _placed(fault: YamlError, file: str, line: int) -> Problem:
     line, column = fault.line + line + 1, fault.column + 1
     return Problem(f"{file}, line {line}, column {column}", fault.what)
 
@@ -92,7 +94,7 @@ class _Chunk:
         """Refuse a line that begins like a separator and is not one."""
         if self.separator[3:4].strip():
             what = "--- is a separator only if a space or nothing follows"
-            raise Fault(what, -1, 3)
+            raise YamlError(what, -1, 3)
 
 
 def _chunks(text: str) -> Iterator[_Chunk]:
@@ -119,13 +121,13 @@ def _blank(text: str) -> bool:
 
 
 def _values(
-    text: str, lenient: bool, doubts: list[Fault]
+    text: str, lenient: bool, doubts: list[YamlError]
 ) -> list[tuple[Any, int, yaml_text.Written]]:
     """A chunk's values with their lines: several only in a JSON stream."""
     if text.lstrip().startswith("{"):
         repeated: list[str] | None = [] if lenient else None
-        with contextlib.suppress(json_text.NotJson):
+        with contextlib.suppress(json_text.JsonSyntaxError):
             found = list(json_text.read(text, repeated))
-            doubts += [Fault(what, 0, 0) for what in repeated or ()]
+            doubts += [YamlError(what, 0, 0) for what in repeated or ()]
             return [(value, line, {}) for value, line in found]
     return [yaml_text.read(text, lenient=lenient, doubts=doubts)]

@@ -1,6 +1,6 @@
 """The bytes of a package: a folder or an archive, with limits on both.
 
-A package may come from anybody: nothing outside it is read, nothing is
+A package is untrusted input: nothing outside it is read, nothing is
 unpacked, and no file is read further than its limit.
 """
 
@@ -15,8 +15,8 @@ import typing
 import zipfile
 import zlib
 
-from tacker_k8s_cr.errors import PackageInvalid
-from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr.model.errors import PackageInvalid
+from tacker_k8s_cr.model.errors import Problem
 
 MAX_FILE = 16 * 2**20
 """Bytes of one file of manifests or definitions."""
@@ -31,8 +31,8 @@ _BLOCK = 2**20
 _TOO_MUCH = f"was not read: the package exceeds {MAX_TOTAL // 2**30} GiB"
 
 
-class Unreadable(Exception):
-    """A file that cannot be read: says why, the caller knows where."""
+class UnreadableFile(Exception):
+    """A file that cannot be read; the text is the reason, without the path."""
 
 
 class Files(typing.Protocol):
@@ -44,20 +44,20 @@ class Files(typing.Protocol):
     def blocks(self, name: str) -> Iterator[bytes]:
         """The content, piece by piece, up to the limit of the package.
 
-        :raises Unreadable: says why.
+        :raises UnreadableFile: it cannot be read.
         """
 
 
 def content(files: Files, name: str) -> bytes:
     """A whole file of at most `MAX_FILE` bytes.
 
-    :raises Unreadable: says why.
+    :raises UnreadableFile: it cannot be read.
     """
     held, size = [], 0
     for block in files.blocks(name):
         size += len(block)
         if size > MAX_FILE:
-            raise Unreadable(f"is larger than {MAX_FILE // 2**20} MiB")
+            raise UnreadableFile(f"is larger than {MAX_FILE // 2**20} MiB")
         held.append(block)
     return b"".join(held)
 
@@ -65,7 +65,7 @@ def content(files: Files, name: str) -> bytes:
 def text(files: Files, name: str) -> str:
     """A whole file as text.
 
-    :raises Unreadable: says why.
+    :raises UnreadableFile: it cannot be read.
     """
     return decoded(content(files, name))
 
@@ -93,13 +93,13 @@ def decoded(data: bytes) -> str:
         before = data[: error.start].decode(encoding)
         line = before.count("\n") + 1
         name = encoding.upper()[:6].rstrip("-")
-        raise Unreadable(f"is not {name} text (line {line})") from None
+        raise UnreadableFile(f"is not {name} text (line {line})") from None
 
 
-def one(path: pathlib.Path) -> str:
+def read_named_file(path: pathlib.Path) -> str:
     """The text of a file that a person named.
 
-    :raises Unreadable: says why.
+    :raises UnreadableFile: it cannot be read.
     """
     return decoded(b"".join(_limited(path, MAX_FILE)))
 
@@ -107,22 +107,22 @@ def one(path: pathlib.Path) -> str:
 def stream(source: typing.BinaryIO, limit: int) -> str:
     """The text of an open stream, such as standard input, up to its end.
 
-    :raises Unreadable: says why.
+    :raises UnreadableFile: it cannot be read.
     """
     try:
         return decoded(b"".join(_blocks(source, limit)))
     except OSError as error:
-        raise Unreadable(f"cannot be read: {error.strerror}") from error
+        raise UnreadableFile(f"cannot be read: {error.strerror}") from error
 
 
 def _limited(path: pathlib.Path, limit: int) -> Iterator[bytes]:
     try:
         if not os.path.isfile(path):
-            raise Unreadable("is not a file")
+            raise UnreadableFile("is not a file")
         with path.open("rb") as source:
             yield from _blocks(source, limit)
     except OSError as error:
-        raise Unreadable(f"cannot be read: {error.strerror}") from error
+        raise UnreadableFile(f"cannot be read: {error.strerror}") from error
 
 
 def _blocks(source: typing.BinaryIO, limit: int) -> Iterator[bytes]:
@@ -130,11 +130,11 @@ def _blocks(source: typing.BinaryIO, limit: int) -> Iterator[bytes]:
     while block := source.read(_BLOCK):
         size += len(block)
         if size > limit:
-            raise Unreadable(f"is larger than {limit // 2**20} MiB")
+            raise UnreadableFile(f"is larger than {limit // 2**20} MiB")
         yield block
 
 
-class Folder:
+class DirectorySource:
     """An unpacked package, such as Tacker keeps.
 
     :param hidden: with the files and folders that begin with a dot.
@@ -145,7 +145,7 @@ class Folder:
         self._left = MAX_TOTAL
         try:
             found = [path.relative_to(root) for path in walk(root, hidden)]
-        except Unreadable as error:
+        except UnreadableFile as error:
             raise PackageInvalid([Problem(str(root), str(error))]) from None
         self.names = frozenset(path.as_posix() for path in found)
         if len(self.names) > MAX_FILES:
@@ -155,15 +155,15 @@ class Folder:
     def blocks(self, name: str) -> Iterator[bytes]:
         path = self._root / name
         if not path.resolve().is_relative_to(self._root.resolve()):
-            raise Unreadable("is a link to something outside the package")
+            raise UnreadableFile("is a link to something outside the package")
         for block in _limited(path, MAX_TOTAL):
             self._left -= len(block)
             if self._left < 0:
-                raise Unreadable(_TOO_MUCH)
+                raise UnreadableFile(_TOO_MUCH)
             yield block
 
 
-class Archive:
+class ZipSource:
     """A zip file, read where it lies.
 
     :raises PackageInvalid: naming every entry that makes it unfit.
@@ -205,7 +205,7 @@ class Archive:
                 while block := stream.read(_BLOCK):
                     self._left -= len(block)
                     if self._left < 0:
-                        raise Unreadable(_TOO_MUCH)
+                        raise UnreadableFile(_TOO_MUCH)
                     yield block
         except (
             EOFError,
@@ -215,7 +215,7 @@ class Archive:
             zipfile.BadZipFile,
             zlib.error,
         ) as error:
-            raise Unreadable(f"cannot be unpacked: {error}") from error
+            raise UnreadableFile(f"cannot be unpacked: {error}") from error
 
 
 def _entry_fault(entry: zipfile.ZipInfo) -> str | None:
@@ -242,7 +242,7 @@ def walk(root: pathlib.Path, hidden: bool = False) -> Iterator[pathlib.Path]:
 
     def fail(error: OSError) -> None:
         what = f"{error.filename} cannot be read: {error.strerror}"
-        raise Unreadable(what) from error
+        raise UnreadableFile(what) from error
 
     for folder, folders, names in os.walk(root, onerror=fail):
         folders[:] = [n for n in folders if hidden or not n.startswith(".")]

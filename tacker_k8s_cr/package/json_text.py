@@ -7,12 +7,14 @@ import functools
 import json
 from typing import Any
 
-from tacker_k8s_cr.package import scalars
+from tacker_k8s_cr.package import yaml_scalars
 from tacker_k8s_cr.package import yaml_text
+from tacker_k8s_cr.package.yaml_loader import MAX_DEPTH
+from tacker_k8s_cr.package.yaml_loader import YamlError
 
 
-class NotJson(Exception):
-    """Begins with a brace and is no JSON: a YAML flow mapping, perhaps."""
+class JsonSyntaxError(Exception):
+    """The text begins with a brace but is not JSON; it may be YAML."""
 
 
 class _Refused(Exception):
@@ -41,9 +43,9 @@ def read(
         except _Refused as error:
             raise _located(text[position:], str(error), line) from error
         except RecursionError as error:
-            raise yaml_text.Fault("nested too deeply", line, 0) from error
+            raise YamlError("nested too deeply", line, 0) from error
         except ValueError as error:
-            raise NotJson from error
+            raise JsonSyntaxError from error
         _check_depth(value, line)
         yield value, line
         position = end
@@ -51,7 +53,7 @@ def read(
 
 def _number(digits: str) -> Any:
     """As in YAML, which keeps as text what is too large for a number."""
-    value = scalars.number(scalars.plain(digits))
+    value = yaml_scalars.number(yaml_scalars.plain(digits))
     if isinstance(value, str):
         raise _Refused("a number is too large")
     return value
@@ -67,9 +69,11 @@ def _pairs(
     built: dict[str, Any] = {}
     for name, value in pairs:
         if name in built and repeated is None:
-            raise _Refused(yaml_text.again(name))
+            raise _Refused(yaml_text.duplicate_key_message(name))
         if name in built and repeated is not None:
-            repeated.append(f"{yaml_text.again(name)}; {yaml_text.LAST}")
+            repeated.append(
+                f"{yaml_text.duplicate_key_message(name)}; {yaml_text.LAST}"
+            )
         built[_whole(name)] = _whole(value)
     return built
 
@@ -81,19 +85,19 @@ def _whole(value: Any) -> Any:
     return value
 
 
-def _located(text: str, what: str, line: int) -> yaml_text.Fault:
+def _located(text: str, what: str, line: int) -> YamlError:
     """JSON's decoder does not say where; as YAML the text may tell."""
     try:
         yaml_text.read(text)
-    except yaml_text.Fault as fault:
+    except YamlError as fault:
         if fault.what == what:
-            return yaml_text.Fault(what, fault.line + line, fault.column)
-    return yaml_text.Fault(what, line, 0)
+            return YamlError(what, fault.line + line, fault.column)
+    return YamlError(what, line, 0)
 
 
 def _check_depth(value: Any, line: int) -> None:
     level = [value]
-    for _ in range(yaml_text.MAX_DEPTH):
+    for _ in range(MAX_DEPTH):
         level = [
             item
             for container in level
@@ -102,7 +106,7 @@ def _check_depth(value: Any, line: int) -> None:
         ]
         if not level:
             return
-    raise yaml_text.Fault("nested too deeply", line, 0)
+    raise YamlError("nested too deeply", line, 0)
 
 
 def _children(container: Any) -> list[Any]:

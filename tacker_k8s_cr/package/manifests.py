@@ -1,7 +1,6 @@
 """From the documents of files to the manifests of a package, all checked.
 
-A fault is collected, never raised: whoever reads a package wants to hear of
-all of them at once.
+Errors are collected, never raised: they are reported together.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ import re
 from typing import Any
 
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.errors import Problem
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.package.documents import Found
-from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.errors import Problem
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.package import Document
+from tacker_k8s_cr.package.documents import ParsedDocument
 from tacker_k8s_cr.package.yaml_text import Written
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -51,7 +50,7 @@ class Checked:
     warnings: list[Problem] = dataclasses.field(default_factory=list)
 
 
-def read(found: Sequence[Found], file: str) -> Checked:
+def read(found: Sequence[ParsedDocument], file: str) -> Checked:
     """The manifests of a file's documents, lists taken apart."""
     checked = Checked()
     several = len(found) > 1
@@ -163,7 +162,7 @@ def _lacking(
     if not any(named) and (lacking or _is_built_in(identity)):
         lacking.append("metadata.name")
     if lacking:
-        yield f"lacks {', '.join(lacking)}"
+        yield f"missing {', '.join(lacking)}"
 
 
 _OPTIONAL = (
@@ -177,7 +176,7 @@ def _is_built_in(identity: Mapping[str, Any]) -> bool:
     """Whether it is a kind of which we know that its objects have names."""
     group, _ = objects.split_api_version(str(identity["apiVersion"]))
     kind = objects.GroupKind(group, str(identity["kind"]))
-    return kinds.BUILT_IN.known(kind) is not None
+    return kinds.BUILT_IN.find(kind) is not None
 
 
 def _malformed(field: str, value: Any) -> Iterator[str]:

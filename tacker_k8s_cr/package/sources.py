@@ -6,14 +6,14 @@ from collections.abc import Sequence
 import os
 import pathlib
 
-from tacker_k8s_cr.errors import Problem
+from tacker_k8s_cr.model.errors import Problem
 from tacker_k8s_cr.package import archives
 from tacker_k8s_cr.package import csar
 from tacker_k8s_cr.package import documents
 from tacker_k8s_cr.package import files as _files
-from tacker_k8s_cr.package import unrendered
+from tacker_k8s_cr.package import unrendered_sources
 from tacker_k8s_cr.package.files import Files
-from tacker_k8s_cr.package.files import Unreadable
+from tacker_k8s_cr.package.files import UnreadableFile
 
 _ARCHIVES = (".tgz", ".tar", ".tar.gz", ".zip")
 
@@ -28,22 +28,26 @@ def listed(path: pathlib.Path, problems: list[Problem]) -> list[pathlib.Path]:
     :raises Unreadable: there is nothing, or it is an archive.
     """
     if not os.path.exists(path):
-        raise Unreadable("is not there")
+        raise UnreadableFile("does not exist")
     if os.path.isdir(path):
         folder, found = path, sorted(_files.walk(path))
     elif why := archives.advice(path):
-        raise Unreadable(why)
+        raise UnreadableFile(why)
     else:
         folder, found = path.parent, [path]
     files = {file.relative_to(folder).as_posix(): file for file in found}
-    sources = unrendered.folders(files, lambda name: _value(files[name]))
+    sources = unrendered_sources.folders(
+        files, lambda name: _value(files[name])
+    )
     for name, source in sources.items():
         where = str(folder / name)
-        problems.append(Problem(where, unrendered.advice(source, where)))
+        problems.append(
+            Problem(where, unrendered_sources.advice(source, where))
+        )
     return [
         file
         for name, file in files.items()
-        if not unrendered.within(name, sources)
+        if not unrendered_sources.within(name, sources)
         and (file is path or name.lower().endswith(csar.ENDINGS))
     ]
 
@@ -59,14 +63,19 @@ def plain(
     def value(name: str) -> object:
         try:
             return _first(_files.text(files, name))
-        except Unreadable:
+        except UnreadableFile:
             return None
 
-    sources = unrendered.folders(files.names, value)
+    sources = unrendered_sources.folders(files.names, value)
     for folder, source in sources.items():
-        if any(unrendered.within(name, {folder: source}) for name in wanted):
-            problems.append(Problem(folder, unrendered.packed(source)))
-    return [name for name in wanted if not unrendered.within(name, sources)]
+        if any(
+            unrendered_sources.within(name, {folder: source})
+            for name in wanted
+        ):
+            problems.append(Problem(folder, unrendered_sources.packed(source)))
+    return [
+        name for name in wanted if not unrendered_sources.within(name, sources)
+    ]
 
 
 def packed(artifacts: Sequence[str]) -> list[Problem]:
@@ -90,8 +99,8 @@ def no_csar(files: Files) -> str:
 def _value(path: pathlib.Path) -> object:
     """The first document of a file; None where there is none."""
     try:
-        return _first(_files.one(path))
-    except Unreadable:
+        return _first(_files.read_named_file(path))
+    except UnreadableFile:
         return None
 
 

@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.errors import PackageInvalid
-from tacker_k8s_cr.errors import Problem
-from tacker_k8s_cr.errors import RequestInvalid
-from tacker_k8s_cr.package import numbers
-from tacker_k8s_cr.package import policies
-from tacker_k8s_cr.package.definitions import FLAVOUR
-from tacker_k8s_cr.package.definitions import Definitions
-from tacker_k8s_cr.package.model import Vdu
-from tacker_k8s_cr.package.model import Vnfd
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.errors import PackageInvalid
+from tacker_k8s_cr.model.errors import Problem
+from tacker_k8s_cr.model.errors import RequestInvalid
+from tacker_k8s_cr.model.package import Vdu
+from tacker_k8s_cr.model.package import Vnfd
+from tacker_k8s_cr.package import replica_counts
+from tacker_k8s_cr.package import tosca_policies
+from tacker_k8s_cr.package.tosca_definitions import FLAVOUR
+from tacker_k8s_cr.package.tosca_definitions import Definitions
 
 _COMPUTE = "tosca.nodes.nfv.Vdu.Compute"
 _ID = "descriptor_id"
@@ -37,14 +37,16 @@ def read(
         asks for just that.
     :raises RequestInvalid: no flavour of that name, or several to choose
         from.
-    :raises PackageInvalid: what the flavour says does not hold together.
+    :raises PackageInvalid: the flavour is inconsistent.
     """
     name, file = _chosen(definitions, flavour)
     topology = definitions[file]["topology_template"]
     faults: list[str] = []
     doubts: list[str] = []
     vdus = {vdu.id: vdu for vdu in _vdus(definitions, topology, faults)}
-    rules = policies.Policies(topology.get("policies"), vdus, faults, doubts)
+    rules = tosca_policies.Policies(
+        topology.get("policies"), vdus, faults, doubts
+    )
     aspects = rules.aspects()
     levels, default = rules.levels(aspects)
     hooks, artifacts = _management(topology)
@@ -63,7 +65,7 @@ def read(
     if faults:
         raise PackageInvalid([Problem(file, fault) for fault in faults])
     if warnings is not None:
-        doubts += numbers.inconsistencies(vnfd)
+        doubts += replica_counts.inconsistencies(vnfd)
         warnings += [Problem(file, doubt) for doubt in doubts]
     return vnfd
 
@@ -95,16 +97,18 @@ def _vdus(
     definitions: Definitions, topology: Mapping[str, Any], faults: list[str]
 ) -> Iterator[Vdu]:
     parents = {
-        name: policies.mapping(kind).get("derived_from")
+        name: tosca_policies.mapping(kind).get("derived_from")
         for document in definitions.values()
-        for name, kind in policies.named(document.get("node_types")).items()
+        for name, kind in tosca_policies.string_keys(
+            document.get("node_types")
+        ).items()
     }
     for name, node in _nodes(topology):
         if not _derives(node.get("type"), _COMPUTE, parents):
             continue
         profile = objects.field(node, ("properties", "vdu_profile"))
         least, most = (
-            policies.number(
+            tosca_policies.number(
                 value, f"VDU {name}: vdu_profile.{bound}_of_instances", faults
             )
             if (value := objects.field(profile, (f"{bound}_of_instances",)))
@@ -119,9 +123,9 @@ def _vdus(
 def _nodes(
     topology: Mapping[str, Any],
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    templates = policies.named(topology.get("node_templates"))
+    templates = tosca_policies.string_keys(topology.get("node_templates"))
     for name, node in templates.items():
-        yield name, policies.mapping(node)
+        yield name, tosca_policies.mapping(node)
 
 
 def _derives(name: Any, kind: str, parents: Mapping[str, Any]) -> bool:
@@ -137,20 +141,22 @@ def _management(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The hooks and their files, of the nodes that have hooks.
 
-    Tacker's v1 API looks at the node of the name VNF, its v2 API at the
-    first node that has the interface; a package has them at one node.
+    Tacker's v1 API reads the node with the name VNF, its v2 API the first
+    node that has the interface; a package has them at one node.
     """
     hooks: dict[str, str] = {}
     files: dict[str, str] = {}
     for _, node in _nodes(topology):
         operations = objects.field(node, ("interfaces", "Vnflcm"))
-        for operation, value in policies.named(operations).items():
+        for operation, value in tosca_policies.string_keys(operations).items():
             name = objects.field(value, ("implementation",), value)
             if isinstance(name, str):
                 hooks[operation] = name
         if not operations:
             continue
-        for name, artifact in policies.named(node.get("artifacts")).items():
+        for name, artifact in tosca_policies.string_keys(
+            node.get("artifacts")
+        ).items():
             file = objects.field(artifact, ("file",), artifact)
             if isinstance(file, str):
                 files[name] = file
@@ -160,13 +166,15 @@ def _management(
 def _id(definitions: Definitions) -> str:
     """Of a VNF node in any file, else the default of its type."""
     for document in definitions.values():
-        topology = policies.mapping(document.get("topology_template"))
+        topology = tosca_policies.mapping(document.get("topology_template"))
         for _, node in _nodes(topology):
             found = objects.field(node, ("properties", _ID))
             if isinstance(found, str):
                 return found
     for document in definitions.values():
-        for kind in policies.named(document.get("node_types")).values():
+        for kind in tosca_policies.string_keys(
+            document.get("node_types")
+        ).values():
             found = objects.field(kind, ("properties", _ID, "default"))
             if isinstance(found, str):
                 return found

@@ -14,14 +14,14 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 import pytest
 
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.cluster import connect
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.kube import connect
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.objects import ObjectRef
 from tests.contracts.manifests import MANAGER
 from tests.contracts.manifests import namespaced
-from tests.contracts.observing import SECONDS
+from tests.contracts.watch_events import SECONDS
 from tests.fakes import FakeCluster
 
 
@@ -39,7 +39,7 @@ def connected(kubeconfig: pathlib.Path) -> Iterator[Cluster]:
 
 @pytest.fixture
 def real_cluster(connected: Cluster) -> Cluster:
-    return connected.until(Deadline.after(SECONDS))
+    return connected.with_deadline(Deadline.after(SECONDS))
 
 
 @pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.plane)])
@@ -50,13 +50,13 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
 
 
 @pytest.fixture
-def unique() -> str:
-    """A name that nobody else has."""
+def unique_name() -> str:
+    """A unique name."""
     return f"contract-{uuid.uuid4().hex[:10]}"
 
 
 @pytest.fixture
-def removed(cluster: Cluster) -> Iterator[list[ObjectRef]]:
+def remove_afterwards(cluster: Cluster) -> Iterator[list[ObjectRef]]:
     """Objects of the whole cluster that a test leaves to be removed."""
     refs: list[ObjectRef] = []
     yield refs
@@ -66,15 +66,17 @@ def removed(cluster: Cluster) -> Iterator[list[ObjectRef]]:
 
 
 @pytest.fixture
-def place(cluster: Cluster, unique: str, removed: list[ObjectRef]) -> str:
+def test_namespace(
+    cluster: Cluster, unique_name: str, remove_afterwards: list[ObjectRef]
+) -> str:
     """A namespace of the test's own."""
-    cluster.apply(namespaced(unique), MANAGER)
-    removed.append(ObjectRef("", "Namespace", "", unique))
-    return unique
+    cluster.apply(namespaced(unique_name), MANAGER)
+    remove_afterwards.append(ObjectRef("", "Namespace", "", unique_name))
+    return unique_name
 
 
 @pytest.fixture(scope="session")
-def another_ca() -> str:
+def other_ca() -> str:
     """An authority that signed nothing of the cluster's."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "another")])

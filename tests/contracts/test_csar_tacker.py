@@ -14,7 +14,7 @@ import pytest
 from tacker_k8s_cr import package
 from tools import csar
 
-READER = pathlib.Path(__file__).with_name("as_tacker.py")
+READER = pathlib.Path(__file__).with_name("tacker_csar_reader.py")
 NAMES = [
     f"{sample.name}_{variant}" if variant else sample.name
     for sample in csar.whole_samples()
@@ -23,7 +23,7 @@ NAMES = [
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+def csar_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """The CSARs of all samples and variants."""
     folder = tmp_path_factory.mktemp("csars")
     csar.build_all(folder)
@@ -31,9 +31,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 @pytest.fixture(scope="module")
-def theirs(built: pathlib.Path) -> dict[str, Any]:
+def theirs(csar_folder: pathlib.Path) -> dict[str, Any]:
     """By name of the file, what Tacker 16.0.0 found in it."""
-    paths = [str(path) for path in built.glob("*.zip")]
+    paths = [str(path) for path in csar_folder.glob("*.zip")]
     done = subprocess.run(
         [sys.executable, "-W", "ignore", str(READER), *paths],
         check=True,
@@ -46,10 +46,10 @@ def theirs(built: pathlib.Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_tacker_reads_a_csar_as_we_do(
-    name: str, built: pathlib.Path, theirs: dict[str, Any]
+    name: str, csar_folder: pathlib.Path, theirs: dict[str, Any]
 ) -> None:
     """Its v1 and v2 readers accept it, and find the same numbers."""
-    path = built / f"{name}.zip"
+    path = csar_folder / f"{name}.zip"
     ours = package.load(path).vnfd
     assert ours is not None
     with zipfile.ZipFile(path) as archive:

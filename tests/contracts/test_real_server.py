@@ -15,38 +15,39 @@ from typing import Any
 
 import pytest
 
-from tacker_k8s_cr import kubeconfig as kubeconfigs
-from tacker_k8s_cr import objects
-from tacker_k8s_cr import wait
-from tacker_k8s_cr.cluster import connect
-from tacker_k8s_cr.cluster.connection import Connection
-from tacker_k8s_cr.cluster.listing import Selection
-from tacker_k8s_cr.cluster.protocol import Changed
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.cluster.protocol import Listed
-from tacker_k8s_cr.cluster.protocol import Watch
-from tacker_k8s_cr.cluster.requests import Counter
-from tacker_k8s_cr.cluster.requests import Sender
-from tacker_k8s_cr.cluster.streams import Closed
-from tacker_k8s_cr.cluster.streams import Line
-from tacker_k8s_cr.cluster.streams import Stream
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.errors import Forbidden
-from tacker_k8s_cr.errors import NotYet
-from tacker_k8s_cr.errors import Rejected
-from tacker_k8s_cr.errors import Unauthenticated
-from tacker_k8s_cr.errors import Unreachable
-from tacker_k8s_cr.kubeconfig import Kubeconfig
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.kube import connect
+from tacker_k8s_cr.kube import kubeconfig as kubeconfigs
+from tacker_k8s_cr.kube.connection import Connection
+from tacker_k8s_cr.kube.http.requests import Client
+from tacker_k8s_cr.kube.http.requests import Counter
+from tacker_k8s_cr.kube.kubeconfig import Kubeconfig
+from tacker_k8s_cr.kube.kubeconfig import for_server
+from tacker_k8s_cr.kube.pagination import ListQuery
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.kube.protocol import Snapshot
+from tacker_k8s_cr.kube.protocol import Watch
+from tacker_k8s_cr.kube.protocol import WatchEvent
+from tacker_k8s_cr.kube.reflector import Reflector
+from tacker_k8s_cr.kube.reflector import StreamClosed
+from tacker_k8s_cr.kube.reflector import StreamGroup
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.errors import DependencyMissing
+from tacker_k8s_cr.model.errors import Forbidden
+from tacker_k8s_cr.model.errors import Rejected
+from tacker_k8s_cr.model.errors import Unauthenticated
+from tacker_k8s_cr.model.errors import Unreachable
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.wait import served
 from tests.contracts.manifests import MANAGER
 from tests.contracts.manifests import config_map
 from tests.contracts.manifests import definition
 from tests.contracts.manifests import deployment
 from tests.contracts.manifests import labelled
-from tests.contracts.observing import SECONDS
-from tests.contracts.observing import shows
-from tests.contracts.observing import until
+from tests.contracts.watch_events import SECONDS
+from tests.contracts.watch_events import is_event_of
+from tests.contracts.watch_events import read_events_until
 from tools.plane.kubectl import Kubectl
 
 pytestmark = pytest.mark.plane
@@ -70,7 +71,7 @@ def connecting() -> Iterator[Connect]:
     ) -> Cluster:
         cluster = connect(*args, **more)
         made.append(cluster)
-        return cluster.until(Deadline.after(seconds))
+        return cluster.with_deadline(Deadline.after(seconds))
 
     yield connected
     for cluster in made:
@@ -78,7 +79,7 @@ def connecting() -> Iterator[Connect]:
 
 
 @pytest.fixture
-def stranger(
+def restricted_cluster(
     kubectl: Kubectl, namespace: str, admin: Kubeconfig
 ) -> Kubeconfig:
     """An account that may apply, get and watch one named ConfigMap."""
@@ -112,10 +113,10 @@ def stranger(
 
 
 def test_an_unknown_authority(
-    connecting: Connect, admin: Kubeconfig, another_ca: str
+    connecting: Connect, admin: Kubeconfig, other_ca: str
 ) -> None:
     """A server whose certificate we do not trust is left at once."""
-    cluster = connecting(dataclasses.replace(admin, ca=another_ca))
+    cluster = connecting(dataclasses.replace(admin, ca=other_ca))
 
     with pytest.raises(Unreachable) as caught:
         cluster.version()
@@ -149,13 +150,11 @@ def test_the_name_of_the_certificate(
 def test_no_verification_by_choice(
     connecting: Connect,
     admin: Kubeconfig,
-    another_ca: str,
+    other_ca: str,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Verification can be switched off, which is said aloud once (T9)."""
-    cluster = connecting(
-        dataclasses.replace(admin, ca=another_ca), verify=False
-    )
+    """Verification can be switched off, which is said aloud once."""
+    cluster = connecting(dataclasses.replace(admin, ca=other_ca), verify=False)
 
     assert cluster.version()
     (said,) = [r for r in caplog.records if r.levelno >= logging.WARNING]
@@ -165,7 +164,7 @@ def test_no_verification_by_choice(
 def test_a_wrong_token(connecting: Connect, admin: Kubeconfig) -> None:
     """A credential that is refused is named as such, without its value."""
     cluster = connecting(
-        server=admin.server, ca=admin.ca, token="planted-no-token-at-all"
+        for_server(admin.server, ca=admin.ca, token="planted-no-token-at-all")
     )
 
     with pytest.raises(Unauthenticated) as caught:
@@ -175,63 +174,73 @@ def test_a_wrong_token(connecting: Connect, admin: Kubeconfig) -> None:
     assert "planted-no-token-at-all" not in str(caught.value)
 
 
+@pytest.mark.requirement("K2")
 def test_a_good_token(
-    connecting: Connect, stranger: Kubeconfig, namespace: str
+    connecting: Connect, restricted_cluster: Kubeconfig, namespace: str
 ) -> None:
     """A bearer token and an authority are enough."""
     cluster = connecting(
-        server=stranger.server, ca=stranger.ca, token=stranger.token
+        for_server(
+            restricted_cluster.server,
+            ca=restricted_cluster.ca,
+            token=restricted_cluster.token,
+        )
     )
 
     one = ObjectRef("", "ConfigMap", namespace, "one")
     assert cluster.get(one) is None
 
 
+@pytest.mark.requirement("K2", "CR-8")
 def test_a_client_certificate(connecting: Connect, admin: Kubeconfig) -> None:
     """A client certificate and its key, as text, are enough."""
     if not admin.client_certificate:
         pytest.skip("this cluster's kubeconfig has no client certificate")
     cluster = connecting(
-        server=admin.server,
-        ca=admin.ca,
-        client_certificate=admin.client_certificate,
-        client_key=admin.client_key,
+        for_server(
+            admin.server,
+            ca=admin.ca,
+            client_certificate=admin.client_certificate,
+            client_key=admin.client_key,
+        )
     )
 
     assert cluster.resource(CONFIG_MAP).namespaced
 
 
+@pytest.mark.requirement("P24")
 def test_a_token_file_that_is_renewed(
     connecting: Connect,
-    stranger: Kubeconfig,
+    restricted_cluster: Kubeconfig,
     namespace: str,
     tmp_path: pathlib.Path,
 ) -> None:
     """A refused token is read once more from its file, which may be new."""
     path = tmp_path / "token"
     path.write_text("outworn")
-    document = dataclasses.replace(stranger, token="").mapping()
+    document = dataclasses.replace(restricted_cluster, token="").to_dict()
     document["users"][0]["user"] = {"tokenFile": "token"}
     (tmp_path / "config").write_text(json.dumps(document))
     cluster = connecting(str(tmp_path / "config"))
     one = ObjectRef("", "ConfigMap", namespace, "one")
     with pytest.raises(Unauthenticated):
         cluster.get(one)
-    path.write_text(stranger.token)
+    path.write_text(restricted_cluster.token)
 
     assert cluster.get(one) is None
 
 
+@pytest.mark.requirement("IN-3", "CR-8", "CL-8")
 def test_a_pod(
     connecting: Connect,
-    stranger: Kubeconfig,
+    restricted_cluster: Kubeconfig,
     namespace: str,
     tmp_path: pathlib.Path,
 ) -> None:
-    """An account's mounted files are an identity (IN-3)."""
-    (tmp_path / "token").write_text(stranger.token)
-    (tmp_path / "ca.crt").write_text(stranger.ca)
-    host, port = stranger.server.removeprefix("https://").split(":")
+    """An account's mounted files are an identity."""
+    (tmp_path / "token").write_text(restricted_cluster.token)
+    (tmp_path / "ca.crt").write_text(restricted_cluster.ca)
+    host, port = restricted_cluster.server.removeprefix("https://").split(":")
     environ = {
         "KUBERNETES_SERVICE_HOST": host,
         "KUBERNETES_SERVICE_PORT": port,
@@ -244,10 +253,10 @@ def test_a_pod(
 
 
 def test_a_forbidden_write(
-    connecting: Connect, stranger: Kubeconfig, namespace: str
+    connecting: Connect, restricted_cluster: Kubeconfig, namespace: str
 ) -> None:
-    """What is forbidden is told by verb, resource and namespace."""
-    cluster = connecting(stranger)
+    """A forbidden request is reported by verb, resource and namespace."""
+    cluster = connecting(restricted_cluster)
 
     with pytest.raises(Forbidden) as caught:
         cluster.apply(deployment(namespace, 0), MANAGER)
@@ -258,9 +267,11 @@ def test_a_forbidden_write(
     assert f"in the namespace {namespace}" in str(caught.value)
 
 
-def test_a_forbidden_list(connecting: Connect, stranger: Kubeconfig) -> None:
+def test_a_forbidden_list(
+    connecting: Connect, restricted_cluster: Kubeconfig
+) -> None:
     """Without a namespace the scope is the cluster."""
-    cluster = connecting(stranger)
+    cluster = connecting(restricted_cluster)
 
     with pytest.raises(Forbidden, match="at the cluster scope"):
         list(cluster.list_objects(CONFIG_MAP))
@@ -269,7 +280,7 @@ def test_a_forbidden_list(connecting: Connect, stranger: Kubeconfig) -> None:
 def test_watching_by_name(
     connecting: Connect,
     connected: Cluster,
-    stranger: Kubeconfig,
+    restricted_cluster: Kubeconfig,
     namespace: str,
 ) -> None:
     """Where listing is forbidden, each object is watched by its name."""
@@ -278,34 +289,36 @@ def test_watching_by_name(
     watch = Watch(CONFIG_MAP, namespace, "part=x", frozenset(["one"]))
     one = ObjectRef("", "ConfigMap", namespace, "one")
 
-    with connecting(stranger).watching([watch]) as watching:
-        (listed,) = until(watching, lambda item: isinstance(item, Listed))
+    with connecting(restricted_cluster).watch([watch]) as watching:
+        (listed,) = read_events_until(
+            watching, lambda item: isinstance(item, Snapshot)
+        )
         connected.delete(one, objects.uid(made))
-        until(watching, shows("one", gone=True))
+        read_events_until(watching, is_event_of("one", gone=True))
         connected.apply(manifest, MANAGER)
-        until(watching, shows("one"))
+        read_events_until(watching, is_event_of("one"))
 
-    assert isinstance(listed, Listed)
+    assert isinstance(listed, Snapshot)
     assert [objects.uid(made)] == [objects.uid(obj) for obj in listed.objs]
 
 
 def test_a_list_without_names_is_forbidden(
-    connecting: Connect, stranger: Kubeconfig, namespace: str
+    connecting: Connect, restricted_cluster: Kubeconfig, namespace: str
 ) -> None:
     """With nothing to watch by name, the stream ends with the error."""
     watch = Watch(CONFIG_MAP, namespace, "part=x")
 
     with (
-        connecting(stranger).watching([watch]) as watching,
+        connecting(restricted_cluster).watch([watch]) as watching,
         pytest.raises(Forbidden),
     ):
-        until(watching, lambda item: False)
+        read_events_until(watching, lambda item: False)
 
 
 def test_words_of_a_policy(
     connected: Cluster, kubectl: Kubectl, namespace: str
 ) -> None:
-    """A denial keeps the words of who denied it (P20)."""
+    """A denial keeps the words of who denied it."""
     name = f"deny.{namespace}.example.org"
     policy = {
         "apiVersion": "admissionregistration.k8s.io/v1",
@@ -358,7 +371,7 @@ def test_words_of_a_policy(
 def _refused(cluster: Cluster, manifest: dict[str, Any]) -> Rejected:
     """The policy comes into force after a moment."""
     deadline = Deadline.after(SECONDS)
-    while not deadline.passed:
+    while not deadline.expired:
         try:
             cluster.apply(manifest, MANAGER, dry_run=True)
         except Rejected as error:
@@ -401,12 +414,12 @@ def test_a_webhook_that_does_not_answer(
     deadline = Deadline.after(SECONDS)
     caught = None
     try:
-        while caught is None and not deadline.passed:
+        while caught is None and not deadline.expired:
             try:
                 connected.apply(
                     config_map(namespace, a="1"), MANAGER, dry_run=True
                 )
-            except NotYet as error:
+            except DependencyMissing as error:
                 caught = error
     finally:
         kubectl("delete", "validatingwebhookconfiguration", name)
@@ -427,7 +440,7 @@ def test_a_field_that_is_not_in_the_schema(
 def test_values_of_a_secret_stay_unsaid(
     connected: Cluster, namespace: str
 ) -> None:
-    """What the server says of a Secret is told without its values."""
+    """The server's error about a Secret is reported without its values."""
     manifest = {
         **config_map(namespace),
         "kind": "Secret",
@@ -453,7 +466,7 @@ def test_nobody_listens(connecting: Connect, admin: Kubeconfig) -> None:
         return 60.0 if cluster.requests > 2 else 0.0
 
     with pytest.raises(Unreachable) as caught:
-        cluster.until(Deadline(60.0, clock)).version()
+        cluster.with_deadline(Deadline(60.0, clock)).version()
 
     assert 3 == cluster.requests
     assert str(caught.value).endswith(
@@ -471,10 +484,10 @@ def test_streams_end_with_their_context(
     ]
     before = set(threading.enumerate())
     deadline = Deadline.after(SECONDS)
-    with connected.until(deadline).watching(watches) as watching:
-        until(watching, lambda item: isinstance(item, Listed))
+    with connected.with_deadline(deadline).watch(watches) as watching:
+        read_events_until(watching, lambda item: isinstance(item, Snapshot))
 
-    left = deadline.left
+    left = deadline.remaining
 
     assert left > SECONDS - 5
     new = set(threading.enumerate()) - before
@@ -489,11 +502,11 @@ def test_a_fork_has_connections_of_its_own(
     """A child of a fork neither waits for, nor disturbs, its parent."""
     made = connected.apply(config_map(namespace, a="1"), MANAGER).obj
     one = ObjectRef("", "ConfigMap", namespace, "one")
-    list(connected.each(connected.get, [one] * 20))
+    list(connected.map_parallel(connected.get, [one] * 20))
 
     child = os.fork()
     if not child:
-        found = list(connected.each(connected.get, [one] * 20))
+        found = list(connected.map_parallel(connected.get, [one] * 20))
         same = all(
             isinstance(obj, dict) and objects.uid(obj) == objects.uid(made)
             for _, obj in found
@@ -507,7 +520,7 @@ def test_a_fork_has_connections_of_its_own(
 
 def test_nothing_secret_is_logged(
     connecting: Connect,
-    stranger: Kubeconfig,
+    restricted_cluster: Kubeconfig,
     admin: Kubeconfig,
     namespace: str,
     caplog: pytest.LogCaptureFixture,
@@ -519,7 +532,7 @@ def test_nothing_secret_is_logged(
         "kind": "Secret",
         "data": {"password": "Z2VoZWlt"},
     }
-    cluster = connecting(stranger)
+    cluster = connecting(restricted_cluster)
     administrator = connecting(admin)
     administrator.apply(secret, MANAGER)
     assert cluster.get(ObjectRef("", "ConfigMap", namespace, "one")) is None
@@ -530,10 +543,15 @@ def test_nothing_secret_is_logged(
         cluster.apply(secret, MANAGER)
 
     shown = "\n".join(
-        [caplog.text, str(caught.value), repr(caught.value), repr(stranger)]
+        [
+            caplog.text,
+            str(caught.value),
+            repr(caught.value),
+            repr(restricted_cluster),
+        ]
     )
     assert "Z2VoZWlt" not in shown
-    assert stranger.token not in shown
+    assert restricted_cluster.token not in shown
     assert "PRIVATE KEY" not in shown
     assert "urllib3" in {
         record.name.split(".")[0] for record in caplog.records
@@ -543,7 +561,7 @@ def test_nothing_secret_is_logged(
 def test_pages_are_put_together(connected: Cluster, namespace: str) -> None:
     """A list longer than a page has every object once."""
     manifests = [config_map(namespace, f"n{n}") for n in range(510)]
-    for _, result in connected.each(
+    for _, result in connected.map_parallel(
         lambda manifest: connected.create(manifest, MANAGER), manifests
     ):
         assert isinstance(result, dict)
@@ -564,43 +582,45 @@ def test_a_changed_object_comes_with_its_kind(
 ) -> None:
     """An event shows the whole object."""
     watch = Watch(CONFIG_MAP, namespace, "part=x")
-    with connected.watching([watch]) as watching:
-        until(watching, lambda item: isinstance(item, Listed))
+    with connected.watch([watch]) as watching:
+        read_events_until(watching, lambda item: isinstance(item, Snapshot))
         connected.apply(
             labelled(config_map(namespace, a="1"), part="x"), MANAGER
         )
-        (item,) = until(watching, shows("one"))
+        (item,) = read_events_until(watching, is_event_of("one"))
 
-    assert isinstance(item, Changed)
+    assert isinstance(item, WatchEvent)
     assert "ConfigMap" == item.obj["kind"]
 
 
 def test_a_version_that_is_too_old(
     kubeconfig: pathlib.Path, connected: Cluster, namespace: str
 ) -> None:
-    """The server answers 200 and an error 410: there is another look (T8).
+    """The server answers 200 and an error 410: there is another look.
 
     What it remembers of a kind begins when the kind does, so that nothing
     of a new one is as old as the first version of all.
     """
     kind = GroupKind(f"{namespace}.example.org", "Sprocket")
     new = connected.apply(definition(kind.group), MANAGER).obj
-    wait.until_served(connected, {kind: ("v1",)}, Deadline.after(SECONDS))
+    served.wait_served(connected, {kind: ("v1",)}, Deadline.after(SECONDS))
     made = kubeconfigs.load(str(kubeconfig))
     connection = Connection(lambda: made, verify=True, size=1)
-    sender = Sender(
+    sender = Client(
         connection, made.server, Counter(), Deadline.after(SECONDS)
     )
-    selection = Selection(connected.resource(kind), namespace)
-    stream = Stream(sender, Line(), selection, lambda obj, gone: None)
+    selection = ListQuery(connected.resource(kind), namespace)
+    stream = Reflector(
+        sender, StreamGroup(), selection, lambda obj, gone: None
+    )
     looks = iter(["1"])
 
     def look() -> str:
         for version in looks:
             return version
-        raise Closed
+        raise StreamClosed
 
-    with pytest.raises(Closed):
+    with pytest.raises(StreamClosed):
         stream.follow(look)
     connection.close()
     connected.delete(ObjectRef.of(new), new["metadata"]["uid"])

@@ -14,22 +14,23 @@ from hypothesis import settings
 from hypothesis import strategies as st
 import pytest
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import lcm
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.options import Options
-from tacker_k8s_cr.report import Action
-from tacker_k8s_cr.report import Report
-from tests import drawn
-from tests.contracts import editing
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.lcm import api as lcm
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.model.report import Report
+from tacker_k8s_cr.plan.options import Options
+from tests import manifest_strategies
+from tests.calls import call
+from tests.contracts import random_edits
 from tests.contracts.manifests import MANAGER
 from tests.contracts.manifests import namespaced
 from tests.unit.packages import STORED
-from tests.unit.packages import package
+from tests.unit.packages import make_package
 
 SECONDS = 3600.0
 """A limit that no machine comes near."""
@@ -43,12 +44,12 @@ ASSIGNED = ("clusterIP", "clusterIPs")
 @pytest.fixture
 def real_cluster(connected: Cluster) -> Cluster:
     """As long as many examples take."""
-    return connected.until(Deadline.after(SECONDS))
+    return connected.with_deadline(Deadline.after(SECONDS))
 
 
-OBJECT = st.sampled_from(drawn.KINDS).flatmap(
+OBJECT = st.sampled_from(manifest_strategies.KINDS).flatmap(
     lambda kind: st.lists(
-        drawn.manifest(kind, "x", "x"), min_size=3, max_size=3
+        manifest_strategies.manifest(kind, "x", "x"), min_size=3, max_size=3
     )
 )
 """An object before and after a change, and as another client wants it."""
@@ -75,11 +76,12 @@ class Side:
             },
         }
         manifest = {**manifest, "metadata": metadata}
-        return editing.in_group(manifest, self.group)
+        return random_edits.with_group(manifest, self.group)
 
     def do(self, operation: Any, given: Any) -> Report | None:
         try:
-            report: Report = operation(
+            report: Report = call(
+                operation,
                 self.cluster,
                 self.instance,
                 given,
@@ -87,7 +89,7 @@ class Side:
                 deadline=Deadline.after(SECONDS),
                 options=self.options,
             )
-        except (errors.Rejected, errors.Conflict, errors.Refused):
+        except (errors.Rejected, errors.FieldConflict, errors.DryRunFailed):
             return None
         return report
 
@@ -100,7 +102,7 @@ class Side:
 
     def _bare(self, obj: Manifest) -> Any:
         # Controllers write when they like.
-        managers = (objects.MANAGER + self.instance, editing.OTHER)
+        managers = (objects.MANAGER + self.instance, random_edits.OTHER)
         metadata = {
             key: value
             for key, value in obj["metadata"].items()
@@ -117,7 +119,7 @@ class Side:
         metadata["annotations"] = {
             name: note
             for name, note in metadata.get("annotations", {}).items()
-            if name != editing.REVISION
+            if name != random_edits.REVISION
         }
         spec = obj.get("spec")
         if isinstance(spec, Mapping):
@@ -142,24 +144,29 @@ nothing: a controller writes between, or stringData moves an entry."""
 def unchanged(report: Report) -> set[str]:
     return {
         row.ref.name
-        for row in report.rows
+        for row in report.objects
         if row.action is Action.UNCHANGED and row.ref.kind not in REWRITTEN
     }
 
 
 def test_a_change_leaves_the_same_as_one_that_sends_all(
-    cluster: Cluster, place: str, removed: list[ObjectRef], unique: str
+    cluster: Cluster,
+    test_namespace: str,
+    remove_afterwards: list[ObjectRef],
+    unique_name: str,
 ) -> None:
     """Values, owners and generations, whatever others have done between.
 
     What is not sent is reported as unchanged, and so it is where all is
     sent.
     """
-    group = f"{unique}.{drawn.GROUP}"
-    removed.append(editing.define(cluster, group, MANAGER))
-    second = f"{place}-2"
+    group = f"{unique_name}.{manifest_strategies.GROUP}"
+    remove_afterwards.append(
+        random_edits.define_kinds(cluster, group, MANAGER)
+    )
+    second = f"{test_namespace}-2"
     cluster.apply(namespaced(second), MANAGER)
-    removed.append(ObjectRef("", "Namespace", "", second))
+    remove_afterwards.append(ObjectRef("", "Namespace", "", second))
     skipped = []
 
     @settings(
@@ -170,23 +177,25 @@ def test_a_change_leaves_the_same_as_one_that_sends_all(
         st.lists(
             st.tuples(
                 OBJECT,
-                st.sampled_from(editing.WAYS),
+                st.sampled_from(random_edits.WAYS),
                 st.sampled_from(("same", "same", "other", "gone")),
             ),
             min_size=1,
             max_size=3,
         ),
-        st.sampled_from(("fail", "take", "leave")),
+        st.sampled_from(("fail", "force", "ignore")),
     )
-    def shown(objs: Any, conflict: str) -> None:
+    def shown(objs: Any, field_conflicts: str) -> None:
         number = next(NUMBERS)
         first = number * 10
-        some = Options(conflict=conflict)
+        some = Options(field_conflicts=field_conflicts)
         ways = (some, dataclasses.replace(some, resend=True))
         sides = [
-            Side(cluster, f"{name}{number}-{unique}", where, group, options)
+            Side(
+                cluster, f"{name}{number}-{unique_name}", where, group, options
+            )
             for name, where, options in zip(
-                ("some", "all"), (place, second), ways, strict=True
+                ("some", "all"), (test_namespace, second), ways, strict=True
             )
         ]
         reports = []
@@ -198,7 +207,7 @@ def test_a_change_leaves_the_same_as_one_that_sends_all(
                 if what != "gone":
                     changed = before if what == "same" else after
                     afters.append(side.placed(changed, at))
-            if not side.do(lcm.instantiate, package(*befores)):
+            if not side.do(lcm.instantiate, make_package(*befores)):
                 return
             refs = [ObjectRef.of(manifest) for manifest in befores]
             for ref, ((*_, wish), way, _) in zip(refs, objs, strict=True):
@@ -206,8 +215,10 @@ def test_a_change_leaves_the_same_as_one_that_sends_all(
                 assert live is not None
                 theirs = side.placed(wish, int(ref.name[1:]))
                 owner = objects.MANAGER + side.instance
-                editing.edit(cluster, live, way, theirs, owner)
-            reports.append(side.do(lcm.change, package(*afters)))
+                random_edits.edit_by_other_manager(
+                    cluster, live, way, theirs, owner
+                )
+            reports.append(side.do(lcm.change, make_package(*afters)))
             lefts.append(side.left(refs))
 
         assert lefts[0] == lefts[1]

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.errors import Outdated
-from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.errors import Conflict
+from tacker_k8s_cr.model.objects import ObjectRef
 from tests.contracts.manifests import MANAGER
 from tests.contracts.manifests import config_map
 from tests.contracts.manifests import deployment
@@ -27,47 +27,55 @@ def held(namespace: str, *finalizers: str) -> dict[str, Any]:
     return manifest
 
 
-def test_create_makes_an_object(cluster: Cluster, place: str) -> None:
+def test_create_makes_an_object(cluster: Cluster, test_namespace: str) -> None:
     """What was created is there, with the uid of the answer."""
-    made = cluster.create(config_map(place, a="1"), MANAGER)
+    made = cluster.create(config_map(test_namespace, a="1"), MANAGER)
 
-    found = cluster.get(ref(place))
+    found = cluster.get(ref(test_namespace))
     assert found is not None
     assert objects.uid(made) == objects.uid(found)
 
 
-def test_create_does_not_replace(cluster: Cluster, place: str) -> None:
-    """Of two that create the same, the second is told."""
-    cluster.create(config_map(place, a="1"), MANAGER)
+def test_create_does_not_replace(
+    cluster: Cluster, test_namespace: str
+) -> None:
+    """Of two clients that create the same object, the second gets an error."""
+    cluster.create(config_map(test_namespace, a="1"), MANAGER)
 
-    with pytest.raises(Outdated, match="already exists"):
-        cluster.create(config_map(place, a="1"), MANAGER)
+    with pytest.raises(Conflict, match="already exists"):
+        cluster.create(config_map(test_namespace, a="1"), MANAGER)
 
 
-def test_replace_needs_the_live_version(cluster: Cluster, place: str) -> None:
-    """Of two that replace what they read, the second is told."""
-    read = cluster.create(config_map(place, a="1"), MANAGER)
+def test_replace_needs_the_live_version(
+    cluster: Cluster, test_namespace: str
+) -> None:
+    """Of two clients that replace what they read, the second gets an error."""
+    read = cluster.create(config_map(test_namespace, a="1"), MANAGER)
     second = cluster.replace({**read, "data": {"a": "2"}}, MANAGER)
 
     assert {"a": "2"} == second["data"]
-    with pytest.raises(Outdated):
+    with pytest.raises(Conflict):
         cluster.replace({**read, "data": {"a": "3"}}, MANAGER)
 
 
-def test_replace_of_what_is_gone(cluster: Cluster, place: str) -> None:
+def test_replace_of_what_is_gone(
+    cluster: Cluster, test_namespace: str
+) -> None:
     """Replacing an object that was deleted does not make it again."""
-    read = cluster.create(config_map(place, a="1"), MANAGER)
-    cluster.delete(ref(place), objects.uid(read))
+    read = cluster.create(config_map(test_namespace, a="1"), MANAGER)
+    cluster.delete(ref(test_namespace), objects.uid(read))
 
-    with pytest.raises(Outdated):
+    with pytest.raises(Conflict):
         cluster.replace({**read, "data": {"a": "2"}}, MANAGER)
 
 
-def test_patch_merges(cluster: Cluster, place: str) -> None:
+def test_patch_merges(cluster: Cluster, test_namespace: str) -> None:
     """A merge patch changes what it names; null takes a field away."""
-    cluster.create(config_map(place, a="1", b="2"), MANAGER)
+    cluster.create(config_map(test_namespace, a="1", b="2"), MANAGER)
 
-    obj = cluster.patch(ref(place), {"data": {"a": None, "c": "3"}}, MANAGER)
+    obj = cluster.patch(
+        ref(test_namespace), {"data": {"a": None, "c": "3"}}, MANAGER
+    )
 
     assert {"b": "2", "c": "3"} == obj["data"]
 
@@ -76,27 +84,33 @@ def test_patch_merges(cluster: Cluster, place: str) -> None:
     "metadata", [{"uid": ANOTHER}, {"resourceVersion": "1"}]
 )
 def test_patch_of_another(
-    cluster: Cluster, place: str, metadata: dict[str, str]
+    cluster: Cluster, test_namespace: str, metadata: dict[str, str]
 ) -> None:
     """A patch with a uid or version that is not the live one does nothing."""
-    cluster.create(config_map(place, a="1"), MANAGER)
+    cluster.create(config_map(test_namespace, a="1"), MANAGER)
 
-    with pytest.raises(Outdated):
+    with pytest.raises(Conflict):
         cluster.patch(
-            ref(place), {"metadata": metadata, "data": {"a": "2"}}, MANAGER
+            ref(test_namespace),
+            {"metadata": metadata, "data": {"a": "2"}},
+            MANAGER,
         )
 
 
-def test_patch_of_what_is_not_there(cluster: Cluster, place: str) -> None:
+def test_patch_of_what_is_not_there(
+    cluster: Cluster, test_namespace: str
+) -> None:
     """A patch creates nothing."""
-    with pytest.raises(Outdated):
-        cluster.patch(ref(place), {"data": {"a": "2"}}, MANAGER)
+    with pytest.raises(Conflict):
+        cluster.patch(ref(test_namespace), {"data": {"a": "2"}}, MANAGER)
 
 
-def test_scale_moves_the_number_only(cluster: Cluster, place: str) -> None:
+def test_scale_moves_the_number_only(
+    cluster: Cluster, test_namespace: str
+) -> None:
     """Through the sub-resource the number changes; so does its owner."""
-    web = ObjectRef("apps", "Deployment", place, "web")
-    cluster.apply(deployment(place, 0), MANAGER)
+    web = ObjectRef("apps", "Deployment", test_namespace, "web")
+    cluster.apply(deployment(test_namespace, 0), MANAGER)
 
     cluster.patch(web, {"spec": {"replicas": 2}}, MANAGER, subresource="scale")
 
@@ -111,47 +125,53 @@ def test_scale_moves_the_number_only(cluster: Cluster, place: str) -> None:
     assert {"Update"} == owners
 
 
-def test_delete_at_once(cluster: Cluster, place: str) -> None:
-    """Nothing holds the object: it is gone, and the answer says so."""
-    obj = cluster.create(config_map(place, a="1"), MANAGER)
+def test_delete_at_once(cluster: Cluster, test_namespace: str) -> None:
+    """Without finalizers the object is deleted; the answer reports that."""
+    obj = cluster.create(config_map(test_namespace, a="1"), MANAGER)
 
-    assert cluster.delete(ref(place), objects.uid(obj)) is None
-    assert cluster.get(ref(place)) is None
+    assert cluster.delete(ref(test_namespace), objects.uid(obj)) is None
+    assert cluster.get(ref(test_namespace)) is None
 
 
-def test_delete_of_another(cluster: Cluster, place: str) -> None:
+def test_delete_of_another(cluster: Cluster, test_namespace: str) -> None:
     """An object of the same name with another uid is left alone."""
-    cluster.create(config_map(place, a="1"), MANAGER)
+    cluster.create(config_map(test_namespace, a="1"), MANAGER)
 
-    assert cluster.delete(ref(place), ANOTHER) is None
-    assert cluster.get(ref(place)) is not None
+    assert cluster.delete(ref(test_namespace), ANOTHER) is None
+    assert cluster.get(ref(test_namespace)) is not None
 
 
-def test_delete_of_nothing(cluster: Cluster, place: str) -> None:
-    """What is not there needs no deletion, nor does a kind not served."""
-    nonesuch = ObjectRef("example.org", "Nonesuch", place, "one")
+def test_delete_of_nothing(cluster: Cluster, test_namespace: str) -> None:
+    """Deleting a missing object, or one of an unserved kind, succeeds."""
+    nonesuch = ObjectRef("example.org", "Nonesuch", test_namespace, "one")
 
-    assert cluster.delete(ref(place), ANOTHER) is None
+    assert cluster.delete(ref(test_namespace), ANOTHER) is None
     assert cluster.delete(nonesuch, ANOTHER) is None
 
 
-def test_a_finalizer_holds_the_object(cluster: Cluster, place: str) -> None:
+def test_a_finalizer_holds_the_object(
+    cluster: Cluster, test_namespace: str
+) -> None:
     """A deleted object goes on to exist until its finalizers are removed."""
-    obj = cluster.create(held(place, "example.org/hold"), MANAGER)
+    obj = cluster.create(held(test_namespace, "example.org/hold"), MANAGER)
 
-    left = cluster.delete(ref(place), objects.uid(obj))
+    left = cluster.delete(ref(test_namespace), objects.uid(obj))
 
     assert left is not None
     assert left["metadata"]["deletionTimestamp"]
-    assert cluster.get(ref(place)) is not None
-    cluster.patch(ref(place), {"metadata": {"finalizers": None}}, MANAGER)
-    assert cluster.get(ref(place)) is None
+    assert cluster.get(ref(test_namespace)) is not None
+    cluster.patch(
+        ref(test_namespace), {"metadata": {"finalizers": None}}, MANAGER
+    )
+    assert cluster.get(ref(test_namespace)) is None
 
 
-def test_a_namespace_takes_its_time(cluster: Cluster, place: str) -> None:
+def test_a_namespace_takes_its_time(
+    cluster: Cluster, test_namespace: str
+) -> None:
     """A deleted namespace with something in it is terminating at first."""
-    namespace = ObjectRef("", "Namespace", "", place)
-    obj = cluster.create(held(place, "example.org/hold"), MANAGER)
+    namespace = ObjectRef("", "Namespace", "", test_namespace)
+    obj = cluster.create(held(test_namespace, "example.org/hold"), MANAGER)
     found = cluster.get(namespace)
     assert found is not None
 
@@ -159,5 +179,7 @@ def test_a_namespace_takes_its_time(cluster: Cluster, place: str) -> None:
 
     assert left is not None
     assert left["metadata"]["deletionTimestamp"]
-    cluster.delete(ref(place), objects.uid(obj))
-    cluster.patch(ref(place), {"metadata": {"finalizers": None}}, MANAGER)
+    cluster.delete(ref(test_namespace), objects.uid(obj))
+    cluster.patch(
+        ref(test_namespace), {"metadata": {"finalizers": None}}, MANAGER
+    )

@@ -13,15 +13,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 import pytest
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.planning import unchanged
-from tests import drawn
-from tests.contracts import editing
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.plan import unchanged
+from tests import manifest_strategies
+from tests.contracts import random_edits
 from tests.contracts.manifests import MANAGER
 
 NUMBERS = itertools.count()
@@ -34,14 +34,18 @@ SECONDS = 3600.0
 @pytest.fixture
 def real_cluster(connected: Cluster) -> Cluster:
     """As long as many examples take."""
-    return connected.until(Deadline.after(SECONDS))
+    return connected.with_deadline(Deadline.after(SECONDS))
 
 
 @pytest.fixture
-def group(cluster: Cluster, removed: list[ObjectRef], unique: str) -> str:
+def group(
+    cluster: Cluster, remove_afterwards: list[ObjectRef], unique_name: str
+) -> str:
     """A group of the test's own, in which there are Gadgets."""
-    group = f"{unique}.{drawn.GROUP}"
-    removed.append(editing.define(cluster, group, MANAGER))
+    group = f"{unique_name}.{manifest_strategies.GROUP}"
+    remove_afterwards.append(
+        random_edits.define_kinds(cluster, group, MANAGER)
+    )
     return group
 
 
@@ -53,18 +57,18 @@ def content(obj: Manifest) -> tuple[Any, Any]:
         if key not in ("resourceVersion", "managedFields", "annotations")
     }
     notes = dict(obj["metadata"].get("annotations") or {})
-    notes.pop(editing.REVISION, None)
+    notes.pop(random_edits.REVISION, None)
     owned = [
         entry
         for entry in obj["metadata"]["managedFields"]
-        if entry["manager"] in (MANAGER, editing.OTHER)
+        if entry["manager"] in (MANAGER, random_edits.OTHER)
     ]
     return {**obj, "metadata": metadata, "status": notes}, owned
 
 
-@pytest.mark.parametrize("kind", drawn.KINDS)
+@pytest.mark.parametrize("kind", manifest_strategies.KINDS)
 def test_an_apply_of_what_is_unchanged_changes_nothing(
-    cluster: Cluster, place: str, group: str, kind: str
+    cluster: Cluster, test_namespace: str, group: str, kind: str
 ) -> None:
     """Whatever the manifest, and whatever others have done to the object.
 
@@ -73,14 +77,19 @@ def test_an_apply_of_what_is_unchanged_changes_nothing(
     judged: Counter[tuple[str, bool]] = Counter()
 
     def objs(data: st.DataObject, count: int) -> list[Manifest]:
-        one = drawn.manifest(kind, f"n{next(NUMBERS)}", place)
-        return [editing.in_group(data.draw(one), group) for _ in range(count)]
+        one = manifest_strategies.manifest(
+            kind, f"n{next(NUMBERS)}", test_namespace
+        )
+        return [
+            random_edits.with_group(data.draw(one), group)
+            for _ in range(count)
+        ]
 
     @settings(suppress_health_check=list(HealthCheck))
     @given(st.data())
     def shown(data: st.DataObject) -> None:
         first, other, third = objs(data, 3)
-        way = data.draw(st.sampled_from(editing.WAYS))
+        way = data.draw(st.sampled_from(random_edits.WAYS))
         compare(first, data.draw(st.sampled_from((first, other))), third, way)
 
     # Of those above it may be that none was left alone and accepted.
@@ -100,7 +109,9 @@ def test_an_apply_of_what_is_unchanged_changes_nothing(
         with contextlib.suppress(errors.Rejected):
             cluster.apply(first, MANAGER)
         if made := cluster.get(ref):
-            editing.edit(cluster, made, way, third, MANAGER)
+            random_edits.edit_by_other_manager(
+                cluster, made, way, third, MANAGER
+            )
         if (live := cluster.get(ref)) is None:  # it was refused
             return
         same = unchanged.is_unchanged(second, live, MANAGER)

@@ -1,7 +1,7 @@
-"""YAML means to us what it means to kubectl.
+"""The reader interprets YAML as kubectl does.
 
-Each row is a value in a manifest. All of them go through kubectl in one
-call, which says what it would send, and through our own reader.
+Each row is a value in a manifest. All of them go through kubectl in one call,
+which prints what it would send, and through the project's reader.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _manifest(number: int, row: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def theirs(kubectl: Any, files: pathlib.Path) -> dict[str, Any]:
+def kubectl_reading(kubectl: Any, files: pathlib.Path) -> dict[str, Any]:
     """By name of the object, what kubectl makes of each file it accepts."""
     done = kubectl.run(
         "create",
@@ -203,8 +203,8 @@ def _as_sent(digits: str) -> int | float:
 
 def _ours(path: pathlib.Path) -> Any:
     try:
-        text = package_files.one(path)
-    except package_files.Unreadable:
+        text = package_files.read_named_file(path)
+    except package_files.UnreadableFile:
         return REFUSED
     found, problems = documents.read(text, path.name)
     if problems:
@@ -227,11 +227,11 @@ def _same(expected: Any, found: Any) -> bool:
 
 @pytest.mark.parametrize("number", range(len(SCALARS) + len(COLLECTIONS)))
 def test_value_means_what_kubectl_sends(
-    number: int, theirs: dict[str, Any], files: pathlib.Path
+    number: int, kubectl_reading: dict[str, Any], files: pathlib.Path
 ) -> None:
     """A value is read as kubectl reads it, and refused where it refuses."""
     row = (*SCALARS, *COLLECTIONS)[number]
-    obj = theirs.get(f"row-{number}")
+    obj = kubectl_reading.get(f"row-{number}")
     expected = REFUSED if obj is None else obj.get("v", "absent")
     found = _ours(files / f"{number:04}.yaml")
     value = found if found is REFUSED else found.get("v", "absent")
@@ -241,11 +241,11 @@ def test_value_means_what_kubectl_sends(
 
 @pytest.mark.parametrize("index", range(len(DOCUMENTS)))
 def test_document_means_what_kubectl_sends(
-    index: int, theirs: dict[str, Any], files: pathlib.Path
+    index: int, kubectl_reading: dict[str, Any], files: pathlib.Path
 ) -> None:
     """So is a whole file, whatever it begins and ends with."""
     number = len(SCALARS) + len(COLLECTIONS) + index
-    expected = theirs.get(f"row-{number}", REFUSED)
+    expected = kubectl_reading.get(f"row-{number}", REFUSED)
     found = _ours(files / f"{number:04}.yaml")
     if DOCUMENTS[index] in TOLERATED:
         assert expected is REFUSED
@@ -257,11 +257,11 @@ def test_document_means_what_kubectl_sends(
 
 @pytest.mark.parametrize("index", range(len(ENCODED)))
 def test_encoding_means_what_kubectl_sends(
-    index: int, theirs: dict[str, Any], files: pathlib.Path
+    index: int, kubectl_reading: dict[str, Any], files: pathlib.Path
 ) -> None:
     """A byte order mark names UTF-8 or UTF-16, and nothing else does."""
     number = ENCODED_FROM + index
-    expected = theirs.get(f"row-{number}", REFUSED)
+    expected = kubectl_reading.get(f"row-{number}", REFUSED)
     found = _ours(files / f"{number:04}.yaml")
 
     assert _same(expected, found), (ENCODED[index], expected, found)

@@ -22,21 +22,21 @@ import uuid
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tests import traces
+from tacker_k8s_cr.kube.protocol import Cluster
+from tests import instance_objects
 from tests.e2e import packages
-from tests.e2e.gate import CROWD
+from tests.e2e.held_vnf import CROWD
 from tests.e2e.packages import Csar
 from tools import leftovers
 from tools.plane.kubectl import Kubectl
 from tools.tacker import Host
 from tools.tacker import Options
-from tools.tacker.rest import Api
-from tools.tacker.rest import Uploaded
+from tools.tacker.rest_api import Api
+from tools.tacker.rest_api import Uploaded
 from tools.tacker.vims import Vim
 
 SETTINGS = (
-    # v1 lets nobody cancel an operation earlier than this.
+    # v1 does not accept a cancel of an operation earlier than this.
     ("vnf_lcm.operation_timeout", "3"),
     # tacker-server holds a connection for each request until its memory is
     # cleaned up, and v1 one for each operation; the usual number is 55.
@@ -69,8 +69,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(scope="session")
-def lack() -> Callable[[str, str], None]:
-    """Whatever is missing, a test of this room fails."""
+def skip_or_fail() -> Callable[[str, str], None]:
+    """Whatever is missing, a test of this suite fails."""
 
     def _lack(what: str, reason: str) -> None:
         pytest.fail(f"{what} is needed, but {reason}", pytrace=False)
@@ -96,7 +96,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
 
 
 @pytest.fixture(autouse=True)
-def _our_lines_hold_no_secret(
+def _search_own_log_lines(
     request: pytest.FixtureRequest,
 ) -> Iterator[None]:
     """Search what we log in Tacker's processes; it speaks for itself."""
@@ -104,7 +104,7 @@ def _our_lines_hold_no_secret(
         yield
         return
     host = request.getfixturevalue("host")
-    shows = request.getfixturevalue("shows")
+    shows = request.getfixturevalue("secret_search")
     since = {name: host.logged(name) for name in host.table}
     yield
     for name, start in since.items():
@@ -113,7 +113,7 @@ def _our_lines_hold_no_secret(
             for line in host.log(name, start).splitlines()
             if "tacker_k8s_cr" in line
         ]
-        shows.look(f"our lines of {name}", "\n".join(ours))
+        shows.search(f"our lines of {name}", "\n".join(ours))
 
 
 @pytest.fixture(scope="session")
@@ -174,7 +174,7 @@ def vim(host: Host, v1: Api, administrator: Vim) -> Vim:
 
 @pytest.fixture(scope="session")
 def cluster(kubeconfig: pathlib.Path) -> Iterator[Cluster]:
-    """The same cluster, to look at it past Tacker."""
+    """The same cluster, for reads past Tacker."""
     connected = k8s_cr.connect(kubeconfig=str(kubeconfig))
     yield connected
     connected.close()
@@ -184,20 +184,22 @@ def cluster(kubeconfig: pathlib.Path) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def unique() -> str:
-    """A name that nobody else has."""
+def unique_name() -> str:
+    """A unique name."""
     return f"t{uuid.uuid4().hex[:10]}"
 
 
 @pytest.fixture
-def sample(tmp_path: pathlib.Path, unique: str) -> Callable[..., Csar]:
+def build_sample(
+    tmp_path: pathlib.Path, unique_name: str
+) -> Callable[..., Csar]:
     """The CSAR of a sample; its kinds have a group of the test's own."""
 
     def made(
         name: str, replaced: Mapping[str, str] | None = None, **options: str
     ) -> Csar:
-        group = {"telephony.example.org": f"{unique}.example.org"}
-        return packages.of_sample(
+        group = {"telephony.example.org": f"{unique_name}.example.org"}
+        return packages.build_sample(
             name, tmp_path, {**group, **(replaced or {})}, **options
         )
 
@@ -205,7 +207,7 @@ def sample(tmp_path: pathlib.Path, unique: str) -> Callable[..., Csar]:
 
 
 @pytest.fixture
-def uploaded(v1: Api) -> Callable[[Csar], Uploaded]:
+def upload(v1: Api) -> Callable[[Csar], Uploaded]:
     """Uploads a CSAR; both APIs know it then."""
     return lambda csar: v1.upload(csar.path)
 
@@ -214,23 +216,25 @@ def uploaded(v1: Api) -> Callable[[Csar], Uploaded]:
 
 
 @pytest.fixture
-def namespaces(kubectl: Kubectl, unique: str) -> Iterator[list[str]]:
+def namespaces(kubectl: Kubectl, unique_name: str) -> Iterator[list[str]]:
     """One for each instance: the objects of all have the same names."""
-    names = [f"{unique}-{number}" for number in range(CROWD)]
+    names = [f"{unique_name}-{number}" for number in range(CROWD)]
     kubectl.apply(
         {
             "apiVersion": "v1",
             "kind": "Namespace",
-            "metadata": {"name": name, "labels": {"crowd": unique}},
+            "metadata": {"name": name, "labels": {"crowd": unique_name}},
         }
         for name in names
     )
     yield names
-    kubectl("delete", "namespace", "-l", f"crowd={unique}", "--wait=false")
+    kubectl(
+        "delete", "namespace", "-l", f"crowd={unique_name}", "--wait=false"
+    )
 
 
 @pytest.fixture
-def threads() -> Iterator[futures.Executor]:
+def thread_pool() -> Iterator[futures.Executor]:
     """Requests at once; the API is asked by as many clients."""
     with futures.ThreadPoolExecutor(8) as executor:
         yield executor
@@ -240,8 +244,8 @@ def threads() -> Iterator[futures.Executor]:
 
 
 @pytest.fixture
-def nothing_left(
-    cluster: Cluster, namespace: str, unique: str
+def assert_no_leftovers(
+    cluster: Cluster, namespace: str, unique_name: str
 ) -> Iterator[None]:
     """Afterwards the cluster holds nothing that it did not hold before.
 
@@ -254,12 +258,14 @@ def nothing_left(
         cluster,
         before,
         k8s_cr.Deadline.after(30),
-        lambda ref: namespace in ref.namespace or unique in str(ref),
+        lambda ref: namespace in ref.namespace or unique_name in str(ref),
     )
     assert [] == found
 
 
 @pytest.fixture
-def traces_of(cluster: Cluster) -> Callable[[str], list[str]]:
-    """What an instance has in the cluster: objects of ours, its record."""
-    return lambda instance: traces.of(cluster, instance)
+def leftover_objects(cluster: Cluster) -> Callable[[str], list[str]]:
+    """An instance's objects in the cluster: managed ones, its record."""
+    return lambda instance: instance_objects.find_instance_objects(
+        cluster, instance
+    )

@@ -31,7 +31,7 @@ class Csar:
     files: tuple[str, ...]
 
 
-def of_sample(
+def build_sample(
     name: str,
     folder: pathlib.Path,
     replaced: Mapping[str, str] | None = None,
@@ -39,9 +39,9 @@ def of_sample(
     api: str = "v1",
     variant: str = "",
 ) -> Csar:
-    """The CSAR of a sample, with a VNFD id of its own.
+    """The CSAR of a sample, with its own VNFD id.
 
-    :param replaced: texts to put in the place of others, in every file.
+    :param replaced: texts by which others are replaced, in every file.
     """
     copy = folder / f"source-{uuid.uuid4().hex[:8]}"
     shutil.copytree(csar.SAMPLES / name, copy)
@@ -70,8 +70,8 @@ def _files(folder: pathlib.Path) -> tuple[str, ...]:
     )
 
 
-def ordered(found: Csar, *names: str) -> list[str]:
-    """The files in this order, for a driver that goes by it."""
+def build_ordered(found: Csar, *names: str) -> list[str]:
+    """The files in this order, for a driver that depends on it."""
     by_name = {pathlib.PurePosixPath(name).name: name for name in found.files}
     return [by_name[name] for name in names]
 
@@ -92,7 +92,7 @@ class Vdu:
     most: int = 5
 
 
-def of(
+def build(
     folder: pathlib.Path,
     manifests: Mapping[str, Sequence[Mapping[str, Any]]],
     vdus: Sequence[Vdu] = (),

@@ -1,8 +1,8 @@
-"""Instances of Tacker's own driver, adopted by ours in both APIs.
+"""Instances of Tacker's own driver, adopted by this driver in both APIs.
 
 Tacker starts with its own driver and instantiates; then it is started again
-with ours. One instance of each API is adopted by the command, and another by
-the synchronization of Tacker's database. No Pod may change.
+with this driver. One instance of each API is adopted by the command, and
+another by the synchronization of Tacker's database. No Pod may change.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import subprocess
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr.objects import GroupKind
-from tests import schemas
-from tests.e2e import gate
+from tacker_k8s_cr.model.objects import GroupKind
+from tests import output_schemas
+from tests.e2e import held_vnf
 from tests.e2e import packages
 from tests.e2e.packages import Vdu
 from tools.tacker import Host
 from tools.tacker import Options
 from tools.tacker import configuration
-from tools.tacker import rest
+from tools.tacker import rest_api
 from tools.tacker import services
-from tools.tacker.rest import Api
+from tools.tacker.rest_api import Api
 
 pytestmark = pytest.mark.plane
 
@@ -57,7 +57,7 @@ def apis(before):
 
 
 @pytest.fixture(scope="module")
-def space(kubectl):
+def make_namespace(kubectl):
     name = f"adopting-{id(kubectl):x}"
     kubectl("create", "namespace", name)
     for api in APIS:
@@ -88,7 +88,7 @@ def csar(folder, version):
         "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]},
     }
     image = f"registry.example.org/web:{version}"
-    return packages.of(
+    return packages.build(
         folder,
         {
             "settings.yaml": [
@@ -103,7 +103,9 @@ def csar(folder, version):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory, before, apis, administrator, space, cluster):
+def made(
+    tmp_path_factory, before, apis, administrator, make_namespace, cluster
+):
     """Instances of Tacker's own driver at scale level 1; ours serves now."""
     vim = apis["v1"].register_vim(administrator, default=True)
     folder = tmp_path_factory.mktemp("packages")
@@ -115,14 +117,14 @@ def made(tmp_path_factory, before, apis, administrator, space, cluster):
         target = vim if version == "v1" else administrator
         for name in NAMES:
             vnf = api.create(csars["1"].vnfd)
-            namespace = f"{space}-{version}-{name}"
-            body = rest.instantiation(
+            namespace = f"{make_namespace}-{version}-{name}"
+            body = rest_api.instantiation(
                 api, target, csars["1"].files, namespace=namespace
             )
             api.done(vnf, "instantiate", body)
             api.done(vnf, "scale", {"type": "SCALE_OUT", "aspectId": "web"})
             vnfs[version, name] = vnf
-    pods = {key: uids(cluster, space, key) for key in vnfs}
+    pods = {key: uids(cluster, make_namespace, key) for key in vnfs}
     before.reload(driven("kubernetes_cr"))
     return vnfs, pods, csars
 
@@ -151,7 +153,7 @@ def command(host, *words):
         capture_output=True,
     )
     assert done.stdout, done.stderr
-    schemas.check(["adopt", "json"], done.stdout)
+    output_schemas.check_output(["adopt", "json"], done.stdout)
     rows = json.loads(done.stdout)
     return done.returncode, {row["Instance"]: row["Result"] for row in rows}
 
@@ -168,9 +170,9 @@ def test_what_can_be_adopted_is_listed(before, made):
 
 @pytest.mark.parametrize("api", APIS)
 def test_the_command_adopts_an_instance(
-    before, apis, made, cluster, space, api, shows
+    before, apis, made, cluster, make_namespace, api, secret_search
 ):
-    """Its Pods stay, drift is empty, and all operations are ours."""
+    """Its Pods stay, drift is empty, and this driver runs all operations."""
     vnfs, pods, csars = made
     key = (api, "commanded")
     vnf = vnfs[key]
@@ -178,10 +180,10 @@ def test_the_command_adopts_an_instance(
     code, found = command(before, vnf)
 
     assert (0, "adopted") == (code, found[vnf])
-    assert pods[key] == uids(cluster, space, key)
-    namespace = "-".join((space, *key))
+    assert pods[key] == uids(cluster, make_namespace, key)
+    namespace = "-".join((make_namespace, *key))
     life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(60)}
-    assert () == k8s_cr.drift(cluster, vnf, **life).rows
+    assert () == k8s_cr.drift(k8s_cr.Request(cluster, vnf, **life)).objects
     assert (2, "refused") == (
         command(before, vnf)[0],
         command(before, vnf)[1][vnf].partition(":")[0],
@@ -192,21 +194,21 @@ def test_the_command_adopts_an_instance(
 
 @pytest.mark.parametrize("api", APIS)
 def test_a_synchronization_adopts_instances(
-    before, apis, made, cluster, space, api
+    before, apis, made, cluster, make_namespace, api
 ):
-    """Where the configuration says so."""
+    """If the configuration enables it."""
     vnfs, pods, csars = made
     key = (api, "synchronized")
     if "adopt_instances" not in str(before.state.options.settings):
         before.reload(driven("kubernetes_cr", adopt_instances="true"))
 
-    gate.eventually(
+    held_vnf.wait_for(
         "adopted",
         lambda: f"{vnfs[key]}: adopted" in before.log(),
         seconds=180,
     )
 
-    assert pods[key] == uids(cluster, space, key)
+    assert pods[key] == uids(cluster, make_namespace, key)
     lives_on(apis[api], vnfs[key], csars)
 
 

@@ -14,13 +14,13 @@ import zipfile
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tests.e2e import gate
+from tests.e2e import held_vnf
 from tools.tacker import Host
 from tools.tacker import Options
-from tools.tacker import rest
-from tools.tacker.rest import Api
+from tools.tacker import rest_api
+from tools.tacker.rest_api import Api
+from tools.upstream import column_environment
 from tools.upstream import source
-from tools.upstream import stand
 
 pytestmark = pytest.mark.plane
 
@@ -33,7 +33,7 @@ CONFIGURATION = (
     "Files/kubernetes/configmap_2.yaml",
     "Files/kubernetes/secret_2.yaml",
 )
-"""What the script is told to replace ConfigMaps and Secrets by."""
+"""What the script has to replace ConfigMaps and Secrets by."""
 
 FILES = tuple(
     f"Files/kubernetes/{name}.yaml"
@@ -67,10 +67,16 @@ def tacker_source(tmp_path_factory):
 def updated_host(tmp_path_factory, tacker_source):
     """A Tacker with the v1 script installed, which v1 asks for."""
     plugin = tmp_path_factory.mktemp("plugin") / "services"
-    shutil.copytree(stand.SERVICES, plugin)
-    shutil.copy(tacker_source / stand.SCRIPT, plugin / "upstream_services")
+    shutil.copytree(column_environment.SERVICES, plugin)
+    shutil.copy(
+        tacker_source / column_environment.SCRIPT, plugin / "upstream_services"
+    )
     found = Host.of(tmp_path_factory.mktemp("updated") / "run")
-    found.up(Options(management=stand.MANAGEMENT, plugins=(str(plugin),)))
+    found.up(
+        Options(
+            management=column_environment.MANAGEMENT, plugins=(str(plugin),)
+        )
+    )
     yield found
     found.down()
 
@@ -117,7 +123,7 @@ def vnfds(api, tacker_source, tmp_path):
     for when in ("before", "after"):
         name = f"test_cnf_container_update_{when}"
         folder = tacker_source / V1 / name
-        script = tacker_source / stand.SCRIPT
+        script = tacker_source / column_environment.SCRIPT
         if api.version == "v2":
             folder = tacker_source / V2 / name / "contents"
             script = tacker_source / SCRIPT_V2
@@ -134,10 +140,10 @@ def test_a_script_updates_containers_and_operations_go_on_from_it(
     namespace,
     kubectl,
     cluster,
-    nothing_left,
-    traces_of,
+    assert_no_leftovers,
+    leftover_objects,
 ):
-    """Heal, scale, change and rollback neither conflict nor revert (R6)."""
+    """Heal, scale, change and rollback neither conflict nor revert."""
     before, after = vnfds
     life = {
         "namespace": namespace,
@@ -147,7 +153,7 @@ def test_a_script_updates_containers_and_operations_go_on_from_it(
     api.done(
         vnf,
         "instantiate",
-        rest.instantiation(api, registered, FILES, namespace=namespace),
+        rest_api.instantiation(api, registered, FILES, namespace=namespace),
     )
 
     def shown():
@@ -163,7 +169,7 @@ def test_a_script_updates_containers_and_operations_go_on_from_it(
         )
 
     def drift():
-        return k8s_cr.drift(cluster, vnf, **life).rows
+        return k8s_cr.drift(k8s_cr.Request(cluster, vnf, **life)).objects
 
     def pods(vdu):
         """Names of a VDU's Pods, as Tacker has them."""
@@ -188,7 +194,7 @@ def test_a_script_updates_containers_and_operations_go_on_from_it(
         },
     )
     updated = ("cirros", "cirros", True)
-    gate.eventually(
+    held_vnf.wait_for(
         "the update",
         lambda: (
             updated == shown()
@@ -204,18 +210,18 @@ def test_a_script_updates_containers_and_operations_go_on_from_it(
     if api.version == "v2":
         info = api.show(vnf)["instantiatedVnfInfo"]["vnfcInfo"]
         ids = [v["id"] for v in info if v["vnfcResourceInfoId"] in ids]
-    api.done(vnf, "heal", rest.healing(ids[:1]))
+    api.done(vnf, "heal", rest_api.healing(ids[:1]))
     assert () == drift()
     assert updated == shown()
-    api.done(vnf, "heal", rest.healing())
+    api.done(vnf, "heal", rest_api.healing())
     assert updated == shown()
 
-    # -- Scale, and take back one that fails ------------------------------
-    api.done(vnf, "scale", rest.scaling("vdu1_aspect", 1))
+    # -- Scale, and roll back one that fails ------------------------------
+    api.done(vnf, "scale", rest_api.scaling("vdu1_aspect", 1))
     assert updated == shown()
     kubectl("create", "quota", "none", "--hard=pods=0", "-n", namespace)
     brief = {"tacker_k8s_cr": {"timeout": 10}}
-    failed = api.run(vnf, "scale", rest.scaling("vdu1_aspect", 1, **brief))
+    failed = api.run(vnf, "scale", rest_api.scaling("vdu1_aspect", 1, **brief))
     assert "FAILED_TEMP" == failed["operationState"]
     back = api.rollback(failed["id"])
     assert "ROLLED_BACK" == back["operationState"], back.get("error")
@@ -227,7 +233,7 @@ def test_a_script_updates_containers_and_operations_go_on_from_it(
     if api.version == "v1":
         kubectl(*without_quota)
     else:
-        back_to = rest.changing(before, FILES, **brief)
+        back_to = rest_api.changing(before, FILES, **brief)
         failed = api.run(vnf, "change_vnfpkg", back_to)
         assert "FAILED_TEMP" == failed["operationState"]
         kubectl(*without_quota)
@@ -235,10 +241,10 @@ def test_a_script_updates_containers_and_operations_go_on_from_it(
         assert "ROLLED_BACK" == back["operationState"], back.get("error")
         assert updated == shown()
         assert () == drift()
-        api.done(vnf, "change_vnfpkg", rest.changing(before, FILES))
+        api.done(vnf, "change_vnfpkg", rest_api.changing(before, FILES))
         assert ("nginx", "nginx", False) == shown()
         assert () == drift()
 
-    api.done(vnf, "terminate", rest.FORCEFUL)
+    api.done(vnf, "terminate", rest_api.FORCEFUL)
     api.delete(vnf)
-    assert [] == traces_of(vnf)
+    assert [] == leftover_objects(vnf)

@@ -7,16 +7,16 @@ import json
 
 import pytest
 
-from tacker_k8s_cr import kubeconfig as kubeconfigs
-from tacker_k8s_cr.cluster import openid
-from tacker_k8s_cr.kubeconfig import Kubeconfig
-from tacker_k8s_cr.kubeconfig import OpenId
-from tacker_k8s_cr.kubeconfig import jwt
-from tests import second as seconds
+from tacker_k8s_cr.kube import kubeconfig as kubeconfigs
+from tacker_k8s_cr.kube import oidc
+from tacker_k8s_cr.kube.kubeconfig import Kubeconfig
+from tacker_k8s_cr.kube.kubeconfig import OidcUser
+from tacker_k8s_cr.kube.kubeconfig import jwt
+from tests import second_api_server as seconds
 from tests.e2e import packages
 from tests.functional import manifests
 from tools.proxy import Proxy
-from tools.tacker import rest
+from tools.tacker import rest_api
 from tools.tacker.vims import Vim
 
 pytestmark = pytest.mark.plane
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.plane
 def second(tmp_path_factory):
     """Another API server, which takes tokens of an OpenID provider."""
     folder = tmp_path_factory.mktemp("second")
-    with seconds.api_server(folder, "10s") as found:
+    with seconds.run_api_server(folder, "10s") as found:
         yield found
 
 
@@ -34,7 +34,7 @@ def second(tmp_path_factory):
 def by_provider(second):
     """A VIM with a password for the provider; one CA text for both."""
     user = second.provider.user
-    openid_user = OpenId(
+    openid_user = OidcUser(
         second.provider.url,
         user.name,
         user.password,
@@ -42,7 +42,7 @@ def by_provider(second):
         user.secret,
         ca=second.provider.ca,
     )
-    token = openid.token(
+    token = oidc.token(
         Kubeconfig(where="test", server=second.server, openid=openid_user)
     )
     second.grants(jwt.subject(token.text), "cluster-admin")
@@ -58,19 +58,19 @@ def by_provider(second):
 
 
 @pytest.fixture
-def by_proxy(kubectl, kubeconfig, tmp_path, unique):
+def by_proxy(kubectl, kubeconfig, tmp_path, unique_name):
     """A VIM with a name and password, for a proxy that takes them."""
     kubectl(
         "create",
         "clusterrolebinding",
-        unique,
+        unique_name,
         "--clusterrole=cluster-admin",
-        f"--user={unique}",
+        f"--user={unique_name}",
     )
-    with Proxy(tmp_path, kubeconfig, {unique: "planted-pa55"}) as proxy:
-        credentials = {"username": unique, "password": "planted-pa55"}
+    with Proxy(tmp_path, kubeconfig, {unique_name: "planted-pa55"}) as proxy:
+        credentials = {"username": unique_name, "password": "planted-pa55"}
         yield Vim(proxy.url, proxy.ca, credentials), kubectl
-    kubectl("delete", "clusterrolebinding", unique)
+    kubectl("delete", "clusterrolebinding", unique_name)
 
 
 @pytest.fixture
@@ -107,17 +107,20 @@ def restricted(kubectl, kubeconfig, namespace):
 
 
 @pytest.fixture
-def small(tmp_path, unique, uploaded):
+def small(tmp_path, unique_name, upload):
     """A package of one ConfigMap, uploaded; its name is the test's."""
-    made = packages.of(tmp_path, {"a.yaml": [manifests.config_map(unique)]})
-    return made, uploaded(made)
+    made = packages.build(
+        tmp_path, {"a.yaml": [manifests.config_map(unique_name)]}
+    )
+    return made, upload(made)
 
 
 @pytest.mark.parametrize("credential", ["by_provider", "by_proxy"])
+@pytest.mark.requirement("K3")
 def test_a_vim_with_a_password(
-    request, host, v1, v2, vim, small, unique, credential
+    request, host, v1, v2, vim, small, unique_name, credential
 ):
-    """For a provider (K3) or a proxy: Tacker's keys, of both versions.
+    """For a provider or a proxy: Tacker's keys, of both versions.
 
     ``vim`` is the default VIM, without which v1 takes no package.
     """
@@ -125,19 +128,19 @@ def test_a_vim_with_a_password(
     csar, package = small
 
     def lived(api):
-        namespace = f"{unique}-{api.version}"
+        namespace = f"{unique_name}-{api.version}"
         at = target if api is v2 else v1.register_vim(target)
         kubectl("create", "namespace", namespace)
         instance = api.create(package.vnfd)
-        body = rest.instantiation(api, at, csar.files, namespace=namespace)
+        body = rest_api.instantiation(api, at, csar.files, namespace=namespace)
         seen = []
         for action, said in (
             ("instantiate", body),
-            ("terminate", rest.FORCEFUL),
+            ("terminate", rest_api.FORCEFUL),
         ):
             api.done(instance, action, said)
             there = kubectl("get", "configmap", "-n", namespace, "-o", "name")
-            seen.append(f"configmap/{unique}" in there)
+            seen.append(f"configmap/{unique_name}" in there)
         api.delete(instance)
         kubectl("delete", "namespace", namespace, "--wait=false")
         return seen
@@ -153,7 +156,7 @@ def test_a_vim_with_a_password(
 def test_rights_that_lack_are_told_by_tacker(
     v2, vim, small, restricted, namespace
 ):
-    """All of them, in the error of the operation; nothing is there (K4).
+    """All of them, in the error of the operation; nothing is there.
 
     In v2: Tacker lists the namespaces of a VIM that v1 registers, which
     this user may not.
@@ -164,7 +167,9 @@ def test_rights_that_lack_are_told_by_tacker(
     found = v2.run(
         instance,
         "instantiate",
-        rest.instantiation(v2, restricted, csar.files, namespace=namespace),
+        rest_api.instantiation(
+            v2, restricted, csar.files, namespace=namespace
+        ),
     )
 
     assert "FAILED_TEMP" == found["operationState"]

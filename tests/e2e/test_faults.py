@@ -1,4 +1,4 @@
-"""What happens to operations when something around them ends or goes away."""
+"""What happens to operations when a service around them ends or fails."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ import uuid
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr.recording import lock
-from tests.e2e import gate
-from tests.e2e.gate import Gated
-from tools.plane import forward
+from tacker_k8s_cr.state import lock
+from tests.e2e import held_vnf
+from tests.e2e.held_vnf import HeldVnf
+from tools.plane import port_forward
 from tools.tacker import Host
 from tools.tacker import configuration
-from tools.tacker import rest
+from tools.tacker import rest_api
 from tools.tacker import services
 from tools.tacker import state
 from tools.tacker.host import CONDUCTOR
-from tools.tacker.rest import Api
+from tools.tacker.rest_api import Api
 
 pytestmark = pytest.mark.plane
 
@@ -34,17 +34,17 @@ AWAY = 60.0
 
 
 @pytest.fixture
-def gated(kubectl, v1, tmp_path) -> Iterator[Callable[[Api], Gated]]:
+def gated(kubectl, v1, tmp_path) -> Iterator[Callable[[Api], HeldVnf]]:
     """Makes instances, each in a namespace of its own."""
-    csar = gate.csar(tmp_path)
+    csar = held_vnf.build_csar(tmp_path)
     v1.upload(csar.path)
     namespaces = []
 
-    def made(api: Api) -> Gated:
+    def made(api: Api) -> HeldVnf:
         name = f"test-{uuid.uuid4().hex[:10]}"
         kubectl("create", "namespace", name)
         namespaces.append(name)
-        return Gated(api, api.create(csar.vnfd), name, kubectl, csar)
+        return HeldVnf(api, api.create(csar.vnfd), name, kubectl, csar)
 
     yield made
     for name in namespaces:
@@ -55,14 +55,14 @@ def gated(kubectl, v1, tmp_path) -> Iterator[Callable[[Api], Gated]]:
 
 
 def test_what_a_killed_conductor_left_undone_is_done_by_a_retry(
-    host, v1, v2, vim, gated, cluster, tmp_path, traces_of
+    host, v1, v2, vim, gated, cluster, tmp_path, leftover_objects
 ):
     """Each operation of v2 is FAILED_TEMP, then COMPLETED.
 
     Nothing is there twice: the Deployment is the one that it was, with as
     many pods as wanted.
     """
-    changed = gate.csar(tmp_path, "web:2")
+    changed = held_vnf.build_csar(tmp_path, "web:2")
     v1.upload(changed.path)
 
     def image(gated):
@@ -72,54 +72,60 @@ def test_what_a_killed_conductor_left_undone_is_done_by_a_retry(
         return container["image"].rpartition("/")[2]
 
     def going(gated):
-        settings = gated.found("configmap", "settings")
+        settings = gated.read_object("configmap", "settings")
         return "deletionTimestamp" in settings["metadata"]
 
     cases = {
         "scale": (
-            rest.scaling(gate.VDU, 1),
+            rest_api.scaling(held_vnf.VDU, 1),
             lambda g: 2 == g.deployment["spec"]["replicas"],
             lambda g: 2 == len(g.pods()),
         ),
         "heal": (
-            rest.healing(),
-            lambda g: g.holder(cluster),
+            rest_api.healing(),
+            lambda g: g.lock_holder(cluster),
             lambda g: 1 == len(g.pods() - pods[g.id]) == len(g.pods()),
         ),
         "change_vnfpkg": (
-            rest.changing(changed.vnfd, changed.files, [gate.VDU]),
+            rest_api.changing(changed.vnfd, changed.files, [held_vnf.VDU]),
             lambda g: "web:2" == image(g),
             lambda g: "web:2" == image(g) and 1 == len(g.pods()),
         ),
-        "terminate": (rest.FORCEFUL, going, lambda g: not traces_of(g.id)),
+        "terminate": (
+            rest_api.FORCEFUL,
+            going,
+            lambda g: not leftover_objects(g.id),
+        ),
     }
     instances = {action: gated(v2) for action in cases}
     made = [one.instantiate(vim) for one in instances.values()]
     for one in instances.values():
-        gate.eventually("the Deployment", lambda g=one: g.deployment)
+        held_vnf.wait_for("the Deployment", lambda g=one: g.deployment)
         one.open()
     for occurrence in made:
-        gate.completed(v2, occurrence)
+        held_vnf.wait_completed(v2, occurrence)
     pods = {one.id: one.pods() for one in instances.values()}
     uids = {
         one.id: one.deployment["metadata"]["uid"] for one in instances.values()
     }
     begun = {}
     for action, one in instances.items():
-        one.set("shut")
+        one.set_state("shut")
         if action == "terminate":
             one.hold()
         begun[action] = v2.start(one.id, action, cases[action][0])
     instances["instantiate"] = gated(v2)
     begun["instantiate"] = instances["instantiate"].instantiate(vim)
-    gate.eventually(
+    held_vnf.wait_for(
         "the Deployment", lambda: instances["instantiate"].deployment
     )
     uids[instances["instantiate"].id] = instances["instantiate"].deployment[
         "metadata"
     ]["uid"]
     for action, (_, under_way, _) in cases.items():
-        gate.eventually(action, lambda a=action, u=under_way: u(instances[a]))
+        held_vnf.wait_for(
+            action, lambda a=action, u=under_way: u(instances[a])
+        )
 
     host.kill(CONDUCTOR)
     host.start(CONDUCTOR)
@@ -141,19 +147,21 @@ def test_what_a_killed_conductor_left_undone_is_done_by_a_retry(
     }
 
     for action, (_, _, as_wanted) in cases.items():
-        gate.eventually(action, lambda a=action, w=as_wanted: w(instances[a]))
+        held_vnf.wait_for(
+            action, lambda a=action, w=as_wanted: w(instances[a])
+        )
     for action, one in instances.items():
         if action == "terminate":
             v2.delete(one.id)
             continue
         assert uids[one.id] == one.deployment["metadata"]["uid"]
         assert len(one.pods()) == len(v2.vnfcs(one.id))
-        one.terminated()
-        assert [] == traces_of(one.id)
+        one.terminate_and_wait()
+        assert [] == leftover_objects(one.id)
 
 
 def test_after_a_killed_conductor_v1_goes_on_from_a_cancelled_operation(
-    host, v1, vim, gated, traces_of
+    host, v1, vim, gated, leftover_objects
 ):
     """Tacker leaves the operation PROCESSING; cancelled, it can be retried.
 
@@ -161,7 +169,7 @@ def test_after_a_killed_conductor_v1_goes_on_from_a_cancelled_operation(
     """
     one = gated(v1)
     occurrence = one.instantiate(vim)
-    gate.eventually("the Deployment", lambda: one.deployment)
+    held_vnf.wait_for("the Deployment", lambda: one.deployment)
 
     host.kill(CONDUCTOR)
     host.start(CONDUCTOR)
@@ -169,7 +177,7 @@ def test_after_a_killed_conductor_v1_goes_on_from_a_cancelled_operation(
     assert "PROCESSING" == v1.operation(occurrence)["operationState"]
     assert 409 == v1.again(occurrence, "retry").status_code
     path = f"{v1.base}/vnf_lcm_op_occs/{occurrence}/cancel"
-    gate.eventually(
+    held_vnf.wait_for(
         "the cancellation",
         lambda: (
             202
@@ -182,8 +190,8 @@ def test_after_a_killed_conductor_v1_goes_on_from_a_cancelled_operation(
     assert "COMPLETED" == ended["operationState"], ended.get("error")
     assert 1 == len(one.pods())
     assert 1 == len(v1.vnfcs(one.id))
-    one.terminated()
-    assert [] == traces_of(one.id)
+    one.terminate_and_wait()
+    assert [] == leftover_objects(one.id)
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
@@ -195,10 +203,10 @@ def test_a_retry_is_refused_while_somebody_still_works(
     one = gated(api)
     occurrence = one.instantiate(vim, tacker_k8s_cr={"timeout": 1})
     assert "FAILED_TEMP" == api.wait(occurrence)["operationState"]
-    deadline = k8s_cr.Deadline.after(gate.SECONDS)
+    deadline = k8s_cr.Deadline.after(held_vnf.SECONDS)
 
     with lock.locked(cluster, one.id, one.namespace, deadline):
-        holder = one.holder(cluster)
+        holder = one.lock_holder(cluster)
         ended = api.retry(occurrence)
 
     assert "FAILED_TEMP" == ended["operationState"]
@@ -206,14 +214,14 @@ def test_a_retry_is_refused_while_somebody_still_works(
     one.open()
     ended = api.retry(occurrence)
     assert "COMPLETED" == ended["operationState"], ended.get("error")
-    one.terminated()
+    one.terminate_and_wait()
 
 
 # -- What Tacker rests on -----------------------------------------------------
 
 
 def test_the_message_queue_and_the_database_may_restart_during_a_wait(
-    host, v1, v2, vim, gated, traces_of
+    host, v1, v2, vim, gated, leftover_objects
 ):
     """The operations that wait are completed, and others after them.
 
@@ -223,38 +231,38 @@ def test_the_message_queue_and_the_database_may_restart_during_a_wait(
     instances = [gated(api) for api in (v1, v2)]
     begun = [one.instantiate(vim) for one in instances]
     for one in instances:
-        gate.eventually("the Deployment", lambda g=one: g.deployment)
+        held_vnf.wait_for("the Deployment", lambda g=one: g.deployment)
 
     host.restart("rabbitmq", "mariadb")
-    gate.eventually("the API", lambda: services.responds(_port(host.url)))
-    gate.eventually("the conductor", lambda: _is_heard(host))
+    held_vnf.wait_for("the API", lambda: services.responds(_port(host.url)))
+    held_vnf.wait_for("the conductor", lambda: _is_heard(host))
 
     for one in instances:
         one.open()
     for one, occurrence in zip(instances, begun, strict=True):
-        gate.completed(one.api, occurrence)
-        one.api.done(one.id, "scale", rest.scaling(gate.VDU, 1))
+        held_vnf.wait_completed(one.api, occurrence)
+        one.api.done(one.id, "scale", rest_api.scaling(held_vnf.VDU, 1))
         assert 2 == len(one.pods()) == len(one.api.vnfcs(one.id))
-        one.terminated()
-        assert [] == traces_of(one.id)
+        one.terminate_and_wait()
+        assert [] == leftover_objects(one.id)
 
 
 def test_what_is_sent_while_no_conductor_listens_is_lost(
-    host, v2, vim, gated, traces_of
+    host, v2, vim, gated, leftover_objects
 ):
-    """By Tacker, before any driver hears of it.
+    """By Tacker, before any driver gets the request.
 
-    Its server casts a message to a queue that is gone when the message queue
-    is restarted, until the conductor has made it again. The operation stays
+    Its server casts a message to a queue that a restart of the message queue
+    deletes, until the conductor has created it again. The operation stays
     STARTING, and is ended when a conductor starts.
     """
     one = instantiated(gated, v2, vim)
     host.pause(CONDUCTOR)
     host.restart("rabbitmq")
-    lost = one.api.start(one.id, "scale", rest.scaling(gate.VDU, 1))
+    lost = one.api.start(one.id, "scale", rest_api.scaling(held_vnf.VDU, 1))
     since = host.logged()
     host.resume(CONDUCTOR)
-    gate.eventually("the conductor", lambda: _is_heard(host))
+    held_vnf.wait_for("the conductor", lambda: _is_heard(host))
 
     # The conductor works again, and has never heard of it.
     other = instantiated(gated, v2, vim)
@@ -262,22 +270,22 @@ def test_what_is_sent_while_no_conductor_listens_is_lost(
     assert lost not in host.log(CONDUCTOR, since)
 
     host.restart(CONDUCTOR)
-    gate.eventually(
+    held_vnf.wait_for(
         "its end",
         lambda: one.api.operation(lost)["operationState"] != "STARTING",
     )
     for instance in (one, other):
-        instance.terminated()
-        assert [] == traces_of(instance.id)
+        instance.terminate_and_wait()
+        assert [] == leftover_objects(instance.id)
 
 
 def instantiated(gated, api, vim):
     """An instance whose instantiation was completed."""
     one = gated(api)
     begun = one.instantiate(vim)
-    gate.eventually("the Deployment", lambda: one.deployment)
+    held_vnf.wait_for("the Deployment", lambda: one.deployment)
     one.open()
-    gate.completed(api, begun)
+    held_vnf.wait_completed(api, begun)
     return one
 
 
@@ -304,9 +312,9 @@ class Gateway:
     def open(self) -> Iterator[None]:
         """Within it there is a way; afterwards it breaks off."""
         listen = f"127.0.0.1:{self.port}"
-        command = [sys.executable, forward.__file__, listen, self._target]
+        command = [sys.executable, port_forward.__file__, listen, self._target]
         with subprocess.Popen(command) as process:
-            gate.eventually("the way", lambda: services.accepts(self.port))
+            held_vnf.wait_for("the way", lambda: services.accepts(self.port))
             try:
                 yield
             finally:
@@ -314,7 +322,7 @@ class Gateway:
 
 
 def test_the_api_server_may_be_away_for_a_minute(
-    v1, v2, administrator, gated, traces_of
+    v1, v2, administrator, gated, leftover_objects
 ):
     """The operation waits for it, and goes on from where it was."""
     server = urllib.parse.urlsplit(administrator.endpoint)
@@ -328,7 +336,7 @@ def test_the_api_server_may_be_away_for_a_minute(
         vim = v1.register_vim(way, default=default)
         begun = [one.instantiate(vim) for one in instances]
         for one in instances:
-            gate.eventually("the Deployment", lambda g=one: g.deployment)
+            held_vnf.wait_for("the Deployment", lambda g=one: g.deployment)
     for one in instances:
         one.open()
 
@@ -336,13 +344,13 @@ def test_the_api_server_may_be_away_for_a_minute(
         return "PROCESSING" == one.api.operation(occurrence)["operationState"]
 
     for one, occurrence in zip(instances, begun, strict=True):
-        gate.lasting(
+        held_vnf.assert_stays(
             AWAY / len(instances), lambda o=one, b=occurrence: waits(o, b)
         )
     with gateway.open():
         for one, occurrence in zip(instances, begun, strict=True):
-            gate.completed(one.api, occurrence)
+            held_vnf.wait_completed(one.api, occurrence)
         for one in instances:
             assert 1 == len(one.pods()) == len(one.api.vnfcs(one.id))
-            one.terminated()
-            assert [] == traces_of(one.id)
+            one.terminate_and_wait()
+            assert [] == leftover_objects(one.id)

@@ -9,18 +9,18 @@ import pytest
 
 from tests.e2e import packages
 from tests.e2e.packages import Vdu
-from tests.e2e.shown import by_vdu
-from tests.e2e.shown import info_id
-from tests.e2e.shown import refused
+from tests.e2e.v2_views import assert_refused
+from tests.e2e.v2_views import info_id
+from tests.e2e.v2_views import vnfcs_by_vdu
+from tests.functional import handlers_sample
 from tests.functional import manifests
-from tests.functional import media
-from tools.tacker import rest
+from tools.tacker import rest_api
 
 pytestmark = pytest.mark.plane
 
 WRONG = """
 from tacker_k8s_cr.kinds.base import Handler
-from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.model.objects import GroupKind
 
 def assess(obj):
     return obj["status"]["phase"]
@@ -52,7 +52,7 @@ def group():
 
 
 @pytest.fixture(scope="module")
-def wrong(tmp_path_factory):
+def wrong_handlers(tmp_path_factory):
     """A distribution whose only handler raises."""
     folder = tmp_path_factory.mktemp("wrong")
     (folder / "pyproject.toml").write_text(PROJECT)
@@ -61,11 +61,13 @@ def wrong(tmp_path_factory):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def installed(host, group, wrong, tmp_path_factory):
+def installed(host, group, wrong_handlers, tmp_path_factory):
     """Tacker with both distributions, for as long as the tests last."""
     before = host.state.options
-    sample = media.sources(group, tmp_path_factory.mktemp("sample"))
-    plugins = (*before.plugins, str(sample), str(wrong))
+    sample = handlers_sample.source_files(
+        group, tmp_path_factory.mktemp("sample")
+    )
+    plugins = (*before.plugins, str(sample), str(wrong_handlers))
     host.reload(dataclasses.replace(before, plugins=plugins))
     yield
     host.reload(before)
@@ -74,7 +76,7 @@ def installed(host, group, wrong, tmp_path_factory):
 @pytest.fixture(scope="module", autouse=True)
 def defined(kubectl, group):
     """The sample's kinds."""
-    found = media.definitions(group)
+    found = handlers_sample.crds(group)
     kubectl.apply(found)
     names = [obj["metadata"]["name"] for obj in found]
     kubectl("wait", "--for=condition=Established", "crd", *names)
@@ -84,7 +86,7 @@ def defined(kubectl, group):
 
 @pytest.fixture
 def controller(cluster, group, namespace):
-    with media.Controller(cluster, group, namespace) as working:
+    with handlers_sample.Controller(cluster, group, namespace) as working:
         yield working
 
 
@@ -93,13 +95,14 @@ def package(tmp_path, v2):
     """Uploads a package of these manifests, for both APIs."""
 
     def made(*objs, vdus=()):
-        csar = packages.of(tmp_path, {"a.yaml": objs}, vdus)
+        csar = packages.build(tmp_path, {"a.yaml": objs}, vdus)
         v2.upload(csar.path)
         return csar
 
     return made
 
 
+@pytest.mark.requirement("TK-2", "TK-5")
 def test_kinds_of_others_live_through_tacker(
     v2,
     vim,
@@ -108,64 +111,71 @@ def test_kinds_of_others_live_through_tacker(
     controller,
     namespace,
     kubectl,
-    nothing_left,
-    traces_of,
+    assert_no_leftovers,
+    leftover_objects,
 ):
-    """Their handlers say what is current, a number, and a VNFC (TK-2, TK-5).
+    """Their handlers say what is current, a number, and a VNFC.
 
     Without them none could be scaled: the definitions have no scale
     sub-resource.
     """
     csar = package(
         manifests.config_map("tuning"),
-        media.store(group, "calls", 3, "tuning"),
-        media.transcoder(group, "hd", 1),
+        handlers_sample.store(group, "calls", 3, "tuning"),
+        handlers_sample.transcoder(group, "hd", 1),
         vdus=[Vdu("calls", "calls", initial=3), Vdu("hd", "hd")],
     )
     vnf = v2.create(csar.vnfd)
-    body = rest.instantiation(v2, vim, csar.files, namespace=namespace)
+    body = rest_api.instantiation(v2, vim, csar.files, namespace=namespace)
     v2.done(vnf, "instantiate", body)
     first = v2.vnfcs(vnf)
     assert {"calls"} == {vnfc["vduId"] for vnfc in first}
     assert 3 == len(first)
 
-    # -- A number that is no good is refused beforehand
-    failed = v2.run(vnf, "scale", rest.scaling("calls", 1))
-    status, detail = refused(failed)
+    # -- An invalid number is refused beforehand
+    failed = v2.run(vnf, "scale", rest_api.scaling("calls", 1))
+    status, detail = assert_refused(failed)
     assert 422 == status
     assert "odd number of members or none, and 4 is even" in detail
     back = v2.rollback(failed["id"])
     assert "ROLLED_BACK" == back["operationState"], back.get("error")
-    v2.done(vnf, "scale", rest.scaling("calls", 2))
-    second = by_vdu(v2.vnfcs(vnf))["calls"]
+    v2.done(vnf, "scale", rest_api.scaling("calls", 2))
+    second = vnfcs_by_vdu(v2.vnfcs(vnf))["calls"]
     assert 5 == len(second)
-    v2.done(vnf, "scale", rest.scaling("hd", 3))
+    v2.done(vnf, "scale", rest_api.scaling("hd", 3))
     path = "-o=jsonpath={.spec.workers}"
     kind = f"transcoders.{group}"
     assert "4" == kubectl("get", kind, "hd", "-n", namespace, path)
 
     # -- One of its Pods
     ill = min(second)
-    v2.done(vnf, "heal", rest.healing([info_id(v2, vnf, ill)]))
-    assert {ill} == second - by_vdu(v2.vnfcs(vnf))["calls"]
+    v2.done(vnf, "heal", rest_api.healing([info_id(v2, vnf, ill)]))
+    assert {ill} == second - vnfcs_by_vdu(v2.vnfcs(vnf))["calls"]
 
-    # -- What it is at its end: it goes alone, before its settings
-    v2.done(vnf, "terminate", rest.FORCEFUL)
+    # -- At its end: it is deleted alone, before its settings
+    v2.done(vnf, "terminate", rest_api.FORCEFUL)
     assert {"calls": True} == controller.backups
     v2.delete(vnf)
-    assert [] == traces_of(vnf)
+    assert [] == leftover_objects(vnf)
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_what_a_handler_calls_failed_ends_the_operation(
-    request, version, vim, package, group, controller, namespace, traces_of
+    request,
+    version,
+    vim,
+    package,
+    group,
+    controller,
+    namespace,
+    leftover_objects,
 ):
-    """At once, with its reason; without it the object would do (TK-2)."""
+    """At once, with its reason; without it the object would do."""
     api = request.getfixturevalue(version)
-    csar = package(media.transcoder(group, "hd", 1, codec="none"))
+    csar = package(handlers_sample.transcoder(group, "hd", 1, codec="none"))
     instance = api.create(csar.vnfd)
 
-    body = rest.instantiation(api, vim, csar.files, namespace=namespace)
+    body = rest_api.instantiation(api, vim, csar.files, namespace=namespace)
     ended = api.run(instance, "instantiate", body)
 
     assert "FAILED_TEMP" == ended["operationState"]
@@ -174,11 +184,11 @@ def test_what_a_handler_calls_failed_ends_the_operation(
     assert "Rejected" in detail
     back = api.rollback(ended["id"])
     assert "ROLLED_BACK" == back["operationState"], back.get("error")
-    assert [] == traces_of(instance)
+    assert [] == leftover_objects(instance)
 
 
 def pod_template():
-    """A kind of no consequence; nobody's VNF of another test has one."""
+    """A kind without side effects; no other test's VNF has one."""
     return {
         "apiVersion": "v1",
         "kind": "PodTemplate",
@@ -193,14 +203,20 @@ def pod_template():
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_a_handler_that_raises_is_reported_as_that_handlers_error(
-    request, version, vim, package, namespace, nothing_left, traces_of
+    request,
+    version,
+    vim,
+    package,
+    namespace,
+    assert_no_leftovers,
+    leftover_objects,
 ):
-    """Not as a fault of Tacker or the cluster; it can be taken back (TK-2)."""
+    """Not as a fault of Tacker or the cluster; it can be rolled back."""
     api = request.getfixturevalue(version)
     csar = package(pod_template(), manifests.config_map("b"))
     instance = api.create(csar.vnfd)
 
-    body = rest.instantiation(api, vim, csar.files, namespace=namespace)
+    body = rest_api.instantiation(api, vim, csar.files, namespace=namespace)
     ended = api.run(instance, "instantiate", body)
 
     assert "FAILED_TEMP" == ended["operationState"]
@@ -211,5 +227,5 @@ def test_a_handler_that_raises_is_reported_as_that_handlers_error(
     ) in ended["error"]["detail"]
     back = api.rollback(ended["id"])
     assert "ROLLED_BACK" == back["operationState"], back.get("error")
-    assert [] == traces_of(instance)
+    assert [] == leftover_objects(instance)
     api.delete(instance)

@@ -1,21 +1,21 @@
-"""Instances that Tacker's own v1 driver made, once ours serves the API.
+"""Instances of Tacker's own v1 driver, once this driver serves the API.
 
-Tacker starts with its own driver, makes some, and is started again with
-ours. Tacker's own driver sleeps between two looks, so that it takes a while;
-what can be done at once is.
+Tacker starts with its own driver, creates some, and is started again with this
+driver. Tacker's own driver sleeps between two polls, which takes a while; what
+can be done in parallel is.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from tests.e2e import gate
+from tests.e2e import held_vnf
 from tests.e2e import packages
 from tests.e2e.packages import Vdu
 from tools.tacker import Host
 from tools.tacker import Options
-from tools.tacker import rest
-from tools.tacker.rest import Api
+from tools.tacker import rest_api
+from tools.tacker.rest_api import Api
 
 pytestmark = pytest.mark.plane
 
@@ -63,7 +63,7 @@ def v1(before):
 
 
 @pytest.fixture(scope="module")
-def spaces(kubectl):
+def make_namespaces(kubectl):
     """Namespaces for the instances, with a name for each."""
     made = {}
 
@@ -79,13 +79,13 @@ def spaces(kubectl):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory, before, v1, administrator, spaces):
+def made(tmp_path_factory, before, v1, administrator, make_namespaces):
     """Instances of Tacker's own driver, two of them failed; then ours."""
     vim = v1.register_vim(administrator, default=True)
     folder = tmp_path_factory.mktemp("packages")
     settings = packages.config_map("settings", colour="red")
     csars = {
-        kind: packages.of(
+        kind: packages.build(
             folder,
             {"settings.yaml": [settings], "web.yaml": [web]},
             [Vdu("web", "web")],
@@ -102,8 +102,8 @@ def made(tmp_path_factory, before, v1, administrator, spaces):
         return csars["never" if name in ("failed", "retried") else "fine"]
 
     def body(name):
-        return rest.instantiation(
-            v1, vim, csar(name).files, namespace=spaces(name)
+        return rest_api.instantiation(
+            v1, vim, csar(name).files, namespace=make_namespaces(name)
         )
 
     names = ("operated", "watched", "failed", "retried")
@@ -149,41 +149,45 @@ def labels(kubectl, namespace):
 
 
 def said(log, vnf):
-    """What our driver says of an instance."""
+    """What the driver reports about an instance."""
     return [line for line in log.splitlines() if f" [{vnf}" in line]
 
 
-def test_an_instance_is_its_drivers(v1, made, spaces, kubectl):
-    """Ours are noted in the metadata; others are left as they are (TK-18)."""
+def test_an_instance_is_its_drivers(v1, made, make_namespaces, kubectl):
+    """Ours are noted in the metadata; others are left as they are."""
     ours, theirs = made["vnfs"]["ours"], made["vnfs"]["operated"]
 
-    assert f"{spaces('ours')}/{ours}" == v1.show(ours)["metadata"][NOTE]
+    assert (
+        f"{make_namespaces('ours')}/{ours}" == v1.show(ours)["metadata"][NOTE]
+    )
     assert NOTE not in v1.show(theirs).get("metadata", {})
-    assert all(LABEL in item for item in labels(kubectl, spaces("ours")))
+    assert all(
+        LABEL in item for item in labels(kubectl, make_namespaces("ours"))
+    )
     assert not any(
-        LABEL in item for item in labels(kubectl, spaces("operated"))
+        LABEL in item for item in labels(kubectl, make_namespaces("operated"))
     )
 
 
 def test_an_instance_of_tackers_own_driver_stays_with_it(
-    v1, made, spaces, kubectl, before
+    v1, made, make_namespaces, kubectl, before
 ):
     """In every operation and rollback, as that driver does them."""
-    vnf, space = made["vnfs"]["operated"], spaces("operated")
+    vnf, space = made["vnfs"]["operated"], make_namespaces("operated")
     since = before.logged()
 
-    v1.done(vnf, "scale", rest.scaling("web", 1))
+    v1.done(vnf, "scale", rest_api.scaling("web", 1))
     assert 2 == len(v1.vnfcs(vnf))
-    v1.done(vnf, "scale", rest.scaling("web", -1))
+    v1.done(vnf, "scale", rest_api.scaling("web", -1))
     assert 1 == len(v1.vnfcs(vnf))
 
     kubectl("create", "quota", "few", "--hard=pods=1", "-n", space)
-    failed = v1.run(vnf, "scale", rest.scaling("web", 1))
+    failed = v1.run(vnf, "scale", rest_api.scaling("web", 1))
     assert "FAILED_TEMP" == failed["operationState"]
     # That driver counts from the replicas that there are.
     kubectl("delete", "quota", "few", "-n", space)
     there = "-o=jsonpath={.status.readyReplicas}"
-    gate.eventually(
+    held_vnf.wait_for(
         "two replicas",
         lambda: "2" == kubectl("get", "deploy", "web", "-n", space, there),
     )
@@ -192,7 +196,7 @@ def test_an_instance_of_tackers_own_driver_stays_with_it(
     assert 1 == len(v1.vnfcs(vnf))
 
     first, known = pods(v1, vnf), ids(v1, vnf)
-    v1.done(vnf, "heal", rest.healing(known))
+    v1.done(vnf, "heal", rest_api.healing(known))
     # That driver keeps the id and changes the name under it.
     assert known == ids(v1, vnf)
     assert not first & pods(v1, vnf)
@@ -200,30 +204,30 @@ def test_an_instance_of_tackers_own_driver_stays_with_it(
     uid = "-o=jsonpath={.metadata.uid}"
     web = ("get", "deployment", "web", "-n", space, uid)
     deployment = kubectl(*web)
-    v1.done(vnf, "heal", rest.healing())
-    # And it deletes what it heals, and makes it anew.
+    v1.done(vnf, "heal", rest_api.healing())
+    # And it deletes what it heals, and creates it again.
     assert deployment != kubectl(*web)
     assert not any(LABEL in item for item in labels(kubectl, space))
     assert NOTE not in v1.show(vnf).get("metadata", {})
 
-    v1.done(vnf, "terminate", rest.FORCEFUL)
+    v1.done(vnf, "terminate", rest_api.FORCEFUL)
     assert [] == labels(kubectl, space)
     v1.delete(vnf)
     assert [] == said(before.log(since=since), vnf)
 
 
 def test_a_failed_instantiation_of_tackers_own_driver_stays_with_it(
-    v1, made, spaces, kubectl, before
+    v1, made, make_namespaces, kubectl, before
 ):
     """Rolled back by names, as it was made; retried as it was begun."""
     since = before.logged()
     vnf, occurrence = made["vnfs"]["failed"], made["occurrences"]["failed"]
-    assert labels(kubectl, spaces("failed"))
+    assert labels(kubectl, make_namespaces("failed"))
 
     back = v1.rollback(occurrence)
 
     assert "ROLLED_BACK" == back["operationState"], back.get("error")
-    assert [] == labels(kubectl, spaces("failed"))
+    assert [] == labels(kubectl, make_namespaces("failed"))
     v1.delete(vnf)
 
     vnf, occurrence = made["vnfs"]["retried"], made["occurrences"]["retried"]
@@ -232,42 +236,46 @@ def test_a_failed_instantiation_of_tackers_own_driver_stays_with_it(
     # That driver does not go on with what its first try made.
     assert "Failed to create resource" in again["error"]["detail"]
     assert not any(
-        LABEL in item for item in labels(kubectl, spaces("retried"))
+        LABEL in item for item in labels(kubectl, make_namespaces("retried"))
     )
     v1.rollback(occurrence)
     for name in ("failed", "retried"):
         assert [] == said(before.log(since=since), made["vnfs"][name])
 
 
-def test_a_synchronization_serves_both(v1, made, spaces, kubectl):
-    """Pods that somebody replaced are noted for both kinds of instances.
+def test_a_synchronization_serves_both(v1, made, make_namespaces, kubectl):
+    """Replaced Pods are recorded for both kinds of instances.
 
-    Tacker begins with it a minute after its start.
+    Tacker starts that one minute after its own start.
     """
     vnfs = {name: made["vnfs"][name] for name in ("watched", "ours")}
     known = {name: pods(v1, vnf) for name, vnf in vnfs.items()}
     for name in vnfs:
-        kubectl("delete", "pods", "--all", "-n", spaces(name))
+        kubectl("delete", "pods", "--all", "-n", make_namespaces(name))
 
     def there(name):
-        listed = kubectl("get", "pods", "-n", spaces(name), "-o", "name")
+        listed = kubectl(
+            "get", "pods", "-n", make_namespaces(name), "-o", "name"
+        )
         return {line.partition("/")[2] for line in listed.split()}
 
     for name, vnf in vnfs.items():
-        gate.eventually(
+        held_vnf.wait_for(
             f"the pods of {name} in Tacker",
             lambda name=name, vnf=vnf: pods(v1, vnf) == there(name),
         )
         assert not known[name] & pods(v1, vnf)
 
-    kubectl("scale", "deploy/web", "--replicas=3", "-n", spaces("ours"))
-    gate.eventually(
+    kubectl(
+        "scale", "deploy/web", "--replicas=3", "-n", make_namespaces("ours")
+    )
+    held_vnf.wait_for(
         "the scale level of ours in Tacker",
         lambda: {"web": 2} == levels(v1, vnfs["ours"]),
     )
     assert 3 == len(v1.vnfcs(vnfs["ours"]))
     for vnf in vnfs.values():
-        v1.done(vnf, "terminate", rest.FORCEFUL)
+        v1.done(vnf, "terminate", rest_api.FORCEFUL)
         v1.delete(vnf)
 
 

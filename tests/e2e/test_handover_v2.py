@@ -1,8 +1,8 @@
-"""Instances that Tacker's own v2 driver made, once ours serves the API.
+"""Instances of Tacker's own v2 driver, once this driver serves the API.
 
-Tacker starts with ours switched off, makes some, and is started again with
-ours. Tacker's own driver looks every ten seconds, so that they take a while;
-what can be done at once is.
+Tacker starts with this driver switched off, creates some, and is started again
+with it. Tacker's own driver polls every ten seconds, which takes a while; what
+can be done in parallel is.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import json
 
 import pytest
 
-from tests.e2e import gate
+from tests.e2e import held_vnf
 from tests.e2e import packages
 from tests.e2e.packages import Vdu
 from tools.tacker import Host
 from tools.tacker import Options
-from tools.tacker import rest
-from tools.tacker.rest import Api
+from tools.tacker import rest_api
+from tools.tacker.rest_api import Api
 
 pytestmark = pytest.mark.plane
 
@@ -49,7 +49,7 @@ def v2(before):
 
 
 @pytest.fixture(scope="module")
-def spaces(kubectl):
+def make_namespaces(kubectl):
     """Namespaces for the instances, with a name for each."""
     made = {}
 
@@ -65,11 +65,13 @@ def spaces(kubectl):
 
 
 def body(v2, vim, csar, namespace):
-    return rest.instantiation(v2, vim, csar.files, namespace=namespace)
+    return rest_api.instantiation(v2, vim, csar.files, namespace=namespace)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory, before, v2, administrator, spaces, kubectl):
+def made(
+    tmp_path_factory, before, v2, administrator, make_namespaces, kubectl
+):
     """Two instances of Tacker's own driver, and one that it failed to make.
 
     Ours serves the API by now, and has made one, too.
@@ -78,7 +80,7 @@ def made(tmp_path_factory, before, v2, administrator, spaces, kubectl):
     csars = {}
     for version in ("1", "2"):
         image = f"registry.example.org/web:{version}"
-        csars[version] = packages.of(
+        csars[version] = packages.build(
             folder,
             {
                 "web.yaml": [
@@ -89,7 +91,7 @@ def made(tmp_path_factory, before, v2, administrator, spaces, kubectl):
             [Vdu("web", "web")],
         )
         v2.upload(csars[version].path)
-    full = spaces("failed")
+    full = make_namespaces("failed")
     kubectl("create", "quota", "none", "--hard=pods=0", "-n", full)
     names = ("operated", "watched", "failed")
     vnfs = {name: v2.create(csars["1"].vnfd) for name in names}
@@ -97,7 +99,7 @@ def made(tmp_path_factory, before, v2, administrator, spaces, kubectl):
         name: v2.start(
             vnf,
             "instantiate",
-            body(v2, administrator, csars["1"], spaces(name)),
+            body(v2, administrator, csars["1"], make_namespaces(name)),
         )
         for name, vnf in vnfs.items()
     }
@@ -119,7 +121,7 @@ def made(tmp_path_factory, before, v2, administrator, spaces, kubectl):
     v2.done(
         vnfs["ours"],
         "instantiate",
-        body(v2, administrator, csars["1"], spaces("ours")),
+        body(v2, administrator, csars["1"], make_namespaces("ours")),
     )
     return {"csars": csars, "vnfs": vnfs, "occurrences": begun}
 
@@ -143,53 +145,56 @@ def labels(kubectl, namespace):
 
 
 def test_the_driver_of_an_instance_is_told_by_its_metadata(
-    v2, made, spaces, kubectl
+    v2, made, make_namespaces, kubectl
 ):
-    """Tacker's own keeps manifests there, ours no more than names (TK-18)."""
+    """Tacker's own keeps manifests there, ours no more than names."""
     vnfs = made["vnfs"]
 
     assert "vdu_reses" in metadata(v2, vnfs["operated"])
     assert "tacker_k8s_cr" not in metadata(v2, vnfs["operated"])
     ours = metadata(v2, vnfs["ours"])
-    record = {"record": f"{spaces('ours')}/{vnfs['ours']}"}
+    record = {"record": f"{make_namespaces('ours')}/{vnfs['ours']}"}
     assert record == ours["tacker_k8s_cr"]
     for vdu in ours["vdu_reses"].values():
         assert {"kind", "metadata", "spec"} == set(vdu)
         pod = vdu["spec"]["template"]["spec"]
         assert {"name", "image"} == set().union(*pod["containers"])
     assert all(
-        LABEL not in item for item in labels(kubectl, spaces("operated"))
+        LABEL not in item
+        for item in labels(kubectl, make_namespaces("operated"))
     )
-    assert all(LABEL in item for item in labels(kubectl, spaces("ours")))
+    assert all(
+        LABEL in item for item in labels(kubectl, make_namespaces("ours"))
+    )
 
 
 def test_an_instance_of_tackers_own_driver_stays_with_it(
-    v2, made, spaces, kubectl, before
+    v2, made, make_namespaces, kubectl, before
 ):
     """In every operation and rollback, as that driver does them."""
-    vnf, space = made["vnfs"]["operated"], spaces("operated")
+    vnf, space = made["vnfs"]["operated"], make_namespaces("operated")
     other = made["csars"]["2"]
     since = before.logged()
 
-    v2.done(vnf, "scale", rest.scaling("web", 1))
+    v2.done(vnf, "scale", rest_api.scaling("web", 1))
     assert 2 == len(v2.vnfcs(vnf))
-    v2.done(vnf, "scale", rest.scaling("web", -1))
+    v2.done(vnf, "scale", rest_api.scaling("web", -1))
     first = pods(v2, vnf)
     assert 1 == len(first)
 
     info = v2.show(vnf)["instantiatedVnfInfo"]["vnfcInfo"]
-    v2.done(vnf, "heal", rest.healing([info[0]["id"]]))
+    v2.done(vnf, "heal", rest_api.healing([info[0]["id"]]))
     assert 1 == len(pods(v2, vnf))
     assert not first & pods(v2, vnf)
 
-    absent = rest.changing(other.vnfd, ["Files/absent.yaml"], ["web"])
+    absent = rest_api.changing(other.vnfd, ["Files/absent.yaml"], ["web"])
     failed = v2.run(vnf, "change_vnfpkg", absent)
     assert "FAILED_TEMP" == failed["operationState"]
     back = v2.rollback(failed["id"])
     assert "ROLLED_BACK" == back["operationState"], back.get("error")
 
     kubectl("create", "quota", "few", "--hard=pods=1", "-n", space)
-    failed = v2.run(vnf, "scale", rest.scaling("web", 1))
+    failed = v2.run(vnf, "scale", rest_api.scaling("web", 1))
     assert "FAILED_TEMP" == failed["operationState"]
     back = v2.rollback(failed["id"])
     assert "ROLLED_BACK" == back["operationState"], back.get("error")
@@ -198,7 +203,7 @@ def test_an_instance_of_tackers_own_driver_stays_with_it(
     v2.done(
         vnf,
         "change_vnfpkg",
-        rest.changing(other.vnfd, other.files, ["web"]),
+        rest_api.changing(other.vnfd, other.files, ["web"]),
     )
     said = kubectl("get", "configmap", "settings", "-n", space, "-o", "json")
     # That driver changes workloads only; ours would have changed it.
@@ -207,14 +212,14 @@ def test_an_instance_of_tackers_own_driver_stays_with_it(
     assert "tacker_k8s_cr" not in metadata(v2, vnf)
     assert all(LABEL not in item for item in labels(kubectl, space))
 
-    v2.done(vnf, "terminate", rest.FORCEFUL)
+    v2.done(vnf, "terminate", rest_api.FORCEFUL)
     assert [] == labels(kubectl, space)
     v2.delete(vnf)
     assert f"[{vnf}" not in before.log(since=since)
 
 
 def test_a_rollback_without_a_record_leaves_what_it_does_not_know(
-    v2, made, spaces, kubectl, before
+    v2, made, make_namespaces, kubectl, before
 ):
     """An instantiation that Tacker's own driver began before the switch.
 
@@ -226,28 +231,32 @@ def test_a_rollback_without_a_record_leaves_what_it_does_not_know(
     back = v2.rollback(occurrence)
 
     assert "ROLLED_BACK" == back["operationState"], back.get("error")
-    assert 2 == len(labels(kubectl, spaces("failed")))
+    assert 2 == len(labels(kubectl, make_namespaces("failed")))
     assert "no record in the namespace" in before.log(since=since)
     assert "nothing is removed" in before.log(since=since)
     v2.delete(vnf)
 
 
-def test_a_synchronization_serves_both(v2, made, spaces, kubectl, before):
-    """Pods that somebody replaced are noted for both kinds of instances.
+def test_a_synchronization_serves_both(
+    v2, made, make_namespaces, kubectl, before
+):
+    """Replaced Pods are recorded for both kinds of instances.
 
-    Tacker begins with it a minute after its start, which is over by now.
+    Tacker starts that one minute after its own start, which has passed by now.
     """
     vnfs = {name: made["vnfs"][name] for name in ("watched", "ours")}
     known = {name: pods(v2, vnf) for name, vnf in vnfs.items()}
     for name in vnfs:
-        kubectl("delete", "pods", "--all", "-n", spaces(name))
+        kubectl("delete", "pods", "--all", "-n", make_namespaces(name))
 
     def there(name):
-        listed = kubectl("get", "pods", "-n", spaces(name), "-o", "name")
+        listed = kubectl(
+            "get", "pods", "-n", make_namespaces(name), "-o", "name"
+        )
         return {line.partition("/")[2] for line in listed.split()}
 
     for name, vnf in vnfs.items():
-        gate.eventually(
+        held_vnf.wait_for(
             f"the pods of {name} in Tacker",
             lambda name=name, vnf=vnf: pods(v2, vnf) == there(name),
         )

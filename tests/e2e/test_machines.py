@@ -7,17 +7,17 @@ import copy
 import pytest
 import yaml
 
-from tests.e2e import gate
+from tests.e2e import held_vnf
 from tests.e2e import packages
 from tests.e2e.packages import Vdu
-from tests.e2e.shown import affected
-from tests.e2e.shown import by_vdu
-from tests.e2e.shown import info_id
-from tests.e2e.shown import levels
-from tests.e2e.shown import refused
-from tests.functional import topology
+from tests.e2e.v2_views import affected_vnfcs
+from tests.e2e.v2_views import assert_refused
+from tests.e2e.v2_views import info_id
+from tests.e2e.v2_views import levels
+from tests.e2e.v2_views import vnfcs_by_vdu
+from tests.functional import topology_cluster
 from tools import csar as csars
-from tools.tacker import rest
+from tools.tacker import rest_api
 
 pytestmark = [pytest.mark.plane, pytest.mark.capi]
 
@@ -85,7 +85,7 @@ def changed():
 @pytest.fixture
 def package(tmp_path, v2):
     def made(manifests, vdus=VDUS):
-        csar = packages.of(tmp_path, {"all.yaml": manifests}, vdus)
+        csar = packages.build(tmp_path, {"all.yaml": manifests}, vdus)
         v2.upload(csar.path)
         return csar
 
@@ -105,57 +105,64 @@ def ids(found, vdu):
     }
 
 
+@pytest.mark.requirement("P9", "D6", "G3")
 def test_machines_are_chosen_by_requests(
-    v2, vim, package, namespace, kubectl, nothing_left, traces_of
+    v2,
+    vim,
+    package,
+    namespace,
+    kubectl,
+    assert_no_leftovers,
+    leftover_objects,
 ):
-    """Which ones leave, how they are healed, whether any is replaced.
+    """Which ones are deleted, how they are healed, whether any is replaced.
 
-    A scale that names a worker removes that one, and the control plane stays
-    (TK-16). What an autoscaler keeps is scaled when the request moves its
-    bounds, and the rollback puts them back. A machine of a control plane is
-    remediated by whoever keeps it (G3). A change that would replace machines
-    is refused with the reason where the request says so (P9).
+    A scale that names a worker removes that one, and the control plane stays.
+    What an autoscaler manages is scaled when the request moves its limits, and
+    the rollback restores them. A Machine of a control plane is remediated by
+    the controller of that. A change that would replace Machines is refused
+    with the reason if the request forbids replacement.
     """
     csar = package(cluster())
     vnf = v2.create(csar.vnfd)
-    body = rest.instantiation(v2, vim, csar.files, namespace=namespace)
+    body = rest_api.instantiation(v2, vim, csar.files, namespace=namespace)
     v2.done(vnf, "instantiate", body, 300)
     first = v2.vnfcs(vnf)
     assert [3, 1, 1] == [len(ids(first, vdu.name)) for vdu in VDUS]
 
     # -- Who leaves
     ((gone, name),) = ids(first, "workers").items()
-    v2.done(vnf, "scale", rest.scaling("workers", 1), 240)
+    v2.done(vnf, "scale", rest_api.scaling("workers", 1), 240)
     (kept,) = ids(v2.vnfcs(vnf), "workers").keys() - {gone}
-    fewer = rest.scaling("workers", -1, **asked(leaving=[name]))
+    fewer = rest_api.scaling("workers", -1, **asked(machines_to_delete=[name]))
     done = v2.done(vnf, "scale", fewer, 240)
-    assert {gone: "REMOVED"} == affected(done)
-    second = by_vdu(v2.vnfcs(vnf))
-    assert {**by_vdu(first), "workers": {kept}} == second
+    assert {gone: "REMOVED"} == affected_vnfcs(done)
+    second = vnfcs_by_vdu(v2.vnfcs(vnf))
+    assert {**vnfcs_by_vdu(first), "workers": {kept}} == second
 
     # -- A number that its controller would refuse
-    failed = v2.run(vnf, "scale", rest.scaling("control_plane", 1))
-    status, detail = refused(failed)
+    failed = v2.run(vnf, "scale", rest_api.scaling("control_plane", 1))
+    status, detail = assert_refused(failed)
     assert 422 == status
     assert "odd" in detail
     back = v2.rollback(failed["id"])
     assert "ROLLED_BACK" == back["operationState"], back.get("error")
 
     # -- Bounds of an autoscaler
-    failed = v2.run(vnf, "scale", rest.scaling("auto", 2))
-    status, detail = refused(failed)
+    failed = v2.run(vnf, "scale", rest_api.scaling("auto", 2))
+    status, detail = assert_refused(failed)
     assert 422 == status
     assert "between 1 and 2" in detail
-    assert "autoscaled: move" in detail
+    assert "autoscaler_limits: adjust" in detail
     back = v2.rollback(failed["id"])
     assert "ROLLED_BACK" == back["operationState"], back.get("error")
-    moving = asked(autoscaled="move", timeout=8)
-    failed = v2.run(vnf, "scale", rest.scaling("auto", 2, **moving))
-    assert 504 == refused(failed)[0]
+    moving = asked(autoscaler_limits="adjust", timeout=8)
+    failed = v2.run(vnf, "scale", rest_api.scaling("auto", 2, **moving))
+    assert 504 == assert_refused(failed)[0]
     assert ["3", "3"] == bounds(kubectl, namespace)
-    gate.repeated(v2.rollback, failed["id"], "ROLLED_BACK")
+    held_vnf.retry_until_success(v2.rollback, failed["id"], "ROLLED_BACK")
     assert ["1", "2"] == bounds(kubectl, namespace)
-    assert second == by_vdu(v2.vnfcs(vnf))
+    assert second == vnfcs_by_vdu(v2.vnfcs(vnf))
     assert dict.fromkeys(second, 0) == levels(v2, vnf)
 
     # -- Whether any is replaced
@@ -164,31 +171,31 @@ def test_machines_are_chosen_by_requests(
     failed = v2.run(
         vnf,
         "change_vnfpkg",
-        rest.changing(other.vnfd, other.files, **params),
+        rest_api.changing(other.vnfd, other.files, **params),
     )
-    status, detail = refused(failed)
+    status, detail = assert_refused(failed)
     assert 409 == status
     assert "1 machine(s) are replaced" in detail
     assert f"{namespace}/workload-workers" in detail
     assert OTHER in detail
     back = v2.rollback(failed["id"], 240)
     assert "ROLLED_BACK" == back["operationState"], back.get("error")
-    assert second == by_vdu(v2.vnfcs(vnf))
+    assert second == vnfcs_by_vdu(v2.vnfcs(vnf))
     assert csar.vnfd == v2.show(vnf)["vnfdId"]
 
     # -- How one is healed
     machines = ids(first, "control_plane")
     ill = min(machines)
-    remediating = asked(heal_machines="remediate")
-    wrong = rest.healing([info_id(v2, vnf, kept)], **remediating)
+    remediating = asked(machine_heal_strategy="remediate")
+    wrong = rest_api.healing([info_id(v2, vnf, kept)], **remediating)
     failed = v2.run(vnf, "heal", wrong)
-    status, detail = refused(failed)
+    status, detail = assert_refused(failed)
     assert 422 == status
     assert "no MachineHealthCheck" in detail
     v2.fail(failed["id"])
-    right = rest.healing([info_id(v2, vnf, ill)], **remediating)
+    right = rest_api.healing([info_id(v2, vnf, ill)], **remediating)
     v2.done(vnf, "heal", right, 300)
-    third = by_vdu(v2.vnfcs(vnf))
+    third = vnfcs_by_vdu(v2.vnfcs(vnf))
     assert second["workers"] == third["workers"]
     assert 3 == len(third["control_plane"])
     assert {ill} == second["control_plane"] - third["control_plane"]
@@ -196,9 +203,9 @@ def test_machines_are_chosen_by_requests(
     path = "-o=jsonpath={.status.lastRemediation.machine}"
     assert machines[ill] == kubectl(*keeper, "-n", namespace, path)
 
-    v2.done(vnf, "terminate", rest.FORCEFUL, 300)
+    v2.done(vnf, "terminate", rest_api.FORCEFUL, 300)
     v2.delete(vnf)
-    assert [] == traces_of(vnf)
+    assert [] == leftover_objects(vnf)
 
 
 def bounds(kubectl, namespace):
@@ -206,45 +213,52 @@ def bounds(kubectl, namespace):
     return [found["metadata"]["annotations"][name] for name in BOUNDS]
 
 
+@pytest.mark.requirement("P8", "I5")
 def test_a_number_of_a_topology_is_set_in_its_cluster(
-    v2, vim, package, namespace, kubectl, nothing_left, traces_of
+    v2,
+    vim,
+    package,
+    namespace,
+    kubectl,
+    assert_no_leftovers,
+    leftover_objects,
 ):
-    """A VDU is an entry, by name or by vdu_mapping (P8, TK-16).
+    """A VDU is an entry, by name or by vdu_mapping.
 
-    A change of the package leaves the number that the scale gave it (P7).
+    A change of the package leaves the number that the scale gave it.
     """
     manifests = [
-        *topology.cluster_class(),
-        topology.cluster("workload", md_0=1),
+        *topology_cluster.cluster_class(),
+        topology_cluster.cluster("workload", md_0=1),
     ]
     vdus = [Vdu("workers", "md-0"), Vdu("masters", "masters", most=2)]
     csar = package(manifests, vdus)
     vnf = v2.create(csar.vnfd)
     place = {"kind": "Cluster", "name": "workload:controlPlane"}
     params = {"namespace": namespace, "vdu_mapping": {"masters": place}}
-    body = rest.instantiation(v2, vim, csar.files, **params)
+    body = rest_api.instantiation(v2, vim, csar.files, **params)
     v2.done(vnf, "instantiate", body, 300)
-    first = by_vdu(v2.vnfcs(vnf))
+    first = vnfcs_by_vdu(v2.vnfcs(vnf))
     assert {"workers": 1, "masters": 1} == {v: len(first[v]) for v in first}
 
-    v2.done(vnf, "scale", rest.scaling("workers", 1), 240)
+    v2.done(vnf, "scale", rest_api.scaling("workers", 1), 240)
 
-    second = by_vdu(v2.vnfcs(vnf))
+    second = vnfcs_by_vdu(v2.vnfcs(vnf))
     assert first["masters"] == second["masters"]
     assert first["workers"] < second["workers"]
     assert 2 == len(second["workers"])
     named = {"workers": 2, "masters": 1}
     assert named == numbers(kubectl, namespace)
     other = package([*manifests, packages.config_map("more")], vdus)
-    asked = rest.changing(
+    asked = rest_api.changing(
         other.vnfd, other.files, vdu_mapping={"masters": place}
     )
     v2.done(vnf, "change_vnfpkg", asked, 300)
     assert named == numbers(kubectl, namespace)
-    assert second == by_vdu(v2.vnfcs(vnf))
-    v2.done(vnf, "terminate", rest.FORCEFUL, 300)
+    assert second == vnfcs_by_vdu(v2.vnfcs(vnf))
+    v2.done(vnf, "terminate", rest_api.FORCEFUL, 300)
     v2.delete(vnf)
-    assert [] == traces_of(vnf)
+    assert [] == leftover_objects(vnf)
 
 
 def numbers(kubectl, namespace):

@@ -8,7 +8,7 @@ import itertools
 import pytest
 
 from tests.e2e import packages
-from tools.tacker import rest
+from tools.tacker import rest_api
 
 pytestmark = pytest.mark.plane
 
@@ -20,7 +20,7 @@ AT_ONCE = 8
 
 
 @pytest.fixture
-def few_threads(host):
+def limited_threads(host):
     """A conductor without more threads than this test keeps busy.
 
     Its executors begin one whenever none is idle, until they have 64 each,
@@ -35,21 +35,23 @@ def few_threads(host):
 
 
 def test_the_conductor_keeps_nothing_of_ended_operations(
-    host, few_threads, v1, v2, vim, namespaces, threads, tmp_path
+    host, limited_threads, v1, v2, vim, namespaces, thread_pool, tmp_path
 ):
     """After 200 operations its memory is within a tenth of that after 20.
 
     Every other instance lives through the other API.
     """
     manifests = {"a.yaml": [packages.config_map("settings", a="1")]}
-    csar = packages.of(tmp_path, manifests)
+    csar = packages.build(tmp_path, manifests)
     v1.upload(csar.path)
 
     def lived(api, namespace):
         instance = api.create(csar.vnfd)
-        body = rest.instantiation(api, vim, csar.files, namespace=namespace)
+        body = rest_api.instantiation(
+            api, vim, csar.files, namespace=namespace
+        )
         api.done(instance, "instantiate", body)
-        api.done(instance, "terminate", rest.FORCEFUL)
+        api.done(instance, "terminate", rest_api.FORCEFUL)
         api.delete(instance)
 
     # There is a namespace for each that lives at the same time.
@@ -58,7 +60,7 @@ def test_the_conductor_keeps_nothing_of_ended_operations(
     def carried_out(operations):
         # Two operations make a life.
         pairs = [(next(apis), next(places)) for _ in range(operations // 2)]
-        list(threads.map(lambda pair: lived(*pair), pairs))
+        list(thread_pool.map(lambda pair: lived(*pair), pairs))
 
     carried_out(FEW)
     few = host.memory()

@@ -8,22 +8,22 @@ import time
 import pytest
 import yaml
 
-from tests.e2e import gate
+from tests.e2e import held_vnf
 from tests.e2e import packages
 from tests.e2e.packages import Vdu
 from tools.csar import SAMPLES
-from tools.tacker import rest
+from tools.tacker import rest_api
 
 pytestmark = pytest.mark.plane
 
 GATE = "gate"
-"""A ConfigMap that is current once somebody says so."""
+"""A ConfigMap that is current once the test marks it."""
 
 
 @pytest.fixture
 def web(tmp_path, v1):
     """A package with a Deployment that is scaled from zero."""
-    csar = packages.of(
+    csar = packages.build(
         tmp_path,
         {
             "web.yaml": [
@@ -39,7 +39,7 @@ def web(tmp_path, v1):
 
 def blocked_soon(manifest):
     """What shows an error fails its operation after a moment."""
-    annotations = {"k8s-cr.tacker.openstack.org/blocked-after": "2"}
+    annotations = {"k8s-cr.tacker.openstack.org/stall-timeout": "2"}
     manifest["metadata"]["annotations"] = annotations
     return manifest
 
@@ -47,7 +47,7 @@ def blocked_soon(manifest):
 def gated():
     manifest = packages.config_map(GATE, said="nothing")
     manifest["metadata"]["annotations"] = {
-        "k8s-cr.tacker.openstack.org/current-when": "data.open=yes"
+        "k8s-cr.tacker.openstack.org/ready-when": "data.open=yes"
     }
     return manifest
 
@@ -60,7 +60,7 @@ def opened(kubectl, namespace):
 def affected(v1, occurrence):
     """Of each VNFC that an operation changed: how, and its resource.
 
-    Tacker tells that an operation has ended before it has written them.
+    Tacker reports that an operation has ended before it has written them.
     """
 
     def vnfcs():
@@ -68,7 +68,7 @@ def affected(v1, occurrence):
         changes = found.get("resourceChanges") or {}
         return changes.get("affectedVnfcs") or ()
 
-    gate.eventually("the affected VNFCs", vnfcs)
+    held_vnf.wait_for("the affected VNFCs", vnfcs)
     return sorted(
         (vnfc["changeType"], vnfc["computeResource"]["resourceId"])
         for vnfc in vnfcs()
@@ -88,20 +88,27 @@ def levels(v1, instance):
     return {i["aspectId"]: i["scaleLevel"] for i in info["scaleStatus"]}
 
 
+@pytest.mark.requirement("TK-5")
 def test_an_instance_is_scaled_and_healed(
-    v1, vim, web, namespace, kubectl, nothing_left, traces_of
+    v1,
+    vim,
+    web,
+    namespace,
+    kubectl,
+    assert_no_leftovers,
+    leftover_objects,
 ):
-    """From zero, to zero and back; one VNFC and all (TK-5, TK-10)."""
+    """From zero, to zero and back; one VNFC and all."""
     instance = v1.create(web.vnfd)
     v1.done(
         instance,
         "instantiate",
-        rest.instantiation(v1, vim, web.files, namespace=namespace),
+        rest_api.instantiation(v1, vim, web.files, namespace=namespace),
     )
     assert [] == v1.vnfcs(instance)
     assert {"web": 0} == levels(v1, instance)
 
-    out = v1.done(instance, "scale", rest.scaling("web", 3))
+    out = v1.done(instance, "scale", rest_api.scaling("web", 3))
     three = v1.vnfcs(instance)
     assert {"web"} == {vnfc["vduId"] for vnfc in three}
     assert sorted(("ADDED", name) for name in names(three)) == affected(
@@ -110,7 +117,7 @@ def test_an_instance_is_scaled_and_healed(
     assert {"web": 3} == levels(v1, instance)
 
     [chosen, *others] = three
-    healed = v1.done(instance, "heal", rest.healing([chosen["id"]]))
+    healed = v1.done(instance, "heal", rest_api.healing([chosen["id"]]))
     after = v1.vnfcs(instance)
     assert ids(three) == ids(after)
     assert names(others) < names(after)
@@ -118,25 +125,25 @@ def test_an_instance_is_scaled_and_healed(
     assert {new} == names(v for v in after if v["id"] == chosen["id"])
     assert [("MODIFIED", new)] == affected(v1, healed)
 
-    v1.done(instance, "heal", rest.healing([chosen["id"]]))
+    v1.done(instance, "heal", rest_api.healing([chosen["id"]]))
     assert new not in names(v1.vnfcs(instance))
 
     deployment = uid(kubectl, namespace, "deployment", "web")
-    v1.done(instance, "heal", rest.healing(), 180)
+    v1.done(instance, "heal", rest_api.healing(), 180)
     assert 3 == len(v1.vnfcs(instance))
     assert not ids(after) & ids(v1.vnfcs(instance))
     assert deployment == uid(kubectl, namespace, "deployment", "web")
     assert {"web": 3} == levels(v1, instance)
 
-    gone = v1.done(instance, "scale", rest.scaling("web", -3))
+    gone = v1.done(instance, "scale", rest_api.scaling("web", -3))
     assert ["REMOVED"] * 3 == [how for how, _ in affected(v1, gone)]
     assert [] == v1.vnfcs(instance)
-    v1.done(instance, "scale", rest.scaling("web", 1))
+    v1.done(instance, "scale", rest_api.scaling("web", 1))
     assert 1 == len(v1.vnfcs(instance))
 
-    v1.done(instance, "terminate", rest.FORCEFUL)
+    v1.done(instance, "terminate", rest_api.FORCEFUL)
     v1.delete(instance)
-    assert [] == traces_of(instance)
+    assert [] == leftover_objects(instance)
 
 
 def uid(kubectl, namespace, kind, name):
@@ -148,7 +155,7 @@ def uid(kubectl, namespace, kind, name):
 def cluster_package(tmp_path, v1):
     """The sample with a workload cluster, without its webhook."""
     folder = SAMPLES / "capi_workload_cluster" / packages.MANIFESTS
-    csar = packages.of(
+    csar = packages.build(
         tmp_path,
         {
             path.name: list(yaml.safe_load_all(path.read_text()))
@@ -164,16 +171,17 @@ def cluster_package(tmp_path, v1):
 
 
 @pytest.mark.capi
+@pytest.mark.requirement("TK-16")
 def test_machines_are_scaled_and_healed_and_keep_their_cluster(
-    v1, vim, cluster_package, namespace, kubectl, nothing_left
+    v1, vim, cluster_package, namespace, kubectl, assert_no_leftovers
 ):
-    """The chosen one goes (TK-16); a heal leaves the Cluster (TK-10).
+    """The chosen one goes; a heal leaves the Cluster.
 
     Tacker terminates and instantiates for it. The only machine of the
     control plane stays, too, with the cluster's data.
     """
     instance = v1.create(cluster_package.vnfd)
-    body = rest.instantiation(
+    body = rest_api.instantiation(
         v1, vim, cluster_package.files, namespace=namespace
     )
     v1.done(instance, "instantiate", body, 300)
@@ -181,25 +189,25 @@ def test_machines_are_scaled_and_healed_and_keep_their_cluster(
     cluster = uid(kubectl, namespace, "cluster", "workload")
     assert {"control_plane", "workers"} == before.keys()
 
-    v1.done(instance, "scale", rest.scaling("workers", 1), 240)
+    v1.done(instance, "scale", rest_api.scaling("workers", 1), 240)
     more = [v for v in v1.vnfcs(instance) if v["vduId"] == "workers"]
     assert before["workers"] < ids(more)
     assert 2 == len(more)
     (old,) = names(v for v in more if v["id"] in before["workers"])
-    chosen = {"tacker_k8s_cr": {"leaving": [old]}}
-    v1.done(instance, "scale", rest.scaling("workers", -1, **chosen), 240)
+    chosen = {"tacker_k8s_cr": {"machines_to_delete": [old]}}
+    v1.done(instance, "scale", rest_api.scaling("workers", -1, **chosen), 240)
     less = of_vdus(v1.vnfcs(instance))
     assert before["control_plane"] == less["control_plane"]
     assert ids(more) - before["workers"] == less["workers"]
 
-    v1.done(instance, "heal", rest.healing(), 300)
+    v1.done(instance, "heal", rest_api.healing(), 300)
 
     after = of_vdus(v1.vnfcs(instance))
     assert cluster == uid(kubectl, namespace, "cluster", "workload")
     assert before["control_plane"] == after["control_plane"]
     assert 1 == len(after["workers"])
     assert not less["workers"] & after["workers"]
-    v1.done(instance, "terminate", rest.FORCEFUL, 300)
+    v1.done(instance, "terminate", rest_api.FORCEFUL, 300)
     v1.delete(instance)
 
 
@@ -211,18 +219,25 @@ def of_vdus(vnfcs):
     return found
 
 
+@pytest.mark.requirement("M7")
 def test_a_failed_instantiation_is_retried(
-    v1, vim, tmp_path, namespace, kubectl, nothing_left, traces_of
+    v1,
+    vim,
+    tmp_path,
+    namespace,
+    kubectl,
+    assert_no_leftovers,
+    leftover_objects,
 ):
-    """What was made stays, and the retry goes on with it (M7)."""
-    csar = packages.of(
+    """What was made stays, and the retry goes on with it."""
+    csar = packages.build(
         tmp_path,
         {"a.yaml": [gated(), packages.deployment("web")]},
         [Vdu("web", "web")],
     )
     v1.upload(csar.path)
     instance = v1.create(csar.vnfd)
-    body = rest.instantiation(
+    body = rest_api.instantiation(
         v1,
         vim,
         csar.files,
@@ -245,19 +260,19 @@ def test_a_failed_instantiation_is_retried(
     assert 1 == len(v1.vnfcs(instance))
     assert [("ADDED", *names(v1.vnfcs(instance)))] == affected(v1, done)
 
-    v1.done(instance, "terminate", rest.FORCEFUL)
+    v1.done(instance, "terminate", rest_api.FORCEFUL)
     v1.delete(instance)
-    assert [] == traces_of(instance)
+    assert [] == leftover_objects(instance)
 
 
 def test_a_failed_instantiation_is_rolled_back(
-    v1, vim, tmp_path, namespace, nothing_left, traces_of
+    v1, vim, tmp_path, namespace, assert_no_leftovers, leftover_objects
 ):
     """Nothing of it is left; the instance can be made again."""
-    csar = packages.of(tmp_path, {"a.yaml": [gated()]})
+    csar = packages.build(tmp_path, {"a.yaml": [gated()]})
     v1.upload(csar.path)
     instance = v1.create(csar.vnfd)
-    body = rest.instantiation(
+    body = rest_api.instantiation(
         v1,
         vim,
         csar.files,
@@ -266,32 +281,33 @@ def test_a_failed_instantiation_is_rolled_back(
     )
     failed = v1.run(instance, "instantiate", body)
     assert "FAILED_TEMP" == failed["operationState"]
-    assert traces_of(instance)
+    assert leftover_objects(instance)
 
     ended = v1.rollback(failed["id"])
 
     assert "ROLLED_BACK" == ended["operationState"], ended.get("error")
-    assert [] == traces_of(instance)
+    assert [] == leftover_objects(instance)
     assert "NOT_INSTANTIATED" == v1.show(instance)["instantiationState"]
     v1.delete(instance)
 
 
+@pytest.mark.requirement("D7")
 def test_a_failed_scale_out_is_retried_and_rolled_back(
-    v1, vim, web, namespace, kubectl, nothing_left
+    v1, vim, web, namespace, kubectl, assert_no_leftovers
 ):
-    """To the number that Tacker still has (TK-5)."""
+    """To the number that Tacker still has."""
     instance = v1.create(web.vnfd)
     v1.done(
         instance,
         "instantiate",
-        rest.instantiation(v1, vim, web.files, namespace=namespace),
+        rest_api.instantiation(v1, vim, web.files, namespace=namespace),
     )
-    v1.done(instance, "scale", rest.scaling("web", 1))
+    v1.done(instance, "scale", rest_api.scaling("web", 1))
     kept = ids(v1.vnfcs(instance))
     quota = ("create", "quota", "few", "--hard=pods=1", "-n", namespace)
     kubectl(*quota)
 
-    failed = v1.run(instance, "scale", rest.scaling("web", 2))
+    failed = v1.run(instance, "scale", rest_api.scaling("web", 2))
     assert "FAILED_TEMP" == failed["operationState"]
     assert "web" in failed["error"]["detail"]
     assert "FAILED_TEMP" == v1.retry(failed["id"])["operationState"]
@@ -304,71 +320,83 @@ def test_a_failed_scale_out_is_retried_and_rolled_back(
     assert "1" == kubectl("get", "deploy", "web", "-n", namespace, replicas)
 
     kubectl("delete", "quota", "few", "-n", namespace)
-    v1.done(instance, "scale", rest.scaling("web", 2))
+    v1.done(instance, "scale", rest_api.scaling("web", 2))
     assert 3 == len(v1.vnfcs(instance))
-    v1.done(instance, "terminate", rest.FORCEFUL)
+    v1.done(instance, "terminate", rest_api.FORCEFUL)
     v1.delete(instance)
 
 
 def test_a_failed_heal_is_retried(
-    v1, vim, web, namespace, kubectl, nothing_left
+    v1, vim, web, namespace, kubectl, assert_no_leftovers
 ):
     """Nothing was terminated for it; then all is replaced."""
     instance = v1.create(web.vnfd)
     v1.done(
         instance,
         "instantiate",
-        rest.instantiation(v1, vim, web.files, namespace=namespace),
+        rest_api.instantiation(v1, vim, web.files, namespace=namespace),
     )
-    v1.done(instance, "scale", rest.scaling("web", 2))
+    v1.done(instance, "scale", rest_api.scaling("web", 2))
     before = v1.vnfcs(instance)
     deployment = uid(kubectl, namespace, "deployment", "web")
     quota = ("create", "quota", "none", "--hard=pods=0", "-n", namespace)
     kubectl(*quota)
 
-    failed = v1.run(instance, "heal", rest.healing())
+    failed = v1.run(instance, "heal", rest_api.healing())
     assert "FAILED_TEMP" == failed["operationState"]
     assert deployment == uid(kubectl, namespace, "deployment", "web")
 
     kubectl("delete", "quota", "none", "-n", namespace)
-    # The Deployment says so only when its controller tries once more.
-    gate.repeated(v1.retry, failed["id"], "COMPLETED")
+    # The Deployment reports it only when its controller tries once more.
+    held_vnf.retry_until_success(v1.retry, failed["id"], "COMPLETED")
     assert 2 == len(v1.vnfcs(instance))
     assert not ids(before) & ids(v1.vnfcs(instance))
     assert {"web": 2} == levels(v1, instance)
-    v1.done(instance, "terminate", rest.FORCEFUL)
+    v1.done(instance, "terminate", rest_api.FORCEFUL)
     v1.delete(instance)
 
 
 def test_a_termination_takes_what_a_failed_heal_left(
-    v1, vim, web, namespace, kubectl, nothing_left, traces_of
+    v1,
+    vim,
+    web,
+    namespace,
+    kubectl,
+    assert_no_leftovers,
+    leftover_objects,
 ):
     """The operation was given up; the instance is still known."""
     instance = v1.create(web.vnfd)
     v1.done(
         instance,
         "instantiate",
-        rest.instantiation(v1, vim, web.files, namespace=namespace),
+        rest_api.instantiation(v1, vim, web.files, namespace=namespace),
     )
-    v1.done(instance, "scale", rest.scaling("web", 1))
+    v1.done(instance, "scale", rest_api.scaling("web", 1))
     quota = ("create", "quota", "none", "--hard=pods=0", "-n", namespace)
     kubectl(*quota)
-    failed = v1.run(instance, "heal", rest.healing())
+    failed = v1.run(instance, "heal", rest_api.healing())
     assert "FAILED_TEMP" == failed["operationState"]
     v1.fail(failed["id"])
 
-    v1.done(instance, "terminate", rest.FORCEFUL)
+    v1.done(instance, "terminate", rest_api.FORCEFUL)
 
     v1.delete(instance)
-    assert [] == traces_of(instance)
+    assert [] == leftover_objects(instance)
     kubectl("delete", "quota", "none", "-n", namespace)
 
 
 def test_a_package_of_5000_objects_lives(
-    v1, vim, tmp_path, namespace, nothing_left, traces_of, record_property
+    v1,
+    vim,
+    tmp_path,
+    namespace,
+    assert_no_leftovers,
+    leftover_objects,
+    record_property,
 ):
-    """The reference stays short, and Tacker's tables few rows (TK-1)."""
-    csar = packages.of(
+    """The reference stays short, and Tacker's tables few rows."""
+    csar = packages.build(
         tmp_path,
         {
             "many.yaml": [
@@ -379,7 +407,7 @@ def test_a_package_of_5000_objects_lives(
     )
     v1.upload(csar.path)
     instance = v1.create(csar.vnfd)
-    body = rest.instantiation(
+    body = rest_api.instantiation(
         v1,
         vim,
         csar.files,
@@ -391,8 +419,8 @@ def test_a_package_of_5000_objects_lives(
     v1.done(instance, "instantiate", body, 400)
     record_property("instantiate seconds", time.monotonic() - begun)
     begun = time.monotonic()
-    v1.done(instance, "terminate", rest.FORCEFUL, 400)
+    v1.done(instance, "terminate", rest_api.FORCEFUL, 400)
     record_property("terminate seconds", time.monotonic() - begun)
 
     v1.delete(instance)
-    assert [] == traces_of(instance)
+    assert [] == leftover_objects(instance)

@@ -11,22 +11,22 @@ import threading
 import pytest
 import yaml
 
-from tests.e2e import gate
+from tests.e2e import held_vnf
 from tests.e2e import packages
 from tests.e2e.packages import Vdu
-from tests.e2e.shown import affected
-from tests.e2e.shown import by_vdu
-from tests.e2e.shown import info_ids
-from tests.e2e.shown import levels
-from tests.secrecy import left
+from tests.e2e.v2_views import affected_vnfcs
+from tests.e2e.v2_views import info_ids
+from tests.e2e.v2_views import levels
+from tests.e2e.v2_views import vnfcs_by_vdu
+from tests.secrecy import written_texts
 from tools import csar as csars
-from tools.tacker import rest
+from tools.tacker import rest_api
 from tools.tacker.session import Refused
 
 pytestmark = pytest.mark.plane
 
 GATE = "gate"
-"""A ConfigMap that is current once somebody says so."""
+"""A ConfigMap that is current once the test marks it."""
 
 PLANTED = "planted-in-a-manifest-0815"
 
@@ -34,7 +34,7 @@ PLANTED = "planted-in-a-manifest-0815"
 def gated():
     manifest = packages.config_map(GATE, said="nothing")
     manifest["metadata"]["annotations"] = {
-        "k8s-cr.tacker.openstack.org/current-when": "data.open=yes"
+        "k8s-cr.tacker.openstack.org/ready-when": "data.open=yes"
     }
     return manifest
 
@@ -65,7 +65,7 @@ def web(**options):
     """Shows an error early, so that an operation that fails is short."""
     manifest = packages.deployment("web", **options)
     manifest["metadata"]["annotations"] = {
-        "k8s-cr.tacker.openstack.org/blocked-after": "2"
+        "k8s-cr.tacker.openstack.org/stall-timeout": "2"
     }
     return manifest
 
@@ -78,7 +78,7 @@ def package(tmp_path, v2):
     """Uploads a package of these manifests, beside the two VDUs."""
 
     def made(*manifests, **options):
-        csar = packages.of(
+        csar = packages.build(
             tmp_path,
             {"web.yaml": [web(**options), stateful("db"), *manifests]},
             VDUS,
@@ -103,7 +103,7 @@ def instance(v2, vim, namespace):
 
 def body(v2, vim, csar, namespace, **ours):
     params = {"tacker_k8s_cr": ours} if ours else {}
-    return rest.instantiation(
+    return rest_api.instantiation(
         v2, vim, csar.files, namespace=namespace, **params
     )
 
@@ -125,47 +125,63 @@ def ended(v2, occurrence, state):
 
 
 @pytest.mark.smoke
+@pytest.mark.requirement("TK-1", "TK-5")
 def test_a_custom_resource_lives_through_v2(
-    v2, vim, sample, uploaded, namespace, nothing_left, traces_of
+    v2,
+    vim,
+    build_sample,
+    upload,
+    namespace,
+    assert_no_leftovers,
+    leftover_objects,
 ):
-    """Instantiated, scaled, terminated; nothing is left (TK-1, TK-5)."""
-    csar = sample("custom_resource")
-    vnf = v2.create(uploaded(csar).vnfd)
+    """Instantiated, scaled, terminated; nothing is left."""
+    csar = build_sample("custom_resource")
+    vnf = v2.create(upload(csar).vnfd)
 
     v2.done(vnf, "instantiate", body(v2, vim, csar, namespace))
 
     [first] = v2.vnfcs(vnf)
     assert "router" == first["vduId"]
-    v2.done(vnf, "scale", rest.scaling("routers", 2))
+    v2.done(vnf, "scale", rest_api.scaling("routers", 2))
     assert 3 == len(v2.vnfcs(vnf))
     assert first["id"] in {vnfc["id"] for vnfc in v2.vnfcs(vnf)}
-    v2.done(vnf, "terminate", rest.FORCEFUL)
+    v2.done(vnf, "terminate", rest_api.FORCEFUL)
     v2.delete(vnf)
-    assert [] == traces_of(vnf)
+    assert [] == leftover_objects(vnf)
 
 
 def test_the_sample_is_scaled_changed_and_healed(
-    v2, vim, sample, uploaded, namespace, kubectl, nothing_left, traces_of
+    v2,
+    vim,
+    build_sample,
+    upload,
+    namespace,
+    kubectl,
+    assert_no_leftovers,
+    leftover_objects,
 ):
-    """As its page has it, through Tacker (TK-5, TK-10, T6, P9).
+    """As its page has it, through Tacker.
 
     The change replaces the Pods of the Deployment, whose image is another;
     the number that the scale gave it stays. The custom resource is the same
     object through all of it.
     """
     csar, newer = (
-        sample("custom_resource", replaced={"pause:3.10": f"pause:{version}"})
+        build_sample(
+            "custom_resource", replaced={"pause:3.10": f"pause:{version}"}
+        )
         for version in ("3.10", "3.10.1")
     )
-    vnf = v2.create(uploaded(csar).vnfd)
-    uploaded(newer)
+    vnf = v2.create(upload(csar).vnfd)
+    upload(newer)
     v2.done(vnf, "instantiate", body(v2, vim, csar, namespace))
-    v2.done(vnf, "scale", rest.scaling("routers", 1))
+    v2.done(vnf, "scale", rest_api.scaling("routers", 1))
     scaled = {vnfc["id"] for vnfc in v2.vnfcs(vnf)}
     path = "-o=jsonpath={.items[*].metadata.uid}"
     plan = kubectl("get", "dialplans", "-n", namespace, path)
 
-    asked = rest.changing(newer.vnfd, newer.files)
+    asked = rest_api.changing(newer.vnfd, newer.files)
     done = v2.done(vnf, "change_vnfpkg", asked)
 
     changed = {vnfc["id"] for vnfc in v2.vnfcs(vnf)}
@@ -173,118 +189,132 @@ def test_the_sample_is_scaled_changed_and_healed(
     assert {
         **dict.fromkeys(scaled, "REMOVED"),
         **dict.fromkeys(changed, "ADDED"),
-    } == affected(done)
+    } == affected_vnfcs(done)
 
     one = min(info_ids(v2, vnf, "router"))
-    v2.done(vnf, "heal", rest.healing([one]))
+    v2.done(vnf, "heal", rest_api.healing([one]))
     assert 1 == len(changed & {vnfc["id"] for vnfc in v2.vnfcs(vnf)})
-    v2.done(vnf, "heal", rest.healing(all=True))
+    v2.done(vnf, "heal", rest_api.healing(all=True))
     healed = {vnfc["id"] for vnfc in v2.vnfcs(vnf)}
     assert 2 == len(healed)
     assert not changed & healed
     assert plan == kubectl("get", "dialplans", "-n", namespace, path)
 
-    v2.done(vnf, "terminate", rest.FORCEFUL)
+    v2.done(vnf, "terminate", rest_api.FORCEFUL)
     v2.delete(vnf)
-    assert [] == traces_of(vnf)
+    assert [] == leftover_objects(vnf)
 
 
+@pytest.mark.requirement("TK-5")
 def test_an_instance_is_scaled_and_healed(
-    v2, package, instance, nothing_left, traces_of
+    v2, package, instance, assert_no_leftovers, leftover_objects
 ):
-    """From zero, to zero and back; one VNFC and all (TK-5, TK-10, TK-18).
+    """From zero, to zero and back; one VNFC and all.
 
-    Each operation says which VNFCs it added and removed.
+    Each operation lists the VNFCs that it added and removed.
     """
     vnf = instance(package())
-    first = by_vdu(v2.vnfcs(vnf))
+    first = vnfcs_by_vdu(v2.vnfcs(vnf))
     assert {"db"} == first.keys()
     assert {"web": 0, "db": 0} == levels(v2, vnf)
 
-    out = v2.done(vnf, "scale", rest.scaling("web", 3))
-    second = by_vdu(v2.vnfcs(vnf))
+    out = v2.done(vnf, "scale", rest_api.scaling("web", 3))
+    second = vnfcs_by_vdu(v2.vnfcs(vnf))
     assert first["db"] == second["db"]
-    assert dict.fromkeys(second["web"], "ADDED") == affected(out)
+    assert dict.fromkeys(second["web"], "ADDED") == affected_vnfcs(out)
     assert {"web": 3, "db": 0} == levels(v2, vnf)
 
-    healed = v2.done(vnf, "heal", rest.healing(info_ids(v2, vnf, "db")))
-    third = by_vdu(v2.vnfcs(vnf))
+    healed = v2.done(vnf, "heal", rest_api.healing(info_ids(v2, vnf, "db")))
+    third = vnfcs_by_vdu(v2.vnfcs(vnf))
     assert second["web"] == third["web"]
     assert {
         **dict.fromkeys(second["db"], "REMOVED"),
         **dict.fromkeys(third["db"], "ADDED"),
-    } == affected(healed)
+    } == affected_vnfcs(healed)
 
-    v2.done(vnf, "heal", rest.healing(all=True))
-    fourth = by_vdu(v2.vnfcs(vnf))
+    v2.done(vnf, "heal", rest_api.healing(all=True))
+    fourth = vnfcs_by_vdu(v2.vnfcs(vnf))
     assert 3 == len(fourth["web"])
     assert not (fourth["web"] | fourth["db"]) & (third["web"] | third["db"])
 
-    gone = v2.done(vnf, "scale", rest.scaling("web", -3))
-    assert dict.fromkeys(fourth["web"], "REMOVED") == affected(gone)
-    assert {"db": fourth["db"]} == by_vdu(v2.vnfcs(vnf))
-    v2.done(vnf, "scale", rest.scaling("web", 1))
-    assert 1 == len(by_vdu(v2.vnfcs(vnf))["web"])
+    gone = v2.done(vnf, "scale", rest_api.scaling("web", -3))
+    assert dict.fromkeys(fourth["web"], "REMOVED") == affected_vnfcs(gone)
+    assert {"db": fourth["db"]} == vnfcs_by_vdu(v2.vnfcs(vnf))
+    v2.done(vnf, "scale", rest_api.scaling("web", 1))
+    assert 1 == len(vnfcs_by_vdu(v2.vnfcs(vnf))["web"])
 
     last = v2.done(
         vnf,
         "terminate",
         {"terminationType": "GRACEFUL", "gracefulTerminationTimeout": 1},
     )
-    assert {"REMOVED"} == set(affected(last).values())
-    assert 2 == len(affected(last))
+    assert {"REMOVED"} == set(affected_vnfcs(last).values())
+    assert 2 == len(affected_vnfcs(last))
     v2.delete(vnf)
-    assert [] == traces_of(vnf)
+    assert [] == leftover_objects(vnf)
 
 
+@pytest.mark.requirement("TK-6", "T6", "E2")
 def test_a_package_is_changed(
-    v2, package, instance, namespace, kubectl, nothing_left, traces_of
+    v2,
+    package,
+    instance,
+    namespace,
+    kubectl,
+    assert_no_leftovers,
+    leftover_objects,
 ):
-    """The whole new one counts, without a VDU named (T6, TK-6).
+    """The whole new one counts, without a VDU named.
 
     What only the former package has goes; nothing of it is left at the end.
     """
     vnf = instance(package(packages.config_map("less"), secret()))
-    v2.done(vnf, "scale", rest.scaling("web", 2))
-    before = by_vdu(v2.vnfcs(vnf))
+    v2.done(vnf, "scale", rest_api.scaling("web", 2))
+    before = vnfcs_by_vdu(v2.vnfcs(vnf))
     other = package(
         packages.config_map("more"), image="registry.example.org/web:2"
     )
 
     done = v2.done(
-        vnf, "change_vnfpkg", rest.changing(other.vnfd, other.files)
+        vnf, "change_vnfpkg", rest_api.changing(other.vnfd, other.files)
     )
 
     assert "more" in names(kubectl, namespace, "configmaps")
     assert "less" not in names(kubectl, namespace, "configmaps")
     assert "password" not in names(kubectl, namespace, "secrets")
-    after = by_vdu(v2.vnfcs(vnf))
+    after = vnfcs_by_vdu(v2.vnfcs(vnf))
     assert before["db"] == after["db"]
     assert 2 == len(after["web"])
     assert {
         **dict.fromkeys(before["web"], "REMOVED"),
         **dict.fromkeys(after["web"], "ADDED"),
-    } == affected(done)
+    } == affected_vnfcs(done)
     assert other.vnfd == v2.show(vnf)["vnfdId"]
     assert {"web": 2, "db": 0} == levels(v2, vnf)
 
-    v2.done(vnf, "scale", rest.scaling("web", -2))
-    v2.done(vnf, "terminate", rest.FORCEFUL)
+    v2.done(vnf, "scale", rest_api.scaling("web", -2))
+    v2.done(vnf, "terminate", rest_api.FORCEFUL)
     v2.delete(vnf)
-    assert [] == traces_of(vnf)
+    assert [] == leftover_objects(vnf)
 
 
 def test_a_failed_change_is_retried_and_rolled_back(
-    v2, package, instance, namespace, kubectl, nothing_left, traces_of
+    v2,
+    package,
+    instance,
+    namespace,
+    kubectl,
+    assert_no_leftovers,
+    leftover_objects,
 ):
-    """What it dropped is back, what it made is gone (T6).
+    """What it removed is restored, what it created is deleted.
 
-    Tacker still knows the former package, and the Pods that are there.
+    Tacker still has the former package, and the existing Pods.
     """
     vnf = instance(package(packages.config_map("less"), secret()))
     before = v2.show(vnf)
     other = package(packages.config_map("more"), gated())
-    asked = rest.changing(other.vnfd, other.files, **short(5))
+    asked = rest_api.changing(other.vnfd, other.files, **short(5))
 
     failed = v2.run(vnf, "change_vnfpkg", asked)
     assert "FAILED_TEMP" == failed["operationState"]
@@ -313,17 +343,23 @@ def test_a_failed_change_is_retried_and_rolled_back(
     done = v2.retry(failed["id"])
     assert "COMPLETED" == done["operationState"], done.get("error")
     assert "less" not in names(kubectl, namespace, "configmaps")
-    v2.done(vnf, "terminate", rest.FORCEFUL)
+    v2.done(vnf, "terminate", rest_api.FORCEFUL)
     v2.delete(vnf)
-    assert [] == traces_of(vnf)
+    assert [] == leftover_objects(vnf)
 
 
 def test_a_failed_instantiation_is_retried_rolled_back_or_given_up(
-    v2, vim, package, namespace, kubectl, nothing_left, traces_of
+    v2,
+    vim,
+    package,
+    namespace,
+    kubectl,
+    assert_no_leftovers,
+    leftover_objects,
 ):
-    """What was made is found by its record; Tacker knows nothing of it.
+    """Created objects are found by the record; Tacker's database has none.
 
-    One that was given up is instantiated again, by a new request.
+    An abandoned instance is instantiated again, by a new request.
     """
     csar = package(gated())
     vnf = v2.create(csar.vnfd)
@@ -331,16 +367,16 @@ def test_a_failed_instantiation_is_retried_rolled_back_or_given_up(
 
     failed = v2.run(vnf, "instantiate", asked)
     assert "FAILED_TEMP" == failed["operationState"]
-    assert (504, "Not done in time") == (
+    assert (504, "Deadline passed") == (
         failed["error"]["status"],
         failed["error"]["title"],
     )
-    assert traces_of(vnf)
+    assert leftover_objects(vnf)
     assert "instantiatedVnfInfo" not in v2.show(vnf)
 
     back = v2.rollback(failed["id"])
     assert "ROLLED_BACK" == back["operationState"], back.get("error")
-    assert [] == traces_of(vnf)
+    assert [] == leftover_objects(vnf)
 
     failed = v2.run(vnf, "instantiate", asked)
     v2.fail(failed["id"])
@@ -350,7 +386,7 @@ def test_a_failed_instantiation_is_retried_rolled_back_or_given_up(
     assert 409 == elsewhere["error"]["status"]
     assert f"in namespace {namespace}" in elsewhere["error"]["detail"]
     v2.rollback(elsewhere["id"])
-    assert traces_of(vnf)
+    assert leftover_objects(vnf)
     failed = v2.run(vnf, "instantiate", asked)
     assert "FAILED_TEMP" == failed["operationState"]
     opened(kubectl, namespace)
@@ -358,58 +394,66 @@ def test_a_failed_instantiation_is_retried_rolled_back_or_given_up(
 
     assert "COMPLETED" == done["operationState"], done.get("error")
     assert ["db"] == [vnfc["vduId"] for vnfc in v2.vnfcs(vnf)]
-    assert ["ADDED"] == list(affected(done).values())
-    v2.done(vnf, "terminate", rest.FORCEFUL)
+    assert ["ADDED"] == list(affected_vnfcs(done).values())
+    v2.done(vnf, "terminate", rest_api.FORCEFUL)
     v2.delete(vnf)
-    assert [] == traces_of(vnf)
+    assert [] == leftover_objects(vnf)
 
 
+@pytest.mark.requirement("D7")
 def test_failed_scales_and_heals_are_repeated(
-    v2, package, instance, namespace, kubectl, nothing_left
+    v2, package, instance, namespace, kubectl, assert_no_leftovers
 ):
-    """A scale out is rolled back to what Tacker still has (TK-5).
+    """A scale out is rolled back to what Tacker still has.
 
-    What has no rollback says so, and is finished by a retry.
+    An operation without rollback reports that, and is finished by a retry.
     """
     vnf = instance(package())
-    v2.done(vnf, "scale", rest.scaling("web", 1))
-    before = by_vdu(v2.vnfcs(vnf))
+    v2.done(vnf, "scale", rest_api.scaling("web", 1))
+    before = vnfcs_by_vdu(v2.vnfcs(vnf))
     kubectl("create", "quota", "few", "--hard=pods=2", "-n", namespace)
 
-    failed = v2.run(vnf, "scale", rest.scaling("web", 2))
+    failed = v2.run(vnf, "scale", rest_api.scaling("web", 2))
     assert "FAILED_TEMP" == failed["operationState"]
     assert 422 == failed["error"]["status"]
     assert "web" in failed["error"]["detail"]
     back = v2.rollback(failed["id"])
     assert "ROLLED_BACK" == back["operationState"], back.get("error")
-    assert before == by_vdu(v2.vnfcs(vnf))
+    assert before == vnfcs_by_vdu(v2.vnfcs(vnf))
     assert {"web": 1, "db": 0} == levels(v2, vnf)
     path = "-o=jsonpath={.spec.replicas}"
     assert "1" == kubectl("get", "deploy", "web", "-n", namespace, path)
 
     kubectl("delete", "quota", "few", "-n", namespace)
     kubectl("create", "quota", "none", "--hard=pods=0", "-n", namespace)
-    asked = rest.healing(info_ids(v2, vnf, "web"), **short(5))
+    asked = rest_api.healing(info_ids(v2, vnf, "web"), **short(5))
     failed = v2.run(vnf, "heal", asked)
     assert "FAILED_TEMP" == failed["operationState"]
     again = v2.rollback(failed["id"])
     assert "FAILED_TEMP" == again["operationState"]
     assert "not supported" in again["error"]["detail"]
     kubectl("delete", "quota", "none", "-n", namespace)
-    # The Deployment says so only when its controller tries once more.
-    done = gate.repeated(v2.retry, failed["id"], "COMPLETED")
-    after = by_vdu(v2.vnfcs(vnf))
+    # The Deployment reports it only when its controller tries once more.
+    done = held_vnf.retry_until_success(v2.retry, failed["id"], "COMPLETED")
+    after = vnfcs_by_vdu(v2.vnfcs(vnf))
     assert before["db"] == after["db"]
     assert not before["web"] & after["web"]
-    assert {"REMOVED", "ADDED"} == set(affected(done).values())
-    v2.done(vnf, "terminate", rest.FORCEFUL)
+    assert {"REMOVED", "ADDED"} == set(affected_vnfcs(done).values())
+    v2.done(vnf, "terminate", rest_api.FORCEFUL)
     v2.delete(vnf)
 
 
+@pytest.mark.requirement("C6")
 def test_a_failed_termination_is_retried(
-    v2, package, instance, namespace, kubectl, nothing_left, traces_of
+    v2,
+    package,
+    instance,
+    namespace,
+    kubectl,
+    assert_no_leftovers,
+    leftover_objects,
 ):
-    """Somebody's finalizer holds an object; then it goes (TK-4)."""
+    """A foreign finalizer holds an object; once removed, it is deleted."""
     vnf = instance(package(packages.config_map("held")))
     finalizers = '{"metadata": {"finalizers": %s}}'
     hold = finalizers % '["example.org/hold"]'
@@ -417,7 +461,7 @@ def test_a_failed_termination_is_retried(
     kubectl(*patch, "-p", hold)
 
     failed = v2.run(
-        vnf, "terminate", {**rest.FORCEFUL, "additionalParams": short(5)}
+        vnf, "terminate", {**rest_api.FORCEFUL, "additionalParams": short(5)}
     )
     assert "FAILED_TEMP" == failed["operationState"]
     assert "example.org/hold" in failed["error"]["detail"]
@@ -429,20 +473,21 @@ def test_a_failed_termination_is_retried(
     assert "COMPLETED" == done["operationState"], done.get("error")
     assert "NOT_INSTANTIATED" == v2.show(vnf)["instantiationState"]
     v2.delete(vnf)
-    assert [] == traces_of(vnf)
+    assert [] == leftover_objects(vnf)
 
 
 @pytest.mark.parametrize(
     ("ours", "status", "said"),
     [
         ({"time_out": 5}, 400, "time_out"),
-        ({"webhook": {"probe": "perhaps"}}, 400, "probe"),
+        ({"webhook": {"api_check": "perhaps"}}, 400, "api_check"),
     ],
 )
+@pytest.mark.requirement("TK-18")
 def test_a_request_that_cannot_be_changes_nothing(
-    v2, vim, package, namespace, traces_of, ours, status, said
+    v2, vim, package, namespace, leftover_objects, ours, status, said
 ):
-    """Its parameter is named, and it can be rolled back (TK-18)."""
+    """Its parameter is named, and it can be rolled back."""
     csar = package()
     vnf = v2.create(csar.vnfd)
 
@@ -454,27 +499,32 @@ def test_a_request_that_cannot_be_changes_nothing(
     )
     back = v2.rollback(failed["id"])
     assert "ROLLED_BACK" == back["operationState"], back.get("error")
-    assert [] == traces_of(vnf)
+    assert [] == leftover_objects(vnf)
     v2.delete(vnf)
 
 
-def test_another_upgrade_type_is_refused(v2, package, instance, nothing_left):
-    """Tacker refuses it at its door, and the driver would, too (T7)."""
+@pytest.mark.requirement("T7")
+def test_another_upgrade_type_is_refused(
+    v2, package, instance, assert_no_leftovers
+):
+    """Tacker refuses it at its door, and the driver would, too."""
     vnf = instance(package())
     other = package()
-    asked = rest.changing(other.vnfd, other.files, upgrade_type="BlueGreen")
+    asked = rest_api.changing(
+        other.vnfd, other.files, upgrade_type="BlueGreen"
+    )
 
     with pytest.raises(Refused) as refused:
         v2.start(vnf, "change_vnfpkg", asked)
 
     assert 400 == refused.value.status
-    v2.done(vnf, "terminate", rest.FORCEFUL)
+    v2.done(vnf, "terminate", rest_api.FORCEFUL)
 
 
 def test_what_belongs_to_others_is_not_touched(
     v2, vim, package, namespace, kubectl, host
 ):
-    """Neither by an instantiation nor by its rollback (T8, S1)."""
+    """Neither by an instantiation nor by its rollback."""
     kubectl("create", "configmap", "theirs", "-n", namespace)
     csar = package(packages.config_map("theirs", of="ours"))
     vnf = v2.create(csar.vnfd)
@@ -535,12 +585,11 @@ class Subscriber:
             self.server.server_close()
 
 
+@pytest.mark.requirement("P23")
 def test_tacker_shows_no_secret(
-    v2, vim, package, instance, namespace, host, kubectl, nothing_left
+    v2, vim, package, instance, namespace, host, kubectl, assert_no_leftovers
 ):
     """Not in the instance, its operations, notifications, tables or logs.
-
-    (TK-19, P23)
 
     Neither a value of a manifest nor the credential of the VIM, also where
     operations fail.
@@ -553,18 +602,20 @@ def test_tacker_shows_no_secret(
         failed = v2.run(
             vnf,
             "change_vnfpkg",
-            rest.changing(other.vnfd, other.files, **short(4)),
+            rest_api.changing(other.vnfd, other.files, **short(4)),
         )
         shown = json.dumps([v2.show(vnf), failed])
         v2.rollback(failed["id"])
         path = f"/vnflcm/v2/vnf_lcm_op_occs?filter=(eq,vnfInstanceId,{vnf})"
         listed = v2.wanted(200, "GET", path).text
-        v2.done(vnf, "terminate", rest.FORCEFUL)
+        v2.done(vnf, "terminate", rest_api.FORCEFUL)
     told = "".join(subscriber.heard)
     logs = "".join(host.log(name, start) for name, start in since.items())
     rows = [
         name
-        for name, text in left.below(host.folders.database)
+        for name, text in written_texts.files_with_secrets(
+            host.folders.database
+        )
         if PLANTED in text
     ]
 
@@ -600,7 +651,7 @@ def workload_cluster(tmp_path, v2):
             name = f"{manifest['metadata']['name']}.yaml"
             file = folder / packages.MANIFESTS / name
             file.write_text(json.dumps(manifest))
-        csar = packages.of_sample(str(folder), tmp_path, replaced)
+        csar = packages.build_sample(str(folder), tmp_path, replaced)
         v2.upload(csar.path)
         return csar
 
@@ -626,23 +677,24 @@ SLOWER = {"startupDuration: 2s": "startupDuration: 3s"}
 
 
 @pytest.mark.capi
+@pytest.mark.requirement("TK-9", "TK-10", "TK-16", "TK-17")
 def test_workload_clusters_live_through_v2(
     v2,
     vim,
     workload_cluster,
-    nothing_left,
+    assert_no_leftovers,
     namespace,
     second,
     kubectl,
-    traces_of,
+    leftover_objects,
 ):
     """Workers are scaled and healed, the version is changed, all ends.
 
-    VNFCs are Machines, with their Nodes (TK-9, TK-10, TK-16, TK-17). A change
+    VNFCs are Machines, with their Nodes. A change
     that stops half way is finished by a retry on one cluster. One of the
     control plane's settings, since no rollback lowers a version, is taken
     back on the other, which stays the same object. Their template is another
-    one after the change (P10), and the former one after the rollback (P22).
+    one after the change, and the former one after the rollback.
     """
     older = workload_cluster({})
     newer = workload_cluster({"v1.35.0": "v1.36.0", **SLOWER}, gated())
@@ -667,35 +719,39 @@ def test_workload_clusters_live_through_v2(
     path = "-o=jsonpath={.metadata.uid}"
     cluster = kubectl("get", "clusters", "workload", "-n", second, path)
 
-    v2.done(forth, "scale", rest.scaling("workers", 1), 240)
-    scaled = by_vdu(v2.vnfcs(forth))
-    assert by_vdu(first)["control_plane"] == scaled["control_plane"]
-    assert by_vdu(first)["workers"] < scaled["workers"]
+    v2.done(forth, "scale", rest_api.scaling("workers", 1), 240)
+    scaled = vnfcs_by_vdu(v2.vnfcs(forth))
+    assert vnfcs_by_vdu(first)["control_plane"] == scaled["control_plane"]
+    assert vnfcs_by_vdu(first)["workers"] < scaled["workers"]
 
     failed = both(
         "change_vnfpkg",
         *(
-            rest.changing(package.vnfd, package.files, **short(10))
+            rest_api.changing(package.vnfd, package.files, **short(10))
             for package in (newer, other)
         ),
     )
     assert {"FAILED_TEMP"} == {f["operationState"] for f in failed}
     assert 2 == len(names(kubectl, second, TEMPLATES))
     opened(kubectl, namespace)
-    changed = gate.repeated(v2.retry, failed[0]["id"], "COMPLETED")
-    gate.repeated(v2.rollback, failed[1]["id"], "ROLLED_BACK")
+    changed = held_vnf.retry_until_success(
+        v2.retry, failed[0]["id"], "COMPLETED"
+    )
+    held_vnf.retry_until_success(v2.rollback, failed[1]["id"], "ROLLED_BACK")
 
-    now = by_vdu(v2.vnfcs(forth))
+    now = vnfcs_by_vdu(v2.vnfcs(forth))
     assert {v: len(ids) for v, ids in scaled.items()} == {
         v: len(ids) for v, ids in now.items()
     }
     assert not set().union(*scaled.values()) & set().union(*now.values())
-    assert {"REMOVED", "ADDED"} == set(affected(changed).values())
+    assert {"REMOVED", "ADDED"} == set(affected_vnfcs(changed).values())
     assert newer.vnfd == v2.show(forth)["vnfdId"]
     (template,) = names(kubectl, namespace, TEMPLATES)
     assert template.startswith("workload-machine-")
-    v2.done(forth, "heal", rest.healing(info_ids(v2, forth, "workers")), 240)
-    healed = by_vdu(v2.vnfcs(forth))
+    v2.done(
+        forth, "heal", rest_api.healing(info_ids(v2, forth, "workers")), 240
+    )
+    healed = vnfcs_by_vdu(v2.vnfcs(forth))
     assert now["control_plane"] == healed["control_plane"]
     assert len(now["workers"]) == len(healed["workers"])
     assert not now["workers"] & healed["workers"]
@@ -712,8 +768,8 @@ def test_workload_clusters_live_through_v2(
         vnfc["id"] for vnfc in v2.vnfcs(back)
     }
 
-    done = both("terminate", rest.FORCEFUL, rest.FORCEFUL)
+    done = both("terminate", rest_api.FORCEFUL, rest_api.FORCEFUL)
     assert {"COMPLETED"} == {d["operationState"] for d in done}, done
     for vnf in vnfs:
         v2.delete(vnf)
-        assert [] == traces_of(vnf)
+        assert [] == leftover_objects(vnf)

@@ -11,37 +11,37 @@ from collections.abc import Sequence
 import contextlib
 from typing import Any
 
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.cluster.protocol import Applied
-from tacker_k8s_cr.cluster.protocol import Item
-from tacker_k8s_cr.cluster.protocol import Result
-from tacker_k8s_cr.cluster.protocol import Watch
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.errors import Error
-from tacker_k8s_cr.errors import KindUnknown
-from tacker_k8s_cr.errors import Outdated
-from tacker_k8s_cr.errors import Rejected
-from tacker_k8s_cr.errors import Unavailable
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import Resource
-from tacker_k8s_cr.objects import field
-from tacker_k8s_cr.rights import Right
-from tacker_k8s_cr.rights import Rule
-from tests.fakes import fields
-from tests.fakes import kinds
-from tests.fakes.store import Stored
-from tests.fakes.streams import FakeWatching
-from tests.fakes.streams import matches
-from tests.fakes.world import DEFINITION
-from tests.fakes.world import World
+from tacker_k8s_cr.kube.protocol import ApplyResponse
+from tacker_k8s_cr.kube.protocol import Item
+from tacker_k8s_cr.kube.protocol import Result
+from tacker_k8s_cr.kube.protocol import Watch
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.errors import Conflict
+from tacker_k8s_cr.model.errors import Error
+from tacker_k8s_cr.model.errors import KindNotServed
+from tacker_k8s_cr.model.errors import Rejected
+from tacker_k8s_cr.model.errors import Unavailable
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import Resource
+from tacker_k8s_cr.model.objects import field
+from tacker_k8s_cr.model.permissions import Permission
+from tacker_k8s_cr.model.permissions import PolicyRule
+from tests.fakes import field_ownership
+from tests.fakes import served_kinds
+from tests.fakes.defaults import DEFINITION
+from tests.fakes.defaults import ClusterState
+from tests.fakes.object_store import Stored
+from tests.fakes.streams import FakeWatchSession
+from tests.fakes.streams import is_selected
 
 _REVIEW = GroupKind("authorization.k8s.io", "SelfSubjectAccessReview")
 _RULES = GroupKind("authorization.k8s.io", "SelfSubjectRulesReview")
 
 
-def nothing_comes(seconds: float) -> None:
+def no_reaction(seconds: float) -> None:
     assert not seconds, "a watch waits, and nothing more will come"
 
 
@@ -51,16 +51,16 @@ class FakeCluster:
     :param controller: called with this cluster and the object after each
         write, to play the controllers (their own writes do not call it).
     :param idle: called with the seconds when a watch has nothing to show,
-        in the place of waiting; it may write, or move a clock. Left out,
-        a wait for what never comes fails instead of going on for ever.
+        instead of waiting; it may write, or move a clock. Left out, a wait for
+        what never comes fails instead of going on for ever.
     """
 
     def __init__(
         self,
         controller: Callable[[FakeCluster, Manifest], None] | None = None,
-        idle: Callable[[float], None] = nothing_comes,
+        idle: Callable[[float], None] = no_reaction,
     ):
-        self.world = World()
+        self.world = ClusterState()
         self.world.controller = controller
         self.world.idle = idle
         self.deadline = Deadline.never()
@@ -103,7 +103,7 @@ class FakeCluster:
             stored.updated(obj, "controller", "status"), stored
         )
 
-    def until(self, deadline: Deadline) -> FakeCluster:
+    def with_deadline(self, deadline: Deadline) -> FakeCluster:
         view = object.__new__(FakeCluster)
         view.world = self.world
         view.deadline = deadline
@@ -113,11 +113,11 @@ class FakeCluster:
         self._send("get")
         return self.world.version
 
-    def allowed(self, right: Right) -> bool:
+    def can_i(self, right: Permission) -> bool:
         self._send("review", _REVIEW)
         return not self.world.denies(right)
 
-    def rules(self, namespace: str) -> Sequence[Rule]:
+    def list_rules(self, namespace: str) -> Sequence[PolicyRule]:
         """None: an authorizer need not be able to list them."""
         self._send("review", _RULES)
         return ()
@@ -128,12 +128,12 @@ class FakeCluster:
             if version in ("", resource.version):
                 return resource
         versions = tuple(r.version for r in served) if version else ()
-        raise KindUnknown(group_kind, version, versions)
+        raise KindNotServed(group_kind, version, versions)
 
     def resources(self) -> Sequence[Resource]:
         return tuple(served[0] for served in self.world.kinds.values())
 
-    def forget(self, group: str) -> None:
+    def invalidate(self, group: str) -> None:
         """There is nothing that it could remember wrongly."""
 
     def get(self, ref: ObjectRef, version: str = "") -> Manifest | None:
@@ -161,7 +161,7 @@ class FakeCluster:
             [
                 stored.shown()
                 for ref, stored in sorted(self.world.objects.items())
-                if matches(watch, stored.obj)
+                if is_selected(watch, stored.obj)
                 and all(
                     field(stored.obj, tuple(path.split("."))) == value
                     for path, value in wanted.items()
@@ -183,33 +183,37 @@ class FakeCluster:
         uid: str = "",
         force: bool = False,
         dry_run: bool = False,
-    ) -> Applied:
+    ) -> ApplyResponse:
         ref = self._to_write("patch", manifest)
-        if ref.group_kind == DEFINITION and not kinds.is_definition(manifest):
+        if ref.group_kind == DEFINITION and not served_kinds.is_definition(
+            manifest
+        ):
             bare = set(manifest) == {"apiVersion", "kind", "metadata"}
             if not bare or ref not in self.world.objects:
                 raise Rejected(ref, 422, "Invalid", "spec: Required value")
         stored = self.world.objects.get(ref)
         if uid and (stored is None or uid != objects.uid(stored.obj)):
-            raise Outdated(ref, f"the object does not have the uid {uid}")
+            raise Conflict(ref, f"the object does not have the uid {uid}")
         if stored is None:
             self.world.check_place(ref)
             start = Stored(self.world.new(manifest), {})
             made = start.applied(manifest, manager, force)
             obj = made.shown() if dry_run else self._kept(made, None)
-            return Applied(obj, created=True)
+            return ApplyResponse(obj, created=True)
         after = stored.applied(manifest, manager, force)
         obj = after.shown() if dry_run else self._kept(after, stored)
-        return Applied(obj, created=False)
+        return ApplyResponse(obj, created=False)
 
     def create(self, manifest: Manifest, manager: str) -> Manifest:
         ref = self._to_write("create", manifest)
         if ref in self.world.objects:
-            raise Outdated(ref, f"{ref.name} already exists")
+            raise Conflict(ref, f"{ref.name} already exists")
         self.world.check_place(ref)
         new = self.world.new(manifest)
         start = Stored(new, {})
-        made = start.updated(fields.merged(new, dict(manifest)), manager)
+        made = start.updated(
+            field_ownership.merge(new, dict(manifest)), manager
+        )
         return self._kept(made, None)
 
     def submit(self, manifest: Manifest, manager: str) -> Manifest:
@@ -244,7 +248,7 @@ class FakeCluster:
                 raise Rejected(ref, 404, "NotFound", f"no {subresource}")
         if subresource == "scale":
             body = {"spec": {"replicas": body["spec"]["replicas"]}}
-        obj = fields.patched(stored.obj, body)
+        obj = field_ownership.apply_patch(stored.obj, body)
         obj["metadata"]["resourceVersion"] = "0"
         entries = obj["metadata"].pop("managedFields", None)
         start = stored if entries is None else stored.managed(entries)
@@ -262,12 +266,12 @@ class FakeCluster:
         stored = self.world.objects.get(ref)
         if stored is None or uid != objects.uid(stored.obj):
             return None
-        self.world.doom(ref)
-        self.world.played(self, stored.shown())
+        self.world.request_deletion(ref)
+        self.world.run_controllers(self, stored.shown())
         left = self.world.objects.get(ref)
         return left.shown() if left else None
 
-    def each(
+    def map_parallel(
         self, function: Callable[[Item], Result], items: Iterable[Item]
     ) -> Generator[tuple[Item, Result | Error], None, None]:
         for item in items:
@@ -277,8 +281,8 @@ class FakeCluster:
                 yield item, error
 
     @contextlib.contextmanager
-    def watching(self, watches: Sequence[Watch]) -> Iterator[FakeWatching]:
-        streams = FakeWatching(self.world, watches)
+    def watch(self, watches: Sequence[Watch]) -> Iterator[FakeWatchSession]:
+        streams = FakeWatchSession(self.world, watches)
         self.world.watchers.append(streams)
         try:
             yield streams
@@ -289,7 +293,7 @@ class FakeCluster:
         """There is nothing open."""
 
     def _send(self, verb: str, about: Any = None) -> None:
-        if self.deadline.passed:
+        if self.deadline.expired:
             raise Unavailable.not_sent(f"{verb} {about}")
         self.sent.append((verb, about))
         for fault in self.world.faults:
@@ -315,11 +319,11 @@ class FakeCluster:
         for name in ("uid", "resourceVersion"):
             asked = field(body, ("metadata", name))
             if asked and asked != stored.obj["metadata"][name]:
-                raise Outdated(ref, "the object has been modified")
+                raise Conflict(ref, "the object has been modified")
 
     def _kept(self, after: Stored, before: Stored | None) -> Manifest:
         obj = self.world.kept(after, before)
-        self.world.played(self, obj)
+        self.world.run_controllers(self, obj)
         return obj
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 import itertools
 from typing import Any
 
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.healing import remediating
-from tacker_k8s_cr.lcm import marks
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tests.fakes import fields
-from tests.fakes.store import Stored
+from tacker_k8s_cr.lcm import machine_annotations
+from tacker_k8s_cr.lcm.healing import remediation
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tests.fakes import field_ownership
+from tests.fakes.object_store import Stored
 
 GROUP = "cluster.x-k8s.io"
 VERSION = "v1beta2"
@@ -40,21 +40,24 @@ class Machines:
         world = fake.world
         for keeper in list(_alive(world, SET)):
             self._keep(world, keeper)
-        names = [machine["metadata"]["name"] for machine in of(world)]
+        names = [machine["metadata"]["name"] for machine in machines_of(world)]
         for check in list(_alive(world, CHECK)):
             _report(world, check, {"targets": names})
 
     def remediate(self, fake: Any) -> None:
-        for machine in of(fake.world):
-            if remediating.is_marked(machine):
-                fake.world.doom(ObjectRef.of(machine))
+        for machine in machines_of(fake.world):
+            if remediation.is_marked(machine):
+                fake.world.request_deletion(ObjectRef.of(machine))
                 self(fake, machine)
 
     def _keep(self, world: Any, keeper: Manifest) -> None:
         wanted = keeper["spec"]["replicas"]
-        there = sorted(of(world), key=lambda m: marks.LEAVES not in _notes(m))
+        there = sorted(
+            machines_of(world),
+            key=lambda m: machine_annotations.LEAVES not in _notes(m),
+        )
         for machine in there[: max(0, len(there) - wanted)]:
-            world.doom(ObjectRef.of(machine))
+            world.request_deletion(ObjectRef.of(machine))
         for _ in range(wanted - len(there)):
             self._make(world, keeper)
         status = {
@@ -88,7 +91,7 @@ class Machines:
             "spec": {},
         }
         new = world.new(manifest)
-        whole = fields.merged(new, manifest)
+        whole = field_ownership.merge(new, manifest)
         made = Stored(new, {}).updated(whole, "controller")
         kept = world.kept(made, None)
         status = {
@@ -99,16 +102,16 @@ class Machines:
         _report(world, kept, status)
 
 
-def of(world: Any) -> list[Manifest]:
+def machines_of(world: Any) -> list[Manifest]:
     """All machines that do not go."""
     return list(_alive(world, MACHINE))
 
 
-def marked(world: Any) -> dict[str, list[str]]:
+def is_marked_for_deletion(world: Any) -> dict[str, list[str]]:
     """By machine, what it is marked for."""
     found = {
         machine["metadata"]["name"]: sorted(_notes(machine))
-        for machine in of(world)
+        for machine in machines_of(world)
     }
     return {name: notes for name, notes in found.items() if notes}
 

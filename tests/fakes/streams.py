@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.cluster.protocol import Changed
-from tacker_k8s_cr.cluster.protocol import Listed
-from tacker_k8s_cr.cluster.protocol import Observation
-from tacker_k8s_cr.cluster.protocol import Watch
-from tacker_k8s_cr.objects import GroupKind
-from tests.fakes.store import Stored
+from tacker_k8s_cr.kube.protocol import Snapshot
+from tacker_k8s_cr.kube.protocol import Watch
+from tacker_k8s_cr.kube.protocol import WatchEvent
+from tacker_k8s_cr.kube.protocol import WatchUpdate
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import GroupKind
+from tests.fakes.object_store import Stored
 
 
-def matches(watch: Watch, obj: Mapping[str, Any]) -> bool:
+def is_selected(watch: Watch, obj: Mapping[str, Any]) -> bool:
     """Whether an object is in what a watch selects."""
     if GroupKind.of(obj) != watch.group_kind:
         return False
@@ -29,22 +29,22 @@ def matches(watch: Watch, obj: Mapping[str, Any]) -> bool:
     return True
 
 
-class FakeWatching:
+class FakeWatchSession:
     """A ``Watching``. Without anything to show it calls ``world.idle``."""
 
     def __init__(self, world: Any, watches: Sequence[Watch]):
         self._world = world
         self._watches = tuple(watches)
-        self._came: list[Observation] = []
+        self._came: list[WatchUpdate] = []
         for watch in watches:
             objs = tuple(
                 stored.shown()
                 for _, stored in sorted(world.objects.items())
-                if matches(watch, stored.obj)
+                if is_selected(watch, stored.obj)
             )
-            self._came.append(Listed(watch, objs))
+            self._came.append(Snapshot(watch, objs))
 
-    def take(self, seconds: float) -> Sequence[Observation]:
+    def next_events(self, seconds: float) -> Sequence[WatchUpdate]:
         if not self._came:
             self._world.idle(seconds)
         came, self._came = self._came, []
@@ -52,12 +52,12 @@ class FakeWatching:
 
     def changed(self, before: Stored | None, after: Stored) -> None:
         for watch in self._watches:
-            if matches(watch, after.obj):
-                self._came.append(Changed(after.shown()))
-            elif before and matches(watch, before.obj):
-                self._came.append(Changed(after.shown(), gone=True))
+            if is_selected(watch, after.obj):
+                self._came.append(WatchEvent(after.shown()))
+            elif before and is_selected(watch, before.obj):
+                self._came.append(WatchEvent(after.shown(), deleted=True))
 
     def gone(self, stored: Stored) -> None:
         for watch in self._watches:
-            if matches(watch, stored.obj):
-                self._came.append(Changed(stored.shown(), gone=True))
+            if is_selected(watch, stored.obj):
+                self._came.append(WatchEvent(stored.shown(), deleted=True))

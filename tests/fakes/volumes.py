@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tests.fakes import fields
-from tests.fakes.store import Stored
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tests.fakes import field_ownership
+from tests.fakes.object_store import Stored
 
 STATEFUL_SET = GroupKind("apps", "StatefulSet")
 CLAIM = GroupKind("", "PersistentVolumeClaim")
@@ -93,7 +93,7 @@ def _create(world: Any, ref: ObjectRef, labels: Any, spec: Any) -> None:
         "spec": dict(spec),
     }
     new = world.new(manifest)
-    whole = fields.merged(new, manifest)
+    whole = field_ownership.merge(new, manifest)
     world.kept(Stored(new, {}).updated(whole, "controller"), None)
 
 
@@ -139,5 +139,5 @@ def _write(
     world: Any, obj: Manifest, body: Manifest, subresource: str = ""
 ) -> None:
     stored = world.objects[ObjectRef.of(obj)]
-    after = fields.patched(stored.obj, body)
+    after = field_ownership.apply_patch(stored.obj, body)
     world.kept(stored.updated(after, "controller", subresource), stored)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import itertools
 from typing import Any
 
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tests.fakes import fields
-from tests.fakes.store import Stored
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tests.fakes import field_ownership
+from tests.fakes.object_store import Stored
 
 DEPLOYMENT = GroupKind("apps", "Deployment")
 REPLICA_SET = GroupKind("apps", "ReplicaSet")
@@ -65,7 +65,7 @@ class Workloads:
                 _count(world, keeper)
 
     def _collect(self, world: Any) -> None:
-        """Objects whose owner is gone go too."""
+        """Objects whose owner is deleted are deleted too."""
         gone = True
         while gone:
             uids = {objects.uid(s.obj) for s in world.objects.values()}
@@ -75,7 +75,7 @@ class Workloads:
                 if (owner := _owner(stored.obj)) and owner not in uids
             ]
             for ref in gone:
-                world.doom(ref)
+                world.request_deletion(ref)
 
     def _keep_sets(self, world: Any, deployment: Manifest) -> None:
         sets = list(_made(world, REPLICA_SET, deployment))
@@ -90,7 +90,7 @@ class Workloads:
             self._make(world, deployment, REPLICA_SET, spec)
         elif right[0]["spec"]["replicas"] != wanted:
             stored = world.objects[ObjectRef.of(right[0])]
-            changed = fields.patched(
+            changed = field_ownership.apply_patch(
                 stored.obj, {"spec": {"replicas": wanted}}
             )
             world.kept(stored.updated(changed, "controller"), stored)
@@ -129,7 +129,7 @@ class Workloads:
             "spec": spec,
         }
         new = world.new(manifest)
-        whole = fields.merged(new, manifest)
+        whole = field_ownership.merge(new, manifest)
         world.kept(Stored(new, {}).updated(whole, "controller"), None)
 
 
@@ -153,7 +153,7 @@ def _owner(obj: Manifest) -> str:
 
 
 def _doom(world: Any, obj: Manifest) -> None:
-    world.doom(ObjectRef.of(obj))
+    world.request_deletion(ObjectRef.of(obj))
 
 
 def _report(world: Any, obj: Manifest, status: Manifest) -> None:

@@ -1,4 +1,4 @@
-"""The room of faults: what its tests share, and the table at its end."""
+"""The suite of faults: what its tests share, and the table at its end."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Any
 
 import pytest
 
-from tests.faults import figures
-from tests.faults.own import faults as faults
-from tests.faults.own import own_namespaces as own_namespaces
-from tests.faults.own import own_plane as own_plane
-from tests.faults.own import own_token as own_token
-from tests.faults.own import straight as straight
+from tests.faults import result_table
+from tests.faults.fault_plane import admin_token as admin_token
+from tests.faults.fault_plane import direct_cluster as direct_cluster
+from tests.faults.fault_plane import fault_plane as fault_plane
+from tests.faults.fault_plane import faults as faults
+from tests.faults.fault_plane import two_namespaces as two_namespaces
 from tests.functional.conftest import cluster as cluster
 from tests.functional.conftest import deadline as deadline
-from tests.functional.conftest import packed as packed
-from tests.functional.conftest import traces as traces
-from tests.functional.conftest import unique as unique
+from tests.functional.conftest import leftover_objects as leftover_objects
+from tests.functional.conftest import make_package as make_package
+from tests.functional.conftest import unique_name as unique_name
 
-_ROWS = pytest.StashKey[list[figures.Row]]()
+_ROWS = pytest.StashKey[list[result_table.Row]]()
 _SENT = "faults"
 """Under which a worker sends its rows."""
 
 
 @pytest.fixture(scope="session")
-def table(request: pytest.FixtureRequest) -> list[figures.Row]:
+def table(request: pytest.FixtureRequest) -> list[result_table.Row]:
     """Rows of the table that is printed at the end; to be added to."""
     return request.config.stash.setdefault(_ROWS, [])
 
@@ -44,7 +44,7 @@ def pytest_testnodedown(node: Any, error: object) -> None:
     """Take over the rows of a worker that has ended."""
     rows = node.config.stash.setdefault(_ROWS, [])
     for values in getattr(node, "workeroutput", {}).get(_SENT, []):
-        rows.append(figures.Row(*values))
+        rows.append(result_table.Row(*values))
 
 
 def pytest_terminal_summary(
@@ -58,5 +58,5 @@ def pytest_terminal_summary(
         plain = [dataclasses.asdict(row) for row in rows]
         path.write_text(json.dumps(plain, indent=1) + "\n")
         terminalreporter.section("faults")
-        for line in figures.table(rows):
+        for line in result_table.format_table(rows):
             terminalreporter.write_line(line)

@@ -1,7 +1,7 @@
-"""An operation that is killed at any request is finished by the next one.
+"""An operation killed at any request is finished by the next one.
 
-The process is ended by SIGKILL from outside, on a real API server; nothing
-of ours is changed. Each trial is looked at object by object.
+The process is ended by SIGKILL from outside, on a real API server; our code is
+not changed. Each trial is checked object by object.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import time
 
 import pytest
 
-from tests.faults import ground as grounds
-from tests.faults import story
-from tests.faults import trials
+from tests.faults import kill_and_retry
+from tests.faults import scenario
+from tests.faults import trial_namespaces as grounds
 
 pytestmark = pytest.mark.plane
 
@@ -26,70 +26,91 @@ CLUSTERS = 6
 
 
 @pytest.fixture(scope="module")
-def ground(cluster, kubeconfig):
-    with grounds.prepared(cluster, str(kubeconfig), trials.AT_ONCE) as made:
+def trial_environment(cluster, kubeconfig):
+    with grounds.prepare(
+        cluster, str(kubeconfig), kill_and_retry.AT_ONCE
+    ) as made:
         yield made
 
 
 @pytest.mark.parametrize("operation", ["instantiate", "change", "terminate"])
-def test_killed_at_every_request(ground, table, operation):
-    """Nothing is lost, doubled or left (P21, M7, H1).
+@pytest.mark.requirement("P21", "M7")
+def test_killed_at_every_request(trial_environment, table, operation):
+    """Nothing is lost, doubled or left.
 
     What dies before a request is finished by the same operation; what dies
-    after its answer is taken back. A termination is always finished.
+    after its answer is rolled back. A termination is always finished.
     """
     begun = time.monotonic()
-    count = trials.requests(ground.ground, operation, ground.namespaces[0])
-
-    verdicts = trials.all_of(
-        trials.every_death(operation, count),
-        ground.namespaces,
-        functools.partial(trials.tried, ground.ground),
+    count = kill_and_retry.count_requests(
+        trial_environment.ground, operation, trial_environment.namespaces[0]
     )
 
-    table.append(trials.row(f"{operation} killed", verdicts, count, begun))
+    verdicts = kill_and_retry.run_trials(
+        kill_and_retry.kill_points(operation, count),
+        trial_environment.namespaces,
+        functools.partial(kill_and_retry.run_trial, trial_environment.ground),
+    )
+
+    table.append(
+        kill_and_retry.result_row(
+            f"{operation} killed", verdicts, count, begun
+        )
+    )
     assert [] == [str(v) for v in verdicts if not v.good]
     # Requests in parallel: not each run sends as many as another.
     assert sum(not v.struck for v in verdicts) <= 6
-    assert [] == ground.left()
+    assert [] == trial_environment.find_leftovers()
 
 
-def test_a_termination_with_claims_killed_at_every_request(ground, table):
-    """No claim, and no volume that is bound to one, remains (P21, M7)."""
+@pytest.mark.requirement("P21", "M7")
+def test_a_termination_with_claims_killed_at_every_request(
+    trial_environment, table
+):
+    """No claim, and no volume that is bound to one, remains."""
     begun = time.monotonic()
-    with_claims = dataclasses.replace(ground.ground, tell=story.with_claims)
-    count = trials.requests(with_claims, "terminate", ground.namespaces[0])
+    with_claims = dataclasses.replace(
+        trial_environment.ground, tell=scenario.stateful_set_with_claims
+    )
+    count = kill_and_retry.count_requests(
+        with_claims, "terminate", trial_environment.namespaces[0]
+    )
 
-    verdicts = trials.all_of(
-        trials.every_death("terminate", count),
-        ground.namespaces,
-        functools.partial(trials.tried, with_claims),
+    verdicts = kill_and_retry.run_trials(
+        kill_and_retry.kill_points("terminate", count),
+        trial_environment.namespaces,
+        functools.partial(kill_and_retry.run_trial, with_claims),
     )
 
     name = "terminate of claims killed"
-    table.append(trials.row(name, verdicts, count, begun))
+    table.append(kill_and_retry.result_row(name, verdicts, count, begun))
     assert [] == [str(v) for v in verdicts if not v.good]
-    assert [] == ground.left()
+    assert [] == trial_environment.find_leftovers()
 
 
 @pytest.mark.capi
 @pytest.mark.parametrize("operation", ["instantiate", "change", "terminate"])
-def test_a_cluster_killed_at_every_stage(ground, table, operation):
-    """Its machines are neither doubled nor left (P21, M7, P16)."""
+@pytest.mark.requirement("P21", "M7")
+def test_a_cluster_killed_at_every_stage(trial_environment, table, operation):
+    """Its machines are neither doubled nor left."""
     begun = time.monotonic()
     of_clusters = dataclasses.replace(
-        ground.ground, tell=story.workload_cluster
+        trial_environment.ground, tell=scenario.workload_cluster
     )
-    count = trials.requests(of_clusters, operation, ground.namespaces[0], HEAD)
+    count = kill_and_retry.count_requests(
+        of_clusters, operation, trial_environment.namespaces[0], HEAD
+    )
 
-    verdicts = trials.all_of(
-        trials.every_death(operation, count, HEAD),
-        ground.namespaces[:CLUSTERS],
-        functools.partial(trials.tried, of_clusters),
+    verdicts = kill_and_retry.run_trials(
+        kill_and_retry.kill_points(operation, count, HEAD),
+        trial_environment.namespaces[:CLUSTERS],
+        functools.partial(kill_and_retry.run_trial, of_clusters),
     )
 
     table.append(
-        trials.row(f"Cluster, {operation} killed", verdicts, count, begun)
+        kill_and_retry.result_row(
+            f"Cluster, {operation} killed", verdicts, count, begun
+        )
     )
     assert [] == [str(v) for v in verdicts if not v.good]
-    assert [] == ground.left()
+    assert [] == trial_environment.find_leftovers()

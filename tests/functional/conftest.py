@@ -15,11 +15,11 @@ import uuid
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.package.model import Package
-from tacker_k8s_cr.recording import leases
-from tacker_k8s_cr.recording import record
-from tests.functional import users
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.model.package import Package
+from tacker_k8s_cr.state import leases
+from tacker_k8s_cr.state import store
+from tests.functional import restricted_users
 from tools.plane.kubectl import Kubectl
 
 SECONDS = 240.0
@@ -41,13 +41,13 @@ def deadline() -> k8s_cr.Deadline:
 
 
 @pytest.fixture
-def unique() -> str:
-    """A name that nobody else has."""
+def unique_name() -> str:
+    """A unique name."""
     return f"t{uuid.uuid4().hex[:10]}"
 
 
 @pytest.fixture
-def user(
+def restricted_cluster(
     kubectl: Kubectl, kubeconfig: pathlib.Path, namespace: str
 ) -> Iterator[Callable[..., Cluster]]:
     """A cluster as a ServiceAccount sees it that has these rules.
@@ -58,11 +58,13 @@ def user(
         names = (f"user-{number}" for number in itertools.count())
 
         def make(
-            rules: users.Rules = users.DOCUMENTED["rules"],
-            cluster_rules: users.Rules = (),
+            rules: restricted_users.Rules = restricted_users.DOCUMENTED[
+                "rules"
+            ],
+            cluster_rules: restricted_users.Rules = (),
         ) -> Cluster:
             return opened.enter_context(
-                users.allowed(
+                restricted_users.create_user(
                     kubectl,
                     kubeconfig,
                     namespace,
@@ -76,7 +78,7 @@ def user(
 
 
 @pytest.fixture
-def packed(tmp_path: pathlib.Path) -> Callable[..., Package]:
+def make_package(tmp_path: pathlib.Path) -> Callable[..., Package]:
     """A package of these manifests, read from a file as an author's is."""
 
     def pack(*manifests: Mapping[str, Any], name: str = "a") -> Package:
@@ -88,8 +90,8 @@ def packed(tmp_path: pathlib.Path) -> Callable[..., Package]:
 
 
 @pytest.fixture
-def traces(cluster: Cluster) -> Callable[[str, str], list[str]]:
-    """What an instance has in the cluster: objects of ours, and its record."""
+def leftover_objects(cluster: Cluster) -> Callable[[str, str], list[str]]:
+    """An instance's objects in the cluster: managed ones, and its record."""
 
     def found(instance: str, namespace: str) -> list[str]:
         kinds = [
@@ -97,11 +99,11 @@ def traces(cluster: Cluster) -> Callable[[str, str], list[str]]:
         ]
         selectors = (
             f"k8s-cr.tacker.openstack.org/instance={instance}",
-            record.selector(instance),
+            store.selector(instance),
         )
         listed = []
         for selector in selectors:
-            for kind, objs in cluster.each(
+            for kind, objs in cluster.map_parallel(
                 lambda k, s=selector: list(cluster.list_metadata(k, "", s)),
                 kinds,
             ):

@@ -9,8 +9,8 @@ from kubernetes import config
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import lcm
-from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.lcm import api as lcm
+from tacker_k8s_cr.model.objects import ObjectRef
 from tests.functional import manifests
 
 pytestmark = pytest.mark.plane
@@ -52,9 +52,15 @@ def script(kubeconfig, namespace):
 
 
 def test_a_script_changes_an_instance_and_nothing_conflicts_later(
-    cluster, namespace, packed, deadline, unique, script, traces
+    cluster,
+    namespace,
+    make_package,
+    deadline,
+    unique_name,
+    script,
+    leftover_objects,
 ):
-    """Drift is empty; heal, scale, change and rollback go on from it (R6)."""
+    """Drift is empty; heal, scale, change and rollback go on from it."""
     life = {"namespace": namespace, "deadline": deadline}
     ref = ObjectRef("apps", "Deployment", namespace, "web")
     settings = ObjectRef("", "ConfigMap", namespace, "settings")
@@ -64,21 +70,34 @@ def test_a_script_changes_an_instance_and_nothing_conflicts_later(
         image = spec["containers"][0]["image"]
         return image[-1], cluster.get(settings)["data"]["key"]
 
-    k8s_cr.instantiate(cluster, unique, packed(*versioned(1)), **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **life),
+        make_package(*versioned(1)),
+    )
     script(2)
     generation = cluster.get(ref)["metadata"]["generation"]
-    assert 3 == len(k8s_cr.drift(cluster, unique, **life).rows)
+    assert 3 == len(
+        k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
+    )
 
-    lcm.adopt_changes(cluster, unique, packed(*versioned(2)), **life)
+    lcm.adopt_changes(
+        lcm.Request(cluster, unique_name, **life), make_package(*versioned(2))
+    )
 
     assert generation == cluster.get(ref)["metadata"]["generation"]
-    assert () == k8s_cr.drift(cluster, unique, **life).rows
-    k8s_cr.heal(cluster, unique, **life)
+    assert (
+        ()
+        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
+    )
+    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **life))
     assert ("2", "2") == shown()
-    k8s_cr.scale(cluster, unique, {ref: 3}, **life)
-    k8s_cr.change(cluster, unique, packed(*versioned(3)), **life)
+    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **life), {ref: 3})
+    k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **life),
+        make_package(*versioned(3)),
+    )
     assert ("3", "3") == shown()
-    k8s_cr.roll_back(cluster, unique, **life)
+    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **life))
     assert ("2", "2") == shown()
-    k8s_cr.terminate(cluster, unique, **life)
-    assert [] == traces(unique, namespace)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    assert [] == leftover_objects(unique_name, namespace)

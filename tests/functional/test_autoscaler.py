@@ -1,6 +1,6 @@
-"""Numbers that the real controller of HorizontalPodAutoscalers keeps.
+"""Replicas managed by the real HorizontalPodAutoscaler controller.
 
-Nobody measures anything here: it keeps to its bounds then, and no more.
+There are no metrics here: it then keeps to its limits only.
 """
 
 from __future__ import annotations
@@ -8,36 +8,41 @@ from __future__ import annotations
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
 from tests.functional import manifests
 from tests.functional import test_scale_workloads
-from tests.functional.dying import Killed
-from tests.functional.dying import die
+from tests.functional.kill_after_write import Killed
+from tests.functional.kill_after_write import kill_when_waiting
 from tests.functional.test_scale_workloads import autoscaler
 from tests.functional.test_scale_workloads import ref
 
 pytestmark = pytest.mark.plane
 
-life = test_scale_workloads.life
+operation_args = test_scale_workloads.operation_args
 
 
 def test_an_autoscaler_keeps_what_a_scale_has_asked_for(
-    cluster, kubectl, namespace, packed, life, unique
+    cluster, kubectl, namespace, make_package, operation_args, unique_name
 ):
-    """Both want the same number, so that nobody fights (P8).
+    """Both set the same number, so that there is no conflict.
 
-    The autoscaler brings the workload to it, out and in, whatever somebody
-    else makes of it. After a rollback it keeps to the bounds from before
-    (P22). Where they are not to be moved nothing is written at all.
+    The autoscaler scales the workload to it, out and in, whatever another
+    client sets. After a rollback it keeps to the former limits. If they must
+    not be moved nothing is written at all.
     """
-    package = packed(
+    package = make_package(
         manifests.deployment("web", 2), autoscaler("auto", "web", 2, 4)
     )
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     web = ref("Deployment", namespace, "web")
     auto = ref("HorizontalPodAutoscaler", namespace, "auto", "autoscaling")
-    move = {"options": k8s_cr.Options(autoscaled="move"), **life}
+    move = {
+        "options": k8s_cr.Options(autoscaler_limits="adjust"),
+        **operation_args,
+    }
 
     def seen():
         """Bounds and number."""
@@ -46,7 +51,7 @@ def test_an_autoscaler_keeps_what_a_scale_has_asked_for(
         return spec["minReplicas"], spec["maxReplicas"], number
 
     def by_hand(wanted, back):
-        """Somebody else's number, and what the autoscaler makes of it."""
+        """A foreign replica count, and how the autoscaler corrects it."""
         body = {"spec": {"replicas": wanted}}
         cluster.patch(web, body, "somebody", subresource="scale")
         found = f"--for=jsonpath={{.spec.replicas}}={back}"
@@ -69,25 +74,32 @@ def test_an_autoscaler_keeps_what_a_scale_has_asked_for(
 
     # -- Refused -------------------------------------------------------------
     before = written()
-    with pytest.raises(errors.NotScalable, match="between 2 and 4"):
-        k8s_cr.scale(cluster, unique, {web: 6}, **life)
+    with pytest.raises(errors.AutoscalerConflict, match="between 2 and 4"):
+        k8s_cr.scale(
+            k8s_cr.Request(cluster, unique_name, **operation_args), {web: 6}
+        )
     assert before == written()
 
     # -- Out -----------------------------------------------------------------
-    k8s_cr.scale(cluster, unique, {web: 6}, **move)
+    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **move), {web: 6})
     by_hand(4, 6)
     assert (6, 6, 6) == seen()
 
     # -- In ------------------------------------------------------------------
-    k8s_cr.scale(cluster, unique, {web: 3}, **move)
+    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **move), {web: 3})
     by_hand(1, 3)
     assert (3, 6, 3) == seen()
 
     # -- And back ------------------------------------------------------------
     with pytest.raises(Killed):
-        k8s_cr.scale(cluster, unique, {web: 9}, listen=die, **move)
+        k8s_cr.scale(
+            k8s_cr.Request(
+                cluster, unique_name, on_progress=kill_when_waiting, **move
+            ),
+            {web: 9},
+        )
     assert (9, 9, 9) == seen()
-    k8s_cr.roll_back(cluster, unique, **life)
+    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **operation_args))
     assert (3, 6, 3) == seen()
     by_hand(9, 6)
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))

@@ -1,4 +1,4 @@
-"""A change of package, and what it is foretold to do, on a real server."""
+"""A change of package, and what it would do, on a real server."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import json
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import lcm
-from tacker_k8s_cr import objects
-from tacker_k8s_cr import policy
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.planning.forecast import Fate
-from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.kinds import policy
+from tacker_k8s_cr.lcm import api as lcm
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.plan.forecast import ForecastAction
 from tests.functional import manifests
 
 pytestmark = pytest.mark.plane
 
-STORED = {objects.PREFIX + "readiness": "created"}
+STORED = {objects.PREFIX + "readiness": "exists"}
 CRD = "apiextensions.k8s.io"
 
 
 @pytest.fixture
-def life(namespace, deadline):
+def operation_args(namespace, deadline):
     return {"namespace": namespace, "deadline": deadline}
 
 
@@ -34,11 +34,11 @@ def ref(kind, namespace, name, group=""):
 
 
 def fates(forecast):
-    return {row.ref.name: row.fate for row in forecast.rows}
+    return {row.ref.name: row.action for row in forecast.objects}
 
 
 def actions(report):
-    return {row.ref.name: row.action for row in report.rows}
+    return {row.ref.name: row.action for row in report.objects}
 
 
 def secret(name, text):
@@ -87,21 +87,22 @@ def versions(cluster, inventory):
     }
 
 
+@pytest.mark.requirement("P23", "E1", "E3")
 def test_a_forecast_tells_what_becomes_of_each_object(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """And so it comes; a forecast itself writes nothing (P9, E1, E2, E3).
+    """And so it comes; a forecast itself writes nothing.
 
-    A field is named with both values, but of a secret only that it differs
-    (P23). What is kept is kept for a reason that is told.
+    A field is named with both values, but of a secret only that it differs.
+    What is retained is reported with the reason.
     """
-    group = f"{unique}.example.org"
+    group = f"{unique_name}.example.org"
     definition = manifests.definition(group, "Thing")
     thing = manifests.custom(
         group, "Thing", "one", STORED, size="s", replicas=2
     )
     same = manifests.config_map("same")
-    former = packed(
+    former = make_package(
         definition,
         thing,
         same,
@@ -111,12 +112,19 @@ def test_a_forecast_tells_what_becomes_of_each_object(
         claim("data"),
         manifests.deployment("web", 1),
     )
-    k8s_cr.instantiate(cluster, unique, former, **life)
-    owned = [row.ref for row in k8s_cr.status(cluster, unique, **life).rows]
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), former
+    )
+    owned = [
+        row.ref
+        for row in k8s_cr.status(
+            k8s_cr.Request(cluster, unique_name, **operation_args)
+        ).objects
+    ]
     less = copy.deepcopy(definition)
     schema = less["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     del schema["properties"]["spec"]["properties"]["size"]
-    changed = packed(
+    changed = make_package(
         less,
         {**thing, "spec": {"replicas": 2}},
         same,
@@ -128,24 +136,26 @@ def test_a_forecast_tells_what_becomes_of_each_object(
     )
     before = versions(cluster, owned)
 
-    forecast = lcm.forecast(cluster, unique, changed, **life)
+    forecast = lcm.forecast(
+        lcm.Request(cluster, unique_name, **operation_args), changed
+    )
 
     claims = ref("PersistentVolumeClaim", namespace, "data")
     after = versions(cluster, owned)
     # Their controller is still at work on claims.
     assert before | {claims: after[claims]} == after
     assert {
-        f"things.{group}": Fate.UPDATE,
-        "one": Fate.UPDATE,
-        "same": Fate.UNCHANGED,
-        "settings": Fate.UPDATE,
-        "login": Fate.UPDATE,
-        "added": Fate.CREATE,
-        "web": Fate.UPDATE,
-        "dropped": Fate.PRUNE,
-        "data": Fate.KEEP,
+        f"things.{group}": ForecastAction.UPDATE,
+        "one": ForecastAction.UPDATE,
+        "same": ForecastAction.UNCHANGED,
+        "settings": ForecastAction.UPDATE,
+        "login": ForecastAction.UPDATE,
+        "added": ForecastAction.CREATE,
+        "web": ForecastAction.UPDATE,
+        "dropped": ForecastAction.PRUNE,
+        "data": ForecastAction.KEEP,
     } == fates(forecast)
-    rows = {row.ref.name: row for row in forecast.rows}
+    rows = {row.ref.name: row for row in forecast.objects}
     assert ["data.key: old -> new", "data.more: new: yes"] == [
         *map(str, rows["settings"].differences)
     ]
@@ -154,7 +164,7 @@ def test_a_forecast_tells_what_becomes_of_each_object(
     ]
     assert "only pruned where that is asked for" in rows["data"].why
     assert ("in v1 objects lose what they have in spec.size",) == (
-        rows[f"things.{group}"].final
+        rows[f"things.{group}"].irreversible
     )
     assert {} == forecast.rollouts
     text = json.dumps(forecast.as_dict())
@@ -162,53 +172,74 @@ def test_a_forecast_tells_what_becomes_of_each_object(
         assert plain not in text
         assert base64.b64encode(plain.encode()).decode() not in text
 
-    done = actions(k8s_cr.change(cluster, unique, changed, **life))
+    done = actions(
+        k8s_cr.change(
+            k8s_cr.Request(cluster, unique_name, **operation_args), changed
+        )
+    )
 
     assert {
-        Fate.UPDATE: Action.CONFIGURED,
-        Fate.UNCHANGED: Action.UNCHANGED,
-        Fate.CREATE: Action.CREATED,
-        Fate.PRUNE: Action.DELETED,
-        Fate.KEEP: Action.KEPT,
-    } == {rows[name].fate: action for name, action in done.items()}
-    again = lcm.forecast(cluster, unique, changed, **life)
-    assert {Fate.UNCHANGED, Fate.KEEP} == set(fates(again).values())
+        ForecastAction.UPDATE: Action.CONFIGURED,
+        ForecastAction.UNCHANGED: Action.UNCHANGED,
+        ForecastAction.CREATE: Action.CREATED,
+        ForecastAction.PRUNE: Action.DELETED,
+        ForecastAction.KEEP: Action.RETAINED,
+    } == {rows[name].action: action for name, action in done.items()}
+    again = lcm.forecast(
+        lcm.Request(cluster, unique_name, **operation_args), changed
+    )
+    assert {ForecastAction.UNCHANGED, ForecastAction.KEEP} == set(
+        fates(again).values()
+    )
 
 
 def test_a_change_to_the_same_package_changes_nothing(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """No resourceVersion of any object moves (T6, P7)."""
-    group = f"{unique}.example.org"
-    package = packed(
+    """No resourceVersion of any object moves."""
+    group = f"{unique_name}.example.org"
+    package = make_package(
         manifests.definition(group, "Thing"),
         manifests.custom(group, "Thing", "one", STORED, size="s"),
         manifests.config_map("settings"),
         secret("login", "hunter2-hunter2"),
         manifests.deployment("web", 2),
     )
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     web = ref("Deployment", namespace, "web", "apps")
-    k8s_cr.scale(cluster, unique, {web: 3}, **life)
-    owned = [row.ref for row in k8s_cr.status(cluster, unique, **life).rows]
+    k8s_cr.scale(
+        k8s_cr.Request(cluster, unique_name, **operation_args), {web: 3}
+    )
+    owned = [
+        row.ref
+        for row in k8s_cr.status(
+            k8s_cr.Request(cluster, unique_name, **operation_args)
+        ).objects
+    ]
     before = versions(cluster, owned)
 
-    report = k8s_cr.change(cluster, unique, package, **life)
+    report = k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
 
     assert before == versions(cluster, owned)
-    assert {Action.UNCHANGED} == {row.action for row in report.rows}
+    assert {Action.UNCHANGED} == {row.action for row in report.objects}
 
 
 def test_admission_does_not_run_for_what_is_not_sent(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """A policy that came since refuses a change that sends all (P7).
+    """A policy that came since refuses a change that sends all.
 
-    An instance that is as its package says can be changed all the same.
+    An instance that equals its package can still be changed.
     """
-    before = packed(manifests.config_map("a"), manifests.config_map("b"))
-    k8s_cr.instantiate(cluster, unique, before, **life)
-    changed = packed(
+    before = make_package(manifests.config_map("a"), manifests.config_map("b"))
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), before
+    )
+    changed = make_package(
         manifests.config_map("a"), manifests.config_map("b", key="x"), name="b"
     )
     names = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
@@ -222,7 +253,7 @@ def test_admission_does_not_run_for_what_is_not_sent(
     policy = {
         "apiVersion": group,
         "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": unique},
+        "metadata": {"name": unique_name},
         "spec": {
             "matchConstraints": {"resourceRules": [rule]},
             "validations": [{"expression": "object.metadata.name == 'b'"}],
@@ -231,9 +262,9 @@ def test_admission_does_not_run_for_what_is_not_sent(
     binding = {
         "apiVersion": group,
         "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": unique},
+        "metadata": {"name": unique_name},
         "spec": {
-            "policyName": unique,
+            "policyName": unique_name,
             "validationActions": ["Deny"],
             "matchResources": {"namespaceSelector": names},
         },
@@ -242,16 +273,23 @@ def test_admission_does_not_run_for_what_is_not_sent(
     try:
         # The server takes a moment to heed a new policy.
         trial = manifests.config_map("trial", namespace)
-        while not life["deadline"].passed:
+        while not operation_args["deadline"].expired:
             try:
                 cluster.apply(trial, "tests", dry_run=True)
             except errors.Rejected:
                 break
         all_of_it = k8s_cr.Options(resend=True)
         with pytest.raises(errors.Rejected, match="/a: "):
-            k8s_cr.change(cluster, unique, changed, options=all_of_it, **life)
+            k8s_cr.change(
+                k8s_cr.Request(
+                    cluster, unique_name, options=all_of_it, **operation_args
+                ),
+                changed,
+            )
 
-        report = k8s_cr.change(cluster, unique, changed, **life)
+        report = k8s_cr.change(
+            k8s_cr.Request(cluster, unique_name, **operation_args), changed
+        )
 
         assert {"a": Action.UNCHANGED, "b": Action.CONFIGURED} == actions(
             report
@@ -261,61 +299,75 @@ def test_admission_does_not_run_for_what_is_not_sent(
             cluster.delete(ObjectRef.of(obj), objects.uid(obj))
 
 
+@pytest.mark.requirement("P10", "E4")
 def test_what_cannot_be_changed_is_made_again_only_where_it_is_named(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """By an annotation or by the request (P10, E4); a rollback undoes it.
+    """By an annotation or by the request; a rollback undoes it.
 
     What would not be possible as a new object either is left alone.
     """
     once = ref("Job", namespace, "once", "batch")
     k8s_cr.instantiate(
-        cluster, unique, packed(job("once", "example.org/a:1")), **life
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(job("once", "example.org/a:1")),
     )
     first = objects.uid(cluster.get(once))
-    changed = packed(job("once", "example.org/a:2"), name="b")
+    changed = make_package(job("once", "example.org/a:2"), name="b")
     with pytest.raises(errors.Rejected, match="immutable"):
-        k8s_cr.change(cluster, unique, changed, **life)
-    wrong = packed(job("once", "", recreate="true"), name="c")
+        k8s_cr.change(
+            k8s_cr.Request(cluster, unique_name, **operation_args), changed
+        )
+    wrong = make_package(job("once", "", recreate="true"), name="c")
     with pytest.raises(errors.Rejected, match="image"):
-        k8s_cr.change(cluster, unique, wrong, **life)
+        k8s_cr.change(
+            k8s_cr.Request(cluster, unique_name, **operation_args), wrong
+        )
     assert first == objects.uid(cluster.get(once))
 
     named = k8s_cr.Options(recreate=frozenset({once}))
-    forecast = lcm.forecast(cluster, unique, changed, options=named, **life)
+    forecast = lcm.forecast(
+        lcm.Request(cluster, unique_name, options=named, **operation_args),
+        changed,
+    )
 
-    (row,) = forecast.rows
-    assert Fate.RECREATE is row.fate
+    (row,) = forecast.objects
+    assert ForecastAction.RECREATE is row.action
     assert "immutable" in row.why
-    assert row.final
-    report = k8s_cr.change(cluster, unique, changed, options=named, **life)
+    assert row.irreversible
+    report = k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, options=named, **operation_args),
+        changed,
+    )
     assert {"once": Action.RECREATED} == actions(report)
     second = objects.uid(cluster.get(once))
     assert first != second
 
-    k8s_cr.roll_back(cluster, unique, **life)
+    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **operation_args))
 
     live = cluster.get(once)
     pod = live["spec"]["template"]["spec"]
     assert "example.org/a:1" == pod["containers"][0]["image"]
     assert objects.uid(live) not in (first, second)
 
-    said = packed(job("once", "example.org/a:2", recreate="true"), name="d")
-    report = k8s_cr.change(cluster, unique, said, **life)
+    said = make_package(
+        job("once", "example.org/a:2", recreate="true"), name="d"
+    )
+    report = k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **operation_args), said
+    )
     assert {"once": Action.RECREATED} == actions(report)
 
 
 def test_a_policy_may_be_made_of_the_one_before(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """Whoever knows only what changes of it reads no record (P19, E3)."""
-    keep = policy.of({"prune": {"keep": ["ConfigMap"]}})
+    """A user who names only the changes does not need the record."""
+    keep = policy.from_dict({"prune": {"protect": ["ConfigMap"]}})
     k8s_cr.instantiate(
-        cluster,
-        unique,
-        packed(manifests.config_map("a"), manifests.config_map("b")),
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(manifests.config_map("a"), manifests.config_map("b")),
         policy=keep,
-        **life,
     )
     seen = []
 
@@ -324,42 +376,47 @@ def test_a_policy_may_be_made_of_the_one_before(
         return before
 
     report = k8s_cr.change(
-        cluster,
-        unique,
-        packed(manifests.config_map("a"), name="b"),
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(manifests.config_map("a"), name="b"),
         policy=chosen,
-        **life,
     )
 
     assert [keep] == seen
-    assert {"a": Action.UNCHANGED, "b": Action.KEPT} == actions(report)
-    (kept,) = [r for r in report.rows if r.action is Action.KEPT]
+    assert {"a": Action.UNCHANGED, "b": Action.RETAINED} == actions(report)
+    (kept,) = [r for r in report.objects if r.action is Action.RETAINED]
     assert "not to be pruned" in kept.verdict.reason
 
 
+@pytest.mark.requirement("E9")
 def test_what_is_kept_in_a_definition_that_goes_is_foretold(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """A definition goes with its objects where that is asked for (E9)."""
-    group = f"{unique}.example.org"
+    """A definition goes with its objects where that is asked for."""
+    group = f"{unique_name}.example.org"
     definition = manifests.definition(group, "Thing")
     definition["metadata"]["annotations"] = {objects.PREFIX + "prune": "true"}
     k8s_cr.instantiate(
-        cluster,
-        unique,
-        packed(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(
             definition,
             manifests.custom(group, "Thing", "one", STORED, size="s"),
         ),
-        **life,
     )
-    rest = packed(manifests.config_map("a"), name="b")
+    rest = make_package(manifests.config_map("a"), name="b")
 
-    forecast = lcm.forecast(cluster, unique, rest, **life)
+    forecast = lcm.forecast(
+        lcm.Request(cluster, unique_name, **operation_args), rest
+    )
 
     found = ref("CustomResourceDefinition", "", f"things.{group}", CRD)
-    assert {found: ("all objects of its kind go with it",)} == forecast.final
+    assert {
+        found: ("all objects of its kind go with it",)
+    } == forecast.irreversible
     told = []
-    k8s_cr.change(cluster, unique, rest, foresee=told.append, **life)
-    assert [forecast.final] == [item.final for item in told]
+    k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        rest,
+        on_forecast=told.append,
+    )
+    assert [forecast.irreversible] == [item.irreversible for item in told]
     assert cluster.get(found) is None

@@ -9,18 +9,18 @@ import json
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import lcm
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.package.model import Document
-from tacker_k8s_cr.planning.forecast import Fate
-from tacker_k8s_cr.recording import record
-from tacker_k8s_cr.report import Action
-from tests.functional import topology
-from tests.functional.dying import Killed
-from tests.functional.dying import die
+from tacker_k8s_cr.lcm import api as lcm
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.package import Document
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.plan.forecast import ForecastAction
+from tacker_k8s_cr.state import store
+from tests.functional import topology_cluster
+from tests.functional.kill_after_write import Killed
+from tests.functional.kill_after_write import kill_when_waiting
 from tests.functional.test_cluster_api import CAPI
 from tests.functional.test_cluster_api import MACHINE
 from tests.functional.test_cluster_api import SAMPLE
@@ -88,12 +88,12 @@ def asked(cluster, namespace):
 
 
 @pytest.fixture
-def templates(cluster, namespace, unique):
+def templates(cluster, namespace, unique_name):
     """Names of templates of a kind that are the instance's, and are there."""
 
     def found(kind, group):
         wanted = GroupKind(f"{group}.{CAPI}", kind)
-        owned = record.read(cluster, unique, namespace).inventory.owned
+        owned = store.read(cluster, unique_name, namespace).inventory.owned
         return {
             ref.name
             for ref in owned
@@ -104,15 +104,15 @@ def templates(cluster, namespace, unique):
 
 
 @pytest.fixture
-def quiet(cluster, namespace, unique):
-    """A change to what is there already sends nothing that moves anything.
+def assert_no_rollout(cluster, namespace, unique_name):
+    """A change to the current state sends nothing that changes anything.
 
     What controllers write meanwhile counts for nothing, so that it is tried
     until they are quiet.
     """
 
     def seen():
-        owned = record.read(cluster, unique, namespace).inventory.owned
+        owned = store.read(cluster, unique_name, namespace).inventory.owned
         found = {ref: cluster.get(ref)["metadata"] for ref in owned}
         ours = {
             ref: (
@@ -130,8 +130,13 @@ def quiet(cluster, namespace, unique):
     def changed(package):
         for _ in range(5):
             ours, versions = seen()
-            report = k8s_cr.change(cluster, unique, package, **life(namespace))
-            assert {Action.UNCHANGED} == {row.action for row in report.rows}
+            report = k8s_cr.change(
+                k8s_cr.Request(
+                    cluster, unique_name, **operation_args(namespace)
+                ),
+                package,
+            )
+            assert {Action.UNCHANGED} == {row.action for row in report.objects}
             after = seen()
             assert ours == after[0]
             if versions == after[1]:
@@ -141,20 +146,28 @@ def quiet(cluster, namespace, unique):
     return changed
 
 
-def life(namespace):
+def operation_args(namespace):
     return {"namespace": namespace, "deadline": k8s_cr.Deadline.after(300)}
 
 
+@pytest.mark.requirement("TK-17", "P9", "P10", "P22", "E4", "I11")
 def test_a_plain_cluster_is_changed_part_by_part(
-    cluster, namespace, unique, machines, asked, templates, traces, quiet
+    cluster,
+    namespace,
+    unique_name,
+    machines,
+    asked,
+    templates,
+    leftover_objects,
+    assert_no_rollout,
 ):
-    """What rolls is told before, why, and nothing else rolls (P9, TK-17).
+    """Rollouts are forecast with the reason, and nothing else rolls.
 
-    The same package again writes nothing (T6). Another flavour, or other
-    bootstrap data, replaces the workers alone. A changed template is a new
-    object, the former goes when no machine needs it (P10, E4). A version of
-    Kubernetes goes up by one, the control plane first, and never down; a
-    rollback brings back all but that, and says so (P22, E7).
+    The same package again writes nothing. Another flavour, or other bootstrap
+    data, replaces the workers alone. A changed template is a new object, the
+    former goes when no machine needs it. A version of Kubernetes goes up by
+    one, the control plane first, and never down; a rollback restores all but
+    that, and reports it.
     """
     pool = ObjectRef(CAPI, "MachineDeployment", namespace, "workload-workers")
     leader = ObjectRef(
@@ -163,18 +176,26 @@ def test_a_plain_cluster_is_changed_part_by_part(
         namespace,
         "workload-control-plane",
     )
-    k8s_cr.instantiate(cluster, unique, sample(), **life(namespace))
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
+        sample(),
+    )
     former = machines()
-    quiet(sample())
+    assert_no_rollout(sample())
     assert former == machines()
 
     # -- Another flavour of the workers, and nothing else --------------------
     flavour = sample(workers="3s")
-    forecast = lcm.forecast(cluster, unique, flavour, **life(namespace))
+    forecast = lcm.forecast(
+        lcm.Request(cluster, unique_name, **operation_args(namespace)), flavour
+    )
     assert [pool] == list(forecast.rollouts)
     assert "startupDuration: 2s -> 3s" in str(forecast.rollouts[pool])
-    report = k8s_cr.change(cluster, unique, flavour, **life(namespace))
-    (row,) = (row for row in report.rows if row.ref == pool)
+    report = k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
+        flavour,
+    )
+    (row,) = (row for row in report.objects if row.ref == pool)
     assert Action.CONFIGURED == row.action
     assert "startupDuration: 2s -> 3s" in " ".join(row.notes)
     rolled = machines()
@@ -183,7 +204,9 @@ def test_a_plain_cluster_is_changed_part_by_part(
     assert {"workload-worker"} != templates(
         "DevMachineTemplate", "infrastructure"
     ) - {"workload-machine"}
-    k8s_cr.roll_back(cluster, unique, **life(namespace))
+    k8s_cr.roll_back(
+        k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
+    )
     first = machines()
     assert former[0] == first[0]
     assert not rolled[1] & first[1]
@@ -193,27 +216,34 @@ def test_a_plain_cluster_is_changed_part_by_part(
 
     # -- Bootstrap data of the workers ---------------------------------------
     other = sample(socket="unix:///run/other.sock")
-    forecast = lcm.forecast(cluster, unique, other, **life(namespace))
+    forecast = lcm.forecast(
+        lcm.Request(cluster, unique_name, **operation_args(namespace)), other
+    )
     assert [pool] == list(forecast.rollouts)
     why = str(forecast.rollouts[pool])
     assert why.startswith("1 machine(s) are replaced: ")
     assert "spec.template.spec.bootstrap.configRef.name: " in why
     assert f"criSocket: {SOCKET} -> unix:///run/other.sock" in why
-    assert {} == forecast.final
-    with pytest.raises(errors.WouldReplace, match="criSocket"):
+    assert {} == forecast.irreversible
+    with pytest.raises(errors.RolloutRefused, match="criSocket"):
         k8s_cr.change(
-            cluster,
-            unique,
+            k8s_cr.Request(
+                cluster,
+                unique_name,
+                options=k8s_cr.Options(rollout="refuse"),
+                **operation_args(namespace),
+            ),
             other,
-            options=k8s_cr.Options(rollout="refuse"),
-            **life(namespace),
         )
     assert first == machines()
     assert {"workload-worker"} == templates(
         "KubeadmConfigTemplate", "bootstrap"
     )
 
-    k8s_cr.change(cluster, unique, other, **life(namespace))
+    k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
+        other,
+    )
 
     second = machines()
     assert first[0] == second[0]
@@ -222,8 +252,11 @@ def test_a_plain_cluster_is_changed_part_by_part(
     assert name.startswith("workload-worker-")
     assert [] == [
         row.ref
-        for row in lcm.forecast(cluster, unique, other, **life(namespace)).rows
-        if row.fate is not Fate.UNCHANGED
+        for row in lcm.forecast(
+            lcm.Request(cluster, unique_name, **operation_args(namespace)),
+            other,
+        ).objects
+        if row.action is not ForecastAction.UNCHANGED
     ]
 
     # -- Kubernetes, and another flavour of the workers ----------------------
@@ -235,10 +268,10 @@ def test_a_plain_cluster_is_changed_part_by_part(
     ):
         with pytest.raises(errors.PackageInvalid, match=wanted):
             k8s_cr.change(
-                cluster,
-                unique,
+                k8s_cr.Request(
+                    cluster, unique_name, **operation_args(namespace)
+                ),
                 sample(version, pool=pooled),
-                **life(namespace),
             )
     newer = sample("v1.36.0", "3s", "unix:///run/other.sock")
     told, late = [], []
@@ -248,12 +281,14 @@ def test_a_plain_cluster_is_changed_part_by_part(
             late.append(progress)
 
     k8s_cr.change(
-        cluster,
-        unique,
+        k8s_cr.Request(
+            cluster,
+            unique_name,
+            on_progress=listen,
+            **operation_args(namespace),
+        ),
         newer,
-        listen=listen,
-        foresee=told.append,
-        **life(namespace),
+        on_forecast=told.append,
     )
 
     assert [] == late
@@ -265,7 +300,7 @@ def test_a_plain_cluster_is_changed_part_by_part(
         leader: (
             "v1.35.0 -> v1.36.0: a version of Kubernetes cannot be lowered",
         )
-    } == forecast.final
+    } == forecast.irreversible
     assert ({"v1.36.0"}, {"v1.36.0"}) == asked()
     assert 1 == len(
         templates("DevMachineTemplate", "infrastructure")
@@ -273,8 +308,10 @@ def test_a_plain_cluster_is_changed_part_by_part(
     )
 
     # -- And back ------------------------------------------------------------
-    with pytest.raises(errors.NotRestored) as caught:
-        k8s_cr.roll_back(cluster, unique, **life(namespace))
+    with pytest.raises(errors.RollbackIncomplete) as caught:
+        k8s_cr.roll_back(
+            k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
+        )
 
     reasons = caught.value.reasons
     assert {leader, pool} == set(reasons)
@@ -282,16 +319,22 @@ def test_a_plain_cluster_is_changed_part_by_part(
     # kubeadm joins no machine of another minor version.
     assert reasons[pool].endswith(f"{leader} stays v1.36.0")
     assert ({"v1.36.0"}, {"v1.36.0"}) == asked()
-    report = k8s_cr.roll_back(cluster, unique, **life(namespace))
-    notes = {row.ref: row.notes for row in report.rows}
+    report = k8s_cr.roll_back(
+        k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
+    )
+    notes = {row.ref: row.notes for row in report.objects}
     assert (reasons[leader],) == notes[leader]
     assert {"workload-machine", "workload-worker"} == templates(
         "DevMachineTemplate", "infrastructure"
     )
-    forecast = lcm.forecast(cluster, unique, newer, **life(namespace))
+    forecast = lcm.forecast(
+        lcm.Request(cluster, unique_name, **operation_args(namespace)), newer
+    )
     assert [pool] == list(forecast.rollouts)
-    k8s_cr.terminate(cluster, unique, **life(namespace))
-    assert [] == traces(unique, namespace)
+    k8s_cr.terminate(
+        k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
+    )
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 def older(manifest):
@@ -320,7 +363,7 @@ def older(manifest):
 
 def flavours(leader, worker):
     """A class with machines of two sorts: how long each takes to start."""
-    found = copy.deepcopy(topology.cluster_class())
+    found = copy.deepcopy(topology_cluster.cluster_class())
     own = copy.deepcopy(found[1])
     own["metadata"]["name"] = "mem-worker"
     for machine, told in ((found[1], leader), (own, worker)):
@@ -334,77 +377,96 @@ def flavours(leader, worker):
 
 
 @pytest.mark.parametrize("shape", [dict, older], ids=["v1beta2", "v1beta1"])
+@pytest.mark.requirement("TK-17", "P9", "P10", "P13", "I7")
 def test_a_class_is_changed_with_what_is_made_of_it(
     cluster,
     namespace,
-    packed,
-    unique,
+    make_package,
+    unique_name,
     machines,
     asked,
     templates,
-    traces,
-    quiet,
+    leftover_objects,
+    assert_no_rollout,
     shape,
 ):
-    """In both versions of the contract (P9, P10, P13, TK-17).
+    """In both versions of the contract.
 
-    The same package again writes nothing (T6). A template of a class that
-    changes is a new one, to which the class refers. Workers that a topology
-    gains replace none, and those that it loses go for good. That Clusters roll
-    is told, with the version that goes up and does not come down. Another
-    flavour of the workers replaces the workers alone, there and back. Where
-    it was asked for, all machines have the version before anything else
-    changes, though the first try died on the way (P9, P19).
+    The same package again writes nothing. A template of a class that changes
+    is a new one, to which the class refers. Workers that a topology gains
+    replace none, and those that it loses are deleted permanently. The forecast
+    names the Clusters that roll, with the version, which cannot be lowered
+    again. Another flavour of the workers replaces the workers alone, there and
+    back. Where it was asked for, all machines have the version before anything
+    else changes, though the first try died on the way.
     """
     ref = ObjectRef(CAPI, "Cluster", namespace, "workload")
 
     def package(version="v1.35.0", leader="1s", worker="1s", name="a", **more):
-        made = topology.cluster("workload", md_0=1, **more)
+        made = topology_cluster.cluster("workload", md_0=1, **more)
         made["spec"]["topology"]["version"] = version
         found = (*flavours(leader, worker), made)
-        return packed(*map(shape, found), name=name)
+        return make_package(*map(shape, found), name=name)
 
-    k8s_cr.instantiate(cluster, unique, package(), **life(namespace))
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
+        package(),
+    )
     if shape is dict:
         # In v1beta1 Cluster API names a namespace in each reference, and an
-        # apply without it counts as a change, whoever sends it.
-        quiet(package())
+        # apply without it counts as a change, by any client.
+        assert_no_rollout(package())
     for version, wanted in (
         ("v1.34.0", "cannot be lowered"),
         ("v1.37.0", "one minor version at a time"),
     ):
         with pytest.raises(errors.PackageInvalid, match=wanted):
-            lcm.forecast(cluster, unique, package(version), **life(namespace))
+            lcm.forecast(
+                lcm.Request(cluster, unique_name, **operation_args(namespace)),
+                package(version),
+            )
     changed = package("v1.36.0", "2s", name="b")
 
-    forecast = lcm.forecast(cluster, unique, changed, **life(namespace))
+    forecast = lcm.forecast(
+        lcm.Request(cluster, unique_name, **operation_args(namespace)), changed
+    )
 
     told = str(forecast.rollouts[ref])
     assert told.startswith("2 machine(s) (control plane, then all workers; ")
     assert "spec.topology.version: v1.35.0 -> v1.36.0" in told
     assert "startupDuration: 1s -> 2s" in told
-    assert [ref] == list(forecast.final)
+    assert [ref] == list(forecast.irreversible)
     fates = {
-        (row.ref.kind, row.fate)
-        for row in forecast.rows
-        if row.fate is not Fate.UNCHANGED
+        (row.ref.kind, row.action)
+        for row in forecast.objects
+        if row.action is not ForecastAction.UNCHANGED
     }
     assert {
-        ("Cluster", Fate.UPDATE),
-        ("ClusterClass", Fate.UPDATE),
-        ("DevMachineTemplate", Fate.CREATE),
-        ("DevMachineTemplate", Fate.PRUNE),
+        ("Cluster", ForecastAction.UPDATE),
+        ("ClusterClass", ForecastAction.UPDATE),
+        ("DevMachineTemplate", ForecastAction.CREATE),
+        ("DevMachineTemplate", ForecastAction.PRUNE),
     } == fates
 
     # Each shape shows a part of the rest: machines take their time.
     if shape is older:
-        first = k8s_cr.Options(versions="first")
-        again = {"options": first, **life(namespace)}
-        forecast = lcm.forecast(cluster, unique, changed, **again)
-        (row,) = (row for row in forecast.rows if row.ref == ref)
+        first = k8s_cr.Options(kubernetes_upgrade="before_change")
+        again = {"options": first, **operation_args(namespace)}
+        forecast = lcm.forecast(
+            lcm.Request(cluster, unique_name, **again), changed
+        )
+        (row,) = (row for row in forecast.objects if row.ref == ref)
         assert row.why.endswith("changes first, the rest when it has that")
         with pytest.raises(Killed):
-            k8s_cr.change(cluster, unique, changed, listen=die, **again)
+            k8s_cr.change(
+                k8s_cr.Request(
+                    cluster,
+                    unique_name,
+                    on_progress=kill_when_waiting,
+                    **again,
+                ),
+                changed,
+            )
         then = []
 
         def listen(progress):
@@ -413,11 +475,12 @@ def test_a_class_is_changed_with_what_is_made_of_it(
                 then.append(asked())
 
         report = k8s_cr.change(
-            cluster, unique, changed, listen=listen, **again
+            k8s_cr.Request(cluster, unique_name, on_progress=listen, **again),
+            changed,
         )
         assert [({"v1.36.0"}, {"v1.36.0"})] == then
         assert Action.CONFIGURED in {
-            row.action for row in report.rows if row.ref == ref
+            row.action for row in report.objects if row.ref == ref
         }
         found = templates("DevMachineTemplate", "infrastructure")
         (name,) = found - {"mem-worker"}
@@ -425,18 +488,26 @@ def test_a_class_is_changed_with_what_is_made_of_it(
     else:
         flavour = package(worker="2s", name="flavour")
         before = machines()
-        forecast = lcm.forecast(cluster, unique, flavour, **life(namespace))
+        forecast = lcm.forecast(
+            lcm.Request(cluster, unique_name, **operation_args(namespace)),
+            flavour,
+        )
         told = str(forecast.rollouts[ref])
         assert "workers of that class" in told
         assert "startupDuration: 1s -> 2s" in told
-        assert {} == forecast.final
-        report = k8s_cr.change(cluster, unique, flavour, **life(namespace))
-        (row,) = (row for row in report.rows if row.ref == ref)
+        assert {} == forecast.irreversible
+        report = k8s_cr.change(
+            k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
+            flavour,
+        )
+        (row,) = (row for row in report.objects if row.ref == ref)
         assert (told,) == row.notes
         rolled = machines()
         assert before[0] == rolled[0]
         assert not before[1] & rolled[1]
-        k8s_cr.roll_back(cluster, unique, **life(namespace))
+        k8s_cr.roll_back(
+            k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
+        )
         after = machines()
         assert before[0] == after[0]
         assert not rolled[1] & after[1]
@@ -444,27 +515,47 @@ def test_a_class_is_changed_with_what_is_made_of_it(
             "DevMachineTemplate", "infrastructure"
         )
         newer = package("v1.36.0", name="c")
-        k8s_cr.change(cluster, unique, newer, **life(namespace))
-        with pytest.raises(errors.NotRestored, match=r"stays v1\.36\.0"):
-            k8s_cr.roll_back(cluster, unique, **life(namespace))
-        k8s_cr.roll_back(cluster, unique, **life(namespace))
+        k8s_cr.change(
+            k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
+            newer,
+        )
+        with pytest.raises(
+            errors.RollbackIncomplete, match=r"stays v1\.36\.0"
+        ):
+            k8s_cr.roll_back(
+                k8s_cr.Request(
+                    cluster, unique_name, **operation_args(namespace)
+                )
+            )
+        k8s_cr.roll_back(
+            k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
+        )
         assert {"mem", "mem-worker"} == templates(
             "DevMachineTemplate", "infrastructure"
         )
         refuse = k8s_cr.Options(rollout="refuse")
-        refusing = {"options": refuse, **life(namespace)}
+        refusing = {"options": refuse, **operation_args(namespace)}
         before = machines()
         wider = package("v1.36.0", name="wider", md_1=1)
-        assert {} == lcm.forecast(cluster, unique, wider, **refusing).rollouts
-        k8s_cr.change(cluster, unique, wider, **refusing)
+        assert (
+            {}
+            == lcm.forecast(
+                lcm.Request(cluster, unique_name, **refusing), wider
+            ).rollouts
+        )
+        k8s_cr.change(k8s_cr.Request(cluster, unique_name, **refusing), wider)
         assert before[0] == machines()[0]
         assert before[1] < machines()[1]
-        forecast = lcm.forecast(cluster, unique, newer, **refusing)
+        forecast = lcm.forecast(
+            lcm.Request(cluster, unique_name, **refusing), newer
+        )
         assert {} == forecast.rollouts
-        assert "the workers md-1 go" in " ".join(forecast.final[ref])
-        k8s_cr.change(cluster, unique, newer, **refusing)
+        assert "the workers md-1 go" in " ".join(forecast.irreversible[ref])
+        k8s_cr.change(k8s_cr.Request(cluster, unique_name, **refusing), newer)
         assert before[0] == machines()[0]
         assert before[1] == machines()[1]
     assert ({"v1.36.0"}, {"v1.36.0"}) == asked()
-    k8s_cr.terminate(cluster, unique, **life(namespace))
-    assert [] == traces(unique, namespace)
+    k8s_cr.terminate(
+        k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
+    )
+    assert [] == leftover_objects(unique_name, namespace)

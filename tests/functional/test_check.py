@@ -19,12 +19,12 @@ import pytest
 import sqlalchemy
 from sqlalchemy import orm
 
-from tacker_k8s_cr import kubeconfig as kubeconfigs
-from tests import host
-from tests import schemas
-from tests.secrecy.watch import Watch
+from tacker_k8s_cr.kube import kubeconfig as kubeconfigs
+from tests import output_schemas
+from tests import tacker_host
+from tests.secrecy.search import SecretSearch
 
-host.load()
+tacker_host.load_drivers()
 
 from tacker.db import model_base  # noqa: E402
 from tacker.db.db_sqlalchemy import models  # noqa: E402
@@ -46,7 +46,7 @@ RIGHT = {
 class Site:
     """A tacker.conf, what it points to, and the command."""
 
-    def __init__(self, folder: pathlib.Path, shows: Watch):
+    def __init__(self, folder: pathlib.Path, shows: SecretSearch):
         self.folder = folder
         self.shows = shows
         self.packages = folder / "packages"
@@ -87,14 +87,14 @@ class Site:
             timeout=120,
         )
         said = done.stdout + done.stderr
-        self.shows.look("what the check says", said)
+        self.shows.search("what the check says", said)
         assert "Traceback" not in said
         return done.returncode, said
 
     def found(self, *arguments: str) -> tuple[int, dict[str, tuple[str, str]]]:
         """The exit code, and by subject the level and what was found."""
         code, said = self.run("-f", "json", *arguments)
-        schemas.check(["check", "json"], said)
+        output_schemas.check_output(["check", "json"], said)
         return code, {
             row["Subject"]: (row["Level"], row["Finding"])
             for row in json.loads(said)
@@ -136,9 +136,9 @@ class Site:
 
 
 @pytest.fixture
-def site(tmp_path, shows):
+def site(tmp_path, secret_search):
     """A site that is set up as it should be."""
-    found = Site(tmp_path, shows)
+    found = Site(tmp_path, secret_search)
     found.configure()
     found.store()
     return found
@@ -170,7 +170,7 @@ def test_a_site_that_is_right_has_no_errors(site):
     code, found = site.found()
 
     assert 0 == code, found
-    assert {"fine"} == {level for level, _ in found.values()}, found
+    assert {"success"} == {level for level, _ in found.values()}, found
     assert {
         "[tacker] vnflcm_infra_driver",
         "[tacker] infra_driver",
@@ -184,13 +184,38 @@ def test_one_option_alone_is_mended_by_what_is_printed(site):
     """With the line in its place there is nothing more to print."""
     site.configure(infra_driver="noop,openstack,kubernetes")
 
-    code, said = site.run("--fix", "--no-database")
+    code, said = site.run("--print-fix", "--no-database")
 
     assert 2 == code
     assert "[tacker]\ninfra_driver = noop,openstack,kubernetes_cr\n" == said
     _, _, value = said.strip().rpartition(" = ")
     site.configure(infra_driver=value)
-    assert (0, "") == site.run("--fix", "--no-database")
+    assert (0, "") == site.run("--print-fix", "--no-database")
+
+
+def test_the_openstack_command_reports_the_same_checks(site):
+    """With the codes and the JSON of OpenStack's upgrade checks."""
+    site.configure(infra_driver="noop,openstack,kubernetes")
+    code, found = site.found()
+    done = subprocess.run(
+        [
+            *(f"{PROGRAM}-status", "--config-file", str(site.file)),
+            *("upgrade", "check", "--json"),
+        ],
+        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+        cwd=site.folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    said = json.loads(done.stdout)
+
+    assert 2 == code == done.returncode
+    levels = ("success", "warning", "failure")
+    assert found == {
+        item["check"]: (levels[item["result"]], item["details"])
+        for item in said["checks"]
+    }
 
 
 def test_all_that_is_wrong_is_told_at_once(site):
@@ -208,14 +233,17 @@ def test_all_that_is_wrong_is_told_at_once(site):
     code, found = site.found()
 
     assert 2 == code
-    assert "get kubernetes;" in found["[tacker] vnflcm_infra_driver"][1]
+    assert (
+        "expected kubernetes_cr, got kubernetes."
+        in found["[tacker] vnflcm_infra_driver"][1]
+    )
     assert "KeyError: <class 'type'>" in found["[tacker] infra_driver"][1]
-    assert "is not the installed" in found[f"package {name}"][1]
+    assert "differs from the installed" in found[f"package {name}"][1]
     assert "warning" == found["operations"][0]
 
 
 def test_operations_that_wait_are_found(site):
-    """Of both APIs; they are warnings, since nothing is wrong with them."""
+    """Of both APIs; they are warnings, whose exit code is 1."""
     id_ = str(uuid.uuid4())
     instance = models.VnfInstance(
         id=id_,
@@ -257,19 +285,17 @@ def test_operations_that_wait_are_found(site):
 
     code, found = site.found()
 
-    assert 0 == code
-    assert (
-        f"INSTANTIATE of the instance {id_}" in found["v1 operation op-1"][1]
-    )
-    assert "HEAL of the instance i-2" in found["v2 operation op-2"][1]
+    assert 1 == code
+    assert f"INSTANTIATE of instance {id_}" in found["v1 operation op-1"][1]
+    assert "HEAL of instance i-2" in found["v2 operation op-2"][1]
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         (
-            f"[tacker_k8s_cr]\nconflict = {PLANTED}",
-            "the option conflict has a value that it cannot have",
+            f"[tacker_k8s_cr]\nfield_conflicts = {PLANTED}",
+            "the option field_conflicts has a value that it cannot have",
         ),
         (f"[tacker\n{PLANTED}", "is not written as a configuration file is"),
     ],
@@ -286,31 +312,33 @@ def test_a_configuration_that_cannot_be_read_is_told(site, text, said):
 
 
 @pytest.mark.plane
-def test_every_vim_is_asked(site, kubeconfig, kubectl, unique):
-    """One can be used, one has no rights, one is not there."""
+def test_every_vim_is_asked(site, kubeconfig, kubectl, unique_name):
+    """One is usable, one has no permissions, one does not exist."""
     server = kubeconfigs.load(str(kubeconfig))
-    kubectl("create", "namespace", unique)
+    kubectl("create", "namespace", unique_name)
     try:
         for name in ("good", "poor"):
-            kubectl("create", "serviceaccount", name, "-n", unique)
+            kubectl("create", "serviceaccount", name, "-n", unique_name)
         kubectl(
-            *("create", "clusterrolebinding", unique),
+            *("create", "clusterrolebinding", unique_name),
             *(
                 "--clusterrole=cluster-admin",
-                f"--serviceaccount={unique}:good",
+                f"--serviceaccount={unique_name}:good",
             ),
         )
         for name in ("good", "poor"):
-            token = kubectl("create", "token", name, "-n", unique).strip()
+            token = kubectl("create", "token", name, "-n", unique_name).strip()
             site.vim(name, server.server, token, server.ca)
         site.vim("away", "https://127.0.0.1:1", PLANTED, server.ca)
 
         code, found = site.found("--vims")
     finally:
-        kubectl("delete", "clusterrolebinding", unique)
-        kubectl("delete", "namespace", unique, "--wait=false")
+        kubectl("delete", "clusterrolebinding", unique_name)
+        kubectl("delete", "namespace", unique_name, "--wait=false")
 
     assert 2 == code
-    assert ("fine", "can be reached, and takes a record") == found["VIM good"]
-    assert "its user lacks rights" in found["VIM poor"][1]
-    assert "error" == found["VIM away"][0]
+    assert ("success", "can be reached, and accepts a record") == found[
+        "VIM good"
+    ]
+    assert "missing permissions" in found["VIM poor"][1]
+    assert "failure" == found["VIM away"][0]

@@ -7,13 +7,13 @@ import json
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.recording import record
-from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.state import store
 from tests.functional import manifests
-from tests.functional import users
+from tests.functional import restricted_users
 from tests.functional import volumes
 
 pytestmark = pytest.mark.plane
@@ -23,36 +23,35 @@ RETAIN = k8s_cr.Options(statefulset_claims="retain")
 
 
 @pytest.fixture
-def life(namespace, deadline):
+def operation_args(namespace, deadline):
     return {"namespace": namespace, "deadline": deadline}
 
 
 @pytest.fixture
-def soon(namespace):
+def short_deadline(namespace):
     deadline = k8s_cr.Deadline.after(6)
     return {"namespace": namespace, "deadline": deadline}
 
 
 @pytest.fixture
-def instance(cluster, namespace, unique, packed, life):
+def instance(cluster, namespace, unique_name, make_package, operation_args):
     """Brings in a StatefulSet ``db`` of two Pods, and a volume for each."""
 
     def make(*more, options=USUAL, when_deleted="", policy=None):
-        package = packed(
-            volumes.volume(f"{unique}-0", unique),
-            volumes.volume(f"{unique}-1", unique),
+        package = make_package(
+            volumes.volume(f"{unique_name}-0", unique_name),
+            volumes.volume(f"{unique_name}-1", unique_name),
             volumes.stateful_set(
-                "db", unique, replicas=2, when_deleted=when_deleted
+                "db", unique_name, replicas=2, when_deleted=when_deleted
             ),
             *more,
         )
         k8s_cr.instantiate(
-            cluster,
-            unique,
+            k8s_cr.Request(
+                cluster, unique_name, options=options, **operation_args
+            ),
             package,
-            options=options,
             policy=policy or k8s_cr.Policy(),
-            **life,
         )
         return package
 
@@ -60,13 +59,13 @@ def instance(cluster, namespace, unique, packed, life):
 
 
 @pytest.fixture
-def cleaned(cluster, kubectl, namespace, unique):
+def remove_volumes(cluster, kubectl, namespace, unique_name):
     """Removes the volumes that a test retains, with their claims."""
     yield
     kubectl(
         "delete", "statefulset,persistentvolumeclaim", "--all", "-n", namespace
     )
-    names = [f"{unique}-{number}" for number in range(2)]
+    names = [f"{unique_name}-{number}" for number in range(2)]
     kubectl("delete", "pv", "--ignore-not-found", *names)
 
 
@@ -97,7 +96,7 @@ def there(cluster, unique, namespace):
 def until(true):
     limit = k8s_cr.Deadline.after(60)
     while not true():
-        assert not limit.passed
+        assert not limit.expired
 
 
 def bound(cluster, namespace, claims=2):
@@ -115,98 +114,147 @@ def bound(cluster, namespace, claims=2):
 def kept(report):
     return {
         row.ref.name: row.verdict.reason
-        for row in report.rows
-        if row.action is Action.KEPT
+        for row in report.objects
+        if row.action is Action.RETAINED
     }
 
 
+@pytest.mark.requirement("IN-13")
 def test_a_termination_deletes_the_claims_of_stateful_sets(
-    cluster, namespace, unique, instance, life, traces
+    cluster,
+    namespace,
+    unique_name,
+    instance,
+    operation_args,
+    leftover_objects,
 ):
-    """And the volumes that are bound to them (P16, P17)."""
+    """And the volumes that are bound to them."""
     instance()
 
-    report = k8s_cr.terminate(cluster, unique, **life)
+    report = k8s_cr.terminate(
+        k8s_cr.Request(cluster, unique_name, **operation_args)
+    )
 
-    assert (set(), set()) == there(cluster, unique, namespace)
-    assert [] == traces(unique, namespace)
-    assert {"deleted"} == {row.action.value for row in report.rows}
-    assert {"data-db-0", "data-db-1"} <= {row.ref.name for row in report.rows}
+    assert (set(), set()) == there(cluster, unique_name, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
+    assert {"deleted"} == {row.action.value for row in report.objects}
+    assert {"data-db-0", "data-db-1"} <= {
+        row.ref.name for row in report.objects
+    }
 
 
+@pytest.mark.requirement("F4")
 def test_the_manifest_retains_them_with_their_volumes(
-    cluster, namespace, unique, instance, life, traces, cleaned
+    cluster,
+    namespace,
+    unique_name,
+    instance,
+    operation_args,
+    leftover_objects,
+    remove_volumes,
 ):
-    """The default that the API server sets does not count (F4)."""
+    """The default that the API server sets does not count."""
     instance(when_deleted="Retain")
     bound(cluster, namespace)
 
-    report = k8s_cr.terminate(cluster, unique, **life)
+    report = k8s_cr.terminate(
+        k8s_cr.Request(cluster, unique_name, **operation_args)
+    )
 
-    both = {"data-db-0", "data-db-1"}, {f"{unique}-0", f"{unique}-1"}
-    assert both == there(cluster, unique, namespace)
+    both = {"data-db-0", "data-db-1"}, {f"{unique_name}-0", f"{unique_name}-1"}
+    assert both == there(cluster, unique_name, namespace)
     assert set.union(*both) == kept(report).keys()
     reasons = set(kept(report).values())
     assert any("sets whenDeleted: Retain" in reason for reason in reasons)
     assert any("is bound to Persist" in reason for reason in reasons)
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
+@pytest.mark.requirement("F4")
 def test_an_option_retains_them(
-    cluster, namespace, unique, instance, life, traces, cleaned
+    cluster,
+    namespace,
+    unique_name,
+    instance,
+    operation_args,
+    leftover_objects,
+    remove_volumes,
 ):
-    """A repeated termination retains the same claims (F4)."""
+    """A repeated termination retains the same claims."""
     held = manifests.config_map("held")
     held["metadata"]["finalizers"] = ["example.org/hold"]
     instance(held)
     bound(cluster, namespace)
-    short = {**life, "deadline": k8s_cr.Deadline.after(8)}
+    short = {**operation_args, "deadline": k8s_cr.Deadline.after(8)}
 
-    with pytest.raises(errors.NotGone):
-        k8s_cr.terminate(cluster, unique, options=RETAIN, **short)
+    with pytest.raises(errors.DeletionTimeout):
+        k8s_cr.terminate(
+            k8s_cr.Request(cluster, unique_name, options=RETAIN, **short)
+        )
     ref = ObjectRef("", "ConfigMap", namespace, "held")
     cluster.patch(ref, {"metadata": {"finalizers": None}}, "tests")
-    report = k8s_cr.terminate(cluster, unique, **life)
+    report = k8s_cr.terminate(
+        k8s_cr.Request(cluster, unique_name, **operation_args)
+    )
 
-    both = {"data-db-0", "data-db-1"}, {f"{unique}-0", f"{unique}-1"}
-    assert both == there(cluster, unique, namespace)
+    both = {"data-db-0", "data-db-1"}, {f"{unique_name}-0", f"{unique_name}-1"}
+    assert both == there(cluster, unique_name, namespace)
     assert set.union(*both) == kept(report).keys()
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
+@pytest.mark.requirement("F4")
 def test_a_request_deletes_what_the_manifest_retains(
-    cluster, namespace, unique, instance, life
+    cluster, namespace, unique_name, instance, operation_args
 ):
-    """The request to terminate overrides the manifest (F4)."""
+    """The request to terminate overrides the manifest."""
     instance(when_deleted="Retain")
     options = k8s_cr.Options(statefulset_claims="delete")
 
-    k8s_cr.terminate(cluster, unique, options=options, **life)
+    k8s_cr.terminate(
+        k8s_cr.Request(cluster, unique_name, options=options, **operation_args)
+    )
 
-    assert (set(), set()) == there(cluster, unique, namespace)
+    assert (set(), set()) == there(cluster, unique_name, namespace)
 
 
 def test_kubernetes_own_deletion_of_claims_is_no_conflict(
-    cluster, namespace, unique, instance, life, traces
+    cluster,
+    namespace,
+    unique_name,
+    instance,
+    operation_args,
+    leftover_objects,
 ):
     """Claims that the garbage collector deletes cannot be retained."""
     instance(when_deleted="Delete")
 
     with pytest.raises(
-        errors.NotKept, match=r"StatefulSet.apps/\S+/db, which"
+        errors.RetentionImpossible, match=r"StatefulSet.apps/\S+/db is being"
     ):
-        k8s_cr.terminate(cluster, unique, options=RETAIN, **life)
-    k8s_cr.terminate(cluster, unique, **life)
+        k8s_cr.terminate(
+            k8s_cr.Request(
+                cluster, unique_name, options=RETAIN, **operation_args
+            )
+        )
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
-    assert (set(), set()) == there(cluster, unique, namespace)
-    assert [] == traces(unique, namespace)
+    assert (set(), set()) == there(cluster, unique_name, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_an_older_claim_is_retained(
-    cluster, kubectl, namespace, unique, instance, life, traces, cleaned
+    cluster,
+    kubectl,
+    namespace,
+    unique_name,
+    instance,
+    operation_args,
+    leftover_objects,
+    remove_volumes,
 ):
     """With the volume that it is bound to; the report lists both."""
-    older = volumes.claim("data-db-0", unique, namespace, app="db")
+    older = volumes.claim("data-db-0", unique_name, namespace, app="db")
     kubectl("create", "-f", "-", stdin=json.dumps(older))
     # Times are in whole seconds.
     made = cluster.get(claim(namespace))["metadata"]["creationTimestamp"]
@@ -222,19 +270,21 @@ def test_an_older_claim_is_retained(
     bound(cluster, namespace)
     number = cluster.get(claim(namespace))["spec"]["volumeName"][-1]
 
-    report = k8s_cr.terminate(cluster, unique, **life)
+    report = k8s_cr.terminate(
+        k8s_cr.Request(cluster, unique_name, **operation_args)
+    )
 
-    left = {"data-db-0"}, {f"{unique}-{number}"}
-    assert left == there(cluster, unique, namespace)
+    left = {"data-db-0"}, {f"{unique_name}-{number}"}
+    assert left == there(cluster, unique_name, namespace)
     assert set.union(*left) == kept(report).keys()
     assert "is older than StatefulSet" in kept(report)["data-db-0"]
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_no_other_operation_deletes_claims(
-    cluster, namespace, unique, packed, instance, life
+    cluster, namespace, unique_name, make_package, instance, operation_args
 ):
-    """Scale in, heal, change and its rollback keep the data (P9, T6)."""
+    """Scale in, heal, change and its rollback keep the data."""
     instance()
     bound(cluster, namespace)
     both = {"data-db-0", "data-db-1"}
@@ -245,79 +295,112 @@ def test_no_other_operation_deletes_claims(
     db = ObjectRef("apps", "StatefulSet", namespace, "db")
 
     def untouched():
-        claims, held = there(cluster, unique, namespace)
+        claims, held = there(cluster, unique_name, namespace)
         assert both == claims
         assert 2 == len(held)
         for number, uid in uids.items():
             assert uid == objects.uid(cluster.get(claim(namespace, number)))
 
-    k8s_cr.scale(cluster, unique, {db: 1}, **life)
+    k8s_cr.scale(
+        k8s_cr.Request(cluster, unique_name, **operation_args), {db: 1}
+    )
     untouched()
-    k8s_cr.scale(cluster, unique, {db: 2}, **life)
-    k8s_cr.heal(cluster, unique, **life)
+    k8s_cr.scale(
+        k8s_cr.Request(cluster, unique_name, **operation_args), {db: 2}
+    )
+    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **operation_args))
     untouched()
     # The change drops the StatefulSet and the volumes.
-    other = packed(manifests.config_map("a"), name="b")
-    report = k8s_cr.change(cluster, unique, other, **life)
+    other = make_package(manifests.config_map("a"), name="b")
+    report = k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **operation_args), other
+    )
     untouched()
     assert both < kept(report).keys()
-    assert {f"{unique}-0", f"{unique}-1"} < kept(report).keys()
+    assert {f"{unique_name}-0", f"{unique_name}-1"} < kept(report).keys()
     assert "terminate deletes or retains" in kept(report)["data-db-0"]
-    k8s_cr.roll_back(cluster, unique, **life)
+    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **operation_args))
     untouched()
-    k8s_cr.change(cluster, unique, other, **life)
+    k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **operation_args), other
+    )
 
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
-    assert (set(), set()) == there(cluster, unique, namespace)
+    assert (set(), set()) == there(cluster, unique_name, namespace)
 
 
 def test_the_rollback_of_a_change_keeps_claims_that_it_made(
-    cluster, namespace, unique, packed, life, traces
+    cluster,
+    namespace,
+    unique_name,
+    make_package,
+    operation_args,
+    leftover_objects,
 ):
-    """They are deleted when the instance is terminated (T6)."""
-    first = packed(manifests.config_map("a"))
-    k8s_cr.instantiate(cluster, unique, first, **life)
-    second = packed(
+    """They are deleted when the instance is terminated."""
+    first = make_package(manifests.config_map("a"))
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), first
+    )
+    second = make_package(
         manifests.config_map("a"),
-        volumes.volume(f"{unique}-0", unique),
-        volumes.stateful_set("db", unique),
+        volumes.volume(f"{unique_name}-0", unique_name),
+        volumes.stateful_set("db", unique_name),
         name="b",
     )
-    k8s_cr.change(cluster, unique, second, **life)
+    k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **operation_args), second
+    )
     bound(cluster, namespace, 1)
 
-    report = k8s_cr.roll_back(cluster, unique, **life)
+    report = k8s_cr.roll_back(
+        k8s_cr.Request(cluster, unique_name, **operation_args)
+    )
 
-    left = {"data-db-0"}, {f"{unique}-0"}
-    assert left == there(cluster, unique, namespace)
+    left = {"data-db-0"}, {f"{unique_name}-0"}
+    assert left == there(cluster, unique_name, namespace)
     assert set.union(*left) == kept(report).keys()
-    k8s_cr.terminate(cluster, unique, **life)
-    assert (set(), set()) == there(cluster, unique, namespace)
-    assert [] == traces(unique, namespace)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    assert (set(), set()) == there(cluster, unique_name, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_the_rollback_of_an_instantiation_deletes_them(
-    cluster, namespace, unique, instance, life, traces
+    cluster,
+    namespace,
+    unique_name,
+    instance,
+    operation_args,
+    leftover_objects,
 ):
-    """An instantiation that ended early is taken back whole (T6)."""
+    """An instantiation that ended early is rolled back completely."""
     never = manifests.deployment("never", nodeSelector={"no": "node"})
-    short = {**life, "deadline": k8s_cr.Deadline.after(5)}
-    life["deadline"] = short["deadline"]
-    with pytest.raises(errors.NotReady):
+    short = {**operation_args, "deadline": k8s_cr.Deadline.after(5)}
+    operation_args["deadline"] = short["deadline"]
+    with pytest.raises(errors.ReadinessTimeout):
         instance(never)
-    life["deadline"] = k8s_cr.Deadline.after(60)
-    assert {"data-db-0", "data-db-1"} == there(cluster, unique, namespace)[0]
+    operation_args["deadline"] = k8s_cr.Deadline.after(60)
+    assert {"data-db-0", "data-db-1"} == there(
+        cluster, unique_name, namespace
+    )[0]
 
-    k8s_cr.roll_back(cluster, unique, **life)
+    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **operation_args))
 
-    assert (set(), set()) == there(cluster, unique, namespace)
-    assert [] == traces(unique, namespace)
+    assert (set(), set()) == there(cluster, unique_name, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 @pytest.mark.parametrize("retain", [False, True])
 def test_an_instantiation_that_is_refused_half_way_takes_them_back(
-    cluster, namespace, unique, instance, life, traces, retain, cleaned
+    cluster,
+    namespace,
+    unique_name,
+    instance,
+    operation_args,
+    leftover_objects,
+    retain,
+    remove_volumes,
 ):
     """Unless the request retains them, with their volumes."""
     refused = manifests.config_map("refused")
@@ -330,28 +413,39 @@ def test_an_instantiation_that_is_refused_half_way_takes_them_back(
     with pytest.raises(errors.Rejected) as caught:
         instance(refused, options=k8s_cr.Options(dry_run=False), policy=policy)
 
-    claims, held = there(cluster, unique, namespace)
+    claims, held = there(cluster, unique_name, namespace)
     assert ({"data-db-0", "data-db-1"} if retain else set()) == claims
     assert bool(held) <= retain
     assert claims | held == {ref.name for ref in caught.value.written}
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
+@pytest.mark.requirement("F6")
 def test_a_claim_that_holds_a_volume_is_named_with_its_user(
-    cluster, kubectl, namespace, unique, packed, life, soon
+    cluster,
+    kubectl,
+    namespace,
+    unique_name,
+    make_package,
+    operation_args,
+    short_deadline,
 ):
-    """In the error, while the deletion hangs (P16, F6)."""
-    package = packed(volumes.volume(f"{unique}-0", unique))
-    k8s_cr.instantiate(cluster, unique, package, **life)
-    theirs = volumes.stateful_set("db", unique)
+    """In the error, while the deletion hangs."""
+    package = make_package(volumes.volume(f"{unique_name}-0", unique_name))
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
+    theirs = volumes.stateful_set("db", unique_name)
     theirs["metadata"]["namespace"] = namespace
     kubectl("create", "-f", "-", stdin=json.dumps(theirs))
     bound(cluster, namespace, 1)
     pod = ObjectRef("", "Pod", namespace, "db-0")
     until(lambda: cluster.get(pod) is not None)
 
-    with pytest.raises(errors.NotGone) as caught:
-        k8s_cr.terminate(cluster, unique, **soon)
+    with pytest.raises(errors.DeletionTimeout) as caught:
+        k8s_cr.terminate(
+            k8s_cr.Request(cluster, unique_name, **short_deadline)
+        )
 
     assert (
         f"it is bound to PersistentVolumeClaim/{namespace}/data-db-0 (used "
@@ -360,17 +454,24 @@ def test_a_claim_that_holds_a_volume_is_named_with_its_user(
     kubectl(
         "delete", "statefulset,persistentvolumeclaim", "--all", "-n", namespace
     )
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
 def test_deleting_claims_needs_permissions(
-    user, cluster, namespace, unique, packed, deadline, traces, cleaned
+    restricted_cluster,
+    cluster,
+    namespace,
+    unique_name,
+    make_package,
+    deadline,
+    leftover_objects,
+    remove_volumes,
 ):
-    """Missing permissions are reported before the first delete (K4).
+    """Missing permissions are reported before the first delete.
 
     Retained claims need none: their names show which volumes stay.
     """
-    rules = users.without(
+    rules = restricted_users.without_permission(
         ("persistentvolumeclaims", "list"),
         ("persistentvolumeclaims", "delete"),
     )
@@ -379,45 +480,54 @@ def test_deleting_claims_needs_permissions(
         "resources": ["persistentvolumes"],
         "verbs": ["get", "list", "watch", "create", "patch", "delete"],
     }
-    tenant = user(rules, [everywhere])
+    tenant = restricted_cluster(rules, [everywhere])
     life = {"namespace": namespace, "deadline": deadline}
-    package = packed(
-        volumes.volume(f"{unique}-0", unique),
-        volumes.stateful_set("db", unique),
+    package = make_package(
+        volumes.volume(f"{unique_name}-0", unique_name),
+        volumes.stateful_set("db", unique_name),
     )
     missing = (
         f"list, delete persistentvolumeclaims in the namespace {namespace}"
     )
 
-    with pytest.raises(errors.RightsLacking, match=missing):
-        k8s_cr.instantiate(tenant, unique, package, **life)
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    with pytest.raises(errors.PermissionsMissing, match=missing):
+        k8s_cr.instantiate(
+            k8s_cr.Request(tenant, unique_name, **life), package
+        )
+    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
     bound(cluster, namespace, 1)
-    with pytest.raises(errors.RightsLacking, match=missing) as caught:
-        k8s_cr.terminate(tenant, unique, **life)
+    with pytest.raises(errors.PermissionsMissing, match=missing) as caught:
+        k8s_cr.terminate(k8s_cr.Request(tenant, unique_name, **life))
     assert "--statefulset-claims retain" in str(caught.value)
     assert 0 == len(caught.value.written)
-    report = k8s_cr.terminate(tenant, unique, options=RETAIN, **life)
+    report = k8s_cr.terminate(
+        k8s_cr.Request(tenant, unique_name, options=RETAIN, **life)
+    )
 
-    left = {"data-db-0"}, {f"{unique}-0"}
-    assert left == there(cluster, unique, namespace)
+    left = {"data-db-0"}, {f"{unique_name}-0"}
+    assert left == there(cluster, unique_name, namespace)
     assert set.union(*left) == kept(report).keys()
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_without_a_record_claims_are_found_by_their_sets(
-    cluster, namespace, unique, instance, life, traces
+    cluster,
+    namespace,
+    unique_name,
+    instance,
+    operation_args,
+    leftover_objects,
 ):
     """The labels of the StatefulSets show that they are the instance's."""
     instance()
     for secret in cluster.list_metadata(
         ObjectRef("", "Secret", "", "").group_kind,
         namespace,
-        record.selector(unique),
+        store.selector(unique_name),
     ):
         cluster.delete(ObjectRef.of(secret), objects.uid(secret))
 
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
-    assert (set(), set()) == there(cluster, unique, namespace)
-    assert [] == traces(unique, namespace)
+    assert (set(), set()) == there(cluster, unique_name, namespace)
+    assert [] == leftover_objects(unique_name, namespace)

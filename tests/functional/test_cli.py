@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.recording import leases
-from tests import schemas
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.state import leases
+from tests import output_schemas
 from tests.functional import manifests
-from tests.secrecy.watch import Watch
+from tests.secrecy.search import SecretSearch
 
 pytestmark = pytest.mark.plane
 
@@ -50,7 +50,7 @@ def environ(kubeconfig: pathlib.Path) -> dict[str, str]:
 
 @pytest.fixture
 def run(
-    namespace: str, environ: dict[str, str], shows: Watch
+    namespace: str, environ: dict[str, str], secret_search: SecretSearch
 ) -> Callable[..., Done]:
     """Runs the program to its end, in the test's namespace."""
 
@@ -62,8 +62,10 @@ def run(
             timeout=180,
             env=environ,
         )
-        shows.look("the program's output", ended.stdout + ended.stderr)
-        schemas.check(argv, ended.stdout)
+        secret_search.search(
+            "the program's output", ended.stdout + ended.stderr
+        )
+        output_schemas.check_output(argv, ended.stdout)
         return Done(ended.returncode, ended.stdout, ended.stderr)
 
     return _run
@@ -109,27 +111,34 @@ def judged(name: str, phase: str) -> dict[str, Any]:
     """A ConfigMap that is current when its data say so."""
     obj = manifests.config_map(name, phase=phase)
     obj["metadata"]["annotations"] = {
-        objects.PREFIX + "current-when": "data.phase=Done",
+        objects.PREFIX + "ready-when": "data.phase=Done",
         objects.PREFIX + "failed-when": "data.phase=Broken",
     }
     return obj
 
 
-def test_a_life_from_a_shell(run, files, unique):
-    """Each operation is a command that ends with 0 and says what came."""
+@pytest.mark.requirement("H1", "M1", "M3", "CL-8", "CL-15", "CL-17")
+def test_a_life_from_a_shell(run, files, unique_name):
+    """Each operation is a command that exits with 0 and prints the result."""
     first = files(manifests.deployment("web"), manifests.config_map("a"))
     second = files(
         manifests.deployment("web"), manifests.config_map("b"), name="second"
     )
 
-    begun = run("instantiate", unique, first, "-f", "json")
-    shown = run("status", unique, "-f", "json")
+    begun = run("instantiate", unique_name, first, "-f", "json")
+    shown = run("status", unique_name, "-f", "json")
     scaled = run(
-        "scale", unique, "deployments/web", "--replicas", "2", "-f", "json"
+        "scale",
+        unique_name,
+        "deployments/web",
+        "--replicas",
+        "2",
+        "-f",
+        "json",
     )
-    changed = run("change", unique, second, "-f", "json")
-    ended = run("terminate", unique, "-f", "json")
-    after = run("status", unique, "-f", "json")
+    changed = run("change", unique_name, second, "-f", "json")
+    ended = run("terminate", unique_name, "-f", "json")
+    after = run("status", unique_name, "-f", "json")
 
     done = (begun, shown, scaled, changed, ended)
     assert [0] * 5 == [each.code for each in done], [d.err for d in done]
@@ -143,14 +152,15 @@ def test_a_life_from_a_shell(run, files, unique):
     assert {"web": "unchanged", "b": "created", "a": "deleted"} == {
         obj["name"]: obj["action"] for obj in changed.value["objects"]
     }
-    assert (2, "InstanceUnknown") == (after.code, after.value["type"])
+    assert (2, "InstanceNotFound") == (after.code, after.value["type"])
 
 
+@pytest.mark.requirement("L1")
 def test_progress_is_on_standard_error_and_the_result_is_not(
-    run, files, unique
+    run, files, unique_name
 ):
     """A line for each change of verdict; the result has its stream alone."""
-    done = run("instantiate", unique, files(manifests.deployment("web")))
+    done = run("instantiate", unique_name, files(manifests.deployment("web")))
 
     assert re.search(
         r"^ +\d+\.\d s  Deployment\.apps/\S+/web: in progress: ",
@@ -162,33 +172,36 @@ def test_progress_is_on_standard_error_and_the_result_is_not(
         done.err,
         re.MULTILINE,
     )
-    assert f"instantiate {unique}: done in " in done.err
+    assert f"instantiate {unique_name}: done in " in done.err
     assert "Kind" in done.out
     assert " s  Deployment" not in done.out
-    assert 0 == run("terminate", unique).code
+    assert 0 == run("terminate", unique_name).code
 
 
-def test_quiet_means_quiet(run, files, unique):
+def test_quiet_means_quiet(run, files, unique_name):
     """With --quiet there is the result and nothing else."""
     done = run(
         "instantiate",
-        unique,
+        unique_name,
         files(manifests.config_map("a")),
         "--quiet",
         *("-f", "value", "-c", "Name", "-c", "State"),
     )
 
     assert (0, "a current\n", "") == (done.code, done.out, done.err)
-    assert (0, "") == (run("terminate", unique, "-q", "-f", "csv").code, "")
+    assert (0, "") == (
+        run("terminate", unique_name, "-q", "-f", "csv").code,
+        "",
+    )
 
 
-def test_what_the_server_refuses_writes_nothing(run, files, unique):
+def test_what_the_server_refuses_writes_nothing(run, files, unique_name):
     """The dry run finds it before the first write: the code is 2."""
     bad = manifests.deployment("web", restartPolicy="Never")
 
     done = run(
         "instantiate",
-        unique,
+        unique_name,
         files(manifests.config_map("a"), bad),
         "-f",
         "json",
@@ -200,37 +213,37 @@ def test_what_the_server_refuses_writes_nothing(run, files, unique):
     assert first.endswith("s  checking 2 objects (dry run)")
     assert done.value["message"] == message
     assert "restartPolicy" in done.err
-    assert 2 == run("status", unique).code
+    assert 2 == run("status", unique_name).code
 
 
-def test_what_is_refused_half_way_is_taken_back(run, files, unique):
-    """Without the dry run too, nothing is left, and the code says so."""
+def test_what_is_refused_half_way_is_taken_back(run, files, unique_name):
+    """Without the dry run too, nothing is left; the exit code reports that."""
     bad = manifests.deployment("web", restartPolicy="Never")
 
     done = run(
         "instantiate",
-        unique,
+        unique_name,
         files(manifests.config_map("a"), bad),
         "--no-dry-run",
         *("-f", "json"),
     )
 
     assert (2, []) == (done.code, done.value["written"])
-    assert 2 == run("status", unique).code
+    assert 2 == run("status", unique_name).code
 
 
-def test_what_fails_after_writing_is_told(run, files, unique):
-    """An object that says it failed ends the wait: the code is 3."""
+def test_what_fails_after_writing_is_told(run, files, unique_name):
+    """An object that reports failure ends the wait: the code is 3."""
     path = files(judged("a", "Broken"), manifests.config_map("b"))
 
-    done = run("instantiate", unique, path, "-f", "json")
+    done = run("instantiate", unique_name, path, "-f", "json")
 
     assert 3 == done.code
-    assert "Failed" == done.value["type"]
+    assert "ObjectsFailed" == done.value["type"]
     assert {"a", "b"} == {ref["name"] for ref in done.value["written"]}
     (item,) = done.value["unsettled"]
     assert ("a", "failed") == (item["name"], item["state"])
-    assert 0 == run("terminate", unique).code
+    assert 0 == run("terminate", unique_name).code
 
 
 def timed_out(
@@ -250,29 +263,34 @@ def timed_out(
     return done
 
 
-def test_time_that_is_up_is_told(run, files, unique):
+@pytest.mark.requirement("T10", "CL-14")
+def test_time_that_is_up_is_told(run, files, unique_name):
     """The error names what is open, with its reason: the code is 4."""
     path = files(judged("a", "Going"), manifests.config_map("b"))
 
     done = timed_out(
-        run, "instantiate", unique, path, reached=lambda d: d.value["written"]
+        run,
+        "instantiate",
+        unique_name,
+        path,
+        reached=lambda d: d.value["written"],
     )
 
     assert 4 == done.code
-    assert "NotReady" == done.value["type"]
+    assert "ReadinessTimeout" == done.value["type"]
     (item,) = done.value["unsettled"]
     assert ("a", "in progress") == (item["name"], item["state"])
     assert 0 < item["age"] <= done.timeout
-    assert 0 == run("terminate", unique).code
+    assert 0 == run("terminate", unique_name).code
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_gives_the_lock_back(
-    run, started, cluster, files, unique, namespace, number
+    run, started, cluster, files, unique_name, namespace, number
 ):
     """Ctrl-C and SIGTERM end it with 130; the lock has no holder then."""
     process = started(
-        "instantiate", unique, files(judged("a", "Going")), "-f", "json"
+        "instantiate", unique_name, files(judged("a", "Going")), "-f", "json"
     )
     while "in progress" not in process.stderr.readline():
         assert process.poll() is None
@@ -284,28 +302,31 @@ def test_an_interrupt_gives_the_lock_back(
     assert "interrupted; 0 of 1 object(s) current" in err
     assert "Interrupted" == json.loads(out)["type"]
     assert ["a"] == [item["name"] for item in json.loads(out)["unsettled"]]
-    lease = cluster.get(leases.ref(unique, namespace))
+    lease = cluster.get(leases.ref(unique_name, namespace))
     assert not objects.field(lease, ("spec", "holderIdentity"))
-    assert 0 == run("terminate", unique).code
+    assert 0 == run("terminate", unique_name).code
 
 
-def test_a_scale_that_cannot_be_is_refused(run, files, unique):
+def test_a_scale_that_cannot_be_is_refused(run, files, unique_name):
     """Unknown objects and aspects are refused, naming what there is."""
-    run("instantiate", unique, files(manifests.config_map("a")))
+    run("instantiate", unique_name, files(manifests.config_map("a")))
 
-    unknown = run("scale", unique, "Deployment/web", "--replicas", "2")
-    numberless = run("scale", unique, "configmap/a", "--replicas", "2")
-    aspect = run("scale", unique, "--aspect", "x", "--steps", "-1")
+    unknown = run("scale", unique_name, "Deployment/web", "--replicas", "2")
+    numberless = run("scale", unique_name, "configmap/a", "--replicas", "2")
+    aspect = run(
+        "scale", unique_name, "--aspect", "x", "--number-of-steps", "-1"
+    )
 
     assert [2, 2, 2] == [unknown.code, numberless.code, aspect.code]
     assert "its kinds are ConfigMap" in unknown.err
-    assert "has no number of replicas" in numberless.err
+    assert "has no replica count" in numberless.err
     assert "has no VNFD" in aspect.err
-    assert 0 == run("terminate", unique).code
+    assert 0 == run("terminate", unique_name).code
 
 
+@pytest.mark.requirement("P23")
 def test_no_secret_is_in_any_output(
-    run, files, unique, kubeconfig, tmp_path, environ
+    run, files, unique_name, kubeconfig, tmp_path, environ
 ):
     """Values of Secrets and of the kubeconfig are nowhere, not with -vv."""
     held = {
@@ -321,13 +342,26 @@ def test_no_secret_is_in_any_output(
     wordy = ("-vv", "--debug", "--log-file", str(log))
 
     done = [
-        run("instantiate", unique, files(held, waits), "--timeout=5", *wordy),
-        run("status", unique, "-f", "json", *wordy),
-        run("change", unique, files(held, wrong), *wordy),
-        run("change", unique, files(held, undecodable), *wordy),
-        run("instantiate", f"{unique}-b", files(wrong), "-f", "json", *wordy),
-        run("instantiate", f"{unique}-b", files(undecodable), *wordy),
-        run("terminate", unique, *wordy),
+        run(
+            "instantiate",
+            unique_name,
+            files(held, waits),
+            "--timeout=5",
+            *wordy,
+        ),
+        run("status", unique_name, "-f", "json", *wordy),
+        run("change", unique_name, files(held, wrong), *wordy),
+        run("change", unique_name, files(held, undecodable), *wordy),
+        run(
+            "instantiate",
+            f"{unique_name}-b",
+            files(wrong),
+            "-f",
+            "json",
+            *wordy,
+        ),
+        run("instantiate", f"{unique_name}-b", files(undecodable), *wordy),
+        run("terminate", unique_name, *wordy),
     ]
 
     assert 4 == done[0].code
@@ -346,21 +380,21 @@ def test_no_secret_is_in_any_output(
     ("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)]
 )
 def test_a_terminal_is_drawn_on(
-    run, files, unique, namespace, environ, variables, coloured
+    run, files, unique_name, namespace, environ, variables, coloured
 ):
     """A display in place on a terminal; colours unless NO_COLOR is set."""
     path = files(judged("a", "Going"))
     drawn = _on_terminal(
         [
             *PROGRAM,
-            *("instantiate", unique, str(path)),
+            *("instantiate", unique_name, str(path)),
             *("--namespace", namespace),
         ],
         environ | variables,
         enough="in progress",
     )
     tree = _on_terminal(
-        [*PROGRAM, "status", unique, "--namespace", namespace],
+        [*PROGRAM, "status", unique_name, "--namespace", namespace],
         environ | variables,
     )
 
@@ -370,7 +404,7 @@ def test_a_terminal_is_drawn_on(
     assert "\x1b[?25h" in drawn
     assert "── ConfigMap" in re.sub(r"\x1b\[[0-9;]*m", "", tree)
     assert coloured == ("\x1b[33m" in drawn + tree)
-    assert 0 == run("terminate", unique).code
+    assert 0 == run("terminate", unique_name).code
 
 
 def _on_terminal(

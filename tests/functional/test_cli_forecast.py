@@ -14,12 +14,13 @@ run = test_cli.run
 files = test_cli.files
 
 
-def test_a_forecast_from_a_shell(run, files, unique):
-    """As a value and as a table; a change tells what is for good (P9, E1).
+@pytest.mark.requirement("P9", "E1")
+def test_a_forecast_from_a_shell(run, files, unique_name):
+    """As a value and as a table; a forecast marks what is irreversible.
 
-    The change that follows does what was told.
+    The change that follows does what was forecast.
     """
-    group = f"{unique}.example.org"
+    group = f"{unique_name}.example.org"
     definition = manifests.definition(group, "Thing")
     definition["metadata"]["annotations"] = {
         "k8s-cr.tacker.openstack.org/prune": "true"
@@ -35,16 +36,16 @@ def test_a_forecast_from_a_shell(run, files, unique):
         manifests.config_map("b"),
         name="second",
     )
-    assert 0 == run("instantiate", unique, first).code
+    assert 0 == run("instantiate", unique_name, first).code
 
-    value = run("forecast", unique, second, "-f", "json")
+    value = run("forecast", unique_name, second, "-f", "json")
     table = run(
         "forecast",
-        unique,
+        unique_name,
         second,
         *("-f", "value", "-c", "Name", "-c", "Forecast", "-c", "Details"),
     )
-    changed = run("change", unique, second, "-f", "json")
+    changed = run("change", unique_name, second, "-f", "json")
 
     assert 0 == value.code, value.err
     assert "forecast" == value.value["operation"]
@@ -69,13 +70,13 @@ def test_a_forecast_from_a_shell(run, files, unique):
         "b": "created",
         f"things.{group}": "deleted",
     } == {obj["name"]: obj["action"] for obj in changed.value["objects"]}
-    assert 0 == run("terminate", unique).code
+    assert 0 == run("terminate", unique_name).code
 
 
-def test_a_forecast_of_what_is_not_there_is_refused(run, files, unique):
-    """With the words and the exit code of the change (E1)."""
+def test_a_forecast_of_what_is_not_there_is_refused(run, files, unique_name):
+    """With the words and the exit code of the change."""
     done = run(
-        "forecast", unique, files(manifests.config_map("a")), "-f", "json"
+        "forecast", unique_name, files(manifests.config_map("a")), "-f", "json"
     )
 
-    assert (2, "InstanceUnknown") == (done.code, done.value["type"])
+    assert (2, "InstanceNotFound") == (done.code, done.value["type"])

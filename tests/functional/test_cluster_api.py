@@ -8,10 +8,10 @@ import pathlib
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.package.model import Document
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.package import Document
 
 pytestmark = [pytest.mark.plane, pytest.mark.capi]
 
@@ -24,7 +24,7 @@ MACHINE = GroupKind(CAPI, "Machine")
 
 
 def with_text(package, old, new):
-    """The package with another text in the place of one, in all manifests."""
+    """The package with one text replaced in all manifests."""
 
     def changed(value):
         if isinstance(value, dict):
@@ -69,21 +69,29 @@ def control_plane(cluster, namespace):
     return found
 
 
+@pytest.mark.requirement(
+    "TK-9", "TK-10", "TK-16", "P16", "D1", "F2", "I1", "I2"
+)
 def test_a_cluster_through_its_life(
-    cluster, namespace, unique, machines, control_plane, traces
+    cluster,
+    namespace,
+    unique_name,
+    machines,
+    control_plane,
+    leftover_objects,
 ):
-    """Current is usable, scaled is running, gone is gone (TK-9, TK-17).
+    """Current is usable, scaled is running, deleted is deleted.
 
     The package holds the Cluster beside its infrastructure and templates;
-    deleting them together dead-locks for ever (P16, P17). Scaling workers
-    leaves the control plane (TK-16). What Cluster API makes of it all is
-    foreign to nobody, and goes with it (TK-10).
+    deleting them together dead-locks for ever. Scaling workers leaves the
+    control plane. What Cluster API creates for it is not foreign, and is
+    deleted too.
     """
     package = k8s_cr.load(SAMPLE)
     life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(240)}
     ref = ObjectRef(CAPI, "Cluster", namespace, "workload")
 
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
 
     available = [
         condition["status"]
@@ -94,48 +102,58 @@ def test_a_cluster_through_its_life(
     assert {"v1.35.0": 2} == {v: len(n) for v, n in machines().items()}
 
     first = control_plane()
-    k8s_cr.scale(cluster, unique, aspect="workers", steps=2, **life)
+    k8s_cr.scale(
+        k8s_cr.Request(cluster, unique_name, **life),
+        aspect="workers",
+        number_of_steps=2,
+    )
     assert 4 == len(machines()["v1.35.0"])
-    k8s_cr.scale(cluster, unique, aspect="workers", level=1, **life)
+    k8s_cr.scale(
+        k8s_cr.Request(cluster, unique_name, **life), aspect="workers", level=1
+    )
     before = machines()["v1.35.0"]
     assert 3 == len(before)
     assert first
     assert first == control_plane()
 
     k8s_cr.change(
-        cluster, unique, with_text(package, "v1.35.0", "v1.36.0"), **life
+        k8s_cr.Request(cluster, unique_name, **life),
+        with_text(package, "v1.35.0", "v1.36.0"),
     )
 
     after = machines()
     assert {"v1.36.0": 3} == {v: len(n) for v, n in after.items()}
     assert not before & after["v1.36.0"]
 
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
     assert cluster.get(ref) is None
     assert {} == machines()
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
+@pytest.mark.requirement("C7")
 def test_a_cluster_that_never_starts_is_explained(
-    cluster, namespace, unique, traces
+    cluster, namespace, unique_name, leftover_objects
 ):
-    """The words of the machines' infrastructure come with the error (P11).
+    """The error contains the message of the machines' infrastructure.
 
-    Nothing moves for far longer than an error may stand, and yet it is not
-    blocked: nobody says that anything is wrong (P12).
+    There is no progress for far longer than an error may persist, and yet it
+    is not blocked: no controller reports an error.
     """
     package = with_text(k8s_cr.load(SAMPLE), "2s", "24h")
     life = {"namespace": namespace}
 
-    with pytest.raises(errors.NotReady) as caught:
+    with pytest.raises(errors.ReadinessTimeout) as caught:
         k8s_cr.instantiate(
-            cluster,
-            unique,
+            k8s_cr.Request(
+                cluster,
+                unique_name,
+                deadline=k8s_cr.Deadline.after(25),
+                options=k8s_cr.Options(stall_timeout=5),
+                **life,
+            ),
             package,
-            deadline=k8s_cr.Deadline.after(25),
-            options=k8s_cr.Options(dwell=5),
-            **life,
         )
 
     stuck = {item.ref.kind: item for item in caught.value.unsettled}
@@ -145,15 +163,18 @@ def test_a_cluster_that_never_starts_is_explained(
     words = "\n".join(stuck["Cluster"].notes)
     assert "WaitingForStartupTimeout" in words
     k8s_cr.terminate(
-        cluster, unique, deadline=k8s_cr.Deadline.after(90), **life
+        k8s_cr.Request(
+            cluster, unique_name, deadline=k8s_cr.Deadline.after(90), **life
+        )
     )
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
+@pytest.mark.requirement("D5")
 def test_an_even_number_of_control_plane_machines_is_refused(
-    cluster, namespace, unique
+    cluster, namespace, unique_name
 ):
-    """By us beforehand, in the package by the webhook's own words (D5)."""
+    """By us beforehand, in the package by the webhook's own words."""
     documents = []
     for document in k8s_cr.load(SAMPLE).documents:
         manifest = document.manifest
@@ -169,11 +190,13 @@ def test_an_even_number_of_control_plane_machines_is_refused(
 
     with pytest.raises(errors.Rejected, match="replicas") as caught:
         k8s_cr.instantiate(
-            cluster,
-            unique,
+            k8s_cr.Request(
+                cluster,
+                unique_name,
+                namespace=namespace,
+                deadline=k8s_cr.Deadline.after(60),
+            ),
             package,
-            namespace=namespace,
-            deadline=k8s_cr.Deadline.after(60),
         )
 
     assert "KubeadmControlPlane" in str(caught.value)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.report import Action
 from tests.functional import manifests
 
 pytestmark = pytest.mark.plane
@@ -35,9 +35,14 @@ REVIEWS = (
 
 
 def test_reviews_are_answered_and_nothing_is_left(
-    cluster, namespace, packed, deadline, unique, traces
+    cluster,
+    namespace,
+    make_package,
+    deadline,
+    unique_name,
+    leftover_objects,
 ):
-    """Each with what the server said, and no value of it that is secret (R3).
+    """Each with what the server said, and no value of it that is secret.
 
     So it is with a Binding, which binds a Pod that no scheduler sees.
     """
@@ -65,13 +70,15 @@ def test_reviews_are_answered_and_nothing_is_left(
         "metadata": {"name": "alone"},
         "target": {"kind": "Node", "name": node["metadata"]["name"]},
     }
-    package = packed(*REVIEWS, local, pod, binding)
+    package = make_package(*REVIEWS, local, pod, binding)
 
-    report = k8s_cr.instantiate(cluster, unique, package, **life)
+    report = k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **life), package
+    )
 
     notes = {
         row.ref.kind: "\n".join(row.notes)
-        for row in report.rows
+        for row in report.objects
         if row.action is Action.SENT
     }
     assert {obj["kind"] for obj in (*REVIEWS, local, binding)} == set(notes)
@@ -79,40 +86,55 @@ def test_reviews_are_answered_and_nothing_is_left(
     assert "status.allowed: false" in notes["LocalSubjectAccessReview"]
     assert TOKEN not in str(report.as_dict())
     assert {"alone"} == {
-        row.ref.name for row in k8s_cr.status(cluster, unique, **life).rows
+        row.ref.name
+        for row in k8s_cr.status(
+            k8s_cr.Request(cluster, unique_name, **life)
+        ).objects
     }
-    k8s_cr.terminate(cluster, unique, **life)
-    assert [] == traces(unique, namespace)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_a_generated_name_is_an_ordinary_name(
-    cluster, namespace, packed, deadline, unique, traces
+    cluster,
+    namespace,
+    make_package,
+    deadline,
+    unique_name,
+    leftover_objects,
 ):
-    """Waited for, kept by a change, deleted at the end (R7)."""
+    """Waited for, kept by a change, deleted at the end."""
     life = {"namespace": namespace, "deadline": deadline}
     web = {
         **manifests.deployment("unused"),
         "metadata": {"generateName": "web-"},
     }
-    report = k8s_cr.instantiate(cluster, unique, packed(web), **life)
-    (row,) = report.rows
+    report = k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **life), make_package(web)
+    )
+    (row,) = report.objects
     live = cluster.get(row.ref)
 
     assert 1 == live["status"]["availableReplicas"]
-    more = packed(web, manifests.config_map("more"))
-    k8s_cr.change(cluster, unique, more, **life)
+    more = make_package(web, manifests.config_map("more"))
+    k8s_cr.change(k8s_cr.Request(cluster, unique_name, **life), more)
     assert live["metadata"]["uid"] == cluster.get(row.ref)["metadata"]["uid"]
-    drift = k8s_cr.drift(cluster, unique, **life)
-    assert () == drift.rows
+    drift = k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life))
+    assert () == drift.objects
 
-    k8s_cr.terminate(cluster, unique, **life)
-    assert [] == traces(unique, namespace)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_a_binding_of_a_pod_that_does_not_exist_is_refused(
-    cluster, namespace, packed, deadline, unique, traces
+    cluster,
+    namespace,
+    make_package,
+    deadline,
+    unique_name,
+    leftover_objects,
 ):
-    """The server's words say why, and nothing is left (R3)."""
+    """The server's words say why, and nothing is left."""
     binding = {
         "apiVersion": "v1",
         "kind": "Binding",
@@ -121,10 +143,9 @@ def test_a_binding_of_a_pod_that_does_not_exist_is_refused(
     }
     with pytest.raises(errors.Rejected, match='pods "nobody" not found'):
         k8s_cr.instantiate(
-            cluster,
-            unique,
-            packed(manifests.config_map("a"), binding),
-            namespace=namespace,
-            deadline=deadline,
+            k8s_cr.Request(
+                cluster, unique_name, namespace=namespace, deadline=deadline
+            ),
+            make_package(manifests.config_map("a"), binding),
         )
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import json
 import logging
+import tempfile
 
 from oslo_config import cfg
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import kubeconfig as kubeconfigs
-from tacker_k8s_cr.cluster import openid
-from tacker_k8s_cr.driver import conf
+from tacker_k8s_cr.driver import configuration
 from tacker_k8s_cr.driver import vim
-from tacker_k8s_cr.kubeconfig import jwt
-from tacker_k8s_cr.objects import ObjectRef
-from tests import second as seconds
+from tacker_k8s_cr.kube import kubeconfig as kubeconfigs
+from tacker_k8s_cr.kube import oidc
+from tacker_k8s_cr.kube.kubeconfig import jwt
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
+from tests import second_api_server as seconds
 from tests.functional import manifests
 from tools.proxy import Proxy
 
 pytestmark = pytest.mark.plane
 
-SETTINGS = conf.settings(cfg.ConfigOpts())
+SETTINGS = configuration.settings(cfg.ConfigOpts())
 LIFETIME = 8.0
 """Seconds of a token of the provider: less than an operation takes here."""
 
@@ -33,9 +36,9 @@ LIFETIME = 8.0
 def second(tmp_path_factory):
     """Another API server, which takes tokens of an OpenID provider."""
     folder = tmp_path_factory.mktemp("second")
-    with seconds.api_server(folder, f"{LIFETIME:.0f}s") as found:
+    with seconds.run_api_server(folder, f"{LIFETIME:.0f}s") as found:
         kubeconfig = vim.kubeconfig(by_password(found), settings(found))
-        token = openid.token(kubeconfig).text
+        token = oidc.token(kubeconfig).text
         found.grants(jwt.subject(token), "cluster-admin")
         yield found
 
@@ -63,30 +66,32 @@ def by_password(second, **changes):
 
 
 @pytest.fixture
-def proxied(kubectl, kubeconfig, tmp_path, unique):
+def proxied(kubectl, kubeconfig, tmp_path, unique_name):
     """A VIM with a name and password, and the proxy that takes them."""
     kubectl(
         "create",
         "clusterrolebinding",
-        unique,
+        unique_name,
         "--clusterrole=cluster-admin",
-        f"--user={unique}",
+        f"--user={unique_name}",
     )
-    with Proxy(tmp_path, kubeconfig, {unique: "planted-pa55wörd"}) as proxy:
+    with Proxy(
+        tmp_path, kubeconfig, {unique_name: "planted-pa55wörd"}
+    ) as proxy:
         yield (
             proxy,
             {
                 "auth_url": proxy.url,
                 "ssl_ca_cert": proxy.ca,
-                "username": unique,
+                "username": unique_name,
                 "password": "planted-pa55wörd",
             },
         )
-    kubectl("delete", "clusterrolebinding", unique)
+    kubectl("delete", "clusterrolebinding", unique_name)
 
 
 def pending(name):
-    """A Pod that nobody makes ready."""
+    """A Pod that never becomes ready."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -129,38 +134,45 @@ def made_ready(kubectl, namespace, name):
 
 
 def test_a_name_and_password_through_a_proxy(
-    proxied, namespace, packed, deadline, unique, traces
+    proxied,
+    namespace,
+    make_package,
+    deadline,
+    unique_name,
+    leftover_objects,
 ):
-    """No API server takes them; what stands before one may (K2)."""
+    """No API server takes them; what stands before one may."""
     proxy, access = proxied
     life = {"namespace": namespace, "deadline": deadline}
 
-    with vim.opened(access, SETTINGS) as cluster:
+    with vim.connect(access, SETTINGS) as cluster:
         k8s_cr.instantiate(
-            cluster, unique, packed(manifests.deployment("web")), **life
+            k8s_cr.Request(cluster, unique_name, **life),
+            make_package(manifests.deployment("web")),
         )
-        k8s_cr.terminate(cluster, unique, **life)
+        k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
-    assert {unique} == set(proxy.served)
+    assert {unique_name} == set(proxy.served)
     assert 0 == proxy.refused
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
-def test_a_wrong_password(proxied, namespace, packed, deadline, unique):
-    """The error says whose it is, and not what it is."""
+def test_a_wrong_password(
+    proxied, namespace, make_package, deadline, unique_name
+):
+    """The error names the owner of the secret, and not its value."""
     _, access = proxied
     wrong = {**access, "password": "planted-wrong", "vim_id": "edge"}
 
     with (
-        vim.opened(wrong, SETTINGS) as cluster,
+        vim.connect(wrong, SETTINGS) as cluster,
         pytest.raises(errors.Unauthenticated) as caught,
     ):
         k8s_cr.instantiate(
-            cluster,
-            unique,
-            packed(manifests.config_map("a")),
-            namespace=namespace,
-            deadline=deadline,
+            k8s_cr.Request(
+                cluster, unique_name, namespace=namespace, deadline=deadline
+            ),
+            make_package(manifests.config_map("a")),
         )
 
     assert str(caught.value).startswith(
@@ -174,39 +186,40 @@ def test_a_wrong_password(proxied, namespace, packed, deadline, unique):
 
 
 @pytest.mark.parametrize("scope", ["openid", "openid offline_access"])
+@pytest.mark.requirement("K3")
 def test_an_operation_outlives_its_tokens(
-    second, packed, unique, caplog, scope
+    second, make_package, unique_name, caplog, scope
 ):
-    """They are renewed for all threads at once, and never shown (K3).
+    """They are renewed for all threads at once, and never shown.
 
     The Pod becomes ready when the third token is in use; with the second
     scope the provider gives refresh tokens.
     """
     caplog.set_level(logging.DEBUG)
     kubectl = second.plane.kubectl
-    kubectl("create", "namespace", unique)
+    kubectl("create", "namespace", unique_name)
     before = len(second.provider.grants)
     chosen = dataclasses.replace(settings(second), oidc_scope=scope)
     life = {
-        "namespace": unique,
+        "namespace": unique_name,
         "deadline": k8s_cr.Deadline.after(60),
     }
 
     with (
-        vim.opened(by_password(second, vim_id=unique), chosen) as cluster,
+        vim.connect(
+            by_password(second, vim_id=unique_name), chosen
+        ) as cluster,
         concurrent.futures.ThreadPoolExecutor(1) as pool,
     ):
         done = pool.submit(
             k8s_cr.instantiate,
-            cluster,
-            unique,
-            packed(pending("slow"), *config_maps(40)),
-            **life,
+            k8s_cr.Request(cluster, unique_name, **life),
+            make_package(pending("slow"), *config_maps(40)),
         )
         second.provider.await_grants(before + 3)
-        made_ready(kubectl, unique, "slow")
+        made_ready(kubectl, unique_name, "slow")
         report = done.result()
-        k8s_cr.terminate(cluster, unique, **life)
+        k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
     assert report.seconds > 0.8 * LIFETIME
     asked = second.provider.grants[before:]
@@ -224,13 +237,14 @@ def config_maps(number):
     return [manifests.config_map(f"a{n}") for n in range(number)]
 
 
+@pytest.mark.requirement("K2")
 def test_a_bearer_token_that_ends_in_an_operation(
-    second, packed, unique, tmp_path
+    second, make_package, unique_name, tmp_path
 ):
-    """The error names the VIM; with another token it goes on (K2)."""
+    """The error names the VIM; with another token it goes on."""
     kubectl = second.plane.kubectl
-    kubectl("create", "namespace", unique)
-    access = by_password(second, vim_id=unique)
+    kubectl("create", "namespace", unique_name)
+    access = by_password(second, vim_id=unique_name)
     kubeconfig = vim.kubeconfig(access, settings(second))
 
     def static(token):
@@ -241,66 +255,72 @@ def test_a_bearer_token_that_ends_in_an_operation(
             "vim_id": "edge",
         }
 
-    token = openid.token(kubeconfig).text
-    package = packed(pending("slow"), manifests.config_map("a"))
-    life = {"namespace": unique, "deadline": k8s_cr.Deadline.after(90)}
+    token = oidc.token(kubeconfig).text
+    package = make_package(pending("slow"), manifests.config_map("a"))
+    life = {"namespace": unique_name, "deadline": k8s_cr.Deadline.after(90)}
 
     with (
-        vim.opened(static(token), SETTINGS) as cluster,
+        vim.connect(static(token), SETTINGS) as cluster,
         pytest.raises(errors.Unauthenticated) as caught,
     ):
-        k8s_cr.instantiate(cluster, unique, package, **life)
+        k8s_cr.instantiate(
+            k8s_cr.Request(cluster, unique_name, **life), package
+        )
 
     assert "refuses the credential of VIM edge: it expired at" in str(
         caught.value
     )
     assert token not in str(caught.value)
-    made_ready(kubectl, unique, "slow")
-    with vim.opened(access, settings(second)) as cluster:
-        report = k8s_cr.instantiate(cluster, unique, package, **life)
-        assert "created" not in {row.action.value for row in report.rows}
-        k8s_cr.terminate(cluster, unique, **life)
+    made_ready(kubectl, unique_name, "slow")
+    with vim.connect(access, settings(second)) as cluster:
+        report = k8s_cr.instantiate(
+            k8s_cr.Request(cluster, unique_name, **life), package
+        )
+        assert "created" not in {row.action.value for row in report.objects}
+        k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
 
-def test_a_wrong_password_of_the_provider(second, unique):
-    """The provider is asked once, and its words are told (K3)."""
-    wrong = by_password(second, password="planted-wrong", vim_id=unique)
+def test_a_wrong_password_of_the_provider(second, unique_name):
+    """The provider is asked once, and the error contains its answer."""
+    wrong = by_password(second, password="planted-wrong", vim_id=unique_name)
     before = len(second.provider.grants)
 
-    with vim.opened(wrong, settings(second)) as cluster:
+    with vim.connect(wrong, settings(second)) as cluster:
         for _ in range(3):
-            with pytest.raises(errors.NoToken) as caught:
+            with pytest.raises(errors.TokenRequestFailed) as caught:
                 cluster.version()
 
     assert (
         f"the identity provider {second.provider.url} gives no token for VIM "
-        f"{unique}: access_denied: Invalid username or password (401)"
+        f"{unique_name}: access_denied: Invalid username or password (401)"
     ) == str(caught.value)
     assert ["password 401"] == second.provider.grants[before:]
 
 
-def test_a_provider_that_nobody_vouches_for(second, unique):
-    """A password is not sent to it; the CA of the VIM does not do (T9)."""
+def test_a_provider_that_nobody_vouches_for(second, unique_name):
+    """A password is not sent to it; the CA of the VIM does not do."""
     before = len(second.provider.grants)
-    access = by_password(second, vim_id=unique)
+    access = by_password(second, vim_id=unique_name)
     insecure = dataclasses.replace(SETTINGS, insecure=True)
 
     for chosen in (SETTINGS, insecure):
         with (
-            vim.opened(access, chosen) as cluster,
-            pytest.raises(errors.NoToken, match="certificate is not trusted"),
+            vim.connect(access, chosen) as cluster,
+            pytest.raises(
+                errors.TokenRequestFailed, match="certificate is not trusted"
+            ),
         ):
             cluster.version()
 
     assert before == len(second.provider.grants)
 
 
-def test_the_vims_authority_may_vouch_for_both(second, unique):
+def test_the_vims_authority_may_vouch_for_both(second, unique_name):
     """As Tacker's own driver has it: one text, several certificates."""
     both = second.ca + second.provider.ca
-    access = by_password(second, ssl_ca_cert=both, vim_id=unique)
+    access = by_password(second, ssl_ca_cert=both, vim_id=unique_name)
 
-    with vim.opened(access, SETTINGS) as cluster:
+    with vim.connect(access, SETTINGS) as cluster:
         assert cluster.version()
 
 
@@ -308,8 +328,9 @@ def test_the_vims_authority_may_vouch_for_both(second, unique):
 
 
 @pytest.mark.parametrize("ca", ["None", "", None])
+@pytest.mark.requirement("T9")
 def test_a_private_authority_must_be_named(second, ca):
-    """Without one the system's certificates vouch, or nobody (T9)."""
+    """Without one the system's certificates are used, or none."""
     access = {
         "auth_url": second.server,
         "bearer_token": "planted-token",
@@ -317,7 +338,7 @@ def test_a_private_authority_must_be_named(second, ca):
     }
 
     with (
-        vim.opened(access, SETTINGS) as cluster,
+        vim.connect(access, SETTINGS) as cluster,
         pytest.raises(errors.Unreachable, match="not trusted") as caught,
     ):
         cluster.version()
@@ -326,24 +347,24 @@ def test_a_private_authority_must_be_named(second, ca):
 
 
 def test_the_systems_certificates_vouch(second, monkeypatch, tmp_path):
-    """An operator may add an authority to the system's (T9)."""
+    """An operator may add an authority to the system's."""
     bundle = tmp_path / "bundle.pem"
     bundle.write_text(second.ca + second.provider.ca)
     monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
     access = by_password(second, ssl_ca_cert="None", vim_id=str(tmp_path))
 
-    with vim.opened(access, SETTINGS) as cluster:
+    with vim.connect(access, SETTINGS) as cluster:
         assert cluster.version()
 
 
 def test_verification_is_switched_off_by_name(second, caplog):
-    """It is said once for each server, and not by the VIM (T9)."""
+    """It is said once for each server, and not by the VIM."""
     insecure = dataclasses.replace(settings(second), insecure=True)
     server = second.server.replace("127.0.0.1", "localhost")
     access = by_password(second, ssl_ca_cert="None", auth_url=server)
 
     for _ in range(2):
-        with vim.opened(access, insecure) as cluster:
+        with vim.connect(access, insecure) as cluster:
             assert cluster.version()
 
     assert 1 == caplog.text.count("its certificate is not verified")
@@ -352,10 +373,11 @@ def test_verification_is_switched_off_by_name(second, caplog):
 # -- Several targets ---------------------------------------------------------
 
 
+@pytest.mark.requirement("K1", "XO-5")
 def test_several_vims_at_once(
-    second, cluster, proxied, namespace, packed, deadline, unique
+    second, cluster, proxied, namespace, make_package, deadline, unique_name
 ):
-    """Each instance is where its VIM is, and nowhere else (K1)."""
+    """Each instance is where its VIM is, and nowhere else."""
     second.plane.kubectl("create", "namespace", namespace)
     _, access = proxied
     life = {"namespace": namespace, "deadline": deadline}
@@ -363,16 +385,16 @@ def test_several_vims_at_once(
     def carried(number):
         where = (access, by_password(second))[number % 2]
         of = (SETTINGS, settings(second))[number % 2]
-        name = f"{unique}-{number}"
-        with vim.opened(where, of) as opened:
-            found = packed(manifests.config_map(name), name=name)
-            k8s_cr.instantiate(opened, name, found, **life)
+        name = f"{unique_name}-{number}"
+        with vim.connect(where, of) as opened:
+            found = make_package(manifests.config_map(name), name=name)
+            k8s_cr.instantiate(k8s_cr.Request(opened, name, **life), found)
         return name
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         names = list(pool.map(carried, range(8)))
 
-    with vim.opened(by_password(second), settings(second)) as other:
+    with vim.connect(by_password(second), settings(second)) as other:
         for number, name in enumerate(names):
             ref = ObjectRef("", "ConfigMap", namespace, name)
             here, there = cluster.get(ref), other.get(ref)
@@ -381,35 +403,42 @@ def test_several_vims_at_once(
                 there is not None,
             )
             home = (cluster, other)[number % 2]
-            k8s_cr.terminate(home, name, **life)
+            k8s_cr.terminate(k8s_cr.Request(home, name, **life))
 
 
+@pytest.mark.requirement("IN-4", "XO-5")
 def test_an_instance_is_bound_to_its_cluster(
-    second, cluster, namespace, packed, deadline, unique
+    second, cluster, namespace, make_package, deadline, unique_name
 ):
-    """Its record is there: no other target takes what is its own (IN-4)."""
+    """Its record is there: no other target takes what is its own."""
     kubectl = second.plane.kubectl
     kubectl("create", "namespace", namespace)
     life = {"namespace": namespace, "deadline": deadline}
-    package = packed(manifests.config_map("a"))
+    package = make_package(manifests.config_map("a"))
     ref = ObjectRef("", "ConfigMap", namespace, "a")
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
     kubectl("create", "configmap", "a", "-n", namespace)
-    kubectl("label", "configmap", "a", "-n", namespace, label(unique))
+    kubectl("label", "configmap", "a", "-n", namespace, label(unique_name))
 
-    with vim.opened(by_password(second), settings(second)) as other:
+    with vim.connect(by_password(second), settings(second)) as other:
         for operation in (
-            lambda: k8s_cr.change(other, unique, package, **life),
-            lambda: k8s_cr.scale(other, unique, aspect="a", level=1, **life),
-            lambda: k8s_cr.heal(other, unique, **life),
-            lambda: k8s_cr.terminate(other, unique, **life),
+            lambda: k8s_cr.change(
+                k8s_cr.Request(other, unique_name, **life), package
+            ),
+            lambda: k8s_cr.scale(
+                k8s_cr.Request(other, unique_name, **life), aspect="a", level=1
+            ),
+            lambda: k8s_cr.heal(k8s_cr.Request(other, unique_name, **life)),
+            lambda: k8s_cr.terminate(
+                k8s_cr.Request(other, unique_name, **life)
+            ),
         ):
-            with pytest.raises(errors.InstanceUnknown):
+            with pytest.raises(errors.InstanceNotFound):
                 operation()
         assert "data" not in other.get(ref)
 
     assert cluster.get(ref)["data"]
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
 
 def label(instance):
@@ -419,19 +448,113 @@ def label(instance):
 # -- A kubeconfig as text ----------------------------------------------------
 
 
-def test_a_kubeconfig_as_text_leaves_no_file(
-    kubeconfig, monkeypatch, tmp_path
+@pytest.fixture
+def certified(kubeconfig):
+    """The text of a kubeconfig with a client certificate and its key."""
+    return kubeconfigs.load(str(kubeconfig)).to_yaml()
+
+
+@pytest.fixture
+def with_token(kubectl, kubeconfig, namespace):
+    """The text of a kubeconfig with the token of an account.
+
+    The account may write in the namespace, and nowhere else.
+    """
+    kubectl("create", "serviceaccount", "writer", "-n", namespace)
+    account = f"--serviceaccount={namespace}:writer"
+    role = ("--clusterrole=edit", "-n", namespace)
+    kubectl("create", "rolebinding", "writer", *role, account)
+    # What the record of an instance and its lock need.
+    rule = ("--verb=*", "--resource=leases.coordination.k8s.io,secrets")
+    kubectl("create", "role", "record", *rule, "-n", namespace)
+    own = ("--role=record", "-n", namespace, account)
+    kubectl("create", "rolebinding", "record", *own)
+    token = kubectl("create", "token", "writer", "-n", namespace).strip()
+    admin = kubeconfigs.load(str(kubeconfig))
+    return kubeconfigs.Kubeconfig(
+        where="test", server=admin.server, ca=admin.ca, token=token
+    ).to_yaml()
+
+
+CONFIG_MAP = GroupKind("", "ConfigMap")
+
+
+@pytest.mark.requirement("IN-1", "K2")
+@pytest.mark.parametrize("text", ["certified", "with_token"])
+def test_a_kubeconfig_as_text_is_used_and_leaves_no_file(
+    request,
+    namespace,
+    make_package,
+    deadline,
+    unique_name,
+    monkeypatch,
+    tmp_path,
+    text,
 ):
-    """With a client certificate and its key, used and closed (IN-1, K2)."""
+    """An instance is created and deleted with its credential.
+
+    No file is in the folder for temporary files while the client is in use,
+    and none has ever been in it.
+    """
+    said = request.getfixturevalue(text)
     folder = tmp_path / "temp"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
-    text = kubeconfigs.load(str(kubeconfig)).text()
+    # Python reads the folder once.
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    assert str(folder) == tempfile.gettempdir()
     made = folder.stat().st_mtime_ns
+    options = k8s_cr.Options(check_permissions=False)
+    life = {"namespace": namespace, "deadline": deadline}
 
-    found = k8s_cr.connect(kubeconfigs.parse(text, "a request"))
-    assert found.version()
-    found.close()
+    with contextlib.closing(
+        k8s_cr.connect(kubeconfigs.parse(said, "a request"))
+    ) as cluster:
+        package = make_package(manifests.config_map("a"))
+        k8s_cr.instantiate(
+            k8s_cr.Request(cluster, unique_name, options=options, **life),
+            package,
+        )
+        assert cluster.get(ObjectRef("", "ConfigMap", namespace, "a"))
+        assert [] == list(folder.iterdir())
+        k8s_cr.terminate(
+            k8s_cr.Request(cluster, unique_name, options=options, **life)
+        )
 
     assert [] == list(folder.iterdir())
     assert made == folder.stat().st_mtime_ns
+
+
+@pytest.mark.requirement("K2")
+@pytest.mark.parametrize("text", ["certified", "with_token"])
+def test_without_its_credential_a_kubeconfig_opens_nothing(
+    request, namespace, text
+):
+    """What the credential may read, an anonymous user may not."""
+    found = kubeconfigs.parse(request.getfixturevalue(text), "a request")
+    bare = dataclasses.replace(
+        found, token="", client_certificate="", client_key=""
+    )
+
+    with contextlib.closing(k8s_cr.connect(found)) as cluster:
+        assert list(cluster.list_objects(CONFIG_MAP, namespace))
+    with (
+        contextlib.closing(k8s_cr.connect(bare)) as anonymous,
+        pytest.raises((errors.Unauthenticated, errors.Forbidden)),
+    ):
+        list(anonymous.list_objects(CONFIG_MAP, namespace))
+
+
+@pytest.mark.requirement("K2")
+def test_a_token_that_the_server_does_not_know_is_refused(
+    with_token, namespace
+):
+    """The token is what is sent: another one is not accepted."""
+    found = kubeconfigs.parse(with_token, "a request")
+    wrong = dataclasses.replace(found, token="planted-unknown")
+
+    with (
+        contextlib.closing(k8s_cr.connect(wrong)) as cluster,
+        pytest.raises(errors.Unauthenticated),
+    ):
+        list(cluster.list_objects(CONFIG_MAP, namespace))

@@ -14,17 +14,18 @@ from typing import Any
 
 import pytest
 
-from tacker_k8s_cr import cluster as clusters
-from tacker_k8s_cr import deliver
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import kubeconfig as kubeconfigs
-from tacker_k8s_cr import objects
-from tacker_k8s_cr import webhook
-from tacker_k8s_cr.cluster import probe
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.inventory import Inventory
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.recording import record
+from tacker_k8s_cr import delivery as deliver
+from tacker_k8s_cr import kube as clusters
+from tacker_k8s_cr.delivery import message
+from tacker_k8s_cr.delivery import webhook
+from tacker_k8s_cr.kube import check_api
+from tacker_k8s_cr.kube import kubeconfig as kubeconfigs
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.state import store
 from tools.receiver import Answer
 from tools.receiver import Receiver
 
@@ -45,8 +46,8 @@ def account(kubectl, kubeconfig, namespace):
 
 
 def test_a_server_that_answers_passes_the_probe(account):
-    """Reading /api needs no rights but to be somebody."""
-    assert None is probe.probe(account, Deadline.after(20))
+    """Reading /api requires authentication and no other permissions."""
+    assert None is check_api.check(account, Deadline.after(20))
 
 
 def test_a_wrong_token_fails_the_probe(account):
@@ -54,7 +55,7 @@ def test_a_wrong_token_fails_the_probe(account):
     wrong = dataclasses.replace(account, token="planted-token-0815")
 
     with pytest.raises(errors.Unauthenticated) as caught:
-        probe.probe(wrong, Deadline.after(600))
+        check_api.check(wrong, Deadline.after(600))
 
     assert "planted" not in str(caught.value)
 
@@ -65,23 +66,23 @@ def test_a_server_that_is_not_trusted_fails_the_probe(account, tmp_path):
         wrong = dataclasses.replace(account, ca=receiver.ca_file.read_text())
 
         with pytest.raises(errors.Unreachable, match="certificate"):
-            probe.probe(wrong, Deadline.after(600))
+            check_api.check(wrong, Deadline.after(600))
 
 
 def test_a_server_that_is_away_is_tried_until_the_deadline(account):
-    """Nobody listens on port 1."""
+    """No server listens on port 1."""
     away = dataclasses.replace(account, server="https://127.0.0.1:1")
     deadline = Deadline.after(2)
 
     with pytest.raises(errors.Unreachable, match=r"127\.0\.0\.1:1"):
-        probe.probe(away, deadline)
+        check_api.check(away, deadline)
 
-    assert deadline.left < 2
+    assert deadline.remaining < 2
 
 
 @pytest.fixture
-def workload(cluster, kubectl, namespace, account, unique):
-    """An instance with a Cluster that nobody works on: the test plays."""
+def workload(cluster, kubectl, namespace, account, unique_name):
+    """An instance with a Cluster without a controller: the test plays it."""
     host, port = account.server.removeprefix("https://").split(":")
     made = cluster.apply(
         {
@@ -102,7 +103,7 @@ def workload(cluster, kubectl, namespace, account, unique):
     ).obj
     ref = ObjectRef.of(made)
     owned = {ref: objects.uid(made)}
-    record.write(cluster, Inventory(unique, namespace, owned=owned), None)
+    store.write(cluster, Inventory(unique_name, namespace, owned=owned), None)
     yield ref
     # Its controller lets it go only when it is not paused.
     kubectl(
@@ -123,7 +124,7 @@ def secret(cluster, namespace, account):
     """Make the Secret, as a control plane provider does."""
 
     def make(text=None):
-        text = text or account.text()
+        text = text or account.to_yaml()
         cluster.create(
             {
                 "apiVersion": "v1",
@@ -143,10 +144,11 @@ def secret(cluster, namespace, account):
 
 
 @pytest.mark.capi
+@pytest.mark.requirement("TK-13", "TK-14", "I8", "J2", "J3")
 def test_a_late_secret_is_delivered_once(
-    cluster, namespace, unique, workload, secret, account, tmp_path
+    cluster, namespace, unique_name, workload, secret, account, tmp_path
 ):
-    """Waited for, probed, signed, tried again, and noted (TK-13, TK-14)."""
+    """Waited for, probed, signed, tried again, and noted."""
     prepared = [Answer(503, "busy", {"retry-after": "0"})]
     with Receiver(tmp_path, KEY, prepared) as receiver:
         delivery = deliver.Delivery(
@@ -158,7 +160,7 @@ def test_a_late_secret_is_delivered_once(
         def run():
             return deliver.deliver(
                 cluster,
-                unique,
+                unique_name,
                 delivery,
                 namespace=namespace,
                 deadline=Deadline.after(60),
@@ -181,8 +183,8 @@ def test_a_late_secret_is_delivered_once(
         data["vimRegistrable"],
     )
     got = kubeconfigs.parse(data["kubeconfig"], "what was posted")
-    assert None is probe.probe(got, Deadline.after(20))
-    entry = record.read(cluster, unique, namespace)
+    assert None is check_api.check(got, Deadline.after(20))
+    entry = store.read(cluster, unique_name, namespace)
     assert [receipt] == [
         deliver.Receipt.of(item) for item in entry.inventory.receipts
     ]
@@ -190,46 +192,119 @@ def test_a_late_secret_is_delivered_once(
 
 @pytest.mark.capi
 def test_a_secret_that_never_comes_is_named(
-    cluster, namespace, unique, workload, tmp_path
+    cluster, namespace, unique_name, workload, tmp_path
 ):
     """The deadline ends the wait on a real watch."""
     delivery = deliver.Delivery(webhook.Receiver("https://hooks.invalid"))
 
-    with pytest.raises(errors.NotReady) as caught:
+    with pytest.raises(errors.ReadinessTimeout) as caught:
         deliver.deliver(
             cluster,
-            unique,
+            unique_name,
             delivery,
             namespace=namespace,
             deadline=Deadline.after(2),
         )
 
     assert f"Secret/{namespace}/site-a-kubeconfig" in str(caught.value)
-    assert "it is not there" in str(caught.value)
+    assert "does not exist" in str(caught.value)
 
 
 @pytest.mark.capi
 def test_a_server_behind_the_kubeconfig_must_answer(
-    cluster, namespace, unique, workload, secret, account, tmp_path
+    cluster, namespace, unique_name, workload, secret, account, tmp_path
 ):
     """A credential that its server refuses is not handed on."""
-    secret(dataclasses.replace(account, token="planted-0815").text())
+    secret(dataclasses.replace(account, token="planted-0815").to_yaml())
     with Receiver(tmp_path, KEY) as receiver:
         delivery = deliver.Delivery(webhook.Receiver(receiver.url, (KEY,)))
 
         with pytest.raises(errors.KubeconfigInvalid) as caught:
             deliver.deliver(
                 cluster,
-                unique,
+                unique_name,
                 delivery,
                 namespace=namespace,
                 deadline=Deadline.after(60),
             )
 
-    assert "the probe failed" in str(caught.value)
+    assert "the check of the API failed" in str(caught.value)
     assert "refuses the credential" in str(caught.value)
     assert "planted" not in str(caught.value)
     assert [] == receiver.posted
+
+
+@pytest.fixture
+def rotate(cluster, kubectl, namespace, account):
+    """Write another credential of the same user into the Secret."""
+    ref = ObjectRef("", "Secret", namespace, "site-a-kubeconfig")
+
+    def act():
+        token = kubectl("create", "token", "somebody", "-n", namespace)
+        found = dataclasses.replace(account, token=token.strip())
+        value = base64.b64encode(found.to_yaml().encode()).decode()
+        cluster.patch(ref, {"data": {"value": value}}, "test")
+        return found
+
+    return act
+
+
+@pytest.mark.capi
+@pytest.mark.requirement("P24")
+def test_a_kubeconfig_that_was_rotated_is_delivered_again(
+    cluster,
+    namespace,
+    unique_name,
+    workload,
+    secret,
+    account,
+    rotate,
+    tmp_path,
+):
+    """By the next operation, once; the receiver sees which one is new.
+
+    Each message has the fingerprint and the expiry of its credential. What
+    is unchanged is not sent again, and neither is the former credential.
+    """
+    secret()
+    with Receiver(tmp_path, KEY) as receiver:
+        delivery = deliver.Delivery(
+            webhook.Receiver(
+                receiver.url, (KEY,), ca_file=str(receiver.ca_file)
+            )
+        )
+
+        def run():
+            return deliver.deliver(
+                cluster,
+                unique_name,
+                delivery,
+                namespace=namespace,
+                deadline=Deadline.after(60),
+            )
+
+        [first] = run()
+        assert [first] == list(run())
+        rotated = rotate()
+        [second] = run()
+        assert [second] == list(run())
+
+    sent = [posted.message["data"] for posted in receiver.posted]
+    assert [account.fingerprint, rotated.fingerprint] == [
+        data["fingerprint"] for data in sent
+    ]
+    assert first.fingerprint != second.fingerprint
+    assert first.message != second.message
+    for data, found in zip(sent, (account, rotated), strict=True):
+        got = kubeconfigs.parse(data["kubeconfig"], "what was posted")
+        assert found.token == got.token
+        assert None is check_api.check(got, Deadline.after(20))
+        assert found.expires is not None
+        assert data["expires"] == message.rfc3339(found.expires)
+    entry = store.read(cluster, unique_name, namespace)
+    assert [second] == [
+        deliver.Receipt.of(item) for item in entry.inventory.receipts
+    ]
 
 
 # -- A credential with rights of its own --------------------------------------
@@ -239,10 +314,12 @@ def test_a_server_behind_the_kubeconfig_must_answer(
 
 
 @pytest.fixture
-def scoped(cluster, kubeconfig, namespace, unique, workload, secret, tmp_path):
+def scoped(
+    cluster, kubeconfig, namespace, unique_name, workload, secret, tmp_path
+):
     """Delivers a scoped credential to a receiver; everything goes after."""
     admin = kubeconfigs.load(str(kubeconfig))
-    secret(admin.text())
+    secret(admin.to_yaml())
     with Receiver(tmp_path, KEY) as receiver:
 
         def how(role="view", expires_after=0, **settings):
@@ -250,8 +327,8 @@ def scoped(cluster, kubeconfig, namespace, unique, workload, secret, tmp_path):
                 webhook.Receiver(
                     receiver.url, (KEY,), ca_file=str(receiver.ca_file)
                 ),
-                access=deliver.Access(
-                    deliver.Mode.SCOPED, role, expires_after
+                access=deliver.CredentialMode(
+                    deliver.CredentialKind.SCOPED, role, expires_after
                 ),
                 **settings,
             )
@@ -259,7 +336,7 @@ def scoped(cluster, kubeconfig, namespace, unique, workload, secret, tmp_path):
         def run(act, **settings):
             return act(
                 cluster,
-                unique,
+                unique_name,
                 how(**settings),
                 namespace=namespace,
                 deadline=Deadline.after(60),
@@ -276,7 +353,7 @@ def scoped(cluster, kubeconfig, namespace, unique, workload, secret, tmp_path):
 
 @dataclasses.dataclass
 class Scoped:
-    """The two acts, and who is told."""
+    """The two acts, and the receivers that are notified."""
 
     deliver: Callable[..., Any]
     withdraw: Callable[..., Any]
@@ -296,7 +373,7 @@ class Scoped:
 
 def made(cluster, instance):
     """What lies in the workload cluster for an instance's access."""
-    selector = f"k8s-cr.tacker.openstack.org/access={instance}"
+    selector = f"k8s-cr.tacker.openstack.org/credential-receiver={instance}"
     kinds = (
         ("", "Namespace"),
         ("", "ServiceAccount"),
@@ -318,9 +395,9 @@ def refused(given):
     It remembers for some seconds whom it knew.
     """
     until = Deadline.after(30)
-    while not until.passed:
+    while not until.expired:
         try:
-            probe.probe(given, Deadline.after(10))
+            check_api.check(given, Deadline.after(10))
         except errors.Unauthenticated:
             return True
         threading.Event().wait(0.5)
@@ -328,13 +405,11 @@ def refused(given):
 
 
 @pytest.mark.capi
+@pytest.mark.requirement("TK-19", "F7", "J4", "J5")
 def test_a_scoped_credential_may_do_what_its_role_says(
-    cluster, namespace, unique, scoped, caplog
+    cluster, namespace, unique_name, scoped, caplog
 ):
-    """It reads, does not write, is made once, and ends when revoked.
-
-    (TK-15, TK-19)
-    """
+    """It reads, does not write, is made once, and ends when revoked."""
     caplog.set_level(logging.DEBUG)
     [receipt] = scoped.deliver()
     given = scoped.given()
@@ -347,20 +422,20 @@ def test_a_scoped_credential_may_do_what_its_role_says(
     assert [receipt] == list(scoped.deliver())
     assert 1 == len(scoped.told)
     assert ["Namespace", "ServiceAccount", "Secret", "ClusterRoleBinding"] == (
-        made(cluster, unique)
+        made(cluster, unique_name)
     )
 
     assert scoped.withdraw()
 
     assert refused(given)
     assert "workload-cluster.terminated" == scoped.told[-1]["type"]
-    assert [] == made(cluster, unique)
+    assert [] == made(cluster, unique_name)
     for secret in (given.token, scoped.admin.client_key, scoped.admin.token):
         assert not secret or secret not in caplog.text
 
 
 @pytest.mark.capi
-def test_a_token_that_ends_says_so(cluster, unique, scoped):
+def test_a_token_that_ends_says_so(cluster, unique_name, scoped):
     """The server's word is in the message, and a repeat makes none."""
     [receipt] = scoped.deliver(expires_after=600)
 
@@ -368,10 +443,10 @@ def test_a_token_that_ends_says_so(cluster, unique, scoped):
     left = given.expires - datetime.datetime.now(datetime.timezone.utc)
     assert 500 < left.total_seconds() <= 600
     assert receipt.expires == scoped.told[0]["data"]["expires"]
-    assert None is probe.probe(given, Deadline.after(20))
+    assert None is check_api.check(given, Deadline.after(20))
     assert [receipt] == list(scoped.deliver(expires_after=600))
     assert 1 == len(scoped.told)
-    assert "Secret" not in made(cluster, unique)
+    assert "Secret" not in made(cluster, unique_name)
 
 
 @pytest.mark.capi
@@ -385,5 +460,5 @@ def test_a_renewed_credential_is_another_and_the_former_ends(
     scoped.deliver(expires_after=expires_after, role="edit", renew=True)
 
     assert refused(scoped.given(0))
-    assert None is probe.probe(scoped.given(1), Deadline.after(20))
+    assert None is check_api.check(scoped.given(1), Deadline.after(20))
     assert ["view", "edit"] == [told["data"]["role"] for told in scoped.told]

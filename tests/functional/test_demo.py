@@ -7,62 +7,68 @@ import io
 
 import pytest
 
-from tacker_k8s_cr.planning.placing import NAMESPACE
+from tacker_k8s_cr.plan.placement import NAMESPACE
 from tools.demo.__main__ import Stage
 from tools.demo.__main__ import played
 from tools.demo.custom_resource import CustomResource
-from tools.demo.scene import Scene
-from tools.demo.show import Show
+from tools.demo.output import Show
+from tools.demo.steps import Scene
 
 pytestmark = pytest.mark.plane
 
 
 @pytest.fixture
-def shown():
+def shown_lines():
     """What the demonstration writes."""
     return io.StringIO()
 
 
 @pytest.fixture
-def scene(cluster, shown, tmp_path, unique):
+def demo_steps(cluster, shown_lines, tmp_path, unique_name):
     return Scene(
-        cluster, Show(shown), tmp_path, alone=False, namespace=f"demo-{unique}"
+        cluster,
+        Show(shown_lines),
+        tmp_path,
+        alone=False,
+        namespace=f"demo-{unique_name}",
     )
 
 
-def test_the_story_without_cluster_api_goes_as_expected(scene, shown):
+def test_the_story_without_cluster_api_goes_as_expected(
+    demo_steps, shown_lines
+):
     """Each step has its line; at the end nothing is left of it."""
-    stage = Stage(scene.show)
-    story = CustomResource(scene)
+    stage = Stage(demo_steps.show)
+    story = CustomResource(demo_steps)
 
     with contextlib.ExitStack() as stack:
-        played(stage, stack, scene, story)
-    scene.show.table(stage.done)
+        played(stage, stack, demo_steps, story)
+    demo_steps.show.table(stage.done)
 
     titles = [step.title for step in stage.done]
     assert [step.title for step in story.steps] == titles[1:-1]
-    assert "3 routers available" in shown.getvalue()
-    assert not scene.exists
+    assert "3 routers available" in shown_lines.getvalue()
+    assert not demo_steps.exists
 
 
-def test_what_is_left_is_noticed_and_taken_away(scene):
+def test_what_is_left_is_noticed_and_taken_away(demo_steps):
     """What stays is named; the story ends without it, however it ends."""
     left = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": "left", "namespace": scene.namespace},
+        "metadata": {"name": "left", "namespace": demo_steps.namespace},
     }
-    instantiate = CustomResource(scene).steps[0]
+    instantiate = CustomResource(demo_steps).steps[0]
 
-    with scene.held() as before:
-        scene.cluster.create(left, "test")
-        found = scene.left(before, seconds=0.0)
+    with demo_steps.held() as before:
+        demo_steps.cluster.create(left, "test")
+        found = demo_steps.left(before, seconds=0.0)
         instantiate.act()
 
     assert ["left"] == [ref.name for ref in found]
-    assert not scene.exists
+    assert not demo_steps.exists
     assert [] == [
         obj["metadata"]["name"]
-        for obj in scene.cluster.list_metadata(NAMESPACE)
-        if obj["metadata"]["name"] == scene.namespace
+        for obj in demo_steps.cluster.list_metadata(NAMESPACE)
+        if obj["metadata"]["name"] == demo_steps.namespace
     ]

@@ -1,4 +1,4 @@
-"""What somebody changed behind an instance's back is told, and not touched."""
+"""Foreign changes to an instance are reported, and not reverted."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import json
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
 from tests.functional import manifests
 from tests.functional import test_cli
 
@@ -33,7 +33,7 @@ def secret(name, **texts):
 
 def autoscaler(name):
     """At a version that is not the preferred one."""
-    created = {"k8s-cr.tacker.openstack.org/readiness": "created"}
+    created = {"k8s-cr.tacker.openstack.org/readiness": "exists"}
     return {
         "apiVersion": "autoscaling/v1",
         "kind": "HorizontalPodAutoscaler",
@@ -59,7 +59,7 @@ def config(namespace):
 
 
 @pytest.fixture
-def everything(cluster, namespace):
+def read_versions(cluster, namespace):
     """UIDs and versions of all in the namespace that may differ."""
 
     def found():
@@ -69,7 +69,7 @@ def everything(cluster, namespace):
             if "list" in r.verbs and r.namespaced and r.kind != "Event"
         ]
         seen = {}
-        for _, objs in cluster.each(
+        for _, objs in cluster.map_parallel(
             lambda kind: list(cluster.list_metadata(kind, namespace)), kinds
         ):
             if not isinstance(objs, errors.Error):
@@ -84,15 +84,22 @@ def everything(cluster, namespace):
     return found
 
 
+@pytest.mark.requirement("G1", "G4", "K5")
 def test_drift_is_told_field_by_field_and_nothing_is_written(
-    cluster, namespace, packed, unique, deadline, config, everything
+    cluster,
+    namespace,
+    make_package,
+    unique_name,
+    deadline,
+    config,
+    read_versions,
 ):
-    """Missing, edited, taken and unlabelled objects (G1, G4).
+    """Missing, edited, taken and unlabelled objects.
 
     What others have added, what they scale, what they write in statuses and
-    what the author leaves to them is no drift. A Secret's field is named, its
+    what the author leaves to them is not drift. A Secret's field is named, its
     value is not shown. Not one object has another version than before, and a
-    heal takes it all back.
+    heal reverts all of it.
     """
     life = {"namespace": namespace, "deadline": deadline}
     web = manifests.deployment("web", 2)
@@ -101,20 +108,23 @@ def test_drift_is_told_field_by_field_and_nothing_is_written(
     }
     left = manifests.config_map("left")
     left["metadata"]["annotations"] = {
-        "k8s-cr.tacker.openstack.org/conflict": "leave"
+        "k8s-cr.tacker.openstack.org/field-conflicts": "ignore"
     }
-    package = packed(
+    package = make_package(
         web,
         autoscaler("auto"),
         secret("pass", word="letmein-first"),
         left,
         *map(manifests.config_map, ("lost", "edited", "added", "new", "bare")),
     )
-    k8s_cr.instantiate(cluster, unique, package, **life)
-    before = everything()
+    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    before = read_versions()
 
-    assert () == k8s_cr.drift(cluster, unique, **life).rows
-    assert before == everything()
+    assert (
+        ()
+        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
+    )
+    assert before == read_versions()
 
     deployment = ObjectRef("apps", "Deployment", namespace, "web")
     uids = {ref: uid for ref, (uid, _) in before.items()}
@@ -132,25 +142,25 @@ def test_drift_is_told_field_by_field_and_nothing_is_written(
     cluster.create(manifests.config_map("new", namespace), "somebody")
     bare = {"metadata": {"labels": {objects.INSTANCE: None}}}
     cluster.patch(config("bare"), bare, "somebody")
-    versions = everything()
+    versions = read_versions()
 
-    found = k8s_cr.drift(cluster, unique, **life)
+    found = k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life))
 
     assert {ref: v for ref, v in versions.items() if ref.kind != "Pod"} == {
-        ref: v for ref, v in everything().items() if ref.kind != "Pod"
+        ref: v for ref, v in read_versions().items() if ref.kind != "Pod"
     }
-    rows = {row.ref: row for row in found.rows}
+    rows = {row.ref: row for row in found.objects}
     assert {
         config("lost"): ["missing"],
         config("edited"): ["changed"],
         password: ["changed"],
-        config("new"): ["replaced"],
-        config("bare"): ["unlabelled", "changed"],
+        config("new"): ["uid-changed"],
+        config("bare"): ["label-missing", "changed"],
     } == {ref: [way.value for way in row.ways] for ref, row in rows.items()}
     assert ["data.key: theirs -> value"] == [
         str(field) for field in rows[config("edited")].differences
     ]
-    assert rows[config("new")].reason.endswith("manages it as somebody")
+    assert rows[config("new")].reason.endswith("the field manager somebody")
     (field,) = rows[password].differences
     assert "data.word" == field.path
     text = json.dumps(found.as_dict()) + repr(found)
@@ -161,27 +171,33 @@ def test_drift_is_told_field_by_field_and_nothing_is_written(
     cluster.delete(config("new"), rows[config("new")].uid)
     theirs = cluster.get(config("new"))
     cluster.delete(config("new"), objects.uid(theirs))
-    k8s_cr.heal(cluster, unique, **life)
-    assert () == k8s_cr.drift(cluster, unique, **life).rows
+    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **life))
+    assert (
+        ()
+        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
+    )
     assert 3 == cluster.get(deployment)["spec"]["replicas"]
 
 
-def test_drift_by_the_program(run, files, unique, cluster, config):
-    """A table for people, JSON for programs, an exit code for both (G1)."""
+@pytest.mark.requirement("G1")
+def test_drift_by_the_program(run, files, unique_name, cluster, config):
+    """A table for people, JSON for programs, an exit code for both."""
     package = files(
         manifests.config_map("a", key="ours"), secret("p", word="letmein")
     )
-    run("instantiate", unique, package)
+    run("instantiate", unique_name, package)
 
-    same = run("drift", unique, "-f", "json")
+    same = run("drift", unique_name, "-f", "json")
 
     assert 0 == same.code, same.err
     assert [] == same.value["objects"]
     assert 2 == same.value["looked"]
     cluster.patch(config("a"), {"data": {"key": "theirs"}}, "somebody")
-    table = run("drift", unique)
-    value = run("drift", unique, "-f", "json")
-    columns = run("drift", unique, "-c", "Name", "-c", "Drift", "-f", "value")
+    table = run("drift", unique_name)
+    value = run("drift", unique_name, "-f", "json")
+    columns = run(
+        "drift", unique_name, "-c", "Name", "-c", "Drift", "-f", "value"
+    )
 
     assert (5, 5, 5) == (table.code, value.code, columns.code)
     assert "data.key: theirs -> ours" in table.out
@@ -192,13 +208,13 @@ def test_drift_by_the_program(run, files, unique, cluster, config):
         "differences"
     ]
     assert "a changed" == columns.out.strip()
-    assert 2 == run("drift", f"{unique}x").code
+    assert 2 == run("drift", f"{unique_name}x").code
 
 
 def test_what_a_change_kept_and_what_is_shared_drifts_too(
-    cluster, namespace, packed, unique, deadline, config
+    cluster, namespace, make_package, unique_name, deadline, config
 ):
-    """It is in the inventory, though no manifest is (G1, P20)."""
+    """It is in the inventory, though no manifest is."""
     life = {"namespace": namespace, "deadline": deadline}
     kept = manifests.config_map("kept")
     kept["metadata"]["annotations"] = {
@@ -206,17 +222,26 @@ def test_what_a_change_kept_and_what_is_shared_drifts_too(
     }
     cluster.create(manifests.config_map("theirs", namespace), "somebody")
     shared = manifests.config_map("theirs")
-    k8s_cr.instantiate(cluster, unique, packed(kept, shared), **life)
-    report = k8s_cr.change(cluster, unique, packed(shared, name="b"), **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **life),
+        make_package(kept, shared),
+    )
+    report = k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **life),
+        make_package(shared, name="b"),
+    )
     assert {Action.SHARED} == {
-        row.action for row in report.rows if row.ref == config("theirs")
+        row.action for row in report.objects if row.ref == config("theirs")
     }
-    assert () == k8s_cr.drift(cluster, unique, **life).rows
+    assert (
+        ()
+        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
+    )
     for name in ("kept", "theirs"):
         uid = objects.uid(cluster.get(config(name)))
         cluster.delete(config(name), uid)
 
-    rows = k8s_cr.drift(cluster, unique, **life).rows
+    rows = k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
 
     assert {config("kept"): "", config("theirs"): "it is shared"} == {
         row.ref: row.reason[:12] for row in rows
@@ -227,16 +252,22 @@ def test_what_a_change_kept_and_what_is_shared_drifts_too(
 
 
 def test_drift_takes_no_right_to_create_or_delete(
-    cluster, namespace, packed, unique, deadline, config, user
+    cluster,
+    namespace,
+    make_package,
+    unique_name,
+    deadline,
+    config,
+    restricted_cluster,
 ):
     """Reading, and the right to patch, which a server wants for a dry run.
 
-    Without that it tells all but fields, and says of what it could not
-    compare that it could not (G1).
+    Without that it reports all but fields, and lists the objects that it could
+    not compare.
     """
     life = {"namespace": namespace, "deadline": deadline}
-    package = packed(*map(manifests.config_map, ("edited", "lost")))
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    package = make_package(*map(manifests.config_map, ("edited", "lost")))
+    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
     cluster.patch(config("edited"), {"data": {"key": "theirs"}}, "somebody")
     cluster.delete(config("lost"), objects.uid(cluster.get(config("lost"))))
 
@@ -245,7 +276,9 @@ def test_drift_takes_no_right_to_create_or_delete(
             {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]},
             {"apiGroups": [""], "resources": ["configmaps"], "verbs": verbs},
         ]
-        rows = k8s_cr.drift(user(rules), unique, **life).rows
+        rows = k8s_cr.drift(
+            k8s_cr.Request(restricted_cluster(rules), unique_name, **life)
+        ).objects
         return {row.ref.name: row for row in rows}
 
     seen = told("get", "patch")

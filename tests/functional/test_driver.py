@@ -18,15 +18,15 @@ import zipfile
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import kubeconfig as kubeconfigs
-from tacker_k8s_cr.kinds import scaling
-from tests import host
-from tests import small
+from tacker_k8s_cr.kinds import autoscaling as scaling
+from tacker_k8s_cr.kube import kubeconfig as kubeconfigs
+from tests import small_packages
+from tests import tacker_host
 from tools import csar
 from tools.receiver import Answer
 from tools.receiver import Receiver
 
-host.load()
+tacker_host.load_drivers()
 
 from tacker import objects  # noqa: E402
 from tacker.common import driver_manager  # noqa: E402
@@ -34,9 +34,9 @@ from tacker.common import exceptions  # noqa: E402
 from tacker.extensions import vnfm  # noqa: E402
 from tacker.objects.fields import ErrorPoint  # noqa: E402
 
-from tacker_k8s_cr.driver import translate  # noqa: E402
-from tacker_k8s_cr.driver.instances import Target  # noqa: E402
-from tacker_k8s_cr.objects import ObjectRef  # noqa: E402
+from tacker_k8s_cr.driver.instances import InstanceTarget  # noqa: E402
+from tacker_k8s_cr.driver.v1 import mapping  # noqa: E402
+from tacker_k8s_cr.model.objects import ObjectRef  # noqa: E402
 
 pytestmark = pytest.mark.plane
 
@@ -228,14 +228,14 @@ def occurrence(ours):
 
 
 @pytest.fixture
-def running(tmp_path, shows):
-    """Tacker's database; options of ours may be set meanwhile."""
+def running(tmp_path, secret_search):
+    """Tacker's database; the driver's options may be set meanwhile."""
     keys = tmp_path / "vim_keys"
     keys.mkdir()
-    with host.running(keys) as found:
+    with tacker_host.running_operation(keys) as found:
         yield found
         for where, text in found.stored():
-            shows.look(where, text)
+            secret_search.search(where, text)
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ def configured():
     with contextlib.ExitStack() as stack:
 
         def configure(**options):
-            stack.enter_context(host.configured(**options))
+            stack.enter_context(tacker_host.override_configuration(**options))
 
         yield configure
 
@@ -267,7 +267,7 @@ def vim(running, kubectl, kubeconfig, namespace):
 
 
 @pytest.fixture
-def unpacked(tmp_path, unique):
+def unpacked(tmp_path, unique_name):
     """A sample's CSAR as Tacker unpacks it, its group the test's own."""
 
     def unpack(sample):
@@ -275,7 +275,7 @@ def unpacked(tmp_path, unique):
         shutil.copytree(csar.SAMPLES / sample, source)
         for path in source.rglob("*.yaml"):
             text = path.read_text()
-            path.write_text(text.replace("telephony.", f"{unique}."))
+            path.write_text(text.replace("telephony.", f"{unique_name}."))
         built = csar.build(source, tmp_path / f"{sample}.zip")
         folder = tmp_path / sample
         with zipfile.ZipFile(built) as archive:
@@ -286,9 +286,9 @@ def unpacked(tmp_path, unique):
 
 
 @pytest.fixture
-def conductor(running, vim, unpacked, shows):
+def conductor(running, vim, unpacked, secret_search):
     def make(sample):
-        return Conductor(running.context, vim, unpacked(sample), shows)
+        return Conductor(running.context, vim, unpacked(sample), secret_search)
 
     return make
 
@@ -316,10 +316,11 @@ def resources(vnf_instance):
     }
 
 
+@pytest.mark.requirement("TK-1", "TK-5", "XO-1")
 def test_an_instance_lives_through_tacker(
-    running, conductor, vim, namespace, traces
+    running, conductor, vim, namespace, leftover_objects
 ):
-    """Instantiated, looked at, scaled out and in, terminated (TK-1, TK-5)."""
+    """Instantiated, looked at, scaled out and in, terminated."""
     tacker = conductor("custom_resource")
     vnf = running.vnf_instance(vim)
     request = request_for(namespace)
@@ -351,15 +352,22 @@ def test_an_instance_lives_through_tacker(
     assert 1 == len(resources(vnf))
 
     tacker.terminate(vnf)
-    assert [] == traces(vnf.id, namespace)
+    assert [] == leftover_objects(vnf.id, namespace)
     tacker.terminate(vnf)
 
 
 def test_a_record_may_lie_in_another_namespace(
-    running, conductor, configured, vim, namespace, unique, kubectl, traces
+    running,
+    conductor,
+    configured,
+    vim,
+    namespace,
+    unique_name,
+    kubectl,
+    leftover_objects,
 ):
-    """Later operations find it, whatever the configuration says by then."""
-    records = f"{unique}-records"
+    """Later operations find it, whatever the configuration is by then."""
+    records = f"{unique_name}-records"
     kubectl("create", "namespace", records)
     tacker = conductor("custom_resource")
     vnf = running.vnf_instance(vim)
@@ -378,23 +386,23 @@ def test_a_record_may_lie_in_another_namespace(
     assert where == vnf.instantiated_vnf_info.instance_id
     assert 3 == len(resources(vnf))
     tacker.terminate(vnf)
-    assert [] == traces(vnf.id, namespace)
+    assert [] == leftover_objects(vnf.id, namespace)
     assert "" == kubectl("get", "lease", "-n", records, "-o", "name")
     kubectl("delete", "namespace", records, "--wait=false")
 
 
 def test_the_manifests_name_the_namespace(
-    running, vim, shows, tmp_path, namespace, traces
+    running, vim, secret_search, tmp_path, namespace, leftover_objects
 ):
     """The request names none: the record is where the objects are."""
-    given = [small.web(), small.db()]
+    given = [small_packages.web(), small_packages.db()]
     for manifest in given:
         manifest["metadata"]["namespace"] = namespace
-    path, _ = small.build(tmp_path, given)
+    path, _ = small_packages.build_csar(tmp_path, given)
     folder = tmp_path / "unpacked"
     with zipfile.ZipFile(path) as archive:
         archive.extractall(folder)
-    tacker = Conductor(running.context, vim, str(folder), shows)
+    tacker = Conductor(running.context, vim, str(folder), secret_search)
     vnf = running.vnf_instance(vim)
     request = request_for("")
 
@@ -405,7 +413,7 @@ def test_the_manifests_name_the_namespace(
     tacker.heal(vnf, request)
     assert f"{namespace}/{vnf.id}" == vnf.instantiated_vnf_info.instance_id
     tacker.terminate(vnf)
-    assert [] == traces(vnf.id, namespace)
+    assert [] == leftover_objects(vnf.id, namespace)
 
 
 def test_the_instantiation_level_gives_the_numbers(
@@ -429,7 +437,7 @@ def test_the_instantiation_level_gives_the_numbers(
 
 
 def test_a_retry_after_all_was_made_is_harmless(
-    running, conductor, vim, namespace, traces
+    running, conductor, vim, namespace, leftover_objects
 ):
     """Tacker instantiates again when a later step of it failed."""
     tacker = conductor("custom_resource")
@@ -443,11 +451,11 @@ def test_a_retry_after_all_was_made_is_harmless(
 
     assert first == resources(vnf)
     tacker.terminate(vnf)
-    assert [] == traces(vnf.id, namespace)
+    assert [] == leftover_objects(vnf.id, namespace)
 
 
 def test_an_instance_that_tacker_forgot_is_taken_over(
-    running, conductor, vim, namespace, traces
+    running, conductor, vim, namespace, leftover_objects
 ):
     """A failed instantiation was given up, and another one asked for.
 
@@ -466,13 +474,13 @@ def test_an_instance_that_tacker_forgot_is_taken_over(
     assert first.items() <= resources(vnf).items()
     assert 1 + levels[level]["routers"] == len(resources(vnf))
     tacker.terminate(vnf)
-    assert [] == traces(vnf.id, namespace)
+    assert [] == leftover_objects(vnf.id, namespace)
 
 
 def test_what_an_earlier_try_left_elsewhere_is_not_forgotten(
-    running, conductor, vim, namespace, traces
+    running, conductor, vim, namespace, leftover_objects
 ):
-    """In another namespace nobody would find it any more."""
+    """In another namespace no later operation would find it."""
     tacker = conductor("custom_resource")
     vnf = running.vnf_instance(vim)
     tacker.instantiate(vnf, request_for(namespace))
@@ -484,18 +492,18 @@ def test_what_an_earlier_try_left_elsewhere_is_not_forgotten(
 
     vnf.instantiated_vnf_info.instance_id = where
     tacker.terminate(vnf)
-    assert [] == traces(vnf.id, namespace)
+    assert [] == leftover_objects(vnf.id, namespace)
 
 
 @pytest.fixture
-def powerless(kubectl, namespace):
+def powerless_token(kubectl, namespace):
     """A token of an account that may do nothing."""
     kubectl("create", "serviceaccount", "powerless", "-n", namespace)
     return kubectl("create", "token", "powerless", "-n", namespace).strip()
 
 
 def test_what_an_earlier_try_left_on_another_vim_is_not_forgotten(
-    running, conductor, vim, namespace, traces, powerless
+    running, conductor, vim, namespace, leftover_objects, powerless_token
 ):
     """It is refused by the VIM's id until the first one is cleaned up."""
     tacker = conductor("custom_resource")
@@ -506,9 +514,9 @@ def test_what_an_earlier_try_left_on_another_vim_is_not_forgotten(
     known = vim.access_info
     port = known["auth_url"].rpartition(":")[2]
     tacker.vim = running.vim(
-        f"https://localhost:{port}", powerless, known["ssl_ca_cert"]
+        f"https://localhost:{port}", powerless_token, known["ssl_ca_cert"]
     )
-    found = f"has its record in namespace {namespace} of VIM {vim.vim_id}"
+    found = f"already exists in namespace {namespace} of VIM {vim.vim_id}"
 
     with pytest.raises(exceptions.Conflict, match=found):
         tacker.instantiate(vnf, request_for(namespace))
@@ -516,12 +524,12 @@ def test_what_an_earlier_try_left_on_another_vim_is_not_forgotten(
     tacker.vim = vim
     vnf.instantiated_vnf_info.instance_id = where
     tacker.terminate(vnf)
-    assert [] == traces(vnf.id, namespace)
+    assert [] == leftover_objects(vnf.id, namespace)
     assert "tacker_k8s_cr_vim" not in vnf.vnf_metadata
 
 
 def test_a_cluster_may_be_registered_anew(
-    running, conductor, vim, namespace, traces
+    running, conductor, vim, namespace, leftover_objects
 ):
     """The record is found there, whatever the VIM's id and address."""
     tacker = conductor("custom_resource")
@@ -541,28 +549,28 @@ def test_a_cluster_may_be_registered_anew(
 
     assert first == resources(vnf)
     tacker.terminate(vnf)
-    assert [] == traces(vnf.id, namespace)
+    assert [] == leftover_objects(vnf.id, namespace)
 
 
 def test_a_vim_that_cannot_be_asked_is_refused_too(
-    running, conductor, vim, namespace, traces
+    running, conductor, vim, namespace, leftover_objects
 ):
-    """Nobody knows what is there; another VNF instance is the way out."""
+    """The state is unknown; another VNF instance is the way out."""
     tacker = conductor("custom_resource")
     vnf = running.vnf_instance(vim)
     former = str(uuid.uuid4())
-    target = Target(vnf.id, namespace, {}, namespace=namespace)
-    translate.note(vnf, target, former)
+    target = InstanceTarget(vnf.id, namespace, {}, namespace=namespace)
+    mapping.note(vnf, target, former)
 
     with pytest.raises(exceptions.Conflict, match="another VNF inst") as error:
         tacker.instantiate(vnf, request_for(namespace))
 
     assert f"namespace {namespace} of VIM {former}" in str(error.value)
-    assert [] == traces(vnf.id, namespace)
+    assert [] == leftover_objects(vnf.id, namespace)
 
 
 def test_who_may_not_read_a_record_has_left_nothing(
-    running, conductor, vim, namespace, powerless, caplog
+    running, conductor, vim, namespace, powerless_token, caplog
 ):
     """A namespace that the VIM's user may not use does not block.
 
@@ -570,17 +578,17 @@ def test_who_may_not_read_a_record_has_left_nothing(
     """
     tacker = conductor("custom_resource")
     vnf = running.vnf_instance(vim)
-    vim.access_info["bearer_token"] = powerless
+    vim.access_info["bearer_token"] = powerless_token
     with pytest.raises(vnfm.CNFCreateWaitFailed):
         tacker.instantiate(vnf, request_for("kube-system"))
 
     tacker.terminate(vnf)
-    assert "counts as left in namespace kube-system" in caplog.text
+    assert "is in namespace kube-system" in caplog.text
     caplog.clear()
 
     with pytest.raises(vnfm.CNFCreateWaitFailed, match=namespace):
         tacker.instantiate(vnf, request_for(namespace))
-    assert "counts as left in namespace kube-system" in caplog.text
+    assert "is in namespace kube-system" in caplog.text
 
     info = vnf.instantiated_vnf_info
     info.instance_id = f"{namespace}/{vnf.id}"
@@ -659,9 +667,9 @@ def test_a_heal_that_was_done_is_not_done_again_by_a_retry(
 
 
 def test_a_heal_of_a_lost_instance_makes_it_anew(
-    running, conductor, vim, namespace, traces, kubectl
+    running, conductor, vim, namespace, leftover_objects, kubectl
 ):
-    """Somebody removed its record; the levels are those that Tacker has."""
+    """Its record was removed; the levels are those that Tacker has."""
     tacker = conductor("custom_resource")
     vnf = running.vnf_instance(vim)
     request = request_for(namespace)
@@ -676,7 +684,7 @@ def test_a_heal_of_a_lost_instance_makes_it_anew(
     assert f"{namespace}/{vnf.id}" == vnf.instantiated_vnf_info.instance_id
     assert 2 == len(resources(vnf))
     tacker.terminate(vnf)
-    assert [] == traces(vnf.id, namespace)
+    assert [] == leftover_objects(vnf.id, namespace)
 
 
 def test_rows_of_resources_are_not_repeated(
@@ -711,8 +719,8 @@ def test_a_scale_is_taken_back_to_the_level_that_tacker_has(
 ):
     """It is absolute, so that doing it twice is doing it once.
 
-    Where the scale was refused there is nothing to take back, and that is
-    no error.
+    If the scale was refused there is nothing to roll back, and that is not an
+    error.
     """
     tacker = conductor("custom_resource")
     vnf = running.vnf_instance(vim)
@@ -736,7 +744,7 @@ def test_a_scale_is_taken_back_to_the_level_that_tacker_has(
 def test_a_scale_that_moved_bounds_is_taken_back(
     running, conductor, vim, namespace, cluster
 ):
-    """As its request said; the bounds go with the number (TK-5, P7).
+    """As its request said; the bounds go with the number.
 
     A scale that succeeded has forgotten which bounds there were before.
     """
@@ -744,7 +752,7 @@ def test_a_scale_that_moved_bounds_is_taken_back(
     vnf = running.vnf_instance(vim)
     tacker.instantiate(vnf, request_for(namespace))
     router = ObjectRef("apps", "Deployment", namespace, "call-router")
-    notes = scaling.as_annotations(scaling.Bounds(1, 2))
+    notes = scaling.as_annotations(scaling.ReplicaLimits(1, 2))
     cluster.patch(router, {"metadata": {"annotations": notes}}, "test")
 
     def found():
@@ -753,12 +761,14 @@ def test_a_scale_that_moved_bounds_is_taken_back(
         return obj["spec"]["replicas"], scaling.annotated_bounds(notes)
 
     first, _ = found()
-    tacker.scale(vnf, "routers", 2, autoscaled="move")
-    assert (first + 2, scaling.Bounds(first + 2, first + 2)) == found()
+    tacker.scale(vnf, "routers", 2, autoscaler_limits="adjust")
+    assert (first + 2, scaling.ReplicaLimits(first + 2, first + 2)) == found()
 
-    tacker.roll_back_scale(vnf, "routers", autoscaled="move", leaving=["x"])
+    tacker.roll_back_scale(
+        vnf, "routers", autoscaler_limits="adjust", machines_to_delete=["x"]
+    )
 
-    assert (first, scaling.Bounds(first, first + 2)) == found()
+    assert (first, scaling.ReplicaLimits(first, first + 2)) == found()
     tacker.terminate(vnf)
 
 
@@ -793,7 +803,7 @@ def test_the_error_point_is_set_before_the_first_write(
 def test_a_grant_names_what_a_scale_adds_and_removes(
     running, conductor, vim, namespace
 ):
-    """One definition for each VNFC, by VDU (TK-5)."""
+    """One definition for each VNFC, by VDU."""
     tacker = conductor("custom_resource")
     vnf = running.vnf_instance(vim)
     tacker.instantiate(vnf, request_for(namespace))
@@ -867,7 +877,7 @@ def level(vnf_instance):
 def test_what_changed_without_tacker_is_noted(
     synchronized, kubectl, namespace
 ):
-    """Members and scale levels, as soon as they differ (TK-10)."""
+    """Members and scale levels, as soon as they differ."""
     vnf, kept = synchronized
     first = resources(vnf)
     assert first == resources(kept())
@@ -901,7 +911,7 @@ def test_numbers_of_no_level_change_no_level(synchronized, kubectl, namespace):
 def test_what_an_operation_has_is_left_alone(
     synchronized, kubectl, namespace, state
 ):
-    """Tacker's task state says that there is one, or was."""
+    """Tacker's task state shows that one exists, or existed."""
     vnf, kept = synchronized
     name = router(kubectl, namespace)
     kubectl("scale", name, "--replicas=2", "-n", namespace)
@@ -916,7 +926,7 @@ def test_what_an_operation_has_is_left_alone(
 
 
 def test_what_somebody_holds_is_left_alone(synchronized, kubectl, namespace):
-    """Its Lease says that there is an operation, of Tacker or not."""
+    """Its Lease shows that an operation runs, of Tacker or not."""
     vnf, kept = synchronized
     name = router(kubectl, namespace)
     kubectl("scale", name, "--replicas=2", "-n", namespace)
@@ -933,9 +943,9 @@ def test_what_somebody_holds_is_left_alone(synchronized, kubectl, namespace):
 
 
 def test_an_instantiation_that_ends_early_can_be_rolled_back(
-    running, conductor, vim, namespace, traces
+    running, conductor, vim, namespace, leftover_objects
 ):
-    """Tacker deletes what is there: the error point says that it must."""
+    """Tacker deletes what exists: the error point requires that."""
     tacker = conductor("custom_resource")
     vnf = running.vnf_instance(vim)
     manifest = pathlib.Path(
@@ -965,7 +975,7 @@ def test_an_instantiation_that_ends_early_can_be_rolled_back(
     )
     assert not vnf.instantiated_vnf_info.instance_id
     tacker.terminate(vnf)
-    assert [] == traces(vnf.id, namespace)
+    assert [] == leftover_objects(vnf.id, namespace)
 
 
 def _add_artifact(package, name):
@@ -984,11 +994,14 @@ def _add_artifact(package, name):
     ("params", "said"),
     [
         ({"tacker_k8s_cr": {"time_out": 5}}, "time_out: no such parameter"),
-        ({"lcm-kubernetes-def-files": ["a.yaml"]}, "a.yaml is no artifact"),
+        (
+            {"lcm-kubernetes-def-files": ["a.yaml"]},
+            "a.yaml is not an artifact",
+        ),
     ],
 )
 def test_a_request_that_cannot_be_is_refused_early(
-    running, conductor, vim, namespace, traces, params, said
+    running, conductor, vim, namespace, leftover_objects, params, said
 ):
     """Before anything is written, with the parameter's name."""
     tacker = conductor("custom_resource")
@@ -1002,7 +1015,7 @@ def test_a_request_that_cannot_be_is_refused_early(
     assert (
         ErrorPoint.PRE_VIM_CONTROL == (tacker.vnf_dict["current_error_point"])
     )
-    assert [] == traces(vnf.id, namespace)
+    assert [] == leftover_objects(vnf.id, namespace)
 
 
 def test_a_wrong_token_is_told_without_showing_it(
@@ -1021,10 +1034,11 @@ def test_a_wrong_token_is_told_without_showing_it(
 
 
 @pytest.mark.capi
+@pytest.mark.requirement("TK-12", "TK-14", "I8", "J2")
 def test_a_workload_cluster_is_delivered(
     running, conductor, vim, namespace, configured, tmp_path, kubectl
 ):
-    """The receiver gets a kubeconfig that works (TK-9, TK-12, TK-14, TK-15).
+    """The receiver gets a kubeconfig that works.
 
     The receiver fails at first; the message comes again, with one id.
     """

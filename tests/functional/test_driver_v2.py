@@ -1,15 +1,16 @@
 """The v2 driver, called by Tacker's own code on a real API server.
 
-What the conductor does around a driver is Tacker's: its requests, its
-grants, the operation's process and its record of what was affected. Only
-its database and its REST API are not there; they are in the tests of the
-whole host.
+What the conductor does around a driver is Tacker's: its requests, its grants,
+the operation's process and its record of what was affected. Only its database
+and its REST API are missing; the tests of the whole host have them.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
+import pathlib
+import re
 import time
 import types
 import uuid
@@ -18,12 +19,13 @@ import zipfile
 
 import pytest
 
-from tacker_k8s_cr import kubeconfig as kubeconfigs
-from tests import host
-from tests import small
+from tacker_k8s_cr.kube import kubeconfig as kubeconfigs
+from tests import small_packages
+from tests import tacker_host
+from tests.tracer import Tracer
 from tools import csar
 
-host.load()
+tacker_host.load_drivers()
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     conductors = importlib.import_module(
@@ -37,9 +39,11 @@ from tacker.sol_refactored.common import lcm_op_occ_utils  # noqa: E402
 from tacker.sol_refactored.common import vnf_instance_utils  # noqa: E402
 from tacker.sol_refactored.common import vnfd_utils  # noqa: E402
 
-from tacker_k8s_cr.driver import infra_v2  # noqa: E402
+from tacker_k8s_cr.driver.v2 import driver  # noqa: E402
 
 pytestmark = pytest.mark.plane
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Tacker(conductors.VnfLcmDriverV2):
@@ -84,7 +88,9 @@ class Conductor:
         self.stored = {}
 
     def package(self, manifests, **options):
-        path, vnfd = small.build(self.folder, manifests, **options)
+        path, vnfd = small_packages.build_csar(
+            self.folder, manifests, **options
+        )
         return self.unpack(path, vnfd)
 
     def unpack(self, path, vnfd):
@@ -187,13 +193,13 @@ class Conductor:
 
 
 @pytest.fixture
-def bound(monkeypatch, tmp_path):
-    """Our driver in the place of upstream's, as the hook puts it."""
-    ours = types.SimpleNamespace(Kubernetes=infra_v2.KubernetesCrV2)
+def bind_driver(monkeypatch, tmp_path):
+    """This driver instead of upstream's, as the hook sets it."""
+    ours = types.SimpleNamespace(Kubernetes=driver.KubernetesCrV2)
     monkeypatch.setattr(conductors, "kubernetes", ours)
     keys = tmp_path / "vim_keys"
     keys.mkdir()
-    with host.running(keys):
+    with tacker_host.running_operation(keys):
         yield
 
 
@@ -223,19 +229,19 @@ def vim(kubectl, kubeconfig, namespace):
 
 
 @pytest.fixture
-def conductor(bound, vim, tmp_path, shows):
-    found = Conductor(vim, tmp_path, shows)
+def conductor(bind_driver, vim, tmp_path, secret_search):
+    found = Conductor(vim, tmp_path, secret_search)
     yield found
     token = vim["accessInfo"]["bearer_token"]
     for text in found.stored.values():
         # Tacker stores the credential that a request names.
-        shows.look("what Tacker stores", text.replace(token, ""))
+        secret_search.search("what Tacker stores", text.replace(token, ""))
 
 
 def params(namespace, **ours):
     found = {
         "namespace": namespace,
-        "lcm-kubernetes-def-files": [small.ALL],
+        "lcm-kubernetes-def-files": [small_packages.ALL],
     }
     return {**found, "tacker_k8s_cr": ours} if ours else found
 
@@ -244,13 +250,13 @@ def upgrade(**ours):
     return {
         "upgrade_type": "RollingUpdate",
         "vdu_params": [],
-        "lcm-kubernetes-def-files": [small.ALL],
+        "lcm-kubernetes-def-files": [small_packages.ALL],
         "tacker_k8s_cr": ours,
     }
 
 
 def affected(occurrence):
-    """Of each VNFC that an operation says was affected: how, by id."""
+    """For each VNFC that an operation reports as affected: how, by id."""
     changes = occurrence.resourceChanges
     if not changes.obj_attr_is_set("affectedVnfcs"):
         return {}
@@ -259,9 +265,9 @@ def affected(occurrence):
 
 @pytest.fixture
 def instantiated(conductor, namespace):
-    """An instance of a package, and what the operation says of it."""
+    """An instance of a package, and what the operation reports about it."""
 
-    def make(manifests=small.FIRST, level="one", **options):
+    def make(manifests=small_packages.FIRST, level="one", **options):
         vnf = conductor.create(conductor.package(manifests, **options))
         done = conductor.run(
             vnf,
@@ -286,13 +292,14 @@ def names(kubectl, namespace):
     return found
 
 
+@pytest.mark.requirement("TK-5", "XO-1")
 def test_an_instance_lives_through_tacker(
-    conductor, instantiated, namespace, names, traces
+    conductor, instantiated, namespace, names, leftover_objects
 ):
     """From instantiate to terminate, with what each operation affected.
 
     Numbers are those of the instantiation level; scaling goes down to zero
-    and up from it; VNFCs that stay keep their ids (TK-1, TK-4, TK-5).
+    and up from it; VNFCs that stay keep their ids.
     """
     vnf, done = instantiated(level="two")
 
@@ -320,25 +327,33 @@ def test_an_instance_lives_through_tacker(
 
     done = conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
     assert dict.fromkeys(now, "REMOVED") == affected(done)
-    assert [] == traces(vnf, namespace)
+    assert [] == leftover_objects(vnf, namespace)
     assert set() == names("deployments")
 
 
 @pytest.fixture
-def records(kubectl, unique):
+def records(kubectl, unique_name):
     """A namespace for records; removed afterwards."""
-    name = f"{unique}-records"
+    name = f"{unique_name}-records"
     kubectl("create", "namespace", name)
     yield name
     kubectl("delete", "namespace", name, "--wait=false")
 
 
 def test_a_record_may_lie_in_another_namespace(
-    conductor, instantiated, namespace, records, names, traces, kubectl
+    conductor,
+    instantiated,
+    namespace,
+    records,
+    names,
+    leftover_objects,
+    kubectl,
 ):
-    """Later operations find it, whatever the configuration says by then."""
-    with host.configured(record_namespace=records):
-        vnf, _ = instantiated((*small.FIRST, small.config_map("less")))
+    """Later operations find it, whatever the configuration is by then."""
+    with tacker_host.override_configuration(record_namespace=records):
+        vnf, _ = instantiated(
+            (*small_packages.FIRST, small_packages.config_map("less"))
+        )
     info = conductor.read(vnf).instantiatedVnfInfo
     assert f"{records}/{vnf}" == info.metadata["tacker_k8s_cr"]["record"]
     assert namespace == info.metadata["namespace"]
@@ -365,17 +380,21 @@ def test_a_record_may_lie_in_another_namespace(
     assert "more" in names("configmaps")
     conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
 
-    assert [] == traces(vnf, namespace)
+    assert [] == leftover_objects(vnf, namespace)
     assert "" == kubectl("get", "lease", "-n", records, "-o", "name")
 
 
 def test_a_record_is_found_by_a_rollback(
-    conductor, namespace, records, names, traces, kubectl
+    conductor, namespace, records, names, leftover_objects, kubectl
 ):
     """Tacker has noted nothing, and the configuration is another by then."""
-    vnf = conductor.create(conductor.package((*small.FIRST, small.never())))
+    vnf = conductor.create(
+        conductor.package(
+            (*small_packages.FIRST, small_packages.never_ready())
+        )
+    )
     with (
-        host.configured(record_namespace=records),
+        tacker_host.override_configuration(record_namespace=records),
         pytest.raises(Failed) as failed,
     ):
         conductor.run(
@@ -389,7 +408,7 @@ def test_a_record_is_found_by_a_rollback(
 
     failed.value.back()
 
-    assert [] == traces(vnf, namespace)
+    assert [] == leftover_objects(vnf, namespace)
     assert "" == kubectl("get", "lease", "-n", records, "-o", "name")
 
 
@@ -402,10 +421,12 @@ def within(namespace, manifests):
 
 
 def test_the_manifests_name_the_namespace(
-    conductor, namespace, names, traces, kubectl
+    conductor, namespace, names, leftover_objects, kubectl
 ):
     """The request names none: the record is where the objects are."""
-    given = within(namespace, (*small.FIRST, small.never()))
+    given = within(
+        namespace, (*small_packages.FIRST, small_packages.never_ready())
+    )
     vnf = conductor.create(conductor.package(given))
     said = params("", timeout=6)
     with pytest.raises(Failed) as failed:
@@ -416,8 +437,10 @@ def test_the_manifests_name_the_namespace(
 
     failed.value.back()
 
-    assert [] == traces(vnf, namespace)
-    vnf = conductor.create(conductor.package(within(namespace, small.FIRST)))
+    assert [] == leftover_objects(vnf, namespace)
+    vnf = conductor.create(
+        conductor.package(within(namespace, small_packages.FIRST))
+    )
     conductor.run(
         vnf, "INSTANTIATE", flavourId="simple", additionalParams=params("")
     )
@@ -427,12 +450,14 @@ def test_the_manifests_name_the_namespace(
         metadata["tenant"],
     )
     conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
-    assert [] == traces(vnf, namespace)
+    assert [] == leftover_objects(vnf, namespace)
 
 
 def test_an_instance_may_begin_with_nothing(conductor, instantiated):
-    """A VDU without any VNFC is no error, and can be scaled."""
-    vnf, _ = instantiated((small.web(), small.db()), level="none")
+    """A VDU without any VNFC is not an error, and can be scaled."""
+    vnf, _ = instantiated(
+        (small_packages.web(), small_packages.db()), level="none"
+    )
     assert ["db"] == list(conductor.vnfcs(vnf).values())
 
     conductor.run(
@@ -444,15 +469,12 @@ def test_an_instance_may_begin_with_nothing(conductor, instantiated):
 
 
 def test_what_tacker_stores_holds_no_secret(conductor, instantiated):
-    """Neither the instance nor the operation has a value of a manifest.
-
-    (TK-18, TK-19)
-    """
+    """Neither the instance nor the operation has a value of a manifest."""
     vnf, done = instantiated()
 
     kept = conductor.stored[vnf] + done.to_json()
 
-    assert small.PLANTED not in kept
+    assert small_packages.PLANTED not in kept
     assert {
         "tacker_k8s_cr",
         "namespace",
@@ -502,21 +524,24 @@ def test_a_heal_of_what_is_gone_already_succeeds(
 
 
 SECOND = (
-    small.web("registry.k8s.io/pause:3.10"),
-    small.db(),
-    small.config_map("settings", of="second"),
-    small.config_map("more"),
+    small_packages.web("registry.k8s.io/pause:3.10"),
+    small_packages.db(),
+    small_packages.config_map("settings", of="second"),
+    small_packages.config_map("more"),
 )
 
 
+@pytest.mark.requirement("TK-6", "T6", "E2")
 def test_a_change_brings_drops_and_keeps(
-    conductor, instantiated, names, traces, namespace, kubectl
+    conductor, instantiated, names, leftover_objects, namespace, kubectl
 ):
-    """The whole new package counts, without any VDU named (T6, TK-6).
+    """The whole new package counts, without any VDU named.
 
     What the former package made goes at terminate, too.
     """
-    vnf, _ = instantiated((*small.FIRST, small.config_map("less")))
+    vnf, _ = instantiated(
+        (*small_packages.FIRST, small_packages.config_map("less"))
+    )
     first = conductor.vnfcs(vnf)
     other = conductor.package(SECOND)
 
@@ -540,7 +565,7 @@ def test_a_change_brings_drops_and_keeps(
     assert not webs & second.keys()
 
     conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
-    assert [] == traces(vnf, namespace)
+    assert [] == leftover_objects(vnf, namespace)
 
 
 WEB = "Files/kubernetes/web.yaml"
@@ -549,7 +574,7 @@ BROKEN = "Files/kubernetes/broken.yaml"
 
 
 def test_a_change_keeps_what_its_request_does_not_select(
-    conductor, names, traces, namespace
+    conductor, names, leftover_objects, namespace
 ):
     """The new package has it: requests of Tacker's name what changes.
 
@@ -558,15 +583,21 @@ def test_a_change_keeps_what_its_request_does_not_select(
 
     def versions(image, *rest):
         return {
-            WEB: [small.web(image)],
-            REST: [small.db(), small.config_map("settings"), *rest],
+            WEB: [small_packages.web(image)],
+            REST: [
+                small_packages.db(),
+                small_packages.config_map("settings"),
+                *rest,
+            ],
             BROKEN: [{"kind": "ConfigMap"}],
         }
 
     def selecting(*files):
         return {**upgrade(), "lcm-kubernetes-def-files": list(files)}
 
-    first = versions("registry.k8s.io/pause:3.9", small.config_map("less"))
+    first = versions(
+        "registry.k8s.io/pause:3.9", small_packages.config_map("less")
+    )
     vnf = conductor.create(conductor.package(first))
     conductor.run(
         vnf,
@@ -592,7 +623,9 @@ def test_a_change_keeps_what_its_request_does_not_select(
     # Of a VDU that is not selected there are no VNFCs; so it is in Tacker.
     assert ["web"] == list(conductor.vnfcs(vnf).values())
 
-    third = conductor.package({WEB: [small.web()], REST: [small.db()]})
+    third = conductor.package(
+        {WEB: [small_packages.web()], REST: [small_packages.db()]}
+    )
     conductor.run(
         vnf,
         "CHANGE_VNFPKG",
@@ -603,17 +636,19 @@ def test_a_change_keeps_what_its_request_does_not_select(
     assert "settings" not in names("configmaps")
     assert {"db"} == names("statefulsets")
     conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
-    assert [] == traces(vnf, namespace)
+    assert [] == leftover_objects(vnf, namespace)
     assert set() == names("statefulsets")
 
 
 def test_a_change_that_fails_is_rolled_back(
-    conductor, instantiated, names, traces, namespace
+    conductor, instantiated, names, leftover_objects, namespace
 ):
-    """What it made goes, what it dropped is back, in Tacker too (T6)."""
-    vnf, _ = instantiated((*small.FIRST, small.config_map("less")))
+    """What it made goes, what it dropped is back, in Tacker too."""
+    vnf, _ = instantiated(
+        (*small_packages.FIRST, small_packages.config_map("less"))
+    )
     before = conductor.read(vnf)
-    other = conductor.package((*SECOND, small.never()))
+    other = conductor.package((*SECOND, small_packages.never_ready()))
 
     with pytest.raises(Failed) as failed:
         conductor.run(
@@ -641,14 +676,16 @@ def test_a_change_that_fails_is_rolled_back(
     listed = after.instantiatedVnfInfo.vnfcResourceInfo
     assert there == {v.computeResource.resourceId for v in listed}
     conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
-    assert [] == traces(vnf, namespace)
+    assert [] == leftover_objects(vnf, namespace)
 
 
 def test_a_change_is_rolled_back_when_a_script_fails_after_it(
     conductor, instantiated, names
 ):
     """All of it was done; Tacker does not know, and takes all of it back."""
-    vnf, _ = instantiated((*small.FIRST, small.config_map("less")))
+    vnf, _ = instantiated(
+        (*small_packages.FIRST, small_packages.config_map("less"))
+    )
     other = conductor.package(SECOND)
     conductor.tacker.failing = "change_current_package_end"
 
@@ -702,9 +739,10 @@ def test_a_change_that_was_refused_takes_nothing_back(
     conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
 
 
+@pytest.mark.requirement("T7")
 def test_another_upgrade_type_is_refused(conductor, instantiated):
-    """Blue-green is named in Tacker's documentation only (T7)."""
-    vnf, _ = instantiated((small.web(), small.db()))
+    """Blue-green is named in Tacker's documentation only."""
+    vnf, _ = instantiated((small_packages.web(), small_packages.db()))
     other = conductor.package(SECOND)
     asked = {**upgrade(), "upgrade_type": "BlueGreen"}
 
@@ -720,7 +758,9 @@ def test_another_upgrade_type_is_refused(conductor, instantiated):
 def failing(conductor, namespace):
     """An instantiation that ends early; Failed has the rest."""
     vnf = conductor.create(
-        conductor.package((*small.FIRST[:2], small.never()))
+        conductor.package(
+            (*small_packages.FIRST[:2], small_packages.never_ready())
+        )
     )
     with pytest.raises(Failed) as failed:
         conductor.run(
@@ -733,9 +773,9 @@ def failing(conductor, namespace):
 
 
 def test_an_instantiation_that_fails_is_rolled_back(
-    conductor, namespace, names, traces
+    conductor, namespace, names, leftover_objects
 ):
-    """Tacker knows nothing of what was made; the record does."""
+    """Tacker has no data about what was created; the record does."""
     vnf, failed = failing(conductor, namespace)
     assert 504 == failed.error.status
     assert {"web"} == names("deployments")
@@ -743,14 +783,14 @@ def test_an_instantiation_that_fails_is_rolled_back(
 
     failed.back()
 
-    assert [] == traces(vnf, namespace)
+    assert [] == leftover_objects(vnf, namespace)
     assert set() == names("deployments")
 
 
 def test_an_instantiation_that_fails_is_finished_by_a_retry(
-    conductor, namespace, kubectl, traces
+    conductor, namespace, kubectl, leftover_objects
 ):
-    """It goes on with what is there; the obstacle has gone meanwhile."""
+    """It continues with what exists; the obstacle was removed meanwhile."""
     vnf, failed = failing(conductor, namespace)
     kubectl("label", "node", "--all", "example.org/no=node")
     try:
@@ -762,15 +802,15 @@ def test_an_instantiation_that_fails_is_finished_by_a_retry(
     # All was there when it was tried once more: nothing is made twice.
     failed.again()
     conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
-    assert [] == traces(vnf, namespace)
+    assert [] == leftover_objects(vnf, namespace)
 
 
 def test_a_rollback_without_a_record_removes_nothing(
     conductor, namespace, kubectl, names, caplog
 ):
-    """Objects of the same names are those of somebody else (S1)."""
+    """Objects of the same names are foreign."""
     kubectl("create", "configmap", "settings", "-n", namespace)
-    vnf = conductor.create(conductor.package(small.FIRST))
+    vnf = conductor.create(conductor.package(small_packages.FIRST))
 
     with pytest.raises(Failed, match="settings") as failed:
         conductor.run(
@@ -788,7 +828,7 @@ def test_a_rollback_without_a_record_removes_nothing(
 
 def test_a_request_that_was_refused_can_be_rolled_back(conductor, namespace):
     """There is nothing to remove, and no reason to refuse again."""
-    vnf = conductor.create(conductor.package(small.FIRST))
+    vnf = conductor.create(conductor.package(small_packages.FIRST))
 
     with pytest.raises(Failed, match="time_out") as failed:
         conductor.run(
@@ -823,14 +863,16 @@ def elsewhere(vim, vim_id, endpoint):
 
 
 AWAY = "https://127.0.0.1:9"
-"""Nobody listens there."""
+"""No server listens there."""
 
 
 def test_an_instantiation_after_one_that_was_done_has_its_own_level(
-    conductor, namespace, traces
+    conductor, namespace, leftover_objects
 ):
-    """The first was given up when a script failed after it (TK-1)."""
-    vnf = conductor.create(conductor.package((small.web(), small.db())))
+    """The first was given up when a script failed after it."""
+    vnf = conductor.create(
+        conductor.package((small_packages.web(), small_packages.db()))
+    )
     conductor.tacker.failing = "instantiate_end"
     with pytest.raises(Failed, match="instantiate_end") as failed:
         instantiate(conductor, vnf, namespace, "one")
@@ -842,11 +884,11 @@ def test_an_instantiation_after_one_that_was_done_has_its_own_level(
     assert ["db", "web", "web"] == sorted(conductor.vnfcs(vnf).values())
     assert {"webs": 2} == conductor.levels(vnf)
     conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
-    assert [] == traces(vnf, namespace)
+    assert [] == leftover_objects(vnf, namespace)
 
 
 def test_what_was_left_on_another_vim_is_not_forgotten(
-    conductor, vim, namespace, traces
+    conductor, vim, namespace, leftover_objects
 ):
     """The next VIM is refused until the first one is cleaned up.
 
@@ -856,15 +898,13 @@ def test_what_was_left_on_another_vim_is_not_forgotten(
     failed.give_up()
     conductor.vim = elsewhere(vim, "other", AWAY)
 
-    with pytest.raises(Failed, match="of VIM vim; wanted: the same") as other:
+    with pytest.raises(Failed, match="requested: namespace") as other:
         instantiate(conductor, vnf, namespace, timeout=5)
 
     assert 409 == other.value.error.status
-    assert (
-        f"has its record in namespace {namespace}" in other.value.error.detail
-    )
+    assert f"in namespace {namespace} of VIM vim" in other.value.error.detail
     failed.back()
-    assert [] == traces(vnf, namespace)
+    assert [] == leftover_objects(vnf, namespace)
     with pytest.raises(Failed) as other:
         instantiate(conductor, vnf, namespace, timeout=5)
     assert 503 == other.value.error.status
@@ -873,9 +913,9 @@ def test_what_was_left_on_another_vim_is_not_forgotten(
 def test_a_vim_that_cannot_be_asked_is_refused_too(
     conductor, vim, namespace, names
 ):
-    """Nobody knows what is there; another VNF instance is the way out."""
+    """The state is unknown; another VNF instance is the way out."""
     conductor.vim = elsewhere(vim, "other", AWAY)
-    vnf = conductor.create(conductor.package(small.FIRST))
+    vnf = conductor.create(conductor.package(small_packages.FIRST))
     with pytest.raises(Failed) as failed:
         instantiate(conductor, vnf, namespace, timeout=2)
     assert 503 == failed.value.error.status
@@ -891,7 +931,7 @@ def test_a_vim_that_cannot_be_asked_is_refused_too(
 
 
 def test_who_may_not_read_a_record_has_left_nothing(
-    conductor, namespace, kubectl, caplog, traces
+    conductor, namespace, kubectl, caplog, leftover_objects
 ):
     """A namespace that the VIM's user may not use does not block.
 
@@ -925,7 +965,9 @@ def test_who_may_not_read_a_record_has_left_nothing(
         "--role=leases",
         f"--serviceaccount={namespace}:vim",
     )
-    vnf = conductor.create(conductor.package((small.web(), small.db())))
+    vnf = conductor.create(
+        conductor.package((small_packages.web(), small_packages.db()))
+    )
     try:
         with pytest.raises(Failed) as failed:
             instantiate(conductor, vnf, "kube-system")
@@ -936,9 +978,9 @@ def test_who_may_not_read_a_record_has_left_nothing(
 
         instantiate(conductor, vnf, namespace)
 
-        assert "counts as left there" in caplog.text
+        assert "since its record would have been read" in caplog.text
         conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
-        assert [] == traces(vnf, namespace)
+        assert [] == leftover_objects(vnf, namespace)
     finally:
         kubectl(
             "create",
@@ -953,7 +995,7 @@ def test_a_heal_that_was_done_is_not_done_again_by_a_retry(
     conductor, instantiated
 ):
     """A script failed after it. Another heal replaces all once more."""
-    vnf, _ = instantiated((small.web(), small.db()))
+    vnf, _ = instantiated((small_packages.web(), small_packages.db()))
     first = conductor.vnfcs(vnf)
     conductor.tacker.failing = "heal_end"
     with pytest.raises(Failed, match="heal_end") as failed:
@@ -971,14 +1013,15 @@ def test_a_heal_that_was_done_is_not_done_again_by_a_retry(
     conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
 
 
+@pytest.mark.requirement("D7")
 def test_a_scale_that_fails_is_rolled_back(
     conductor, instantiated, names, namespace, kubectl
 ):
     """To the level that Tacker still has; the record follows.
 
-    Only Machines can be chosen to go; that is refused beforehand.
+    Only Machines can be selected for deletion; others are refused beforehand.
     """
-    vnf, _ = instantiated((small.web(), small.db()))
+    vnf, _ = instantiated((small_packages.web(), small_packages.db()))
     first = conductor.vnfcs(vnf)
     kubectl("create", "quota", "full", "--hard=pods=2", "-n", namespace)
 
@@ -1009,9 +1052,11 @@ def test_a_scale_that_fails_is_rolled_back(
             type="SCALE_IN",
             aspectId="webs",
             numberOfSteps=1,
-            additionalParams={"tacker_k8s_cr": {"leaving": ["web-1"]}},
+            additionalParams={
+                "tacker_k8s_cr": {"machines_to_delete": ["web-1"]}
+            },
         )
-    assert "web-1: to go was chosen" in refused.value.error.detail
+    assert "web-1: not Machines of it" in refused.value.error.detail
     assert {"webs": 2} == conductor.levels(vnf)
     conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
 
@@ -1019,7 +1064,7 @@ def test_a_scale_that_fails_is_rolled_back(
 def test_the_database_follows_the_cluster(
     conductor, instantiated, kubectl, namespace
 ):
-    """Somebody replaced a Pod and scaled: VNFCs and levels are noted.
+    """After a foreign replacement and scale, VNFCs and levels are updated.
 
     As long as nothing differs, nothing is written.
     """
@@ -1049,11 +1094,11 @@ def test_a_lost_record_is_told_by_a_synchronization(
     conductor, instantiated, kubectl, namespace
 ):
     """Tacker logs it, and its own record stays as it is."""
-    vnf, _ = instantiated((small.web(), small.db()))
+    vnf, _ = instantiated((small_packages.web(), small_packages.db()))
     before = conductor.stored[vnf]
     kubectl("delete", "secrets", "--all", "-n", namespace)
 
-    with pytest.raises(exceptions.DbSyncFailed, match="no instance"):
+    with pytest.raises(exceptions.DbSyncFailed, match="no record"):
         conductor.synchronize(vnf)
 
     assert before == conductor.stored[vnf]
@@ -1063,11 +1108,11 @@ def test_a_lost_record_is_told_by_a_synchronization(
 def test_a_vim_that_is_away_holds_up_no_synchronization(
     conductor, instantiated, vim
 ):
-    """Its instances are told at once, after the first of them.
+    """Its instances are skipped at once, after the first of them.
 
     The next round asks it again.
     """
-    vnf, _ = instantiated((small.web(), small.db()))
+    vnf, _ = instantiated((small_packages.web(), small_packages.db()))
     there = conductor.stored[vnf]
     away = there.replace(vim["interfaceInfo"]["endpoint"], AWAY)
     conductor.stored[vnf] = away
@@ -1090,13 +1135,11 @@ def test_a_vim_that_is_away_holds_up_no_synchronization(
 
 
 @pytest.mark.capi
+@pytest.mark.requirement("TK-9", "TK-10", "TK-16", "TK-17")
 def test_a_workload_cluster_lives_through_tacker(
-    conductor, vim, namespace, tmp_path, traces
+    conductor, vim, namespace, tmp_path, leftover_objects
 ):
-    """Machines are VNFCs, with their Nodes; the version changes.
-
-    (TK-9, TK-10, TK-16, TK-17)
-    """
+    """Machines are VNFCs, with their Nodes; the version changes."""
     sample = csar.SAMPLES / "capi_workload_cluster"
     ids = {}
     for variant in ("", "v1_36"):
@@ -1149,4 +1192,18 @@ def test_a_workload_cluster_lives_through_tacker(
     assert sorted(second.values()) == sorted(third.values())
 
     conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
-    assert [] == traces(vnf, namespace)
+    assert [] == leftover_objects(vnf, namespace)
+
+
+def test_one_request_passes_the_files_that_its_page_names(
+    conductor, instantiated
+):
+    """Those of the page exist, and an instantiation executes each of them."""
+    page = ROOT / "doc" / "source" / "contributor" / "request.rst"
+    named = re.findall(r"^   \* - ``(\S+\.py)``$", page.read_text(), re.M)
+
+    with Tracer() as tracer:
+        instantiated()
+
+    assert named
+    assert [] == [name for name in named if name not in tracer.executed]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import lcm
-from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.lcm import api as lcm
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import ObjectRef
 
 pytestmark = pytest.mark.plane
 
@@ -58,7 +58,7 @@ def said(report):
 
 
 def test_a_package_with_such_fields_is_taken_where_asked_for(
-    cluster, namespace, path, deadline, unique, traces
+    cluster, namespace, path, deadline, unique_name, leftover_objects
 ):
     """They are left out, each with a warning, and are not drift later."""
     life = {"namespace": namespace, "deadline": deadline}
@@ -68,10 +68,14 @@ def test_a_package_with_such_fields_is_taken_where_asked_for(
         k8s_cr.load(file)
     package = load(file)
     with pytest.raises(errors.Rejected, match=r"field spec\.replicsa"):
-        k8s_cr.instantiate(cluster, unique, package, **life)
-    assert [] == traces(unique, namespace)
+        k8s_cr.instantiate(
+            k8s_cr.Request(cluster, unique_name, **life), package
+        )
+    assert [] == leftover_objects(unique_name, namespace)
 
-    report = k8s_cr.instantiate(cluster, unique, package, options=WARN, **life)
+    report = k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, options=WARN, **life), package
+    )
 
     assert "'labels' is there twice in one mapping; the last" in said(report)
     assert "unknown field spec.replicsa, which is left out" in said(report)
@@ -81,43 +85,59 @@ def test_a_package_with_such_fields_is_taken_where_asked_for(
     assert "web" == live["metadata"]["labels"]["app"]
     [container] = live["spec"]["template"]["spec"]["containers"]
     assert [{"name": "A", "value": "last"}] == container["env"]
-    assert () == k8s_cr.drift(cluster, unique, **life).rows
-    k8s_cr.change(cluster, unique, package, options=WARN, **life)
-    k8s_cr.terminate(cluster, unique, **life)
-    assert [] == traces(unique, namespace)
+    assert (
+        ()
+        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
+    )
+    k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, options=WARN, **life), package
+    )
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_an_object_in_a_namespace_of_its_package_is_checked_too(
-    cluster, kubectl, path, deadline, unique
+    cluster, kubectl, path, deadline, unique_name
 ):
     """Its namespace does not exist yet."""
-    namespace = f"{unique}-own"
+    namespace = f"{unique_name}-own"
     brought = (
         "\napiVersion: v1\nkind: Namespace\nmetadata: {name: NAMESPACE}\n"
     )
     package = load(path(namespace, brought))
     life = {"namespace": namespace, "deadline": deadline}
 
-    report = k8s_cr.instantiate(cluster, unique, package, options=WARN, **life)
+    report = k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, options=WARN, **life), package
+    )
 
     assert "unknown field spec.replicsa" in said(report)
     kubectl("delete", "namespace", namespace, "--wait=false")
 
 
 def test_an_instance_of_another_program_is_adopted_with_them(
-    cluster, kubectl, namespace, path, deadline, unique, traces
+    cluster,
+    kubectl,
+    namespace,
+    path,
+    deadline,
+    unique_name,
+    leftover_objects,
 ):
     """Tacker's own driver has created the object in spite of them."""
     file = path(namespace)
     kubectl("create", "--validate=false", "-f", str(file))
     life = {"namespace": namespace, "deadline": deadline}
 
-    report = lcm.adopt(cluster, unique, load(file), **life)
+    report = lcm.adopt(lcm.Request(cluster, unique_name, **life), load(file))
 
     assert "unknown field spec.replicsa, which is left out" in said(report)
-    assert () == k8s_cr.drift(cluster, unique, **life).rows
-    k8s_cr.terminate(cluster, unique, **life)
-    assert [] == traces(unique, namespace)
+    assert (
+        ()
+        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
+    )
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_the_mode_is_one_of_two():

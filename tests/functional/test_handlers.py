@@ -10,12 +10,12 @@ import uuid
 
 import pytest
 
-from tacker_k8s_cr import kubeconfig as kubeconfigs
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.objects import ObjectRef
-from tests import schemas
+from tacker_k8s_cr.kube import kubeconfig as kubeconfigs
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import ObjectRef
+from tests import output_schemas
+from tests.functional import handlers_sample
 from tests.functional import manifests
-from tests.functional import media
 
 pytestmark = pytest.mark.plane
 
@@ -31,7 +31,9 @@ def group():
 @pytest.fixture(scope="module")
 def sample(group, tmp_path_factory):
     """Where the sample's wheel is installed, for kinds of this group."""
-    source = media.sources(group, tmp_path_factory.mktemp("source"))
+    source = handlers_sample.source_files(
+        group, tmp_path_factory.mktemp("source")
+    )
     target = tmp_path_factory.mktemp("installed")
     build = ["build", "--wheel", "--no-isolation", str(source)]
     _python(*build)
@@ -54,7 +56,7 @@ def _python(*module):
 @pytest.fixture(scope="module")
 def defined(kubectl, group):
     """The sample's kinds, for as long as tests use them."""
-    found = media.definitions(group)
+    found = handlers_sample.crds(group)
     kubectl.apply(found)
     names = [obj["metadata"]["name"] for obj in found]
     kubectl("wait", "--for=condition=Established", "crd", *names)
@@ -64,7 +66,7 @@ def defined(kubectl, group):
 
 @pytest.fixture
 def controller(cluster, group, defined, namespace):
-    with media.Controller(cluster, group, namespace) as working:
+    with handlers_sample.Controller(cluster, group, namespace) as working:
         yield working
 
 
@@ -100,7 +102,7 @@ def run(namespace, environ):
             env=environ(*place),
         )
         assert done.stdout, done.stderr
-        schemas.check([*argv, "json"], done.stdout)
+        output_schemas.check_output([*argv, "json"], done.stdout)
         return done.returncode, json.loads(done.stdout)
 
     return _run
@@ -120,23 +122,24 @@ def reasons(report):
     return {obj["name"]: obj["reason"] for obj in report["objects"]}
 
 
+@pytest.mark.requirement("TK-2")
 def test_a_life_by_the_handlers_of_the_sample(
-    run, package, sample, group, controller, cluster, namespace, unique
+    run, package, sample, group, controller, cluster, namespace, unique_name
 ):
-    """They decide on readiness, numbers, members, order and pruning (TK-2).
+    """They decide on readiness, numbers, members, order and pruning.
 
     The program has nothing but their wheel, installed beside it.
     """
     first = package(
         manifests.config_map("tuning"),
-        media.transcoder(group, "hd", 2),
-        media.store(group, "calls", 3, "tuning"),
+        handlers_sample.transcoder(group, "hd", 2),
+        handlers_sample.store(group, "calls", 3, "tuning"),
     )
     second = package(manifests.config_map("tuning"), name="second")
     hd = ObjectRef(group, "Transcoder", namespace, "hd")
     member = ObjectRef("", "Pod", namespace, "calls-1")
 
-    code, begun = run("instantiate", unique, first, installed=sample)
+    code, begun = run("instantiate", unique_name, first, installed=sample)
     assert 0 == code, begun
     assert {
         "tuning": "stored",
@@ -144,11 +147,11 @@ def test_a_life_by_the_handlers_of_the_sample(
         "calls": "3 member(s) in step at version 2.1",
     } == reasons(begun)
 
-    _, without = run("status", unique, installed=None)
+    _, without = run("status", unique_name, installed=None)
     assert "generation 1 seen by its controller" == reasons(without)["hd"]
 
     def scale(name, number):
-        asked = ("scale", unique, name, "--replicas", number)
+        asked = ("scale", unique_name, name, "--replicas", number)
         return run(*asked, installed=sample)
 
     code, scaled = scale("transcoder/hd", "4")
@@ -162,34 +165,34 @@ def test_a_life_by_the_handlers_of_the_sample(
     assert "5 member(s) in step at version 2.1" == reasons(odd)["calls"]
 
     before = objects.uid(cluster.get(member))
-    code, healed = run("heal", unique, "Pod/calls-1", installed=sample)
+    code, healed = run("heal", unique_name, "Pod/calls-1", installed=sample)
     assert 0 == code, healed
     assert before != objects.uid(cluster.get(member))
 
-    code, changed = run("change", unique, second, installed=sample)
+    code, changed = run("change", unique_name, second, installed=sample)
     assert 0 == code, changed
     actions = {obj["name"]: obj["action"] for obj in changed["objects"]}
     assert "deleted" == actions["hd"]
     assert "deleted" != actions.get("calls")
 
-    code, ended = run("terminate", unique, installed=sample)
+    code, ended = run("terminate", unique_name, installed=sample)
     assert 0 == code, ended
     assert {"calls": True} == controller.backups
     assert cluster.get(member) is None
 
 
 def test_what_a_handler_calls_failed_ends_the_wait(
-    run, package, sample, group, controller, unique
+    run, package, sample, group, controller, unique_name
 ):
-    """At once, with its reason (TK-2)."""
-    path = package(media.transcoder(group, "hd", 1, codec="none"))
+    """At once, with its reason."""
+    path = package(handlers_sample.transcoder(group, "hd", 1, codec="none"))
 
-    code, failed = run("instantiate", unique, path, installed=sample)
+    code, failed = run("instantiate", unique_name, path, installed=sample)
 
     (item,) = failed["unsettled"]
-    assert (3, "Failed") == (code, failed["type"])
+    assert (3, "ObjectsFailed") == (code, failed["type"])
     assert ("failed", "Rejected") == (item["state"], item["reason"])
-    assert 0 == run("terminate", unique, installed=sample)[0]
+    assert 0 == run("terminate", unique_name, installed=sample)[0]
 
 
 # -- Handlers that do wrong --------------------------------------------------
@@ -217,7 +220,7 @@ def plugin(tmp_path):
 
 JUDGING = """
 from tacker_k8s_cr.kinds.base import Handler
-from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.model.objects import GroupKind
 
 def assess(obj):
     {body}
@@ -233,30 +236,29 @@ HANDLERS = {{GroupKind("", "ConfigMap"): Handler(assess)}}
             "return obj['status']['phase']",
             "assess raised KeyError in line 6 of wrong_handlers.py",
         ),
-        ("return True", "assess gave bool, and a Verdict is wanted"),
+        ("return True", "assess returned bool, expected a Verdict"),
     ],
 )
 def test_a_handler_that_does_wrong_ends_the_operation(
-    run, package, plugin, namespace, unique, body, said
+    run, package, plugin, namespace, unique_name, body, said
 ):
-    """With its own error, not with that of a wait; who mends it goes on.
+    """With its own error, not with that of a wait; a retry continues.
 
-    The plug-in, the kind and the object are named, and what was written
-    (TK-2).
+    The plug-in, the kind and the object are named, and what was written.
     """
     path = package(manifests.config_map("a"))
     wrong = plugin(JUDGING.format(body=body))
 
-    code, failed = run("instantiate", unique, path, installed=wrong)
+    code, failed = run("instantiate", unique_name, path, installed=wrong)
     assert (3, "HandlerFailed") == (code, failed["type"])
     assert (
         f"handlers of the entry point wrong: ConfigMap/{namespace}/a: {said}"
     ) == failed["message"].splitlines()[0]
     assert ["a"] == [ref["name"] for ref in failed["written"]]
 
-    code, done = run("instantiate", unique, path, installed=None)
+    code, done = run("instantiate", unique_name, path, installed=None)
     assert (0, {"a": "stored"}) == (code, reasons(done))
-    assert 0 == run("terminate", unique, installed=None)[0]
+    assert 0 == run("terminate", unique_name, installed=None)[0]
 
 
 @pytest.mark.parametrize(
@@ -267,13 +269,16 @@ def test_a_handler_that_does_wrong_ends_the_operation(
     ],
 )
 def test_handlers_that_cannot_be_used_stop_every_command(
-    run, package, plugin, cluster, namespace, unique, code, said
+    run, package, plugin, cluster, namespace, unique_name, code, said
 ):
-    """Before anything is written: no kind is judged without them (TK-2)."""
+    """Before anything is written: no kind is judged without them."""
     wrong = plugin(code)
     path = package(manifests.config_map("a"))
 
-    for command in (("instantiate", unique, path), ("status", unique)):
+    for command in (
+        ("instantiate", unique_name, path),
+        ("status", unique_name),
+    ):
         exited, failed = run(*command, installed=wrong)
         assert (2, "PluginInvalid") == (exited, failed["type"])
         assert "handlers of the entry point wrong: " in failed["message"]
@@ -290,7 +295,7 @@ CHECK = ("check", "--no-database", "--format", "json")
 def test_the_check_lists_handlers_and_names_what_is_wrong(
     environ, plugin, sample, group
 ):
-    """Whoever installs them sees that they are found, or why not (TK-2)."""
+    """An administrator sees that they are found, or why not."""
 
     def handlers(installed):
         done = subprocess.run(
@@ -309,26 +314,26 @@ def test_the_check_lists_handlers_and_names_what_is_wrong(
     ((level, _, said),) = handlers(plugin("HANDLERS = []"))
 
     kinds = f"Store.{group}, Transcoder.{group}"
-    assert [("fine", "handlers media", kinds)] == handlers(sample)
-    assert "error" == level
+    assert [("success", "handlers media", kinds)] == handlers(sample)
+    assert "failure" == level
     assert said.startswith("handlers of the entry point wrong: ")
 
 
 DRIVING = """
 import json, sys
-from tacker_k8s_cr import errors
+from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import operations
-from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import additional_params
 
 given = json.load(sys.stdin)
-target = instances.Target(**given["target"])
+target = instances.InstanceTarget(**given["target"])
 params = {"namespace": given["namespace"], "tacker_k8s_cr": {"timeout": 60}}
-asked = request.read(params)
+asked = additional_params.read(params)
 try:
-    package = operations.loaded(given["package"], asked)
+    package = operations.load_package(given["package"], asked)
     done = operations.instantiate(target, package, asked)
-    operations.terminate(target, request.read(params, "terminate"))
+    operations.terminate(target, additional_params.read(params, "terminate"))
     print(json.dumps(done.as_dict()))
 except errors.Error as error:
     print(json.dumps({"type": type(error).__name__, "message": str(error)}))
@@ -336,11 +341,11 @@ except errors.Error as error:
 
 
 @pytest.fixture
-def drive(kubectl, kubeconfig, environ, namespace, unique):
+def run_driver(kubectl, kubeconfig, environ, namespace, unique_name):
     """Instantiates and terminates as the conductor's driver does."""
     kubectl("create", "serviceaccount", "vnfm", "-n", namespace)
     kubectl(
-        *("create", "clusterrolebinding", unique),
+        *("create", "clusterrolebinding", unique_name),
         *("--clusterrole=cluster-admin", f"--serviceaccount={namespace}:vnfm"),
     )
     token = kubectl("create", "token", "vnfm", "-n", namespace).strip()
@@ -354,7 +359,7 @@ def drive(kubectl, kubeconfig, environ, namespace, unique):
     def _drive(path, installed):
         given = {
             "target": {
-                "instance": unique,
+                "instance": unique_name,
                 "home": namespace,
                 "namespace": namespace,
                 "access": access,
@@ -373,20 +378,21 @@ def drive(kubectl, kubeconfig, environ, namespace, unique):
         return json.loads(done.stdout)
 
     yield _drive
-    kubectl("delete", "clusterrolebinding", unique)
+    kubectl("delete", "clusterrolebinding", unique_name)
 
 
+@pytest.mark.requirement("TK-2")
 def test_the_driver_uses_what_is_installed_beside_it(
-    drive, package, plugin, sample, group, controller
+    run_driver, package, plugin, sample, group, controller
 ):
-    """Nothing has to be configured; what is wrong stops it, too (TK-2)."""
+    """Nothing has to be configured; what is wrong stops it, too."""
     path = package(
         manifests.config_map("tuning"),
-        media.store(group, "calls", 1, "tuning"),
+        handlers_sample.store(group, "calls", 1, "tuning"),
     )
 
-    done = drive(path, sample)
-    wrong = drive(path, plugin("HANDLERS = []"))
+    done = run_driver(path, sample)
+    wrong = run_driver(path, plugin("HANDLERS = []"))
 
     assert "1 member(s) in step at version 2.1" == reasons(done)["calls"]
     assert "PluginInvalid" == wrong["type"]

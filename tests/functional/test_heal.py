@@ -8,16 +8,16 @@ import pathlib
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.cluster.protocol import Changed
-from tacker_k8s_cr.cluster.protocol import Watch
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.package.model import Document
-from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.kube.protocol import Watch
+from tacker_k8s_cr.kube.protocol import WatchEvent
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.package import Document
+from tacker_k8s_cr.model.report import Action
 from tests.functional import manifests
-from tests.functional import topology
+from tests.functional import topology_cluster
 
 pytestmark = pytest.mark.plane
 
@@ -32,7 +32,7 @@ CLUSTER = (
 
 
 @pytest.fixture
-def life(namespace, deadline):
+def operation_args(namespace, deadline):
     return {"namespace": namespace, "deadline": deadline}
 
 
@@ -70,19 +70,26 @@ def stateful_set(name, replicas):
 
 
 def healed(report):
-    return {row.ref.name for row in report.rows if row.action is Action.HEALED}
+    return {
+        row.ref.name for row in report.objects if row.action is Action.HEALED
+    }
 
 
+@pytest.mark.requirement("G3")
 def test_a_chosen_pod_is_replaced_and_no_other(
-    cluster, namespace, packed, life, unique, members
+    cluster, namespace, make_package, operation_args, unique_name, members
 ):
-    """The controller makes another; its siblings stay (G3, TK-10)."""
-    package = packed(manifests.deployment("web", 3))
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    """The controller makes another; its siblings stay."""
+    package = make_package(manifests.deployment("web", 3))
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     before = members()
     name, uid = sorted(before.items())[0]
 
-    report = k8s_cr.heal(cluster, unique, {uid}, **life)
+    report = k8s_cr.heal(
+        k8s_cr.Request(cluster, unique_name, **operation_args), {uid}
+    )
 
     after = members()
     assert {name} == healed(report)
@@ -94,30 +101,40 @@ def test_a_chosen_pod_is_replaced_and_no_other(
 
 
 def test_a_pod_that_was_healed_counts_as_healed(
-    cluster, packed, life, unique, members
+    cluster, make_package, operation_args, unique_name, members
 ):
     """Who repeats a heal need not know how far the first one came."""
-    package = packed(manifests.deployment("web", 2))
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    package = make_package(manifests.deployment("web", 2))
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     uid = sorted(members().values())[0]
-    k8s_cr.heal(cluster, unique, {uid}, **life)
+    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **operation_args), {uid})
     after = members()
 
-    report = k8s_cr.heal(cluster, unique, {uid}, **life)
+    report = k8s_cr.heal(
+        k8s_cr.Request(cluster, unique_name, **operation_args), {uid}
+    )
 
     assert 1 == len(healed(report))
     assert after == members()
 
 
+@pytest.mark.requirement("T12")
 def test_a_member_that_keeps_its_name_is_another_one(
-    cluster, packed, life, unique, members
+    cluster, make_package, operation_args, unique_name, members
 ):
-    """By UID: a StatefulSet gives its pods their names again (T12)."""
-    package = packed(stateful_set("db", 2))
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    """By UID: a StatefulSet gives its pods their names again."""
+    package = make_package(stateful_set("db", 2))
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     before = members()
 
-    k8s_cr.heal(cluster, unique, {before["db-0"]}, **life)
+    k8s_cr.heal(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        {before["db-0"]},
+    )
 
     after = members()
     assert before.keys() == after.keys()
@@ -125,24 +142,31 @@ def test_a_member_that_keeps_its_name_is_another_one(
     assert before["db-1"] == after["db-1"]
 
 
+@pytest.mark.requirement("XO-9")
 def test_a_bare_pod_is_made_again_from_the_record(
-    cluster, namespace, packed, life, unique, members
+    cluster, namespace, make_package, operation_args, unique_name, members
 ):
-    """Nobody else would: the instance owns it (XO-9).
+    """No controller would: the instance owns it.
 
     Nor if it has vanished: then it has the UID that the record has of it.
     """
-    package = packed(pod("alone"), manifests.config_map("settings"))
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    package = make_package(pod("alone"), manifests.config_map("settings"))
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     before = members()["alone"]
 
-    report = k8s_cr.heal(cluster, unique, {before}, **life)
+    report = k8s_cr.heal(
+        k8s_cr.Request(cluster, unique_name, **operation_args), {before}
+    )
 
     assert {"alone"} == healed(report)
     assert before != members()["alone"]
     assert "current" in {
         row.verdict.state.value
-        for row in k8s_cr.status(cluster, unique, **life).rows
+        for row in k8s_cr.status(
+            k8s_cr.Request(cluster, unique_name, **operation_args)
+        ).objects
         if row.ref.name == "alone"
     }
 
@@ -151,35 +175,43 @@ def test_a_bare_pod_is_made_again_from_the_record(
     cluster.delete(alone, before, grace_seconds=0)
     assert "alone" not in members()
 
-    report = k8s_cr.heal(cluster, unique, {before}, **life)
+    report = k8s_cr.heal(
+        k8s_cr.Request(cluster, unique_name, **operation_args), {before}
+    )
 
     assert {"alone"} == healed(report)
     assert before != members()["alone"]
 
 
 def test_healing_all_restores_what_the_package_says(
-    cluster, namespace, packed, life, unique, members
+    cluster, namespace, make_package, operation_args, unique_name, members
 ):
-    """What is missing is made, what drifted is taken back, numbers stay.
+    """Missing objects are created, drift is reverted, replicas stay.
 
-    And every member is another one (G3, P7).
+    And every member is another one.
     """
-    package = packed(
+    package = make_package(
         manifests.deployment("web", 1),
         manifests.config_map("settings", key="ours"),
         manifests.config_map("lost"),
         pod("alone"),
     )
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     web = ObjectRef("apps", "Deployment", namespace, "web")
-    k8s_cr.scale(cluster, unique, {web: 3}, **life)
+    k8s_cr.scale(
+        k8s_cr.Request(cluster, unique_name, **operation_args), {web: 3}
+    )
     settings = ObjectRef("", "ConfigMap", namespace, "settings")
     lost = ObjectRef("", "ConfigMap", namespace, "lost")
     cluster.patch(settings, {"data": {"key": "theirs"}}, "somebody")
     cluster.delete(lost, objects.uid(cluster.get(lost)))
     before = members()
 
-    report = k8s_cr.heal(cluster, unique, **life)
+    report = k8s_cr.heal(
+        k8s_cr.Request(cluster, unique_name, **operation_args)
+    )
 
     assert set(before) == healed(report)
     assert "ours" == cluster.get(settings)["data"]["key"]
@@ -191,52 +223,75 @@ def test_healing_all_restores_what_the_package_says(
 
 
 def test_an_object_that_is_made_again_has_the_number_of_the_scale(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """Not that of its manifest (G3)."""
-    package = packed(manifests.deployment("web", 1))
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    """Not that of its manifest."""
+    package = make_package(manifests.deployment("web", 1))
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     web = ObjectRef("apps", "Deployment", namespace, "web")
-    k8s_cr.scale(cluster, unique, {web: 3}, **life)
+    k8s_cr.scale(
+        k8s_cr.Request(cluster, unique_name, **operation_args), {web: 3}
+    )
     cluster.delete(web, objects.uid(cluster.get(web)))
 
-    k8s_cr.heal(cluster, unique, **life)
+    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **operation_args))
 
     assert 3 == cluster.get(web)["spec"]["replicas"]
 
 
-def test_a_stranger_is_not_healed(cluster, packed, life, unique, members):
-    """Nothing is written for a UID that is no member's."""
-    package = packed(manifests.deployment("web", 1))
-    k8s_cr.instantiate(cluster, unique, package, **life)
+def test_a_stranger_is_not_healed(
+    cluster, make_package, operation_args, unique_name, members
+):
+    """Nothing is written for a UID that is not a member's."""
+    package = make_package(manifests.deployment("web", 1))
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     before = members()
 
     with pytest.raises(errors.RequestInvalid, match="has the UID nobody"):
-        k8s_cr.heal(cluster, unique, {"nobody", *before.values()}, **life)
+        k8s_cr.heal(
+            k8s_cr.Request(cluster, unique_name, **operation_args),
+            {"nobody", *before.values()},
+        )
 
     assert before == members()
-    assert "instantiated" == k8s_cr.status(cluster, unique, **life).phase
+    assert (
+        "instantiated"
+        == k8s_cr.status(
+            k8s_cr.Request(cluster, unique_name, **operation_args)
+        ).phase
+    )
 
 
-def test_to_heal_nobody_is_to_wait(cluster, packed, life, unique, members):
-    """Where all that was named is gone already, what there is is judged."""
-    package = packed(manifests.deployment("web", 1))
-    k8s_cr.instantiate(cluster, unique, package, **life)
+def test_to_heal_nobody_is_to_wait(
+    cluster, make_package, operation_args, unique_name, members
+):
+    """If all named members are already deleted, the others are judged."""
+    package = make_package(manifests.deployment("web", 1))
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     before = members()
 
-    report = k8s_cr.heal(cluster, unique, frozenset(), **life)
+    report = k8s_cr.heal(
+        k8s_cr.Request(cluster, unique_name, **operation_args), frozenset()
+    )
 
     assert before == members()
     assert [("web", "current")] == [
-        (row.ref.name, row.verdict.state.value) for row in report.rows
+        (row.ref.name, row.verdict.state.value) for row in report.objects
     ]
 
 
 @pytest.mark.capi
+@pytest.mark.requirement("G3")
 def test_machines_are_replaced_and_the_cluster_stays(
-    cluster, namespace, unique, members, traces
+    cluster, namespace, unique_name, members, leftover_objects
 ):
-    """A chosen worker, then all; deleted, or remediated (G3).
+    """A chosen worker, then all; deleted, or remediated.
 
     The only machine of a control plane cannot be replaced: chosen it is
     refused, of all it is left out. A worker that is only marked is found
@@ -244,7 +299,7 @@ def test_machines_are_replaced_and_the_cluster_stays(
     """
     life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(240)}
     package = watched(k8s_cr.load(CLUSTER), "workers", WORKERS)
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
     ref = ObjectRef("cluster.x-k8s.io", "Cluster", namespace, "workload")
     uid = objects.uid(cluster.get(ref))
     label = CONTROL_PLANE
@@ -253,29 +308,33 @@ def test_machines_are_replaced_and_the_cluster_stays(
     assert 1 == len(only)
 
     with pytest.raises(errors.NotHealable, match="the only machine"):
-        k8s_cr.heal(cluster, unique, set(only.values()), **life)
+        k8s_cr.heal(
+            k8s_cr.Request(cluster, unique_name, **life), set(only.values())
+        )
     assert only == members(MACHINE, label)
 
     one = sorted(workers.values())[0]
-    k8s_cr.heal(cluster, unique, {one}, **life)
+    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **life), {one})
     after = members(MACHINE, f"!{label}")
     assert len(workers) == len(after)
     assert one not in after.values()
 
-    marking = k8s_cr.Options(heal_machines="remediate")
-    with cluster.watching([Watch(MACHINE, namespace, f"!{label}")]) as seen:
-        seen.take(60)
-        report = k8s_cr.heal(cluster, unique, options=marking, **life)
-        moved = seen.take(60)
+    marking = k8s_cr.Options(machine_heal_strategy="remediate")
+    with cluster.watch([Watch(MACHINE, namespace, f"!{label}")]) as seen:
+        seen.next_events(60)
+        report = k8s_cr.heal(
+            k8s_cr.Request(cluster, unique_name, options=marking, **life)
+        )
+        moved = seen.next_events(60)
 
     assert set(only) == {
-        row.ref.name for row in report.rows if row.action is Action.KEPT
+        row.ref.name for row in report.objects if row.action is Action.RETAINED
     }
     assert only == members(MACHINE, label)
     found = {
         (objects.uid(item.obj), condition["status"], condition["reason"])
         for item in moved
-        if isinstance(item, Changed)
+        if isinstance(item, WatchEvent)
         for condition in objects.field(item.obj, ("status", "conditions"), ())
         if condition["type"] == "HealthCheckSucceeded"
     }
@@ -285,8 +344,8 @@ def test_machines_are_replaced_and_the_cluster_stays(
         set(after.values()) & set(members(MACHINE, f"!{label}").values())
     )
     assert uid == objects.uid(cluster.get(ref))
-    k8s_cr.terminate(cluster, unique, **life)
-    assert [] == traces(unique, namespace)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 def watched(package, name, labels):
@@ -319,10 +378,11 @@ def of_three(package):
 
 
 @pytest.mark.capi
+@pytest.mark.requirement("G3", "I4")
 def test_one_machine_of_a_control_plane_at_a_time(
-    cluster, namespace, unique, members, traces
+    cluster, namespace, unique_name, members, leftover_objects
 ):
-    """Deleted, or remediated by whoever keeps it (G3).
+    """Deleted, or remediated by their controller.
 
     At no time are two of them on their way out. A mark helps only where a
     health check watches, and is refused elsewhere before anything is
@@ -330,17 +390,22 @@ def test_one_machine_of_a_control_plane_at_a_time(
     """
     life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(400)}
     package = of_three(k8s_cr.load(CLUSTER / "Files/kubernetes"))
-    k8s_cr.instantiate(cluster, unique, package, **life)
-    # What Cluster API fills in, and its webhooks, is no drift.
-    assert () == k8s_cr.drift(cluster, unique, **life).rows
+    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    # Defaults of Cluster API and its webhooks do not count as drift.
+    assert (
+        ()
+        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
+    )
     before = members(MACHINE, CONTROL_PLANE)
     first, second, third = sorted(before.values())
 
     watch = Watch(MACHINE, namespace, CONTROL_PLANE)
-    with cluster.watching([watch]) as watching:
-        watching.take(60)
-        report = k8s_cr.heal(cluster, unique, {first, second}, **life)
-        seen = watching.take(60)
+    with cluster.watch([watch]) as watching:
+        watching.next_events(60)
+        report = k8s_cr.heal(
+            k8s_cr.Request(cluster, unique_name, **life), {first, second}
+        )
+        seen = watching.next_events(60)
 
     after = members(MACHINE, CONTROL_PLANE)
     assert {third} == set(before.values()) & set(after.values())
@@ -349,25 +414,28 @@ def test_one_machine_of_a_control_plane_at_a_time(
     going: set[str] = set()
     most = 0
     for item in seen:
-        if isinstance(item, Changed):
+        if isinstance(item, WatchEvent):
             asked = objects.field(item.obj, ("metadata", "deletionTimestamp"))
-            if asked and not item.gone:
+            if asked and not item.deleted:
                 going.add(objects.uid(item.obj))
             else:
                 going.discard(objects.uid(item.obj))
             most = max(most, len(going))
     assert 1 == most
 
-    marking = k8s_cr.Options(heal_machines="remediate")
+    marking = k8s_cr.Options(machine_heal_strategy="remediate")
     workers = members(MACHINE, f"!{CONTROL_PLANE}")
     with pytest.raises(errors.NotHealable, match="no MachineHealthCheck"):
         k8s_cr.heal(
-            cluster, unique, set(workers.values()), options=marking, **life
+            k8s_cr.Request(cluster, unique_name, options=marking, **life),
+            set(workers.values()),
         )
     assert workers == members(MACHINE, f"!{CONTROL_PLANE}")
 
     (name,) = (name for name, uid in before.items() if uid == third)
-    k8s_cr.heal(cluster, unique, {third}, options=marking, **life)
+    k8s_cr.heal(
+        k8s_cr.Request(cluster, unique_name, options=marking, **life), {third}
+    )
 
     now = members(MACHINE, CONTROL_PLANE)
     assert 3 == len(now)
@@ -379,35 +447,45 @@ def test_one_machine_of_a_control_plane_at_a_time(
         "workload-control-plane",
     )
     assert name == cluster.get(ref)["status"]["lastRemediation"]["machine"]
-    k8s_cr.terminate(cluster, unique, **life)
-    assert [] == traces(unique, namespace)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 @pytest.mark.capi
+@pytest.mark.requirement("TK-10", "G3")
 def test_machines_that_a_topology_made_are_members_of_the_cluster(
-    cluster, namespace, packed, unique, members, traces
+    cluster,
+    namespace,
+    make_package,
+    unique_name,
+    members,
+    leftover_objects,
 ):
-    """Those of its control plane too, though no package holds it (G3, G1)."""
+    """Those of its control plane too, though no package holds it."""
     life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(400)}
-    package = packed(
-        *topology.cluster_class(), topology.cluster("workload", 3, md_0=1)
+    package = make_package(
+        *topology_cluster.cluster_class(),
+        topology_cluster.cluster("workload", 3, md_0=1),
     )
-    k8s_cr.instantiate(cluster, unique, package, **life)
-    assert () == k8s_cr.drift(cluster, unique, **life).rows
+    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    assert (
+        ()
+        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
+    )
     before = members(MACHINE)
     old = {
         *sorted(members(MACHINE, CONTROL_PLANE).values())[:1],
         *members(MACHINE, f"!{CONTROL_PLANE}").values(),
     }
 
-    report = k8s_cr.heal(cluster, unique, old, **life)
+    report = k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **life), old)
 
     after = members(MACHINE)
     assert 2 == report.count(Action.HEALED)
     assert 4 == len(after)
     assert old == set(before.values()) - set(after.values())
-    k8s_cr.terminate(cluster, unique, **life)
-    assert [] == traces(unique, namespace)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 def asking(workload, cpu):
@@ -416,20 +494,28 @@ def asking(workload, cpu):
     return workload
 
 
-@pytest.mark.parametrize("on_failed", ["end", "settle"])
+@pytest.mark.parametrize("on_failure", ["fail_fast", "wait_all"])
 def test_a_heal_that_cannot_succeed_ends_early_with_the_cause(
-    cluster, namespace, packed, life, unique, members, on_failed
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    unique_name,
+    members,
+    on_failure,
 ):
-    """Which is in no status: its controller tells it by events (P11, G3).
+    """It is in no status: its controller reports it by events.
 
     The one that is blocked ends the heal, at once or when the others have
     their new members. With the cause gone the same heal goes on.
     """
-    package = packed(
+    package = make_package(
         asking(stateful_set("db", 2), "1"),
         asking(manifests.deployment("web", 1), "1m"),
     )
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     before = members()
     full = ObjectRef("", "ResourceQuota", namespace, "full")
     limit = {
@@ -441,47 +527,65 @@ def test_a_heal_that_cannot_succeed_ends_early_with_the_cause(
     cluster.create(limit, "somebody")
     web = next(uid for name, uid in before.items() if name[:3] == "web")
     chosen = {before["db-0"], web}
-    begun = life["deadline"].left
+    begun = operation_args["deadline"].remaining
 
-    with pytest.raises(errors.Failed, match="exceeded quota") as caught:
+    with pytest.raises(errors.ObjectsFailed, match="exceeded quota") as caught:
         k8s_cr.heal(
-            cluster,
-            unique,
+            k8s_cr.Request(
+                cluster,
+                unique_name,
+                options=k8s_cr.Options(stall_timeout=5, on_failure=on_failure),
+                **operation_args,
+            ),
             chosen,
-            options=k8s_cr.Options(dwell=5, on_failed=on_failed),
-            **life,
         )
 
-    assert begun - life["deadline"].left < 120
+    assert begun - operation_args["deadline"].remaining < 120
     blocked, *rest = caught.value.unsettled
     assert "db" == blocked.ref.name
-    if on_failed == "settle":
+    if on_failure == "wait_all":
         assert [] == rest
         assert 2 == len(members())
-    assert "healing" == k8s_cr.status(cluster, unique, **life).phase
+    assert (
+        "healing"
+        == k8s_cr.status(
+            k8s_cr.Request(cluster, unique_name, **operation_args)
+        ).phase
+    )
     cluster.delete(full, objects.uid(cluster.get(full)))
-    k8s_cr.heal(cluster, unique, chosen, **life)
+    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **operation_args), chosen)
     assert set() == chosen & set(members().values())
 
 
 def test_what_no_package_holds_any_more_is_refused(
-    cluster, packed, life, unique, members
+    cluster, make_package, operation_args, unique_name, members
 ):
-    """A Pod that a change kept: with it no other is touched (G3, XO-9)."""
+    """A Pod that a change kept: with it no other is touched."""
     kept = pod("alone")
     prune = {"k8s-cr.tacker.openstack.org/prune": "false"}
     kept["metadata"]["annotations"] = prune
     web = manifests.deployment("web", 1)
-    k8s_cr.instantiate(cluster, unique, packed(web, kept), **life)
-    k8s_cr.change(cluster, unique, packed(web, name="b"), **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(web, kept),
+    )
+    k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(web, name="b"),
+    )
     before = members()
 
     with pytest.raises(errors.NotHealable, match="does not hold it"):
-        k8s_cr.heal(cluster, unique, set(before.values()), **life)
+        k8s_cr.heal(
+            k8s_cr.Request(cluster, unique_name, **operation_args),
+            set(before.values()),
+        )
 
     assert before == members()
-    report = k8s_cr.heal(cluster, unique, **life)
+    report = k8s_cr.heal(
+        k8s_cr.Request(cluster, unique_name, **operation_args)
+    )
     assert {"alone"} == {
-        row.ref.name for row in report.rows if row.action is Action.KEPT
+        row.ref.name for row in report.objects if row.action is Action.RETAINED
     }
     assert before["alone"] == members()["alone"]

@@ -1,7 +1,7 @@
 """Operations that are killed at a few of their requests, drawn each time.
 
-The room of faults tries every request; here the draw of one seed is tried
-on each change, and the seed is told.
+The suite of faults tries every request; here the draw of one seed is tried on
+each change, and the seed is printed.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import random
 
 import pytest
 
-from tests.faults import ground as grounds
-from tests.faults import story
-from tests.faults import trials
+from tests.faults import kill_and_retry
+from tests.faults import scenario
+from tests.faults import trial_namespaces as grounds
 
 pytestmark = pytest.mark.plane
 
@@ -33,47 +33,53 @@ def drawn():
     return seed, random.Random(seed)  # noqa: S311
 
 
+@pytest.mark.requirement("P21", "M7")
 def test_killed_at_some_requests(cluster, kubeconfig):
-    """What died is finished or taken back, and nothing is left (P21, M7).
+    """A killed operation is finished or rolled back, and nothing is left.
 
     Set TACKER_K8S_CR_SEED to try the requests of a run that failed.
     """
     seed, draw = drawn()
-    with grounds.prepared(cluster, str(kubeconfig), DEATHS) as ground:
-        counts = trials.all_of(
+    with grounds.prepare(cluster, str(kubeconfig), DEATHS) as ground:
+        counts = kill_and_retry.run_trials(
             OPERATIONS,
             ground.namespaces,
-            functools.partial(trials.requests, ground.ground),
+            functools.partial(kill_and_retry.count_requests, ground.ground),
         )
         every = [
             death
             for operation, count in zip(OPERATIONS, counts, strict=True)
-            for death in trials.every_death(operation, count)
+            for death in kill_and_retry.kill_points(operation, count)
         ]
 
-        verdicts = trials.all_of(
+        verdicts = kill_and_retry.run_trials(
             draw.sample(every, DEATHS),
             ground.namespaces,
-            functools.partial(trials.tried, ground.ground),
+            functools.partial(kill_and_retry.run_trial, ground.ground),
         )
 
         assert [] == [f"seed {seed}: {v}" for v in verdicts if not v.good]
-        assert [] == ground.left(), f"seed {seed}"
+        assert [] == ground.find_leftovers(), f"seed {seed}"
 
 
+@pytest.mark.requirement("M7")
 def test_a_termination_that_died_leaves_no_claim(cluster, kubeconfig):
-    """Nor a volume that is bound to one, wherever it died (P21, M7)."""
+    """Nor a volume that is bound to one, wherever it died."""
     seed, draw = drawn()
-    with grounds.prepared(cluster, str(kubeconfig), CLAIMED) as ground:
-        trial = dataclasses.replace(ground.ground, tell=story.with_claims)
-        count = trials.requests(trial, "terminate", ground.namespaces[0])
-        every = trials.every_death("terminate", count)
+    with grounds.prepare(cluster, str(kubeconfig), CLAIMED) as ground:
+        trial = dataclasses.replace(
+            ground.ground, tell=scenario.stateful_set_with_claims
+        )
+        count = kill_and_retry.count_requests(
+            trial, "terminate", ground.namespaces[0]
+        )
+        every = kill_and_retry.kill_points("terminate", count)
 
-        verdicts = trials.all_of(
+        verdicts = kill_and_retry.run_trials(
             draw.sample(every, CLAIMED),
             ground.namespaces,
-            functools.partial(trials.tried, trial),
+            functools.partial(kill_and_retry.run_trial, trial),
         )
 
         assert [] == [f"seed {seed}: {v}" for v in verdicts if not v.good]
-        assert [] == ground.left(), f"seed {seed}"
+        assert [] == ground.find_leftovers(), f"seed {seed}"

@@ -7,35 +7,43 @@ import threading
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
 from tests.functional import manifests
 
 pytestmark = pytest.mark.plane
 
-STORED = {objects.PREFIX + "readiness": "created"}
+STORED = {objects.PREFIX + "readiness": "exists"}
 
 
 def actions(report):
-    return {row.ref.name: row.action for row in report.rows}
+    return {row.ref.name: row.action for row in report.objects}
 
 
 def ref(kind, namespace, name, group=""):
     return ObjectRef(group, kind, namespace, name)
 
 
+@pytest.mark.requirement("TK-3", "TK-4", "A1", "F2", "M4", "XO-11")
 def test_a_package_is_instantiated_and_terminated(
-    cluster, namespace, packed, deadline, unique, traces
+    cluster,
+    namespace,
+    make_package,
+    deadline,
+    unique_name,
+    leftover_objects,
 ):
-    """All is current at the return, and nothing is left (TK-3, TK-4)."""
-    package = packed(
+    """All is current at the return, and nothing is left."""
+    package = make_package(
         manifests.deployment("web", 2), manifests.config_map("settings")
     )
     life = {"namespace": namespace, "deadline": deadline}
 
-    report = k8s_cr.instantiate(cluster, unique, package, **life)
+    report = k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **life), package
+    )
 
     assert {"web": Action.CREATED, "settings": Action.CREATED} == (
         actions(report)
@@ -44,40 +52,54 @@ def test_a_package_is_instantiated_and_terminated(
     assert 2 == web["status"]["availableReplicas"]
     assert {"current"} == {
         row.verdict.state.value
-        for row in k8s_cr.status(cluster, unique, **life).rows
+        for row in k8s_cr.status(
+            k8s_cr.Request(cluster, unique_name, **life)
+        ).objects
     }
 
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
-    assert [] == traces(unique, namespace)
-    with pytest.raises(errors.InstanceUnknown):
-        k8s_cr.status(cluster, unique, **life)
+    assert [] == leftover_objects(unique_name, namespace)
+    with pytest.raises(errors.InstanceNotFound):
+        k8s_cr.status(k8s_cr.Request(cluster, unique_name, **life))
 
 
+@pytest.mark.requirement("TK-24", "P3", "B2")
 def test_a_definition_and_its_resource_come_in_one_package(
-    cluster, namespace, packed, deadline, unique, traces
+    cluster,
+    namespace,
+    make_package,
+    deadline,
+    unique_name,
+    leftover_objects,
 ):
-    """In any order of the file; they go together (P3, P4, TK-21)."""
-    group = f"{unique}.example.org"
-    package = packed(
+    """In any order of the file; they go together."""
+    group = f"{unique_name}.example.org"
+    package = make_package(
         manifests.custom(group, "Thing", "one", STORED, size="xl"),
         manifests.definition(group, "Thing"),
     )
     life = {"namespace": namespace, "deadline": deadline}
 
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
 
     assert cluster.get(ref("Thing", namespace, "one", group))
-    k8s_cr.terminate(cluster, unique, **life)
-    assert [] == traces(unique, namespace)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    assert [] == leftover_objects(unique_name, namespace)
 
 
+@pytest.mark.requirement("A1", "E8")
 def test_a_refusal_half_way_leaves_nothing(
-    cluster, namespace, packed, deadline, unique, traces
+    cluster,
+    namespace,
+    make_package,
+    deadline,
+    unique_name,
+    leftover_objects,
 ):
     """A resource can only be checked when its definition is there."""
-    group = f"{unique}.example.org"
-    package = packed(
+    group = f"{unique_name}.example.org"
+    package = make_package(
         manifests.definition(group, "Thing"),
         manifests.config_map("settings"),
         manifests.custom(group, "Thing", "one", STORED, size="too long"),
@@ -85,36 +107,38 @@ def test_a_refusal_half_way_leaves_nothing(
 
     with pytest.raises(errors.Rejected, match="size") as caught:
         k8s_cr.instantiate(
-            cluster, unique, package, namespace=namespace, deadline=deadline
+            k8s_cr.Request(
+                cluster, unique_name, namespace=namespace, deadline=deadline
+            ),
+            package,
         )
 
     assert () == caught.value.written
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
+@pytest.mark.requirement("TK-6", "T6", "E2", "XO-13")
 def test_change_brings_in_the_new_and_prunes_the_old(
-    cluster, namespace, packed, deadline, unique
+    cluster, namespace, make_package, deadline, unique_name
 ):
-    """What did not change is not written (T6, TK-6)."""
+    """What did not change is not written."""
     life = {"namespace": namespace, "deadline": deadline}
     same = manifests.config_map("same")
     k8s_cr.instantiate(
-        cluster,
-        unique,
-        packed(same, manifests.config_map("old"), manifests.config_map("c")),
-        **life,
+        k8s_cr.Request(cluster, unique_name, **life),
+        make_package(
+            same, manifests.config_map("old"), manifests.config_map("c")
+        ),
     )
     before = cluster.get(ref("ConfigMap", namespace, "same"))
 
     report = k8s_cr.change(
-        cluster,
-        unique,
-        packed(
+        k8s_cr.Request(cluster, unique_name, **life),
+        make_package(
             same,
             manifests.config_map("new"),
             manifests.config_map("c", key="other"),
         ),
-        **life,
     )
 
     assert {
@@ -125,173 +149,201 @@ def test_change_brings_in_the_new_and_prunes_the_old(
     } == actions(report)
     assert before == cluster.get(ref("ConfigMap", namespace, "same"))
     assert cluster.get(ref("ConfigMap", namespace, "old")) is None
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
 
 def test_scale_to_three_to_zero_and_a_change_that_keeps_it(
-    cluster, namespace, packed, deadline, unique
+    cluster, namespace, make_package, deadline, unique_name
 ):
-    """Applying a package again never changes a number (P7, D-rows)."""
+    """Applying a package again never changes a number."""
     life = {"namespace": namespace, "deadline": deadline}
-    package = packed(manifests.deployment("web", 1))
+    package = make_package(manifests.deployment("web", 1))
     web = ref("Deployment", namespace, "web", "apps")
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
 
     for number in (3, 0, 2):
-        k8s_cr.scale(cluster, unique, {web: number}, **life)
+        k8s_cr.scale(
+            k8s_cr.Request(cluster, unique_name, **life), {web: number}
+        )
         status = cluster.get(web)["status"]
         assert number == status.get("availableReplicas", 0)
 
-    k8s_cr.change(cluster, unique, package, **life)
+    k8s_cr.change(k8s_cr.Request(cluster, unique_name, **life), package)
 
     assert 2 == cluster.get(web)["spec"]["replicas"]
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
 
+@pytest.mark.requirement("T11")
 def test_what_has_no_number_cannot_be_scaled(
-    cluster, namespace, packed, deadline, unique
+    cluster, namespace, make_package, deadline, unique_name
 ):
-    """It is refused, and nothing is written (T11)."""
+    """It is refused, and nothing is written."""
     life = {"namespace": namespace, "deadline": deadline}
     k8s_cr.instantiate(
-        cluster, unique, packed(manifests.config_map("a")), **life
+        k8s_cr.Request(cluster, unique_name, **life),
+        make_package(manifests.config_map("a")),
     )
 
-    with pytest.raises(errors.NotScalable, match="no number of replicas"):
+    with pytest.raises(errors.NotScalable, match="no replica count"):
         k8s_cr.scale(
-            cluster, unique, {ref("ConfigMap", namespace, "a"): 2}, **life
+            k8s_cr.Request(cluster, unique_name, **life),
+            {ref("ConfigMap", namespace, "a"): 2},
         )
 
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
 
+@pytest.mark.requirement("CR-11")
 def test_an_operation_that_died_is_taken_up(
-    cluster, namespace, packed, deadline, unique
+    cluster, namespace, make_package, deadline, unique_name
 ):
     """The next run owns what the first had written, and doubles nothing."""
     life = {"namespace": namespace, "deadline": deadline}
-    package = packed(
+    package = make_package(
         manifests.config_map("settings"), manifests.deployment("web")
     )
 
     class Killed(BaseException):
-        """Nobody catches it, as nobody catches a signal."""
+        """Not caught by any handler, like a signal."""
 
     def die(progress):
         if progress.awaited:
             raise Killed
 
     with pytest.raises(Killed):
-        k8s_cr.instantiate(cluster, unique, package, listen=die, **life)
+        k8s_cr.instantiate(
+            k8s_cr.Request(cluster, unique_name, on_progress=die, **life),
+            package,
+        )
     before = cluster.get(ref("ConfigMap", namespace, "settings"))
 
-    report = k8s_cr.instantiate(cluster, unique, package, **life)
+    report = k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **life), package
+    )
 
     after = cluster.get(ref("ConfigMap", namespace, "settings"))
     assert before["metadata"]["uid"] == after["metadata"]["uid"]
     assert Action.UNCHANGED == actions(report)["settings"]
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
 
 def test_an_operation_that_died_can_be_terminated(
-    cluster, namespace, packed, deadline, unique, traces
+    cluster,
+    namespace,
+    make_package,
+    deadline,
+    unique_name,
+    leftover_objects,
 ):
     """What was written between the journal and the end is found."""
     life = {"namespace": namespace, "deadline": deadline}
-    package = packed(
+    package = make_package(
         manifests.config_map("settings"), manifests.deployment("web")
     )
 
     class Killed(BaseException):
-        """Nobody catches it, as nobody catches a signal."""
+        """Not caught by any handler, like a signal."""
 
     def die(progress):
         if progress.awaited:
             raise Killed
 
     with pytest.raises(Killed):
-        k8s_cr.instantiate(cluster, unique, package, listen=die, **life)
+        k8s_cr.instantiate(
+            k8s_cr.Request(cluster, unique_name, on_progress=die, **life),
+            package,
+        )
 
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_an_instance_is_not_made_twice(
-    cluster, namespace, packed, deadline, unique
+    cluster, namespace, make_package, deadline, unique_name
 ):
-    """A second instantiate says in which state the first one is."""
+    """A second instantiate reports the phase of the first one."""
     life = {"namespace": namespace, "deadline": deadline}
-    package = packed(manifests.config_map("a"))
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    package = make_package(manifests.config_map("a"))
+    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
 
-    with pytest.raises(errors.InstanceExists, match="is instantiated"):
-        k8s_cr.instantiate(cluster, unique, package, **life)
+    with pytest.raises(errors.InstanceExists, match="phase: instantiated"):
+        k8s_cr.instantiate(
+            k8s_cr.Request(cluster, unique_name, **life), package
+        )
 
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
 
+@pytest.mark.requirement("A4")
 def test_a_package_may_bring_the_namespace_of_its_record(
-    cluster, packed, deadline, unique, traces
+    cluster, make_package, deadline, unique_name, leftover_objects
 ):
-    """It is made first and goes last (design of the record)."""
-    package = packed(
+    """It is made first and goes last."""
+    package = make_package(
         manifests.config_map("a"),
-        manifests.config_map("b", unique),
-        manifests.namespace(unique),
+        manifests.config_map("b", unique_name),
+        manifests.namespace(unique_name),
     )
-    life = {"namespace": unique, "deadline": deadline}
+    life = {"namespace": unique_name, "deadline": deadline}
 
-    k8s_cr.instantiate(cluster, unique, package, **life)
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
-    assert cluster.get(ref("Namespace", "", unique)) is None
-    assert [] == traces(unique, unique)
+    assert cluster.get(ref("Namespace", "", unique_name)) is None
+    assert [] == leftover_objects(unique_name, unique_name)
 
 
+@pytest.mark.requirement("XO-23")
 def test_objects_of_others_are_not_taken_away_with_a_namespace(
-    cluster, packed, deadline, unique
+    cluster, make_package, deadline, unique_name
 ):
-    """Terminate names them and deletes nothing (P19)."""
-    life = {"namespace": unique, "deadline": deadline}
+    """Terminate names them and deletes nothing."""
+    life = {"namespace": unique_name, "deadline": deadline}
     k8s_cr.instantiate(
-        cluster, unique, packed(manifests.namespace(unique)), **life
+        k8s_cr.Request(cluster, unique_name, **life),
+        make_package(manifests.namespace(unique_name)),
     )
-    cluster.create(manifests.config_map("theirs", unique), "somebody")
+    cluster.create(manifests.config_map("theirs", unique_name), "somebody")
 
-    with pytest.raises(errors.WouldBeLost) as caught:
-        k8s_cr.terminate(cluster, unique, **life)
+    with pytest.raises(errors.ForeignObjects) as caught:
+        k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
-    assert [ref("ConfigMap", unique, "theirs")] == list(caught.value.others)
-    theirs = cluster.get(ref("ConfigMap", unique, "theirs"))
+    assert [ref("ConfigMap", unique_name, "theirs")] == list(
+        caught.value.others
+    )
+    theirs = cluster.get(ref("ConfigMap", unique_name, "theirs"))
     cluster.delete(
-        ref("ConfigMap", unique, "theirs"), theirs["metadata"]["uid"]
+        ref("ConfigMap", unique_name, "theirs"), theirs["metadata"]["uid"]
     )
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
 
+@pytest.mark.requirement("P19", "XO-23")
 def test_objects_of_others_are_not_taken_away_with_a_definition(
-    cluster, namespace, packed, deadline, unique
+    cluster, namespace, make_package, deadline, unique_name
 ):
-    """A kind that others use by now is not pulled away (P19)."""
-    group = f"{unique}.example.org"
+    """A kind that others use by now is not pulled away."""
+    group = f"{unique_name}.example.org"
     life = {"namespace": namespace, "deadline": deadline}
     k8s_cr.instantiate(
-        cluster, unique, packed(manifests.definition(group, "Thing")), **life
+        k8s_cr.Request(cluster, unique_name, **life),
+        make_package(manifests.definition(group, "Thing")),
     )
     other = manifests.custom(group, "Thing", "theirs")
     other["metadata"]["namespace"] = namespace
     made = cluster.create(other, "somebody")
 
-    with pytest.raises(errors.WouldBeLost, match="theirs"):
-        k8s_cr.terminate(cluster, unique, **life)
+    with pytest.raises(errors.ForeignObjects, match="theirs"):
+        k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
     cluster.delete(ObjectRef.of(made), made["metadata"]["uid"])
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
 
 def test_an_object_that_is_going_is_waited_for(
-    cluster, namespace, packed, deadline, unique
+    cluster, namespace, make_package, deadline, unique_name
 ):
     """A new one takes its place, as soon as it is free."""
     held = manifests.config_map("a", namespace, key="old")
@@ -309,10 +361,11 @@ def test_an_object_that_is_going_is_waited_for(
     life = {"namespace": namespace, "deadline": deadline}
 
     report = k8s_cr.instantiate(
-        cluster, unique, packed(manifests.config_map("a", key="new")), **life
+        k8s_cr.Request(cluster, unique_name, **life),
+        make_package(manifests.config_map("a", key="new")),
     )
 
     released.join()
     assert {"a": Action.CREATED} == actions(report)
     assert {"key": "new"} == cluster.get(going)["data"]
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))

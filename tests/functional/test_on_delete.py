@@ -1,4 +1,4 @@
-"""Workers that take a change only when somebody deletes them."""
+"""Workers that take a change only when the user deletes them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import dataclasses
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import lcm
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import State
-from tacker_k8s_cr.package.model import Document
-from tacker_k8s_cr.report import Action
-from tests.functional.test_change_clusters import life
+from tacker_k8s_cr.lcm import api as lcm
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import State
+from tacker_k8s_cr.model.package import Document
+from tacker_k8s_cr.model.report import Action
+from tests.functional.test_change_clusters import operation_args
 from tests.functional.test_change_clusters import sample
 from tests.functional.test_cluster_api import CAPI
 from tests.functional.test_cluster_api import MACHINE
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.plane, pytest.mark.capi]
 
 
 def package(label="a", **given):
-    """The sample, whose workers wait for somebody to delete them."""
+    """The sample, whose workers wait for the user to delete them."""
     found = []
     for document in sample(**given).documents:
         manifest = copy.deepcopy(document.manifest)
@@ -51,13 +51,13 @@ def workers(cluster, namespace):
 
 
 def test_machines_take_a_change_when_somebody_deletes_them(
-    cluster, namespace, unique, workers, traces
+    cluster, namespace, unique_name, workers, leftover_objects
 ):
-    """The change does not wait for that, and replaces none (P1, P9, P10).
+    """The change does not wait for that, and replaces none.
 
-    It is told, and not refused where machines are not to be replaced. The
-    template of the machines that are there stays as long, and goes with a
-    later change. Their Cluster, too, is current meanwhile.
+    It is reported, and not refused if machines must not be replaced. The
+    template of the existing machines stays as long, and is deleted by a later
+    change. Their Cluster, too, is current meanwhile.
     """
     pool = ObjectRef(CAPI, "MachineDeployment", namespace, "workload-workers")
     former = ObjectRef(
@@ -66,11 +66,16 @@ def test_machines_take_a_change_when_somebody_deletes_them(
         namespace,
         "workload-worker",
     )
-    k8s_cr.instantiate(cluster, unique, package(), **life(namespace))
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
+        package(),
+    )
     first = workers()
     changed = package("b", workers="3s")
 
-    forecast = lcm.forecast(cluster, unique, changed, **life(namespace))
+    forecast = lcm.forecast(
+        lcm.Request(cluster, unique_name, **operation_args(namespace)), changed
+    )
 
     told = str(forecast.rollouts[pool])
     assert told.startswith(
@@ -78,36 +83,48 @@ def test_machines_take_a_change_when_somebody_deletes_them(
     )
     assert {} == forecast.replaced
     report = k8s_cr.change(
-        cluster,
-        unique,
+        k8s_cr.Request(
+            cluster,
+            unique_name,
+            options=k8s_cr.Options(rollout="refuse"),
+            **operation_args(namespace),
+        ),
         changed,
-        options=k8s_cr.Options(rollout="refuse"),
-        **life(namespace),
     )
-    rows = {row.ref: row for row in report.rows}
+    rows = {row.ref: row for row in report.objects}
     assert first == workers()
     assert (told,) == rows[pool].notes
-    assert Action.KEPT is rows[former].action
+    assert Action.RETAINED is rows[former].action
     assert "until somebody deletes them" in rows[former].verdict.reason
     assert cluster.get(former)
-    status = k8s_cr.status(cluster, unique, **life(namespace))
-    assert {State.CURRENT} == {row.verdict.state for row in status.rows}
+    status = k8s_cr.status(
+        k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
+    )
+    assert {State.CURRENT} == {row.verdict.state for row in status.objects}
 
     # -- A heal deletes the machine ------------------------------------------
     ((uid, machine),) = first.items()
-    k8s_cr.heal(cluster, unique, {uid}, **life(namespace))
+    k8s_cr.heal(
+        k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
+        {uid},
+    )
     report = k8s_cr.change(
-        cluster, unique, package("c", workers="3s"), **life(namespace)
+        k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
+        package("c", workers="3s"),
     )
 
     assert {former: Action.DELETED} == {
-        row.ref: row.action for row in report.rows if row.ref == former
+        row.ref: row.action for row in report.objects if row.ref == former
     }
     assert cluster.get(former) is None
     (live,) = workers().values()
     assert machine != live
 
     # -- And back ------------------------------------------------------------
-    k8s_cr.roll_back(cluster, unique, **life(namespace))
-    k8s_cr.terminate(cluster, unique, **life(namespace))
-    assert [] == traces(unique, namespace)
+    k8s_cr.roll_back(
+        k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
+    )
+    k8s_cr.terminate(
+        k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
+    )
+    assert [] == leftover_objects(unique_name, namespace)

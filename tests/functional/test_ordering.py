@@ -8,24 +8,24 @@ import threading
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr import policy
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.kinds import policy
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
 from tests.functional import manifests
 
 pytestmark = pytest.mark.plane
 
 
 @pytest.fixture
-def life(namespace, deadline):
+def operation_args(namespace, deadline):
     return {"namespace": namespace, "deadline": deadline}
 
 
 @pytest.fixture
-def group(unique):
-    return f"{unique}.example.org"
+def group(unique_name):
+    return f"{unique_name}.example.org"
 
 
 class Seen:
@@ -41,8 +41,8 @@ class Seen:
     def __getattr__(self, name):
         return getattr(self._cluster, name)
 
-    def until(self, deadline):
-        view = Seen(self._cluster.until(deadline), *self._hooks)
+    def with_deadline(self, deadline):
+        view = Seen(self._cluster.with_deadline(deadline), *self._hooks)
         view.written = self.written
         return view
 
@@ -84,17 +84,18 @@ def said(manifest, **annotations):
 def thing(group, name, **annotations):
     return said(
         manifests.custom(group, "Thing", name),
-        **{"readiness": "created", **annotations},
+        **{"readiness": "exists", **annotations},
     )
 
 
 # -- Waves and dependencies --------------------------------------------------
 
 
+@pytest.mark.requirement("TK-4", "B3", "B4", "F1", "IN-21", "IN-22")
 def test_objects_come_in_waves_and_after_what_they_depend_on(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """And go the other way round (B3, B4, P17)."""
+    """And go the other way round."""
     web = ObjectRef("apps", "Deployment", namespace, "web")
     found = {}
 
@@ -102,7 +103,7 @@ def test_objects_come_in_waves_and_after_what_they_depend_on(
         live = cluster.get(web) or {}
         found[name] = objects.field(live, ("status", "availableReplicas"), 0)
 
-    package = packed(
+    package = make_package(
         said(
             manifests.config_map("after"),
             depends_on="Deployment.apps/web,\n  ConfigMap/beside",
@@ -115,9 +116,11 @@ def test_objects_come_in_waves_and_after_what_they_depend_on(
     )
     seen = Seen(cluster, before)
 
-    report = k8s_cr.instantiate(seen, unique, package, **life)
+    report = k8s_cr.instantiate(
+        k8s_cr.Request(seen, unique_name, **operation_args), package
+    )
 
-    assert {Action.CREATED} == {row.action for row in report.rows}
+    assert {Action.CREATED} == {row.action for row in report.objects}
     assert ["first", "beside", "web", "after", "later", "last"] == seen.names(
         "apply"
     )
@@ -125,7 +128,7 @@ def test_objects_come_in_waves_and_after_what_they_depend_on(
         name: found[name] for name in ("first", "beside", "web")
     }
     assert {2} == {found[name] for name in ("after", "later", "last")}
-    k8s_cr.terminate(seen, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(seen, unique_name, **operation_args))
     gone = seen.names("delete")
     assert ["last", "later", "after"] == gone[:3]
     assert {"web", "beside"} == set(gone[3:5])
@@ -133,9 +136,9 @@ def test_objects_come_in_waves_and_after_what_they_depend_on(
 
 
 def test_what_is_held_holds_up_nothing_else(
-    cluster, namespace, packed, life, unique, group
+    cluster, namespace, make_package, operation_args, unique_name, group
 ):
-    """An operator may wait for what is made for a later object (B4).
+    """An operator may wait for what is made for a later object.
 
     ``operator`` gets current when ``certificate`` is there, which comes
     after ``issuer``; ``cluster`` comes after ``operator``. One barrier for
@@ -156,8 +159,8 @@ def test_what_is_held_holds_up_nothing_else(
                     subresource="status",
                 )
 
-    up = {"readiness": "strict", "current_when": "status.phase=Up"}
-    package = packed(
+    up = {"readiness": "status", "ready_when": "status.phase=Up"}
+    package = make_package(
         thing(group, "cluster", depends_on=f"Thing.{group}/operator"),
         thing(group, "certificate", depends_on=f"Thing.{group}/issuer"),
         thing(group, "operator", **up),
@@ -166,50 +169,53 @@ def test_what_is_held_holds_up_nothing_else(
     )
     seen = Seen(cluster, after=after)
 
-    k8s_cr.instantiate(seen, unique, package, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(seen, unique_name, **operation_args), package
+    )
 
     assert ["certificate", "cluster"] == seen.names("apply")[-2:]
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
+@pytest.mark.requirement("P15")
 def test_a_dependency_that_fails_ends_the_wait(
-    cluster, namespace, packed, life, unique, group
+    cluster, namespace, make_package, operation_args, unique_name, group
 ):
-    """Not the deadline: what depends on it will never be written (P15)."""
-    bad = {"readiness": "strict", "failed_when": "spec.size=bad"}
+    """Not the deadline: what depends on it will never be written."""
+    bad = {"readiness": "status", "failed_when": "spec.size=bad"}
     broken = said(
         manifests.custom(group, "Thing", "broken", size="bad"), **bad
     )
-    package = packed(
+    package = make_package(
         manifests.definition(group, "Thing"),
         broken,
         said(manifests.config_map("a"), depends_on=f"Thing.{group}/broken"),
     )
     seen = Seen(cluster)
 
-    with pytest.raises(errors.Failed, match="broken"):
-        k8s_cr.instantiate(seen, unique, package, **life)
+    with pytest.raises(errors.ObjectsFailed, match="broken"):
+        k8s_cr.instantiate(
+            k8s_cr.Request(seen, unique_name, **operation_args), package
+        )
 
     assert "a" not in seen.names("apply")
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
 def test_an_order_that_cannot_be_followed_is_refused(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """Before any write, with both ends and their places (B3, A5)."""
+    """Before any write, with both ends and their places."""
     seen = Seen(cluster)
 
     with pytest.raises(errors.PackageInvalid) as caught:
         k8s_cr.instantiate(
-            seen,
-            unique,
-            packed(
+            k8s_cr.Request(seen, unique_name, **operation_args),
+            make_package(
                 said(manifests.config_map("a"), depends_on="ConfigMap/b"),
                 said(manifests.config_map("b"), depends_on="ConfigMap/a"),
                 said(manifests.config_map("c"), depends_on="Secret/nobody"),
             ),
-            **life,
         )
 
     text = str(caught.value)
@@ -283,28 +289,34 @@ def in_any_order(group, unique):
     ]
 
 
+@pytest.mark.requirement("T1", "T14", "P3", "B1", "B2", "XO-11")
 def test_a_package_comes_in_one_go_in_any_order_of_its_files(
-    cluster, namespace, packed, life, unique, group, traces
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    unique_name,
+    group,
+    leftover_objects,
 ):
-    """Definitions and their objects, and several namespaces.
-
-    (P3, P4, B1, B2, T1, T2, T14)
-    """
-    package = packed(*in_any_order(group, unique))
+    """Definitions and their objects, and several namespaces."""
+    package = make_package(*in_any_order(group, unique_name))
     seen = Seen(cluster)
 
-    report = k8s_cr.instantiate(seen, unique, package, **life)
+    report = k8s_cr.instantiate(
+        k8s_cr.Request(seen, unique_name, **operation_args), package
+    )
 
-    assert {"current"} == {row.verdict.state.value for row in report.rows}
+    assert {"current"} == {row.verdict.state.value for row in report.objects}
     rbac = "rbac.authorization.k8s.io"
     for kind in ("Role", "RoleBinding"):
         assert cluster.get(ObjectRef(rbac, kind, namespace, "operator"))
-    assert cluster.get(ObjectRef("", "ConfigMap", f"{unique}-b", "there"))
+    assert cluster.get(ObjectRef("", "ConfigMap", f"{unique_name}-b", "there"))
     order = seen.names("apply")
-    assert order.index("there") > order.index(f"{unique}-b")
+    assert order.index("there") > order.index(f"{unique_name}-b")
     assert order[-1] == "one"
-    k8s_cr.terminate(cluster, unique, **life)
-    assert [] == traces(unique, namespace)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 @pytest.fixture
@@ -334,29 +346,45 @@ def operator(cluster, namespace, group):
         cluster.delete(ObjectRef.of(obj), objects.uid(obj))
 
 
+@pytest.mark.requirement("P3", "B5")
 def test_kinds_that_an_operator_brings_at_run_time(
-    cluster, namespace, packed, life, unique, group, operator, traces
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    unique_name,
+    group,
+    operator,
+    leftover_objects,
 ):
-    """They are waited for, where they are announced (P3, A2, B5)."""
+    """They are waited for, where they are announced."""
     zones = manifests.definition(group, "Zone", status=False)
     zones["spec"]["scope"] = "Cluster"
     operator(manifests.definition(group, "Thing"), zones)
-    package = packed(
+    package = make_package(
         thing(group, "one"),
-        manifests.custom(group, "Zone", unique),
-        said(manifests.deployment("operator"), expects=f"Thing.{group}"),
+        manifests.custom(group, "Zone", unique_name),
+        said(
+            manifests.deployment("operator"), expected_kinds=f"Thing.{group}"
+        ),
     )
-    asked = policy.of({"expects": [f"Zone.{group}:Cluster"]})
+    asked = policy.from_dict({"expected_kinds": [f"Zone.{group}:Cluster"]})
 
-    report = k8s_cr.instantiate(cluster, unique, package, policy=asked, **life)
+    report = k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        package,
+        policy=asked,
+    )
 
     # A kind without a status is current once it is stored: that shows late.
-    assert {"current"} == {row.verdict.state.value for row in report.rows}
+    assert {"current"} == {row.verdict.state.value for row in report.objects}
     assert cluster.get(ObjectRef(group, "Thing", namespace, "one"))
-    assert cluster.get(ObjectRef(group, "Zone", "", unique))
-    k8s_cr.change(cluster, unique, package, **life)
-    k8s_cr.terminate(cluster, unique, **life)
-    assert [] == traces(unique, namespace)
+    assert cluster.get(ObjectRef(group, "Zone", "", unique_name))
+    k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 @pytest.mark.parametrize(
@@ -370,49 +398,58 @@ def test_kinds_that_an_operator_brings_at_run_time(
 def test_what_is_refused_when_its_kind_is_there_takes_all_back(
     cluster,
     namespace,
-    packed,
-    life,
-    unique,
+    make_package,
+    operation_args,
+    unique_name,
     group,
     operator,
-    traces,
+    leftover_objects,
     size,
     scope,
     served,
     why,
 ):
-    """What was made until then goes, by its UID (A5)."""
+    """What was made until then goes, by its UID."""
     definition = manifests.definition(group, "Thing")
     definition["spec"]["scope"] = served
     operator(definition)
-    package = packed(
+    package = make_package(
         manifests.deployment("operator"),
         manifests.config_map("settings"),
         manifests.custom(group, "Thing", "one", size=size),
     )
-    asked = policy.of({"expects": [f"Thing.{group}{scope}"]})
+    asked = policy.from_dict({"expected_kinds": [f"Thing.{group}{scope}"]})
 
     with pytest.raises(errors.Rejected, match=why) as caught:
-        k8s_cr.instantiate(cluster, unique, package, policy=asked, **life)
+        k8s_cr.instantiate(
+            k8s_cr.Request(cluster, unique_name, **operation_args),
+            package,
+            policy=asked,
+        )
 
     assert () == caught.value.written
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
+@pytest.mark.requirement("TK-24", "T3", "A7")
 def test_a_kind_that_nobody_announced_is_refused(
-    cluster, packed, life, unique, group
+    cluster, make_package, operation_args, unique_name, group
 ):
-    """Before the first write, with its object's place (T3, A7)."""
-    package = packed(
+    """Before the first write, with its object's place."""
+    package = make_package(
         manifests.deployment("operator"),
         manifests.custom(group, "Thing", "one"),
         manifests.custom(group, "Other", "two"),
     )
-    asked = policy.of({"expects": [f"Thing.{group}"]})
+    asked = policy.from_dict({"expected_kinds": [f"Thing.{group}"]})
     seen = Seen(cluster)
 
-    with pytest.raises(errors.KindUnknown) as caught:
-        k8s_cr.instantiate(seen, unique, package, policy=asked, **life)
+    with pytest.raises(errors.KindNotServed) as caught:
+        k8s_cr.instantiate(
+            k8s_cr.Request(seen, unique_name, **operation_args),
+            package,
+            policy=asked,
+        )
 
     assert "a.yaml, document 3" in str(caught.value)
     assert f"Other.{group}" in str(caught.value)
@@ -420,21 +457,22 @@ def test_a_kind_that_nobody_announced_is_refused(
     assert [] == seen.written
 
 
+@pytest.mark.requirement("A5")
 def test_one_object_that_is_refused_means_no_write_at_all(
-    cluster, packed, life, unique
+    cluster, make_package, operation_args, unique_name
 ):
-    """Not even of the record or the lock (A5)."""
+    """Not even of the record or the lock."""
     wrong = manifests.deployment("web", -1)
     seen = Seen(cluster)
 
     with pytest.raises(errors.Rejected, match="replicas"):
         k8s_cr.instantiate(
-            seen,
-            unique,
-            packed(
-                manifests.config_map("a"), manifests.namespace(unique), wrong
+            k8s_cr.Request(seen, unique_name, **operation_args),
+            make_package(
+                manifests.config_map("a"),
+                manifests.namespace(unique_name),
+                wrong,
             ),
-            **life,
         )
 
     assert [] == seen.written
@@ -443,16 +481,17 @@ def test_one_object_that_is_refused_means_no_write_at_all(
 # -- Answers that pass -------------------------------------------------------
 
 
+@pytest.mark.requirement("P5", "B5")
 def test_a_webhook_that_does_not_answer_is_waited_for_by_name(
-    cluster, namespace, packed, life, unique, caplog
+    cluster, namespace, make_package, operation_args, unique_name, caplog
 ):
-    """Each wait is told once, however often it is tried (P5, B5)."""
-    name = f"{unique}.example.org"
+    """Each wait is reported once, however often it is tried."""
+    name = f"{unique_name}.example.org"
     hook = cluster.create(
         {
             "apiVersion": "admissionregistration.k8s.io/v1",
             "kind": "ValidatingWebhookConfiguration",
-            "metadata": {"name": unique},
+            "metadata": {"name": unique_name},
             "webhooks": [
                 {
                     "name": name,
@@ -486,10 +525,10 @@ def test_a_webhook_that_does_not_answer_is_waited_for_by_name(
 
     # The server takes a moment to heed a new webhook.
     trial = manifests.config_map("trial", namespace)
-    while not life["deadline"].passed:
+    while not operation_args["deadline"].expired:
         try:
             cluster.apply(trial, "tests", dry_run=True)
-        except errors.NotYet as error:
+        except errors.DependencyMissing as error:
             found = error
             break
     assert name == found.hook
@@ -497,10 +536,8 @@ def test_a_webhook_that_does_not_answer_is_waited_for_by_name(
 
     with caplog.at_level(logging.INFO, "tacker_k8s_cr.lcm.pending_applies"):
         report = k8s_cr.instantiate(
-            seen,
-            unique,
-            packed(manifests.config_map("a"), manifests.config_map("b")),
-            **life,
+            k8s_cr.Request(seen, unique_name, **operation_args),
+            make_package(manifests.config_map("a"), manifests.config_map("b")),
         )
 
     assert 2 == report.count(Action.CREATED)
@@ -511,50 +548,57 @@ def test_a_webhook_that_does_not_answer_is_waited_for_by_name(
     ]
     both = [f"ConfigMap/{namespace}/{one}" for one in "ab"]
     assert line.startswith(
-        f"{unique}: {', '.join(both)}: not written yet, retrying until "
+        f"{unique_name}: {', '.join(both)}: not written yet, retrying until "
     )
     assert f'failed calling webhook "{name}"' in line
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
 def test_a_class_that_a_package_brings_with_its_pod(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """Without the class the Pod is refused before any write (A5)."""
+    """Without the class the Pod is refused before any write."""
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "p"},
         "spec": {
             "containers": [{"name": "main", "image": "example.org/a:1"}],
-            "priorityClassName": unique,
+            "priorityClassName": unique_name,
         },
     }
     high = {
         "apiVersion": "scheduling.k8s.io/v1",
         "kind": "PriorityClass",
-        "metadata": {"name": unique},
+        "metadata": {"name": unique_name},
         "value": 7,
     }
     seen = Seen(cluster)
     with pytest.raises(errors.Rejected, match="no PriorityClass with name"):
-        k8s_cr.instantiate(seen, unique, packed(pod), **life)
+        k8s_cr.instantiate(
+            k8s_cr.Request(seen, unique_name, **operation_args),
+            make_package(pod),
+        )
     assert [] == seen.written
 
-    k8s_cr.instantiate(cluster, unique, packed(pod, high), **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(pod, high),
+    )
 
     live = cluster.get(ObjectRef("", "Pod", namespace, "p"))
     assert 7 == live["spec"]["priority"]
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
-# -- Fields of others --------------------------------------------------------
+# -- Foreign fields ----------------------------------------------------------
 
 
+@pytest.mark.requirement("P6", "B7", "G4")
 def test_fields_of_others_are_left_taken_or_refused(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """By operation and by object; path and manager are named (P6, B7)."""
+    """By operation and by object; path and manager are named."""
     web = ObjectRef("apps", "Deployment", namespace, "web")
     config = ObjectRef("", "ConfigMap", namespace, "a")
 
@@ -564,9 +608,11 @@ def test_fields_of_others_are_left_taken_or_refused(
         spec["containers"][0]["image"] = f"example.org/a:{value}"
         spec["terminationGracePeriodSeconds"] = value
         given = manifests.config_map("a", **{"a.b": f"{value}", "c": "c"})
-        return packed(deployment, said(given, **annotations))
+        return make_package(deployment, said(given, **annotations))
 
-    k8s_cr.instantiate(cluster, unique, package(1), **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package(1)
+    )
     theirs = manifests.config_map("a", namespace, **{"a.b": "theirs"})
     cluster.apply(theirs, "editor", force=True)
     image = {"containers": [{"name": "main", "image": "example.org/b:1"}]}
@@ -581,8 +627,10 @@ def test_fields_of_others_are_left_taken_or_refused(
         force=True,
     )
 
-    with pytest.raises(errors.Refused) as caught:
-        k8s_cr.change(cluster, unique, package(2), **life)
+    with pytest.raises(errors.DryRunFailed) as caught:
+        k8s_cr.change(
+            k8s_cr.Request(cluster, unique_name, **operation_args), package(2)
+        )
     text = str(caught.value)
     path = 'spec.template.spec.containers[name="main"].image'
     assert f"{web}: field {path} is owned by editor" in text
@@ -596,9 +644,12 @@ def test_fields_of_others_are_left_taken_or_refused(
             cluster.get(config)["data"]["a.b"],
         )
 
-    leave = k8s_cr.Options(conflict="leave")
-    report = k8s_cr.change(cluster, unique, package(3), options=leave, **life)
-    notes = {row.ref.name: row.notes for row in report.rows}
+    leave = k8s_cr.Options(field_conflicts="ignore")
+    report = k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, options=leave, **operation_args),
+        package(3),
+    )
+    notes = {row.ref.name: row.notes for row in report.objects}
     assert {
         "web": (f"field {path} is left to editor",),
         "a": ("field data.a.b is left to editor",),
@@ -606,26 +657,35 @@ def test_fields_of_others_are_left_taken_or_refused(
     assert ("example.org/b:1", 3, "theirs") == now()
     # An annotation wins, either way round.
     k8s_cr.change(
-        cluster, unique, package(4, conflict="take"), options=leave, **life
+        k8s_cr.Request(cluster, unique_name, options=leave, **operation_args),
+        package(4, field_conflicts="force"),
     )
     assert ("example.org/b:1", 4, "4") == now()
     cluster.apply(theirs, "editor", force=True)
-    take = k8s_cr.Options(conflict="take")
+    take = k8s_cr.Options(field_conflicts="force")
     k8s_cr.change(
-        cluster, unique, package(5, conflict="leave"), options=take, **life
+        k8s_cr.Request(cluster, unique_name, options=take, **operation_args),
+        package(5, field_conflicts="ignore"),
     )
     assert ("example.org/a:5", 5, "theirs") == now()
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
-@pytest.mark.parametrize("conflict", ["fail", "take", "leave"])
+@pytest.mark.parametrize("field_conflicts", ["fail", "force", "ignore"])
+@pytest.mark.requirement("P7")
 def test_a_number_of_an_autoscaler_is_left_to_it(
-    cluster, namespace, packed, life, unique, conflict
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    unique_name,
+    field_conflicts,
 ):
-    """Applying a package again does not shrink anything (P7)."""
+    """Applying a package again does not shrink anything."""
     web = ObjectRef("apps", "Deployment", namespace, "web")
     k8s_cr.instantiate(
-        cluster, unique, packed(manifests.deployment("web", 1)), **life
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(manifests.deployment("web", 1)),
     )
     cluster.patch(
         web,
@@ -635,13 +695,15 @@ def test_a_number_of_an_autoscaler_is_left_to_it(
     )
 
     k8s_cr.change(
-        cluster,
-        unique,
-        packed(manifests.deployment("web", 1, nodeName="")),
-        options=k8s_cr.Options(conflict=conflict),
-        **life,
+        k8s_cr.Request(
+            cluster,
+            unique_name,
+            options=k8s_cr.Options(field_conflicts=field_conflicts),
+            **operation_args,
+        ),
+        make_package(manifests.deployment("web", 1, nodeName="")),
     )
 
     live = cluster.get(web)
     assert 3 == live["spec"]["replicas"]
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))

@@ -1,4 +1,4 @@
-"""What a request says on a package as a whole, on a real API server."""
+"""Policies of a request for a whole package, on a real API server."""
 
 from __future__ import annotations
 
@@ -7,47 +7,48 @@ import dataclasses
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr import objects
-from tacker_k8s_cr import policy
-from tacker_k8s_cr.healing import members
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.package.model import Aspect
-from tacker_k8s_cr.package.model import Vdu
-from tacker_k8s_cr.package.model import Vnfd
-from tacker_k8s_cr.recording import record
-from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.kinds import policy
+from tacker_k8s_cr.lcm.healing import members
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.package import Aspect
+from tacker_k8s_cr.model.package import Vdu
+from tacker_k8s_cr.model.package import Vnfd
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.state import store
 from tests.functional import manifests
 
 pytestmark = pytest.mark.plane
 
 
 @pytest.fixture
-def life(namespace, deadline):
+def operation_args(namespace, deadline):
     return {"namespace": namespace, "deadline": deadline}
 
 
 @pytest.fixture
-def group(unique):
-    return f"{unique}.example.org"
+def group(unique_name):
+    return f"{unique_name}.example.org"
 
 
 def read(**given):
-    return policy.of(given)
+    return policy.from_dict(given)
 
 
 def states(report):
-    return {row.ref.name: row.verdict.state.value for row in report.rows}
+    return {row.ref.name: row.verdict.state.value for row in report.objects}
 
 
+@pytest.mark.requirement("P2", "C3")
 def test_readiness_is_judged_alike_in_all_operations(
-    cluster, namespace, packed, life, unique, group
+    cluster, namespace, make_package, operation_args, unique_name, group
 ):
-    """What instantiate took for current, status and scale do too (P2)."""
+    """What instantiate took for current, status and scale do too."""
 
     def package(size):
-        return packed(
+        return make_package(
             manifests.definition(group, "Thing"),
             manifests.custom(group, "Thing", "one", replicas=1),
             manifests.custom(group, "Thing", "two", size=size),
@@ -55,105 +56,127 @@ def test_readiness_is_judged_alike_in_all_operations(
 
     two = f"Thing.{group}/{namespace}/two"
     told = [
-        {"of": f"Thing.{group}", "readiness": "created"},
+        {"of": f"Thing.{group}", "readiness": "exists"},
         {
             "of": two,
-            "current_when": "spec.size=xl",
+            "ready_when": "spec.size=xl",
             "failed_when": "spec.size=bad",
         },
     ]
     asked = read(readiness=told)
-    with pytest.raises(errors.Failed, match="two") as caught:
+    with pytest.raises(errors.ObjectsFailed, match="two") as caught:
         k8s_cr.instantiate(
-            cluster, unique, package("bad"), policy=asked, **life
+            k8s_cr.Request(cluster, unique_name, **operation_args),
+            package("bad"),
+            policy=asked,
         )
     assert [two] == [str(item.ref) for item in caught.value.unsettled]
 
-    k8s_cr.instantiate(cluster, unique, package("xl"), policy=asked, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        package("xl"),
+        policy=asked,
+    )
 
     assert {"current"} == set(
-        states(k8s_cr.status(cluster, unique, **life)).values()
+        states(
+            k8s_cr.status(
+                k8s_cr.Request(cluster, unique_name, **operation_args)
+            )
+        ).values()
     )
     one = ObjectRef(group, "Thing", namespace, "one")
-    k8s_cr.scale(cluster, unique, {one: 3}, **life)
-    k8s_cr.heal(cluster, unique, **life)
-    k8s_cr.change(cluster, unique, package("xl"), **life)
-    assert asked == record.read(cluster, unique, namespace).inventory.policy
+    k8s_cr.scale(
+        k8s_cr.Request(cluster, unique_name, **operation_args), {one: 3}
+    )
+    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **operation_args))
+    k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package("xl")
+    )
+    assert (
+        asked == store.read(cluster, unique_name, namespace).inventory.policy
+    )
     other = read(
         readiness=[{"of": f"Thing.{group}", "failed_when": "spec.replicas=3"}]
     )
-    with pytest.raises(errors.Failed, match="one"):
+    with pytest.raises(errors.ObjectsFailed, match="one"):
         # Nothing is written, so what fails may be from before for a while.
         k8s_cr.change(
-            cluster,
-            unique,
+            k8s_cr.Request(
+                cluster,
+                unique_name,
+                options=k8s_cr.Options(stall_timeout=1.0),
+                **operation_args,
+            ),
             package("xl"),
             policy=other,
-            options=k8s_cr.Options(dwell=1.0),
-            **life,
         )
-    # It goes with the change that failed.
-    k8s_cr.roll_back(cluster, unique, **life)
-    assert asked == record.read(cluster, unique, namespace).inventory.policy
+    # It is deleted with the change that failed.
+    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **operation_args))
+    assert (
+        asked == store.read(cluster, unique_name, namespace).inventory.policy
+    )
 
 
+@pytest.mark.requirement("P2")
 def test_an_annotation_goes_before_the_policy(
-    cluster, packed, life, unique, group
+    cluster, make_package, operation_args, unique_name, group
 ):
-    """The author of an object knows it better than who asks (P2)."""
+    """The author's rule for an object takes precedence over the request's."""
     broken = {objects.PREFIX + "failed-when": "spec.size=bad"}
-    package = packed(
+    package = make_package(
         manifests.definition(group, "Thing"),
         manifests.custom(group, "Thing", "one", broken, size="bad"),
     )
-    asked = read(readiness=[{"of": f"Thing.{group}", "readiness": "created"}])
+    asked = read(readiness=[{"of": f"Thing.{group}", "readiness": "exists"}])
 
-    with pytest.raises(errors.Failed, match="one"):
-        k8s_cr.instantiate(cluster, unique, package, policy=asked, **life)
+    with pytest.raises(errors.ObjectsFailed, match="one"):
+        k8s_cr.instantiate(
+            k8s_cr.Request(cluster, unique_name, **operation_args),
+            package,
+            policy=asked,
+        )
 
 
+@pytest.mark.requirement("T6", "P19", "E3")
 def test_a_change_prunes_and_keeps_what_the_policy_names(
-    cluster, namespace, packed, life, unique, group
+    cluster, namespace, make_package, operation_args, unique_name, group
 ):
-    """By kind and by object; annotations of the former manifest win (P19)."""
+    """By kind and by object; annotations of the former manifest win."""
     kept = manifests.config_map("kept")
     noted = manifests.config_map("noted")
     noted["metadata"]["annotations"] = {objects.PREFIX + "prune": "true"}
     definition = manifests.definition(group, "Thing")
     k8s_cr.instantiate(
-        cluster,
-        unique,
-        packed(kept, noted, definition, manifests.config_map("gone")),
-        **life,
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(kept, noted, definition, manifests.config_map("gone")),
     )
     asked = read(
         prune={
-            "may": ["CustomResourceDefinition.apiextensions.k8s.io"],
-            "keep": ["ConfigMap/kept", "ConfigMap/noted"],
+            "allow": ["CustomResourceDefinition.apiextensions.k8s.io"],
+            "protect": ["ConfigMap/kept", "ConfigMap/noted"],
         }
     )
 
     report = k8s_cr.change(
-        cluster,
-        unique,
-        packed(manifests.config_map("new"), name="b"),
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(manifests.config_map("new"), name="b"),
         policy=asked,
-        **life,
     )
 
     assert {
         "new": Action.CREATED,
-        "kept": Action.KEPT,
+        "kept": Action.RETAINED,
         "noted": Action.DELETED,
         "gone": Action.DELETED,
         f"things.{group}": Action.DELETED,
-    } == {row.ref.name: row.action for row in report.rows}
+    } == {row.ref.name: row.action for row in report.objects}
 
 
 def test_override_moves_a_package_with_its_references(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """A binding still gives its role to the account (T1, T14)."""
+    """A binding still gives its role to the account."""
     account = {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
@@ -176,18 +199,18 @@ def test_override_moves_a_package_with_its_references(
             }
         ],
     }
-    package = packed(account, binding)
+    package = make_package(account, binding)
 
     with pytest.raises(errors.PackageInvalid, match="namespace elsewhere"):
         k8s_cr.instantiate(
-            cluster,
-            unique,
+            k8s_cr.Request(cluster, unique_name, **operation_args),
             package,
-            policy=read(namespaces="refuse"),
-            **life,
+            policy=read(namespace_mode="strict"),
         )
     k8s_cr.instantiate(
-        cluster, unique, package, policy=read(namespaces="override"), **life
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        package,
+        policy=read(namespace_mode="force"),
     )
 
     ref = ObjectRef(
@@ -196,8 +219,8 @@ def test_override_moves_a_package_with_its_references(
     assert [namespace] == [
         subject["namespace"] for subject in cluster.get(ref)["subjects"]
     ]
-    k8s_cr.heal(cluster, unique, **life)
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **operation_args))
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
 def vnfd(*vdus):
@@ -213,27 +236,39 @@ def vnfd(*vdus):
     )
 
 
+@pytest.mark.requirement("TK-5")
 def test_a_mapping_of_vdus_holds_for_all_that_comes(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """Scale, members, heal and a later scale go by it (TK-5, T12)."""
+    """Scale, members, heal and a later scale go by it."""
     package = dataclasses.replace(
-        packed(manifests.deployment("web"), manifests.deployment("db")),
+        make_package(manifests.deployment("web"), manifests.deployment("db")),
         vnfd=vnfd("front", "back"),
     )
     mapping = {"front": "Deployment/web", "back": "db"}
 
-    k8s_cr.instantiate(cluster, unique, package, vdu_mapping=mapping, **life)
-    k8s_cr.scale(cluster, unique, aspect="front", level=2, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        package,
+        vdu_mapping=mapping,
+    )
+    k8s_cr.scale(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        aspect="front",
+        level=2,
+    )
 
     web = ObjectRef("apps", "Deployment", namespace, "web")
     assert 3 == cluster.get(web)["spec"]["replicas"]
-    inventory = record.read(cluster, unique, namespace).inventory
+    inventory = store.read(cluster, unique_name, namespace).inventory
     found = members.by_vdu(cluster, kinds.BUILT_IN, inventory)
     assert {"front": 3, "back": 1} == {v: len(m) for v, m in found.items()}
-    k8s_cr.heal(cluster, unique, {found["back"][0].uid}, **life)
+    k8s_cr.heal(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        {found["back"][0].uid},
+    )
     cluster.delete(web, objects.uid(cluster.get(web)))
-    k8s_cr.heal(cluster, unique, **life)
+    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **operation_args))
     assert 3 == cluster.get(web)["spec"]["replicas"]
 
 
@@ -248,17 +283,26 @@ def test_a_mapping_of_vdus_holds_for_all_that_comes(
     ],
 )
 def test_a_mapping_that_names_what_is_not_is_refused(
-    cluster, namespace, packed, life, unique, traces, mapping, said
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    unique_name,
+    leftover_objects,
+    mapping,
+    said,
 ):
-    """By name, and before anything is written (T11)."""
+    """By name, and before anything is written."""
     package = dataclasses.replace(
-        packed(manifests.deployment("web"), manifests.config_map("c")),
+        make_package(manifests.deployment("web"), manifests.config_map("c")),
         vnfd=vnfd("front"),
     )
 
     with pytest.raises(errors.RequestInvalid, match=said):
         k8s_cr.instantiate(
-            cluster, unique, package, vdu_mapping=mapping, **life
+            k8s_cr.Request(cluster, unique_name, **operation_args),
+            package,
+            vdu_mapping=mapping,
         )
 
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)

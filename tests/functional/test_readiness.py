@@ -9,13 +9,13 @@ import urllib.parse
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import State
 from tests.functional import manifests
-from tests.functional import moon
+from tests.functional import unknown_provider
 from tools.plane import stages
 
 pytestmark = pytest.mark.plane
@@ -31,72 +31,84 @@ def widget(size, **spec):
 
 
 @pytest.mark.stages
+@pytest.mark.requirement("TK-21", "T5", "P1", "CR-1")
 def test_a_controller_that_comes_late_is_waited_for(
-    cluster, namespace, packed, deadline, unique
+    cluster, namespace, make_package, deadline, unique_name
 ):
-    """Silence is no success, and no old status counts (P1, T5).
+    """Silence is not success, and no old status counts.
 
-    The controller of a slow Widget says nothing for ten seconds. After the
-    change it takes one more; what it said before is True all the while.
+    The controller of a slow Widget reports nothing for ten seconds. After the
+    change it takes one more; its former status is True all the while.
     """
     life = {"namespace": namespace, "deadline": deadline}
     ref = ObjectRef(DEMO, "Widget", namespace, "w")
 
     report = k8s_cr.instantiate(
-        cluster, unique, packed(widget("slow")), **life
+        k8s_cr.Request(cluster, unique_name, **life),
+        make_package(widget("slow")),
     )
 
     assert 9 < report.seconds
     assert 1 == cluster.get(ref)["status"]["observedGeneration"]
 
-    changed = packed(widget("small"), name="b")
-    report = k8s_cr.change(cluster, unique, changed, **life)
+    changed = make_package(widget("small"), name="b")
+    report = k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **life), changed
+    )
 
     assert 2 == cluster.get(ref)["status"]["observedGeneration"]
     assert 0.8 < report.seconds
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
 
+@pytest.mark.requirement("P1", "P2", "C3", "C8")
 def test_what_never_reports_ends_as_its_package_says(
-    cluster, namespace, packed, deadline, unique
+    cluster, namespace, make_package, deadline, unique_name
 ):
-    """Stored is enough for one, a rule for another, strict the rest (P2).
+    """Stored is enough for one, a rule for another, strict the rest.
 
-    Nobody works on any of them.
+    None of them has a controller.
     """
-    group = f"{unique}.example.org"
-    created = {objects.PREFIX + "readiness": "created"}
-    rule = {objects.PREFIX + "current-when": "spec.size=big"}
-    package = packed(
+    group = f"{unique_name}.example.org"
+    created = {objects.PREFIX + "readiness": "exists"}
+    rule = {objects.PREFIX + "ready-when": "spec.size=big"}
+    package = make_package(
         manifests.definition(group, "Thing"),
         manifests.custom(group, "Thing", "created", created),
         manifests.custom(group, "Thing", "ruled", rule, size="big"),
         manifests.custom(group, "Thing", "strict"),
     )
 
-    with pytest.raises(errors.NotReady) as caught:
+    with pytest.raises(errors.ReadinessTimeout) as caught:
         k8s_cr.instantiate(
-            cluster,
-            unique,
+            k8s_cr.Request(
+                cluster,
+                unique_name,
+                namespace=namespace,
+                deadline=k8s_cr.Deadline.after(4),
+            ),
             package,
-            namespace=namespace,
-            deadline=k8s_cr.Deadline.after(4),
         )
 
     assert ["strict"] == [item.ref.name for item in caught.value.unsettled]
-    k8s_cr.terminate(cluster, unique, namespace=namespace, deadline=deadline)
+    k8s_cr.terminate(
+        k8s_cr.Request(
+            cluster, unique_name, namespace=namespace, deadline=deadline
+        )
+    )
 
 
 # -- What asks for nothing ---------------------------------------------------
 
 
+@pytest.mark.requirement("T4", "P2", "IN-17")
 def test_none_of_something_is_current(
-    cluster, namespace, packed, deadline, unique
+    cluster, namespace, make_package, deadline, unique_name
 ):
-    """No replicas, no node that matches, no address of its own (T4, P2).
+    """No replicas, no node that matches, no address of its own.
 
     Nor is a claim waited for that no pod uses, a Job that is not to run, or
-    one that is gone as soon as it is complete.
+    one that is deleted as soon as it is complete.
     """
     none = manifests.deployment("none", replicas=0)
     stateful = {
@@ -105,7 +117,7 @@ def test_none_of_something_is_current(
         "spec": {**none["spec"], "serviceName": "headless"},
     }
     daemons = manifests.deployment("daemons", None, nodeSelector={"no": "one"})
-    package = packed(
+    package = make_package(
         none,
         stateful,
         {**daemons, "kind": "DaemonSet"},
@@ -114,7 +126,7 @@ def test_none_of_something_is_current(
         {
             "apiVersion": "storage.k8s.io/v1",
             "kind": "StorageClass",
-            "metadata": {"name": unique},
+            "metadata": {"name": unique_name},
             "provisioner": "example.org/nobody",
             "volumeBindingMode": "WaitForFirstConsumer",
         },
@@ -123,7 +135,7 @@ def test_none_of_something_is_current(
             "kind": "PersistentVolumeClaim",
             "metadata": {"name": "unused"},
             "spec": {
-                "storageClassName": unique,
+                "storageClassName": unique_name,
                 "accessModes": ["ReadWriteOnce"],
                 "resources": {"requests": {"storage": "1Gi"}},
             },
@@ -133,14 +145,16 @@ def test_none_of_something_is_current(
     )
     life = {"namespace": namespace, "deadline": deadline}
 
-    report = k8s_cr.instantiate(cluster, unique, package, **life)
+    report = k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **life), package
+    )
 
-    assert {State.CURRENT} == {row.verdict.state for row in report.rows}
-    assert 9 == len(report.rows)
-    said = {row.ref.kind: row.verdict.reason for row in report.rows}
+    assert {State.CURRENT} == {row.verdict.state for row in report.objects}
+    assert 9 == len(report.objects)
+    said = {row.ref.kind: row.verdict.reason for row in report.objects}
     assert "no node matches" == said["DaemonSet"]
     assert "0 replica(s) available" == said["Deployment"]
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
 
 def job(name, **spec):
@@ -169,8 +183,8 @@ def service(name, **spec):
 class Kubelet:
     """Plays the kubelet of Pods that no node takes.
 
-    The image of one is not there. Of the other it only tells again and again
-    that it cannot set up its network.
+    The image of one does not exist. For the other it only repeats events that
+    it cannot set up its network.
     """
 
     def __init__(self, cluster, namespace):
@@ -243,18 +257,19 @@ class Kubelet:
         )
 
 
+@pytest.mark.requirement("P11", "C4")
 def test_errors_below_an_object_end_the_operation(
-    cluster, namespace, packed, deadline, unique
+    cluster, namespace, make_package, deadline, unique_name
 ):
-    """In the words of what it made, when all have settled (P11, P15).
+    """In the words of what it made, when all have settled.
 
     The Deployments themselves only say that a replica is not available. One
     that asks for nothing else than time gets it until the deadline.
     """
     nowhere = {"nodeSelector": {"no": "such-node"}}
     bad = {objects.PREFIX + "failed-when": "spec.size=bad"}
-    group = f"{unique}.example.org"
-    package = packed(
+    group = f"{unique_name}.example.org"
+    package = make_package(
         manifests.deployment("image", **nowhere),
         manifests.deployment("network", **nowhere),
         manifests.definition(group, "Thing"),
@@ -264,15 +279,17 @@ def test_errors_below_an_object_end_the_operation(
 
     with (
         Kubelet(cluster, namespace),
-        pytest.raises(errors.Failed) as caught,
+        pytest.raises(errors.ObjectsFailed) as caught,
     ):
         k8s_cr.instantiate(
-            cluster,
-            unique,
+            k8s_cr.Request(
+                cluster,
+                unique_name,
+                namespace=namespace,
+                deadline=deadline,
+                options=k8s_cr.Options(stall_timeout=3, on_failure="wait_all"),
+            ),
             package,
-            namespace=namespace,
-            deadline=deadline,
-            options=k8s_cr.Options(dwell=3, on_failed="settle"),
         )
 
     found = {item.ref.name: item.verdict for item in caught.value.unsettled}
@@ -284,16 +301,20 @@ def test_errors_below_an_object_end_the_operation(
     assert "ImagePullBackOff: no such image" in found["image"].reason
     assert "event FailedCreatePodSandBox" in found["network"].reason
     assert "no such network" in found["network"].reason
-    k8s_cr.terminate(cluster, unique, namespace=namespace, deadline=deadline)
+    k8s_cr.terminate(
+        k8s_cr.Request(
+            cluster, unique_name, namespace=namespace, deadline=deadline
+        )
+    )
 
 
-# -- A provider that nobody described ----------------------------------------
+# -- An unknown provider -----------------------------------------------------
 
 
 @pytest.fixture
-def provider(cluster, kubectl, namespace, unique, kubeconfig):
+def provider(cluster, kubectl, namespace, unique_name, kubeconfig):
     """Its kinds and controllers; the API server is the workload's, too."""
-    made = moon.Moon(unique)
+    made = unknown_provider.UnknownProvider(unique_name)
     brought = []
 
     def bring(*several):
@@ -302,7 +323,9 @@ def provider(cluster, kubectl, namespace, unique, kubeconfig):
     bring(*made.definitions(), made.node())
     node = ObjectRef("", "Node", "", made.name)
     kubectl("wait", f"node/{node.name}", "--for=condition=Ready")
-    told = {"status": {"nodeInfo": {"kubeletVersion": moon.VERSION}}}
+    told = {
+        "status": {"nodeInfo": {"kubeletVersion": unknown_provider.VERSION}}
+    }
     cluster.patch(node, told, "tests", subresource="status")
     kubectl.established(made.definitions())
     stages.wait_published(kubectl, stages.groups(made.stages()))
@@ -312,9 +335,9 @@ def provider(cluster, kubectl, namespace, unique, kubeconfig):
             "apiVersion": "v1",
             "kind": "Secret",
             "metadata": {
-                "name": f"{unique}-kubeconfig",
+                "name": f"{unique_name}-kubeconfig",
                 "namespace": namespace,
-                "labels": {"cluster.x-k8s.io/cluster-name": unique},
+                "labels": {"cluster.x-k8s.io/cluster-name": unique_name},
             },
             "type": "cluster.x-k8s.io/secret",
             "data": {
@@ -326,32 +349,43 @@ def provider(cluster, kubectl, namespace, unique, kubeconfig):
     yield made
     # A failed test may leave it, and without its provider it would stay.
     where = ("--namespace", namespace, "--ignore-not-found", "--timeout=60s")
-    kubectl("delete", "clusters.cluster.x-k8s.io", unique, *where)
+    kubectl("delete", "clusters.cluster.x-k8s.io", unique_name, *where)
     for obj in reversed(brought):
         cluster.delete(ObjectRef.of(obj), objects.uid(obj))
 
 
 @pytest.mark.capi
 @pytest.mark.stages
+@pytest.mark.requirement("TK-11", "P12", "A2")
 def test_a_provider_that_nobody_described(
-    cluster, namespace, packed, deadline, unique, provider, traces
+    cluster,
+    namespace,
+    make_package,
+    deadline,
+    unique_name,
+    provider,
+    leftover_objects,
 ):
-    """Its clusters live by the contract, without a line of code (TK-11)."""
+    """Its clusters live by the contract, without a line of code."""
     server = urllib.parse.urlsplit(cluster.server)
-    package = packed(*provider.package((server.hostname, server.port)))
+    package = make_package(*provider.package((server.hostname, server.port)))
     life = {"namespace": namespace, "deadline": deadline}
-    machine = GroupKind(moon.INFRASTRUCTURE, provider.kind("Machine"))
+    machine = GroupKind(
+        unknown_provider.INFRASTRUCTURE, provider.kind("Machine")
+    )
 
-    report = k8s_cr.instantiate(cluster, unique, package, **life)
+    report = k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **life), package
+    )
 
-    said = {row.ref.kind: str(row.verdict) for row in report.rows}
+    said = {row.ref.kind: str(row.verdict) for row in report.objects}
     assert "current: Available, 1 worker(s)" == said["Cluster"]
     assert "current: 1 machine(s) ready" == said["MachineDeployment"]
     assert "current: provisioned" == said[provider.kind("Cluster")]
     assert "current: initialized" == said[provider.kind("ControlPlane")]
     assert 1 == len(list(cluster.list_objects(machine, namespace)))
 
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
     assert [] == list(cluster.list_objects(machine, namespace))
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)

@@ -12,12 +12,13 @@ import pytest
 import yaml
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import kubeconfig as kubeconfigs
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.recording import leases
-from tacker_k8s_cr.recording import record
-from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.kube import kubeconfig as kubeconfigs
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import record_names
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.state import leases
+from tacker_k8s_cr.state import store
 from tests.functional import manifests
 
 pytestmark = pytest.mark.plane
@@ -29,9 +30,9 @@ OF_RECORD = ("secrets", "leases")
 
 
 @pytest.fixture
-def home(kubectl, unique):
+def record_namespace(kubectl, unique_name):
     """The namespace of records."""
-    name = f"{unique}-records"
+    name = f"{unique_name}-records"
     kubectl("create", "namespace", name)
     yield name
     kubectl("delete", "namespace", name, "--wait=false", "--ignore-not-found")
@@ -42,18 +43,20 @@ def recorded(cluster):
     """Names of Secrets and Leases of records in a namespace."""
 
     def found(namespace):
-        kinds = (record.SECRET, leases.KIND)
+        kinds = (store.SECRET, leases.KIND)
         return sorted(
             obj["metadata"]["name"]
             for kind in kinds
-            for obj in cluster.list_metadata(kind, namespace, record.RECORD)
+            for obj in cluster.list_metadata(
+                kind, namespace, record_names.LABEL
+            )
         )
 
     return found
 
 
 @pytest.fixture
-def user(kubectl, kubeconfig, namespace, home):
+def restricted_cluster(kubectl, kubeconfig, namespace, record_namespace):
     """Who may write Secrets and Leases where records lie, and only there."""
 
     def bound(place, rules):
@@ -87,201 +90,307 @@ def user(kubectl, kubeconfig, namespace, home):
         for rule in RULES
         for resource in rule["resources"]
     ]
-    bound(home, [r for r in split if r["resources"][0] in OF_RECORD])
+    bound(
+        record_namespace, [r for r in split if r["resources"][0] in OF_RECORD]
+    )
     bound(namespace, [r for r in split if r["resources"][0] not in OF_RECORD])
     token = kubectl("create", "token", "vnfm", "-n", namespace).strip()
     place = kubeconfigs.load(str(kubeconfig))
-    found = k8s_cr.connect(server=place.server, token=token, ca=place.ca)
+    found = k8s_cr.connect(
+        kubeconfigs.for_server(place.server, token=token, ca=place.ca)
+    )
     yield found
     found.close()
 
 
 def test_a_life_of_who_may_write_no_secrets_beside_the_objects(
-    user, namespace, home, packed, deadline, unique, recorded, traces
+    restricted_cluster,
+    namespace,
+    record_namespace,
+    make_package,
+    deadline,
+    unique_name,
+    recorded,
+    leftover_objects,
 ):
-    """Record and lock lie elsewhere, and every operation finds them (P20)."""
+    """Record and lock lie elsewhere, and every operation finds them."""
     web = ObjectRef("apps", "Deployment", namespace, "web")
-    first = packed(manifests.deployment("web"), manifests.config_map("a"))
-    second = packed(
+    first = make_package(
+        manifests.deployment("web"), manifests.config_map("a")
+    )
+    second = make_package(
         manifests.deployment("web"), manifests.config_map("b"), name="second"
     )
-    life = {"record_namespace": home, "deadline": deadline}
+    life = {"record_namespace": record_namespace, "deadline": deadline}
 
-    with pytest.raises(errors.RightsLacking, match=f"namespace {namespace}"):
+    with pytest.raises(
+        errors.PermissionsMissing, match=f"namespace {namespace}"
+    ):
         k8s_cr.instantiate(
-            user, unique, first, namespace=namespace, deadline=deadline
+            k8s_cr.Request(
+                restricted_cluster,
+                unique_name,
+                namespace=namespace,
+                deadline=deadline,
+            ),
+            first,
         )
     report = k8s_cr.instantiate(
-        user, unique, first, namespace=namespace, **life
+        k8s_cr.Request(
+            restricted_cluster, unique_name, namespace=namespace, **life
+        ),
+        first,
     )
 
-    assert (namespace, home) == (report.namespace, report.record_namespace)
+    assert (namespace, record_namespace) == (
+        report.namespace,
+        report.record_namespace,
+    )
     assert [] == recorded(namespace)
-    assert recorded(home)
-    k8s_cr.scale(user, unique, {web: 2}, **life)
-    k8s_cr.heal(user, unique, **life)
-    k8s_cr.change(user, unique, second, namespace=namespace, **life)
-    k8s_cr.roll_back(user, unique, **life)
-    status = k8s_cr.status(user, unique, **life)
-    assert {"a", "web"} == {row.ref.name for row in status.rows}
-    assert {namespace} == {row.ref.namespace for row in status.rows}
+    assert recorded(record_namespace)
+    k8s_cr.scale(
+        k8s_cr.Request(restricted_cluster, unique_name, **life), {web: 2}
+    )
+    k8s_cr.heal(k8s_cr.Request(restricted_cluster, unique_name, **life))
+    k8s_cr.change(
+        k8s_cr.Request(
+            restricted_cluster, unique_name, namespace=namespace, **life
+        ),
+        second,
+    )
+    k8s_cr.roll_back(k8s_cr.Request(restricted_cluster, unique_name, **life))
+    status = k8s_cr.status(
+        k8s_cr.Request(restricted_cluster, unique_name, **life)
+    )
+    assert {"a", "web"} == {row.ref.name for row in status.objects}
+    assert {namespace} == {row.ref.namespace for row in status.objects}
     assert [] == recorded(namespace)
-    ended = k8s_cr.terminate(user, unique, **life)
-    assert (namespace, home) == (ended.namespace, ended.record_namespace)
-    assert [] == recorded(home)
-    assert [] == traces(unique, namespace)
+    ended = k8s_cr.terminate(
+        k8s_cr.Request(restricted_cluster, unique_name, **life)
+    )
+    assert (namespace, record_namespace) == (
+        ended.namespace,
+        ended.record_namespace,
+    )
+    assert [] == recorded(record_namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_a_package_that_brings_its_namespace(
-    cluster, home, packed, deadline, unique, recorded, traces
+    cluster,
+    record_namespace,
+    make_package,
+    deadline,
+    unique_name,
+    recorded,
+    leftover_objects,
 ):
     """It is an object as others are, and goes before the record does."""
-    ref = ObjectRef("", "Namespace", "", unique)
-    package = packed(
-        manifests.config_map("a"), manifests.namespace(unique), name="own"
+    ref = ObjectRef("", "Namespace", "", unique_name)
+    package = make_package(
+        manifests.config_map("a"), manifests.namespace(unique_name), name="own"
     )
-    life = {"record_namespace": home, "deadline": deadline}
+    life = {"record_namespace": record_namespace, "deadline": deadline}
 
     report = k8s_cr.instantiate(
-        cluster, unique, package, namespace=unique, **life
+        k8s_cr.Request(cluster, unique_name, namespace=unique_name, **life),
+        package,
     )
 
     assert 2 == report.count(Action.CREATED)
-    assert recorded(home)
-    assert [] == recorded(unique)
-    ended = k8s_cr.terminate(cluster, unique, **life)
+    assert recorded(record_namespace)
+    assert [] == recorded(unique_name)
+    ended = k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
     assert 2 == ended.count(Action.DELETED)
     assert cluster.get(ref) is None
-    assert [] == recorded(home)
-    assert [] == traces(unique, unique)
-    assert cluster.get(ObjectRef("", "Namespace", "", home)) is not None
+    assert [] == recorded(record_namespace)
+    assert [] == leftover_objects(unique_name, unique_name)
+    assert (
+        cluster.get(ObjectRef("", "Namespace", "", record_namespace))
+        is not None
+    )
 
 
 def test_an_instantiation_is_taken_back(
-    cluster, namespace, home, packed, deadline, unique, recorded, traces
+    cluster,
+    namespace,
+    record_namespace,
+    make_package,
+    deadline,
+    unique_name,
+    recorded,
+    leftover_objects,
 ):
     """What the server refuses half way leaves nothing, there as here."""
     bad = manifests.deployment("web")
     bad["spec"]["selector"]["matchLabels"] = {"app": "another"}
-    package = packed(manifests.config_map("a"), bad)
+    package = make_package(manifests.config_map("a"), bad)
 
     with pytest.raises(errors.Error):
         k8s_cr.instantiate(
-            cluster,
-            unique,
+            k8s_cr.Request(
+                cluster,
+                unique_name,
+                namespace=namespace,
+                record_namespace=record_namespace,
+                deadline=deadline,
+                options=k8s_cr.Options(dry_run=False),
+            ),
             package,
-            namespace=namespace,
-            record_namespace=home,
-            deadline=deadline,
-            options=k8s_cr.Options(dry_run=False),
         )
 
-    assert [] == recorded(home)
-    assert [] == traces(unique, namespace)
+    assert [] == recorded(record_namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_the_namespace_of_records_is_not_there(
-    cluster, namespace, packed, deadline, unique, traces
+    cluster,
+    namespace,
+    make_package,
+    deadline,
+    unique_name,
+    leftover_objects,
 ):
     """It is named before anything is written."""
-    with pytest.raises(errors.NamespaceAbsent) as caught:
+    with pytest.raises(errors.NamespaceNotFound) as caught:
         k8s_cr.instantiate(
-            cluster,
-            unique,
-            packed(manifests.config_map("a")),
-            namespace=namespace,
-            record_namespace="no-such-place",
-            deadline=deadline,
+            k8s_cr.Request(
+                cluster,
+                unique_name,
+                namespace=namespace,
+                record_namespace="no-such-place",
+                deadline=deadline,
+            ),
+            make_package(manifests.config_map("a")),
         )
 
     assert ["no-such-place"] == list(caught.value.absent)
-    assert f"the record of {unique}" in str(caught.value)
+    assert f"the record of {unique_name}" in str(caught.value)
     assert () == caught.value.written
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_a_name_is_one_instance_where_records_lie(
-    cluster, namespace, home, packed, deadline, unique
+    cluster, namespace, record_namespace, make_package, deadline, unique_name
 ):
-    """Another of that name, of another namespace, is refused by all (P20)."""
-    package = packed(manifests.config_map("a"))
-    life = {"record_namespace": home, "deadline": deadline}
-    k8s_cr.instantiate(cluster, unique, package, namespace=namespace, **life)
+    """Another of that name, of another namespace, is refused by all."""
+    package = make_package(manifests.config_map("a"))
+    life = {"record_namespace": record_namespace, "deadline": deadline}
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, namespace=namespace, **life),
+        package,
+    )
 
-    with pytest.raises(errors.InstanceExists) as caught:
-        k8s_cr.instantiate(cluster, unique, package, **life)
-    assert f"is one of the namespace {namespace}; wanted: one of default" in (
+    with pytest.raises(errors.InstanceElsewhere) as caught:
+        k8s_cr.instantiate(
+            k8s_cr.Request(cluster, unique_name, **life), package
+        )
+    assert f"already exists in namespace {namespace} (record in " in (
         str(caught.value)
     )
+    assert "; requested: namespace default" in str(caught.value)
     for operation in (k8s_cr.terminate, k8s_cr.status, k8s_cr.roll_back):
-        with pytest.raises(errors.InstanceExists):
-            operation(cluster, unique, namespace="default", **life)
+        with pytest.raises(errors.InstanceElsewhere):
+            operation(
+                k8s_cr.Request(
+                    cluster, unique_name, namespace="default", **life
+                )
+            )
         # The namespace of records is not that of the instance.
-        with pytest.raises(errors.InstanceExists):
-            operation(cluster, unique, namespace=home, deadline=deadline)
-    with pytest.raises(errors.InstanceUnknown):
-        k8s_cr.status(cluster, unique, namespace=namespace, deadline=deadline)
-    k8s_cr.terminate(cluster, unique, namespace=namespace, **life)
+        with pytest.raises(errors.InstanceElsewhere):
+            operation(
+                k8s_cr.Request(
+                    cluster,
+                    unique_name,
+                    namespace=record_namespace,
+                    deadline=deadline,
+                )
+            )
+    with pytest.raises(errors.InstanceNotFound):
+        k8s_cr.status(
+            k8s_cr.Request(
+                cluster, unique_name, namespace=namespace, deadline=deadline
+            )
+        )
+    k8s_cr.terminate(
+        k8s_cr.Request(cluster, unique_name, namespace=namespace, **life)
+    )
 
 
 def test_instances_know_each_other_wherever_their_records_lie(
-    cluster, namespace, home, packed, deadline, unique, traces
+    cluster,
+    namespace,
+    record_namespace,
+    make_package,
+    deadline,
+    unique_name,
+    leftover_objects,
 ):
-    """An owner is named, and what others share outlives it (P20)."""
-    one, two = f"{unique}-1", f"{unique}-2"
+    """An owner is named, and what others share outlives it."""
+    one, two = f"{unique_name}-1", f"{unique_name}-2"
     near = {"namespace": namespace, "deadline": deadline}
-    far = {"record_namespace": home, **near}
+    far = {"record_namespace": record_namespace, **near}
     common = ObjectRef("", "ConfigMap", namespace, "common")
     k8s_cr.instantiate(
-        cluster, one, packed(manifests.config_map("common")), **far
+        k8s_cr.Request(cluster, one, **far),
+        make_package(manifests.config_map("common")),
     )
 
-    with pytest.raises(errors.Owned, match=f"the instance {one}"):
+    with pytest.raises(errors.OwnedByOther, match=f"the instance {one}"):
         k8s_cr.instantiate(
-            cluster,
-            two,
-            packed(manifests.config_map("common", key="another")),
-            **near,
+            k8s_cr.Request(cluster, two, **near),
+            make_package(manifests.config_map("common", key="another")),
         )
     shared = k8s_cr.instantiate(
-        cluster, two, packed(manifests.config_map("common")), **near
+        k8s_cr.Request(cluster, two, **near),
+        make_package(manifests.config_map("common")),
     )
-    ended = k8s_cr.terminate(cluster, one, **far)
+    ended = k8s_cr.terminate(k8s_cr.Request(cluster, one, **far))
 
     assert 1 == shared.count(Action.SHARED)
-    assert [Action.KEPT] == [row.action for row in ended.rows]
+    assert [Action.RETAINED] == [row.action for row in ended.objects]
     assert cluster.get(common) is not None
-    k8s_cr.terminate(cluster, two, **near)
-    assert [] == traces(one, namespace)
+    k8s_cr.terminate(k8s_cr.Request(cluster, two, **near))
+    assert [] == leftover_objects(one, namespace)
 
 
 def test_who_brings_the_namespace_of_records_ends_last(
-    cluster, namespace, packed, deadline, unique, traces
+    cluster,
+    namespace,
+    make_package,
+    deadline,
+    unique_name,
+    leftover_objects,
 ):
-    """It would take the records of others along (P20)."""
-    home, guest = f"{unique}-records", f"{unique}-guest"
+    """It would delete the records of other instances too."""
+    home, guest = f"{unique_name}-records", f"{unique_name}-guest"
     owner = {"record_namespace": home, "deadline": deadline}
-    bringing = packed(manifests.namespace(home), name="bringing")
-    k8s_cr.instantiate(cluster, unique, bringing, **owner)
+    bringing = make_package(manifests.namespace(home), name="bringing")
+    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **owner), bringing)
     life = {"namespace": namespace, "record_namespace": home}
     k8s_cr.instantiate(
-        cluster,
-        guest,
-        packed(manifests.config_map("a")),
-        deadline=deadline,
-        **life,
+        k8s_cr.Request(cluster, guest, deadline=deadline, **life),
+        make_package(manifests.config_map("a")),
     )
 
-    with pytest.raises(errors.WouldBeLost, match=record.NAME + guest):
-        k8s_cr.terminate(cluster, unique, **owner)
+    with pytest.raises(
+        errors.ForeignObjects, match=record_names.PREFIX + guest
+    ):
+        k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **owner))
 
-    k8s_cr.terminate(cluster, guest, deadline=deadline, **life)
-    k8s_cr.terminate(cluster, unique, **owner)
-    assert [] == traces(unique, home)
+    k8s_cr.terminate(k8s_cr.Request(cluster, guest, deadline=deadline, **life))
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **owner))
+    assert [] == leftover_objects(unique_name, home)
 
 
 def test_as_commands(
-    kubeconfig, cluster, namespace, home, unique, tmp_path, recorded
+    kubeconfig,
+    cluster,
+    namespace,
+    record_namespace,
+    unique_name,
+    tmp_path,
+    recorded,
 ):
     """The namespace of the instance need not be said again."""
     path = tmp_path / "a.yaml"
@@ -289,7 +398,14 @@ def test_as_commands(
 
     def run(command, *more):
         return subprocess.run(
-            [*PROGRAM, command, unique, *more, "--record-namespace", home],
+            [
+                *PROGRAM,
+                command,
+                unique_name,
+                *more,
+                "--record-namespace",
+                record_namespace,
+            ],
             capture_output=True,
             text=True,
             timeout=60,
@@ -300,13 +416,16 @@ def test_as_commands(
     run("instantiate", str(path), "--namespace", namespace)
     run("scale", "Deployment/web", "--replicas", "2")
     told = json.loads(run("status", "-f", "json").stdout)
-    found = recorded(home)
+    found = recorded(record_namespace)
     run("terminate")
 
-    assert (namespace, home) == (told["namespace"], told["record_namespace"])
+    assert (namespace, record_namespace) == (
+        told["namespace"],
+        told["record_namespace"],
+    )
     assert found
     assert [] == recorded(namespace)
-    assert [] == recorded(home)
+    assert [] == recorded(record_namespace)
     assert cluster.get(ObjectRef("apps", "Deployment", namespace, "web")) is (
         None
     )

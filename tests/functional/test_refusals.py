@@ -7,41 +7,51 @@ import copy
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.kinds.removed import REMOVED
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.kinds.removed_versions import REMOVED
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
+from tests.calls import call
 from tests.functional import manifests
 
 pytestmark = pytest.mark.plane
 
 
 @pytest.fixture
-def refused(cluster, namespace, packed, deadline, unique, traces):
+def refused(
+    cluster,
+    namespace,
+    make_package,
+    deadline,
+    unique_name,
+    leftover_objects,
+):
     """Instantiate, expect the error, and show that nothing was written."""
 
     def attempt(error, *documents, **more):
         with pytest.raises(error) as caught:
-            k8s_cr.instantiate(
+            call(
+                k8s_cr.instantiate,
                 cluster,
-                unique,
-                packed(*documents),
+                unique_name,
+                make_package(*documents),
                 namespace=more.pop("namespace", namespace),
                 deadline=deadline,
                 **more,
             )
         assert () == caught.value.written
-        assert [] == traces(unique, namespace)
+        assert [] == leftover_objects(unique_name, namespace)
         return caught.value
 
     return attempt
 
 
+@pytest.mark.requirement("TK-24", "T3", "A7")
 def test_a_kind_that_nobody_knows(refused):
-    """Kind and file are named, all of them at once (TK-24, T3)."""
+    """Kind and file are named, all of them at once."""
     error = refused(
-        errors.KindUnknown,
+        errors.KindNotServed,
         manifests.config_map("a"),
         manifests.custom("nobody.example.org", "Thing", "x"),
         manifests.custom("nobody.example.org", "Other", "y"),
@@ -56,7 +66,7 @@ def test_a_kind_that_nobody_knows(refused):
 def test_a_version_that_was_removed(cluster, key):
     """No server of today has it, and each has what replaced it."""
     kind, version = key
-    with pytest.raises(errors.KindUnknown):
+    with pytest.raises(errors.KindNotServed):
         cluster.resource(kind, version)
 
     group, instead = objects.split_api_version(REMOVED[key].use)
@@ -69,9 +79,9 @@ def test_a_kind_in_the_group_of_another(refused):
     """What the server has is suggested, by the file that is wrong."""
     web = {**manifests.deployment("web"), "apiVersion": "v1"}
 
-    assert str(refused(errors.KindUnknown, web)).endswith(
+    assert str(refused(errors.KindNotServed, web)).endswith(
         "a.yaml: the server does not serve Deployment v1, and the package "
-        "does not bring its definition; did you mean apps/v1?"
+        "does not contain its definition; did you mean apps/v1?"
     )
 
 
@@ -80,7 +90,7 @@ def test_a_version_that_is_not_served(refused):
     old = {**manifests.deployment("web"), "apiVersion": "apps/v1beta1"}
 
     assert "is served at v1, not at v1beta1" in str(
-        refused(errors.KindUnknown, old)
+        refused(errors.KindNotServed, old)
     )
 
 
@@ -113,7 +123,9 @@ def test_fields_that_no_schema_has_in_many_objects(refused, namespace):
     """One line, with the first objects and their documents."""
     objs = [manifests.config_map(f"c{n}") for n in range(6)]
 
-    error = refused(errors.Refused, *({**obj, "datta": {}} for obj in objs))
+    error = refused(
+        errors.DryRunFailed, *({**obj, "datta": {}} for obj in objs)
+    )
 
     assert str(error).startswith("unknown field datta (6 objects: ")
     assert f"a.yaml, document 1: ConfigMap/{namespace}/c0; " in str(error)
@@ -124,7 +136,7 @@ def test_fields_that_no_schema_has_in_many_objects(refused, namespace):
 def test_a_namespace_that_is_not_there(refused):
     """The object's place in the package is named."""
     error = refused(
-        errors.NamespaceAbsent, manifests.config_map("a", "no-such-place")
+        errors.NamespaceNotFound, manifests.config_map("a", "no-such-place")
     )
 
     assert ["no-such-place"] == list(error.absent)
@@ -132,63 +144,67 @@ def test_a_namespace_that_is_not_there(refused):
 
 
 def test_the_namespace_of_the_record_is_not_there(refused):
-    """The same, where the operator named one that is not there."""
+    """The same, if the operator named one that does not exist."""
     refused(
-        errors.NamespaceAbsent,
+        errors.NamespaceNotFound,
         manifests.config_map("a"),
         namespace="no-such-place",
     )
 
 
+@pytest.mark.requirement("T8", "P20", "B8", "XO-23")
 def test_an_object_of_somebody_else(refused, cluster, namespace):
-    """The owner is named, and the object left as it was (T8, P20, B8)."""
+    """The owner is named, and the object left as it was."""
     made = cluster.create(
         manifests.config_map("a", namespace, key="theirs"), "kubectl-create"
     )
 
-    error = refused(errors.Owned, manifests.config_map("a", key="ours"))
+    error = refused(errors.OwnedByOther, manifests.config_map("a", key="ours"))
 
     assert "kubectl-create" in str(error)
     assert made == cluster.get(ObjectRef("", "ConfigMap", namespace, "a"))
 
 
+@pytest.mark.requirement("T8", "P20", "B8")
 def test_an_object_of_another_instance(
-    refused, cluster, namespace, packed, deadline
+    refused, cluster, namespace, make_package, deadline
 ):
-    """The other instance is named (P20)."""
-    package = packed(manifests.config_map("a", key="theirs"), name="other")
+    """The other instance is named."""
+    package = make_package(
+        manifests.config_map("a", key="theirs"), name="other"
+    )
     life = {"namespace": namespace, "deadline": deadline}
-    k8s_cr.instantiate(cluster, "the-other-one", package, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, "the-other-one", **life), package
+    )
 
-    error = refused(errors.Owned, manifests.config_map("a", key="ours"))
+    error = refused(errors.OwnedByOther, manifests.config_map("a", key="ours"))
 
     assert "the instance the-other-one" in str(error)
-    k8s_cr.terminate(cluster, "the-other-one", **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, "the-other-one", **life))
 
 
 def test_an_object_that_is_just_as_we_want_it_is_shared(
-    cluster, namespace, packed, deadline, unique
+    cluster, namespace, make_package, deadline, unique_name
 ):
-    """It is used, and neither written nor ever deleted (decision 4.8)."""
+    """It is used, and neither written nor ever deleted."""
     made = cluster.create(manifests.config_map("a", namespace), "somebody")
     life = {"namespace": namespace, "deadline": deadline}
 
     report = k8s_cr.instantiate(
-        cluster,
-        unique,
-        packed(manifests.config_map("a"), manifests.config_map("b")),
-        **life,
+        k8s_cr.Request(cluster, unique_name, **life),
+        make_package(manifests.config_map("a"), manifests.config_map("b")),
     )
 
     assert {"a": "shared", "b": "created"} == {
-        row.ref.name: row.action.value for row in report.rows
+        row.ref.name: row.action.value for row in report.objects
     }
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
     assert made == cluster.get(ObjectRef("", "ConfigMap", namespace, "a"))
 
 
 class Meddled:
-    """A cluster where somebody is quicker than us, just before an apply."""
+    """A cluster where another client writes first, just before an apply."""
 
     def __init__(self, cluster, act):
         self._cluster = cluster
@@ -197,8 +213,8 @@ class Meddled:
     def __getattr__(self, name):
         return getattr(self._cluster, name)
 
-    def until(self, deadline):
-        return Meddled(self._cluster.until(deadline), self._act)
+    def with_deadline(self, deadline):
+        return Meddled(self._cluster.with_deadline(deadline), self._act)
 
     def apply(self, manifest, manager, *, dry_run=False, **more):
         if not dry_run:
@@ -207,9 +223,14 @@ class Meddled:
 
 
 def test_an_object_made_between_our_check_and_our_apply(
-    cluster, namespace, packed, deadline, unique, traces
+    cluster,
+    namespace,
+    make_package,
+    deadline,
+    unique_name,
+    leftover_objects,
 ):
-    """It is left as it was, but for what the server keeps of a visit."""
+    """It is left as it was, except what the server keeps of a request."""
     theirs = manifests.config_map("b", namespace, key="theirs")
     made = []
 
@@ -217,19 +238,21 @@ def test_an_object_made_between_our_check_and_our_apply(
         if manifest["metadata"]["name"] == "b" and not made:
             made.append(cluster.create(copy.deepcopy(theirs), "somebody"))
 
-    with pytest.raises(errors.Owned, match="somebody") as caught:
+    with pytest.raises(errors.OwnedByOther, match="somebody") as caught:
         k8s_cr.instantiate(
-            Meddled(cluster, act),
-            unique,
-            packed(
+            k8s_cr.Request(
+                Meddled(cluster, act),
+                unique_name,
+                namespace=namespace,
+                deadline=deadline,
+            ),
+            make_package(
                 manifests.config_map("a"), manifests.config_map("b", x="ours")
             ),
-            namespace=namespace,
-            deadline=deadline,
         )
 
     assert () == caught.value.written
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
     left = cluster.get(ObjectRef("", "ConfigMap", namespace, "b"))
     assert {"key": "theirs"} == left["data"]
     assert ["somebody"] == [
@@ -237,8 +260,9 @@ def test_an_object_made_between_our_check_and_our_apply(
     ]
 
 
+@pytest.mark.requirement("A5")
 def test_a_field_that_the_kind_does_not_have(refused):
-    """A typing error is found before the first write (A5)."""
+    """A typing error is found before the first write."""
     wrong = manifests.deployment("web")
     wrong["spec"]["replica"] = 3
 
@@ -247,25 +271,26 @@ def test_a_field_that_the_kind_does_not_have(refused):
     )
 
 
+@pytest.mark.requirement("A5")
 def test_all_refusals_are_told_at_once(refused):
-    """An author mends a package in one round."""
+    """An author fixes a package in one round."""
     one = manifests.deployment("one", -1)
     two = manifests.deployment("two", -2)
 
-    error = refused(errors.Refused, one, manifests.config_map("a"), two)
+    error = refused(errors.DryRunFailed, one, manifests.config_map("a"), two)
 
     assert 2 == len(error.refusals)
     assert "Deployment.apps/" in str(error)
 
 
 def test_an_admission_policy_says_no(
-    refused, cluster, namespace, unique, deadline
+    refused, cluster, namespace, unique_name, deadline
 ):
     """Its own words come back."""
     policy = {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": unique},
+        "metadata": {"name": unique_name},
         "spec": {
             "matchConstraints": {
                 "resourceRules": [
@@ -288,9 +313,9 @@ def test_an_admission_policy_says_no(
     binding = {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": unique},
+        "metadata": {"name": unique_name},
         "spec": {
-            "policyName": unique,
+            "policyName": unique_name,
             "validationActions": ["Deny"],
             "matchResources": {
                 "namespaceSelector": {
@@ -303,7 +328,7 @@ def test_an_admission_policy_says_no(
     trial = manifests.config_map("trial", namespace, forbidden="x")
     try:
         # The server takes a moment to heed a new policy.
-        while not deadline.passed:
+        while not deadline.expired:
             try:
                 cluster.apply(trial, "tests", dry_run=True)
             except errors.Rejected:
@@ -317,39 +342,44 @@ def test_an_admission_policy_says_no(
             cluster.delete(ObjectRef.of(obj), obj["metadata"]["uid"])
 
 
+@pytest.mark.requirement("P6")
 def test_a_conflict_names_field_and_manager(
-    cluster, namespace, packed, deadline, unique
+    cluster, namespace, make_package, deadline, unique_name
 ):
-    """And nothing is forced unless that is asked for (P6)."""
+    """And nothing is forced unless that is asked for."""
     life = {"namespace": namespace, "deadline": deadline}
     k8s_cr.instantiate(
-        cluster, unique, packed(manifests.config_map("a", key="one")), **life
+        k8s_cr.Request(cluster, unique_name, **life),
+        make_package(manifests.config_map("a", key="one")),
     )
     cluster.apply(
         manifests.config_map("a", namespace, key="two"), "editor", force=True
     )
-    again = packed(manifests.config_map("a", key="three"))
+    again = make_package(manifests.config_map("a", key="three"))
 
-    with pytest.raises(errors.Conflict) as caught:
-        k8s_cr.change(cluster, unique, again, **life)
+    with pytest.raises(errors.FieldConflict) as caught:
+        k8s_cr.change(k8s_cr.Request(cluster, unique_name, **life), again)
 
     assert {"data.key": "editor"} == {
         path: owner.strip('"') for path, owner in caught.value.fields.items()
     }
     k8s_cr.change(
-        cluster,
-        unique,
+        k8s_cr.Request(
+            cluster,
+            unique_name,
+            options=k8s_cr.Options(field_conflicts="force"),
+            **life,
+        ),
         again,
-        options=k8s_cr.Options(conflict="take"),
-        **life,
     )
     ref = ObjectRef("", "ConfigMap", namespace, "a")
     assert "three" == cluster.get(ref)["data"]["key"]
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
 
+@pytest.mark.requirement("P23")
 def test_no_value_of_a_secret_is_in_a_refusal(refused, namespace):
-    """Not even where the server rejects that very value (P23)."""
+    """Not even where the server rejects that very value."""
     planted = "planted-5f2c9a"
     secret = {
         "apiVersion": "v1",

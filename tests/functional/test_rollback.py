@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr import policy
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.recording import record
-from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.kinds import policy
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.state import store
 from tests.functional import manifests
 from tests.functional.test_cluster_api import CAPI
 from tests.functional.test_cluster_api import SAMPLE
@@ -19,13 +19,13 @@ from tests.functional.test_cluster_api import with_text
 
 pytestmark = pytest.mark.plane
 
-STORED = {objects.PREFIX + "readiness": "created"}
+STORED = {objects.PREFIX + "readiness": "exists"}
 BROKEN = {objects.PREFIX + "failed-when": "spec.size=bad"}
 """Of an object that fails as soon as it is there: no test has to wait."""
 
 
 @pytest.fixture
-def life(namespace, deadline):
+def operation_args(namespace, deadline):
     return {"namespace": namespace, "deadline": deadline}
 
 
@@ -41,65 +41,92 @@ def names(cluster, kind, namespace, selector=objects.INSTANCE):
 
 
 def test_an_instantiation_that_ended_early_is_undone(
-    cluster, namespace, packed, life, unique, traces
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    unique_name,
+    leftover_objects,
 ):
-    """Nothing is left, and it can be tried again (P22)."""
-    group = f"{unique}.example.org"
-    package = packed(
+    """Nothing is left, and it can be tried again."""
+    group = f"{unique_name}.example.org"
+    package = make_package(
         manifests.definition(group, "Thing"),
         manifests.custom(group, "Thing", "silent", BROKEN, size="bad"),
         manifests.deployment("web", 1),
     )
-    with pytest.raises(errors.Failed):
-        k8s_cr.instantiate(cluster, unique, package, **life)
+    with pytest.raises(errors.ObjectsFailed):
+        k8s_cr.instantiate(
+            k8s_cr.Request(cluster, unique_name, **operation_args), package
+        )
 
-    report = k8s_cr.roll_back(cluster, unique, **life)
+    report = k8s_cr.roll_back(
+        k8s_cr.Request(cluster, unique_name, **operation_args)
+    )
 
-    assert {Action.DELETED} == {row.action for row in report.rows}
-    assert [] == traces(unique, namespace)
-    with pytest.raises(errors.InstanceUnknown):
-        k8s_cr.roll_back(cluster, unique, **life)
+    assert {Action.DELETED} == {row.action for row in report.objects}
+    assert [] == leftover_objects(unique_name, namespace)
+    with pytest.raises(errors.InstanceNotFound):
+        k8s_cr.roll_back(
+            k8s_cr.Request(cluster, unique_name, **operation_args)
+        )
 
 
+@pytest.mark.requirement("D7")
 def test_a_scale_that_ended_early_gets_the_number_from_before(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """And the instance is at rest again (P22, TK-5)."""
-    group = f"{unique}.example.org"
+    """And the instance is at rest again."""
+    group = f"{unique_name}.example.org"
     thing = ref("Thing", namespace, "one", group)
     most = {
-        objects.PREFIX + "current-when": "spec.replicas",
+        objects.PREFIX + "ready-when": "spec.replicas",
         objects.PREFIX + "failed-when": "spec.replicas=5|7",
     }
     k8s_cr.instantiate(
-        cluster,
-        unique,
-        packed(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(
             manifests.definition(group, "Thing"),
             manifests.custom(group, "Thing", "one", most, replicas=2),
         ),
-        **life,
     )
     for number in (5, 7):  # the second tries again, with another number
-        with pytest.raises(errors.Failed):
-            k8s_cr.scale(cluster, unique, {thing: number}, **life)
+        with pytest.raises(errors.ObjectsFailed):
+            k8s_cr.scale(
+                k8s_cr.Request(cluster, unique_name, **operation_args),
+                {thing: number},
+            )
 
-    k8s_cr.roll_back(cluster, unique, **life)
+    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **operation_args))
 
     assert 2 == cluster.get(thing)["spec"]["replicas"]
-    assert "instantiated" == k8s_cr.status(cluster, unique, **life).phase
-    assert () == k8s_cr.roll_back(cluster, unique, **life).rows
+    assert (
+        "instantiated"
+        == k8s_cr.status(
+            k8s_cr.Request(cluster, unique_name, **operation_args)
+        ).phase
+    )
+    assert (
+        ()
+        == k8s_cr.roll_back(
+            k8s_cr.Request(cluster, unique_name, **operation_args)
+        ).objects
+    )
 
 
+@pytest.mark.requirement("P22")
 def test_a_change_that_ended_early_is_undone(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """As it was: made goes, changed and pruned come back (P22, TK-6).
+    """As it was: made goes, changed and pruned come back.
 
     Definitions of the failed change go too, and numbers stay.
     """
-    old, new = f"old.{unique}.example.org", f"new.{unique}.example.org"
-    former = packed(
+    old, new = (
+        f"old.{unique_name}.example.org",
+        f"new.{unique_name}.example.org",
+    )
+    former = make_package(
         manifests.definition(old, "Thing"),
         manifests.custom(old, "Thing", "one", STORED, size="s"),
         manifests.deployment("web", 1),
@@ -107,11 +134,15 @@ def test_a_change_that_ended_early_is_undone(
         manifests.config_map("settings", key="old"),
         manifests.config_map("pruned", key="kept"),
     )
-    k8s_cr.instantiate(cluster, unique, former, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), former
+    )
     web = ref("Deployment", namespace, "web", "apps")
-    k8s_cr.scale(cluster, unique, {web: 3}, **life)
+    k8s_cr.scale(
+        k8s_cr.Request(cluster, unique_name, **operation_args), {web: 3}
+    )
     before = cluster.get(web)["spec"]["template"]
-    failing = packed(
+    failing = make_package(
         manifests.definition(old, "Thing"),
         manifests.custom(old, "Thing", "one", STORED, size="xl"),
         manifests.deployment("web", 1, terminationGracePeriodSeconds=5),
@@ -121,10 +152,14 @@ def test_a_change_that_ended_early_is_undone(
         manifests.definition(new, "Thing"),
         manifests.custom(new, "Thing", "silent", BROKEN, size="bad"),
     )
-    with pytest.raises(errors.Failed, match="silent"):
-        k8s_cr.change(cluster, unique, failing, **life)
+    with pytest.raises(errors.ObjectsFailed, match="silent"):
+        k8s_cr.change(
+            k8s_cr.Request(cluster, unique_name, **operation_args), failing
+        )
 
-    report = k8s_cr.roll_back(cluster, unique, **life)
+    report = k8s_cr.roll_back(
+        k8s_cr.Request(cluster, unique_name, **operation_args)
+    )
 
     maps = names(cluster, GroupKind("", "ConfigMap"), namespace)
     assert {"same", "settings", "pruned"} == maps
@@ -139,68 +174,108 @@ def test_a_change_that_ended_early_is_undone(
     assert before == cluster.get(web)["spec"]["template"]
     assert 3 == cluster.get(web)["spec"]["replicas"]
     assert "instantiated" == report.phase
-    assert {"current"} == {row.verdict.state.value for row in report.rows}
-    owned = record.read(cluster, unique, namespace).inventory.owned
+    assert {"current"} == {row.verdict.state.value for row in report.objects}
+    owned = store.read(cluster, unique_name, namespace).inventory.owned
     assert 6 == len(owned)
 
     k8s_cr.change(
-        cluster, unique, packed(manifests.config_map("last")), **life
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(manifests.config_map("last")),
     )
 
 
+@pytest.mark.requirement("E7")
 def test_a_change_at_rest_is_undone_once(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """What was pruned comes back; to repeat it does nothing (P22)."""
-    first = packed(manifests.config_map("a"), name="first")
-    second = packed(manifests.config_map("b"), name="second")
+    """What was pruned comes back; to repeat it does nothing."""
+    first = make_package(manifests.config_map("a"), name="first")
+    second = make_package(manifests.config_map("b"), name="second")
     kind = GroupKind("", "ConfigMap")
-    k8s_cr.instantiate(cluster, unique, first, **life)
-    k8s_cr.change(cluster, unique, second, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), first
+    )
+    k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **operation_args), second
+    )
 
-    k8s_cr.roll_back(cluster, unique, **life)
+    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **operation_args))
 
     assert {"a"} == names(cluster, kind, namespace)
-    assert () == k8s_cr.roll_back(cluster, unique, **life).rows
+    assert (
+        ()
+        == k8s_cr.roll_back(
+            k8s_cr.Request(cluster, unique_name, **operation_args)
+        ).objects
+    )
     assert {"a"} == names(cluster, kind, namespace)
 
 
 def test_at_rest_only_the_named_package_is_gone_back_to(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
     """A refused change leaves nothing to undo, and undoes no other."""
-    first = packed(manifests.config_map("a"), name="first")
-    second = packed(manifests.config_map("b"), name="second")
-    third = packed(manifests.config_map("c"), name="third")
+    first = make_package(manifests.config_map("a"), name="first")
+    second = make_package(manifests.config_map("b"), name="second")
+    third = make_package(manifests.config_map("c"), name="third")
     kind = GroupKind("", "ConfigMap")
-    k8s_cr.instantiate(cluster, unique, first, **life)
-    k8s_cr.change(cluster, unique, second, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), first
+    )
+    k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **operation_args), second
+    )
 
-    assert () == k8s_cr.roll_back(cluster, unique, package=second, **life).rows
+    assert (
+        ()
+        == k8s_cr.roll_back(
+            k8s_cr.Request(cluster, unique_name, **operation_args),
+            package=second,
+        ).objects
+    )
     with pytest.raises(errors.RequestInvalid, match="was not of the package"):
-        k8s_cr.roll_back(cluster, unique, package=third, **life)
+        k8s_cr.roll_back(
+            k8s_cr.Request(cluster, unique_name, **operation_args),
+            package=third,
+        )
     assert {"b"} == names(cluster, kind, namespace)
-    k8s_cr.roll_back(cluster, unique, package=first, **life)
+    k8s_cr.roll_back(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package=first
+    )
     assert {"a"} == names(cluster, kind, namespace)
-    assert () == k8s_cr.roll_back(cluster, unique, package=first, **life).rows
+    assert (
+        ()
+        == k8s_cr.roll_back(
+            k8s_cr.Request(cluster, unique_name, **operation_args),
+            package=first,
+        ).objects
+    )
 
 
+@pytest.mark.requirement("P22")
 def test_what_cannot_be_restored_is_named_and_the_rest_is(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """A name that somebody else took, say; a later try finds it free."""
-    first = packed(
+    """A name taken by another client, for example; a retry finds it free."""
+    first = make_package(
         manifests.config_map("gone"), manifests.config_map("back"), name="a"
     )
-    k8s_cr.instantiate(cluster, unique, first, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), first
+    )
     k8s_cr.change(
-        cluster, unique, packed(manifests.config_map("b"), name="b"), **life
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(manifests.config_map("b"), name="b"),
     )
     theirs = manifests.config_map("gone", namespace, key="theirs")
     cluster.create(theirs, "somebody")
 
-    with pytest.raises(errors.NotRestored, match="gone: could not be") as got:
-        k8s_cr.roll_back(cluster, unique, **life)
+    with pytest.raises(
+        errors.RollbackIncomplete, match="gone: could not be"
+    ) as got:
+        k8s_cr.roll_back(
+            k8s_cr.Request(cluster, unique_name, **operation_args)
+        )
 
     kind = GroupKind("", "ConfigMap")
     gone = ref("ConfigMap", namespace, "gone")
@@ -209,19 +284,20 @@ def test_what_cannot_be_restored_is_named_and_the_rest_is(
     assert "theirs" == cluster.get(gone)["data"]["key"]
     cluster.delete(gone, objects.uid(cluster.get(gone)))
 
-    k8s_cr.roll_back(cluster, unique, **life)
+    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **operation_args))
 
     assert {"back", "gone"} == names(cluster, kind, namespace)
 
 
+@pytest.mark.requirement("P22")
 def test_what_stays_as_it_is_keeps_what_it_needs(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """Though the change has made that, and all else goes (P22, E7).
+    """Though the change has created it, and all else is deleted.
 
-    The second try ends, and its report says what is not as it was.
+    The second try ends, and its report lists what differs from before.
     """
-    group = f"{unique}.example.org"
+    group = f"{unique_name}.example.org"
     definition = manifests.definition(group, "Thing")
     schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     spec = schema["properties"]["spec"]
@@ -240,26 +316,34 @@ def test_what_stays_as_it_is_keeps_what_it_needs(
             group, "Thing", "one", STORED, size=size, uses=uses
         )
         found = manifests.config_map(used)
-        return packed(definition, thing, found, *more, name=name)
+        return make_package(definition, thing, found, *more, name=name)
 
-    k8s_cr.instantiate(cluster, unique, package("s", "old", name="a"), **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        package("s", "old", name="a"),
+    )
     more = manifests.config_map("more")
     k8s_cr.change(
-        cluster, unique, package("xl", "new", more, name="b"), **life
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        package("xl", "new", more, name="b"),
     )
 
-    with pytest.raises(errors.NotRestored, match="grows"):
-        k8s_cr.roll_back(cluster, unique, **life)
+    with pytest.raises(errors.RollbackIncomplete, match="grows"):
+        k8s_cr.roll_back(
+            k8s_cr.Request(cluster, unique_name, **operation_args)
+        )
 
     kind = GroupKind("", "ConfigMap")
     assert {"old", "new"} == names(cluster, kind, namespace)
     thing = cluster.get(ref("Thing", namespace, "one", group))
     assert "xl" == thing["spec"]["size"]
-    report = k8s_cr.roll_back(cluster, unique, **life)
+    report = k8s_cr.roll_back(
+        k8s_cr.Request(cluster, unique_name, **operation_args)
+    )
     why = {
         row.ref.name: row.verdict.reason
-        for row in report.rows
-        if row.action is Action.KEPT
+        for row in report.objects
+        if row.action is Action.RETAINED
     }
     assert {"one", "new"} == set(why)
     assert "grows" in why["one"]
@@ -268,81 +352,92 @@ def test_what_stays_as_it_is_keeps_what_it_needs(
 
 
 def test_what_a_change_took_over_is_given_back(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """It was there before, so it stays, and is nobody's of ours."""
+    """It existed before, so it stays, and belongs to no instance."""
     theirs = manifests.config_map("theirs", namespace, key="theirs")
     cluster.create(theirs, "somebody")
     found = ref("ConfigMap", namespace, "theirs")
     k8s_cr.instantiate(
-        cluster, unique, packed(manifests.config_map("a"), name="a"), **life
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(manifests.config_map("a"), name="a"),
     )
-    changed = packed(
+    changed = make_package(
         manifests.config_map("theirs", key="theirs", more="ours"), name="b"
     )
     k8s_cr.change(
-        cluster,
-        unique,
+        k8s_cr.Request(
+            cluster,
+            unique_name,
+            options=k8s_cr.Options(adopt=frozenset({found})),
+            **operation_args,
+        ),
         changed,
-        options=k8s_cr.Options(adopt=frozenset({found})),
-        **life,
     )
 
-    report = k8s_cr.roll_back(cluster, unique, **life)
+    report = k8s_cr.roll_back(
+        k8s_cr.Request(cluster, unique_name, **operation_args)
+    )
 
-    assert Action.RELEASED in {row.action for row in report.rows}
+    assert Action.ORPHANED in {row.action for row in report.objects}
     left = cluster.get(found)
     assert {"key": "theirs"} == left["data"]
     assert objects.INSTANCE not in objects.labels(left)
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
     assert cluster.get(found)
 
 
 def test_what_an_instantiation_took_over_is_given_back(
-    cluster, namespace, packed, life, unique, traces
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    unique_name,
+    leftover_objects,
 ):
-    """All else goes, with the record (P20, P22)."""
+    """All else goes, with the record."""
     theirs = manifests.config_map("theirs", namespace, key="theirs")
     cluster.create(theirs, "somebody")
     found = ref("ConfigMap", namespace, "theirs")
-    group = f"{unique}.example.org"
-    package = packed(
+    group = f"{unique_name}.example.org"
+    package = make_package(
         manifests.config_map("theirs", key="theirs", more="ours"),
         manifests.definition(group, "Thing"),
         manifests.custom(group, "Thing", "silent", BROKEN, size="bad"),
     )
-    with pytest.raises(errors.Failed):
+    with pytest.raises(errors.ObjectsFailed):
         k8s_cr.instantiate(
-            cluster,
-            unique,
+            k8s_cr.Request(
+                cluster,
+                unique_name,
+                options=k8s_cr.Options(adopt=frozenset({found})),
+                **operation_args,
+            ),
             package,
-            options=k8s_cr.Options(adopt=frozenset({found})),
-            **life,
         )
 
-    k8s_cr.roll_back(cluster, unique, **life)
+    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **operation_args))
 
     assert {"key": "theirs"} == cluster.get(found)["data"]
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
+@pytest.mark.requirement("P22")
 def test_a_scale_of_what_went_says_what_it_could_not_restore(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """The other objects have their numbers (P22)."""
-    group = f"{unique}.example.org"
+    """The other objects have their numbers."""
+    group = f"{unique_name}.example.org"
     k8s_cr.instantiate(
-        cluster,
-        unique,
-        packed(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(
             manifests.definition(group, "Thing"),
             manifests.custom(group, "Thing", "one", STORED, replicas=2),
             manifests.deployment("web", 1, nodeName="none"),
         ),
-        policy=policy.of(
-            {"readiness": [{"of": "Deployment.apps", "readiness": "created"}]}
+        policy=policy.from_dict(
+            {"readiness": [{"of": "Deployment.apps", "readiness": "exists"}]}
         ),
-        **life,
     )
     web = ref("Deployment", namespace, "web", "apps")
     thing = ref("Thing", namespace, "one", group)
@@ -353,20 +448,27 @@ def test_a_scale_of_what_went_says_what_it_could_not_restore(
 
     with pytest.raises(errors.Error, match="not found"):
         k8s_cr.scale(
-            cluster, unique, {thing: 3, web: 2}, listen=remove, **life
+            k8s_cr.Request(
+                cluster, unique_name, on_progress=remove, **operation_args
+            ),
+            {thing: 3, web: 2},
         )
 
-    with pytest.raises(errors.NotRestored, match=r"web: .* gone from the"):
-        k8s_cr.roll_back(cluster, unique, **life)
+    with pytest.raises(
+        errors.RollbackIncomplete, match=r"web: .* no longer exists in"
+    ):
+        k8s_cr.roll_back(
+            k8s_cr.Request(cluster, unique_name, **operation_args)
+        )
 
     assert 2 == cluster.get(thing)["spec"]["replicas"]
 
 
 @pytest.mark.capi
 def test_a_cluster_goes_back_to_the_templates_it_had(
-    cluster, namespace, unique, traces
+    cluster, namespace, unique_name, leftover_objects
 ):
-    """By their names, with the machines it had (P10, P22, TK-17)."""
+    """By their names, with the machines it had."""
 
     def life(seconds=240):
         deadline = k8s_cr.Deadline.after(seconds)
@@ -376,17 +478,19 @@ def test_a_cluster_goes_back_to_the_templates_it_had(
         return names(cluster, GroupKind(CAPI, "Machine"), namespace, "")
 
     package = k8s_cr.load(SAMPLE)
-    k8s_cr.instantiate(cluster, unique, package, **life())
+    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life()), package)
     templates = GroupKind(f"infrastructure.{CAPI}", "DevMachineTemplate")
     before = names(cluster, templates, namespace), machines()
     # Its machines would never start, so that none of the former goes.
     changed = with_text(package, "2s", "24h")
-    with pytest.raises(errors.NotReady):
-        k8s_cr.change(cluster, unique, changed, **life(15))
+    with pytest.raises(errors.ReadinessTimeout):
+        k8s_cr.change(
+            k8s_cr.Request(cluster, unique_name, **life(15)), changed
+        )
     assert before[0] < names(cluster, templates, namespace)
 
-    k8s_cr.roll_back(cluster, unique, **life())
+    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **life()))
 
     assert before == (names(cluster, templates, namespace), machines())
-    k8s_cr.terminate(cluster, unique, **life())
-    assert [] == traces(unique, namespace)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life()))
+    assert [] == leftover_objects(unique_name, namespace)

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import ObjectRef
-from tests import schemas
-from tests.secrecy.watch import Watch
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
+from tests import output_schemas
+from tests.secrecy.search import SecretSearch
 from tools import csar
 
 pytestmark = pytest.mark.plane
@@ -32,7 +32,7 @@ NEWER = f"{IMAGE}.1"
 
 @pytest.fixture
 def run(
-    namespace: str, kubeconfig: pathlib.Path, shows: Watch
+    namespace: str, kubeconfig: pathlib.Path, secret_search: SecretSearch
 ) -> Callable[..., Any]:
     """Runs the program in the test's namespace; its report, or its words."""
     environ = {**os.environ, "KUBECONFIG": str(kubeconfig)}
@@ -45,8 +45,10 @@ def run(
             timeout=240,
             env=environ,
         )
-        shows.look("the program's output", ended.stdout + ended.stderr)
-        schemas.check([*argv, "json"], ended.stdout)
+        secret_search.search(
+            "the program's output", ended.stdout + ended.stderr
+        )
+        output_schemas.check_output([*argv, "json"], ended.stdout)
         if ended.returncode == code:
             return json.loads(ended.stdout)
         return ended.stderr
@@ -54,50 +56,55 @@ def run(
     return _run
 
 
+@pytest.mark.requirement("TK-1", "TK-5", "E1")
 def test_the_custom_resource_sample_lives(
-    cluster, namespace, unique, run, tmp_path
+    cluster, namespace, unique_name, run, tmp_path
 ):
-    """Scaled by its aspect and by the object, changed, healed (TK-5, TK-20).
+    """Scaled by its aspect and by the object, changed, healed.
 
-    The change is foretold and keeps the number of the scale (E1, P9); what
-    somebody edited is told as drift and healed (G4).
+    The change is forecast and keeps the number of the scale; an edit by
+    another client is reported as drift and healed.
     """
     folder = tmp_path / "custom_resource"
     shutil.copytree(csar.SAMPLES / "custom_resource", folder)
     for path in folder.rglob("*.yaml"):
         text = path.read_text()
         path.write_text(
-            text.replace("telephony.example.org", f"{unique}.example.org")
+            text.replace("telephony.example.org", f"{unique_name}.example.org")
         )
     router = ObjectRef("apps", "Deployment", namespace, "call-router")
 
     def number():
         return cluster.get(router)["spec"]["replicas"]
 
-    run("instantiate", unique, folder)
+    run("instantiate", unique_name, folder)
     assert 1 == number()
-    report = run("scale", unique, "--aspect", "routers", "--steps", "2")
+    report = run(
+        "scale", unique_name, "--aspect", "routers", "--number-of-steps", "2"
+    )
     assert ["scaled"] == [row["action"] for row in report["objects"]]
     assert 3 == number()
-    run("scale", unique, "--aspect", "routers", "--to-level", "1")
+    run("scale", unique_name, "--aspect", "routers", "--level", "1")
     assert 2 == number()
-    said = run("scale", unique, "--aspect", "routers", "--steps", "9")
+    said = run(
+        "scale", unique_name, "--aspect", "routers", "--number-of-steps", "9"
+    )
     assert "its levels are 0 to 3" in said
-    run("scale", unique, "Deployment/call-router", "--replicas", "4")
+    run("scale", unique_name, "Deployment/call-router", "--replicas", "4")
     assert 4 == number()
-    said = run("scale", unique, "Service/call-router", "--replicas", "2")
-    assert "no number of replicas" in said
+    said = run("scale", unique_name, "Service/call-router", "--replicas", "2")
+    assert "no replica count" in said
 
     manifest = folder / "Files" / "kubernetes" / "router.yaml"
     manifest.write_text(manifest.read_text().replace(IMAGE, NEWER))
-    foretold = run("forecast", unique, folder)
+    foretold = run("forecast", unique_name, folder)
     changed = {
         (row["kind"], field["after"])
         for row in foretold["objects"]
         for field in row["differences"]
     }
     assert {("Deployment", NEWER)} == changed
-    run("change", unique, folder)
+    run("change", unique_name, folder)
     assert 4 == number()
 
     before = pods(cluster, namespace)
@@ -106,12 +113,12 @@ def test_the_custom_resource_sample_lives(
         cluster.get(service)["metadata"]["uid"],
     )
     assert {"call-router": ["missing"]} == drifted(
-        run("drift", unique, code=5)
+        run("drift", unique_name, code=5)
     )
-    run("heal", unique, "--all")
+    run("heal", unique_name, "--all")
     assert 4 == len(pods(cluster, namespace) - before)
-    assert {} == drifted(run("drift", unique))
-    run("terminate", unique)
+    assert {} == drifted(run("drift", unique_name))
+    run("terminate", unique_name)
 
 
 def pods(cluster, namespace):
@@ -128,13 +135,13 @@ def drifted(report):
 
 
 @pytest.mark.capi
+@pytest.mark.requirement("TK-16", "TK-17", "D6")
 def test_the_workload_cluster_sample_lives(
-    cluster, namespace, unique, run, tmp_path
+    cluster, namespace, unique_name, run, tmp_path
 ):
-    """The chosen machine goes, and the control plane stays (TK-16, P9).
+    """The selected machine is deleted, and the control plane stays.
 
-    A worker is healed; the next version replaces every machine, as it is
-    foretold (TK-17, TK-20, G3).
+    A worker is healed; the next version replaces every machine, as forecast.
     """
 
     def machines(label):
@@ -143,21 +150,21 @@ def test_the_workload_cluster_sample_lives(
 
     workers = f"{CAPI}/deployment-name=workload-workers"
     control_plane = f"{CAPI}/control-plane"
-    run("instantiate", unique, SAMPLE)
+    run("instantiate", unique_name, SAMPLE)
     own, first = machines(control_plane), machines(workers)
 
-    run("scale", unique, "--aspect", "workers", "--steps", "1")
+    run("scale", unique_name, "--aspect", "workers", "--number-of-steps", "1")
     assert first < machines(workers)
     (old,) = first
-    leaving = ["--leaving", old]
-    run("scale", unique, "--aspect", "workers", "--to-level", "0", *leaving)
+    leaving = ["--machines-to-delete", old]
+    run("scale", unique_name, "--aspect", "workers", "--level", "0", *leaving)
 
     assert 1 == len(machines(workers))
     assert old not in machines(workers)
     assert own == machines(control_plane)
     said = run(
         "scale",
-        unique,
+        unique_name,
         "kubeadmcontrolplane/workload-control-plane",
         "--replicas",
         "2",
@@ -165,19 +172,19 @@ def test_the_workload_cluster_sample_lives(
     assert "must be odd" in said
 
     (sick,) = machines(workers)
-    run("heal", unique, f"Machine/{sick}")
+    run("heal", unique_name, f"Machine/{sick}")
     assert machines(workers).isdisjoint({sick})
 
     csar.build(SAMPLE, tmp_path / "newer.zip", variant="v1_36")
-    foretold = run("forecast", unique, tmp_path / "newer.zip")
+    foretold = run("forecast", unique_name, tmp_path / "newer.zip")
     assert {"KubeadmControlPlane": 1, "MachineDeployment": 1} == {
         row["kind"]: row["rollout"]["machines"]
         for row in foretold["objects"]
         if row["rollout"]
     }
     before = machines(workers) | machines(control_plane)
-    run("change", unique, tmp_path / "newer.zip")
+    run("change", unique_name, tmp_path / "newer.zip")
     after = machines(workers) | machines(control_plane)
     assert 2 == len(after)
     assert after.isdisjoint(before)
-    run("terminate", unique)
+    run("terminate", unique_name)

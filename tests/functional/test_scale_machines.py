@@ -1,4 +1,4 @@
-"""Machines are scaled by whoever keeps their number, and none is replaced."""
+"""Machines are scaled by the manager of their number, and none is replaced."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import dataclasses
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.lcm import leaving
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.package.model import Document
-from tests.functional.dying import Killed
-from tests.functional.dying import die
+from tacker_k8s_cr.lcm import machine_selection
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.package import Document
+from tests.calls import call
+from tests.functional.kill_after_write import Killed
+from tests.functional.kill_after_write import kill_when_waiting
 from tests.functional.test_cluster_api import CAPI
 from tests.functional.test_cluster_api import MACHINE
 from tests.functional.test_cluster_api import SAMPLE
@@ -47,7 +48,7 @@ def more():
     single = among(package, "workload-workers")
     single.update(kind="MachineSet")
     # Its controller writes into the selector, which is the package's.
-    notes = {objects.PREFIX + "conflict": "leave"}
+    notes = {objects.PREFIX + "field-conflicts": "ignore"}
     single["metadata"].update(name="single", annotations=notes)
     for made in (auto, single):
         labels = {"example.org/of": made["metadata"]["name"]}
@@ -76,10 +77,11 @@ WORKERS = f"{CAPI}/deployment-name=workload-workers"
 OWN = f"{CAPI}/control-plane"
 
 
+@pytest.mark.requirement("P9", "D4", "D6", "I2", "I4")
 def test_machines_are_scaled_by_every_route(
-    cluster, namespace, unique, machines
+    cluster, namespace, unique_name, machines
 ):
-    """Only the number is sent, so that no machine is replaced (P9, TK-16).
+    """Only the number is sent, so that no machine is replaced.
 
     A MachineDeployment, to zero and back; a MachineSet; a control plane, of
     which an even number is refused. Chosen Machines go first, and a mark is
@@ -91,7 +93,9 @@ def test_machines_are_scaled_by_every_route(
         return ObjectRef(group, kind, namespace, name)
 
     def scale(ref, number, **how):
-        return k8s_cr.scale(cluster, unique, {ref: number}, **how, **life)
+        return call(
+            k8s_cr.scale, cluster, unique_name, {ref: number}, **how, **life
+        )
 
     def bounds():
         notes = cluster.get(auto)["metadata"]["annotations"]
@@ -104,7 +108,7 @@ def test_machines_are_scaled_by_every_route(
         "KubeadmControlPlane", "workload-control-plane", CONTROL_PLANE.group
     )
     package = more()
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
     first, own = machines(WORKERS), machines(OWN)
 
     # -- A MachineDeployment, and chosen Machines of it
@@ -114,11 +118,13 @@ def test_machines_are_scaled_by_every_route(
     assert 3 == len(three)
     assert first.items() < three.items()
     chosen = sorted(three)[1]
-    with pytest.raises(errors.NotScalable, match="are chosen to go"):
-        scale(workers, 3 - 1, leaving=sorted(three)[:2])
-    with pytest.raises(errors.NotScalable, match="no Machine of it"):
-        scale(workers, 2, leaving=["nobody"])
-    scale(workers, 2, leaving=[chosen])
+    with pytest.raises(errors.MachineSelectionInvalid, match="were selected"):
+        scale(workers, 3 - 1, machines_to_delete=sorted(three)[:2])
+    with pytest.raises(
+        errors.MachineSelectionInvalid, match="not Machines of it"
+    ):
+        scale(workers, 2, machines_to_delete=["nobody"])
+    scale(workers, 2, machines_to_delete=[chosen])
     assert {n: u for n, u in three.items() if n != chosen} == machines(WORKERS)
     scale(workers, 0)
     assert {} == machines(WORKERS)
@@ -134,20 +140,22 @@ def test_machines_are_scaled_by_every_route(
     assert before.items() < after.items()
 
     # -- What an autoscaler keeps
-    with pytest.raises(errors.NotScalable, match="between 1 and 2") as caught:
+    with pytest.raises(
+        errors.AutoscalerConflict, match="between 1 and 2"
+    ) as caught:
         scale(auto, 3)
-    assert "autoscaled: move" in str(caught.value)
-    moving = {"options": k8s_cr.Options(autoscaled="move")}
+    assert "autoscaler_limits: adjust" in str(caught.value)
+    moving = {"options": k8s_cr.Options(autoscaler_limits="adjust")}
     with pytest.raises(Killed):
-        scale(auto, 4, listen=die, **moving)
+        scale(auto, 4, on_progress=kill_when_waiting, **moving)
     assert ["4", "4"] == bounds()
-    k8s_cr.roll_back(cluster, unique, **life)
+    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **life))
     assert ["1", "2"] == bounds()
     assert 1 == cluster.get(auto)["spec"]["replicas"]
     scale(auto, 3, **moving)
     assert ["3", "3"] == bounds()
     assert 3 == len(machines("example.org/of=auto"))
-    k8s_cr.change(cluster, unique, package, **life)
+    k8s_cr.change(k8s_cr.Request(cluster, unique_name, **life), package)
     assert ["3", "3"] == bounds()
     assert 3 == cluster.get(auto)["spec"]["replicas"]
 
@@ -164,15 +172,18 @@ def test_machines_are_scaled_by_every_route(
         scale(
             control_plane,
             2,
-            leaving=[sorted(three)[0]],
-            registry=kinds.BUILT_IN.extended({CONTROL_PLANE: unasked}),
+            machines_to_delete=[sorted(three)[0]],
+            registry=kinds.BUILT_IN.with_handlers({CONTROL_PLANE: unasked}),
         )
     assert "etcd" in str(refused.value)
     for machine in cluster.list_objects(MACHINE, namespace, OWN):
-        assert leaving.MARK not in machine["metadata"]["annotations"]
-    assert "instantiated" == k8s_cr.status(cluster, unique, **life).phase
+        assert machine_selection.MARK not in machine["metadata"]["annotations"]
+    assert (
+        "instantiated"
+        == k8s_cr.status(k8s_cr.Request(cluster, unique_name, **life)).phase
+    )
     gone = sorted(three)[:2]
-    scale(control_plane, 1, leaving=[three[gone[0]], gone[1]])
+    scale(control_plane, 1, machines_to_delete=[three[gone[0]], gone[1]])
     assert {sorted(three)[2]} == set(machines(OWN))
 
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))

@@ -7,19 +7,19 @@ import dataclasses
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr.applying import replicas as numbers
-from tacker_k8s_cr.healing import members
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.package.model import Aspect
-from tacker_k8s_cr.package.model import Vdu
-from tacker_k8s_cr.package.model import Vnfd
-from tacker_k8s_cr.recording import record
-from tests.functional import topology
-from tests.functional.dying import Killed
-from tests.functional.dying import die
+from tacker_k8s_cr.engine import replicas as numbers
+from tacker_k8s_cr.lcm.healing import members
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.package import Aspect
+from tacker_k8s_cr.model.package import Vdu
+from tacker_k8s_cr.model.package import Vnfd
+from tacker_k8s_cr.state import store
+from tests.functional import topology_cluster
+from tests.functional.kill_after_write import Killed
+from tests.functional.kill_after_write import kill_when_waiting
 
 pytestmark = [pytest.mark.plane, pytest.mark.capi]
 
@@ -78,7 +78,7 @@ def machines(cluster, namespace):
 
 
 def replicas(cluster, ref, group=""):
-    """What the topology says."""
+    """The contents of the topology."""
     found = cluster.get(ref)["spec"]["topology"]
     if not group:
         return found["controlPlane"]["replicas"]
@@ -90,50 +90,63 @@ def replicas(cluster, ref, group=""):
     return entry["replicas"]
 
 
+@pytest.mark.requirement("TK-16", "P7", "P8", "P9", "D3", "I5", "I6")
 def test_the_number_goes_into_the_topology(
-    cluster, namespace, packed, unique, made, machines
+    cluster, namespace, make_package, unique_name, made, machines
 ):
-    """By the entry's name, and nothing else changes (P8, P9, P22, TK-16).
+    """By the entry's name, and nothing else changes.
 
-    What the topology made may be named by its own name, or by its place in
-    the Cluster. No machine is replaced: all from before are there, or less
-    of the same. A package that is applied again changes no number, also of
-    what somebody else has scaled since. What is scaled out and fails goes
-    back. A VDU is the entry of its name.
+    What the topology made may be named by its own name, or by its place in the
+    Cluster. No machine is replaced: all from before are there, or less of the
+    same. A package that is applied again changes no number, also of what
+    another client has scaled since. A failed scale-out is rolled back. A VDU
+    is the entry of its name.
     """
     life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(480)}
     ref = ObjectRef(CAPI, "Cluster", namespace, "workload")
     package = dataclasses.replace(
-        packed(
-            *topology.cluster_class(),
-            # The level of the VNFD says how many, not the manifest.
-            topology.cluster("workload", md_0=2, md_1=1, auto=AUTOSCALED),
+        make_package(
+            *topology_cluster.cluster_class(),
+            # The level of the VNFD sets the number, not the manifest.
+            topology_cluster.cluster(
+                "workload", md_0=2, md_1=1, auto=AUTOSCALED
+            ),
         ),
         vnfd=VNFD,
     )
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
     own, other = machines(), machines("md-1")
     first = machines("md-0")
     assert 1 == len(first)
 
     with pytest.raises(Killed):
         k8s_cr.scale(
-            cluster, unique, aspect="workers", level=3, listen=die, **life
+            k8s_cr.Request(
+                cluster, unique_name, on_progress=kill_when_waiting, **life
+            ),
+            aspect="workers",
+            level=3,
         )
     assert 4 == replicas(cluster, ref, "md-0")
-    k8s_cr.roll_back(cluster, unique, **life)
+    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **life))
     assert 1 == replicas(cluster, ref, "md-0")
     assert 1 == len(machines("md-0"))
 
-    k8s_cr.scale(cluster, unique, aspect="workers", steps=1, **life)
+    k8s_cr.scale(
+        k8s_cr.Request(cluster, unique_name, **life),
+        aspect="workers",
+        number_of_steps=1,
+    )
     after = machines("md-0")
-    inventory = record.read(cluster, unique, namespace).inventory
+    inventory = store.read(cluster, unique_name, namespace).inventory
     found = members.by_vdu(cluster, kinds.BUILT_IN, inventory)
     assert after == {member.uid for member in found["md-0"]}
-    assert {"md-0": 2} == numbers.found(cluster, kinds.BUILT_IN, inventory)
+    assert {"md-0": 2} == numbers.live_replicas(
+        cluster, kinds.BUILT_IN, inventory
+    )
 
     by_name = ObjectRef.of(made("md-0"))
-    k8s_cr.scale(cluster, unique, {by_name: 3}, **life)
+    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **life), {by_name: 3})
 
     assert 3 == replicas(cluster, ref, "md-0")
     assert after < machines("md-0")
@@ -144,13 +157,13 @@ def test_the_number_goes_into_the_topology(
         CAPI, "Cluster", namespace, "workload:machineDeployments.md-0"
     )
     for _ in range(2):  # doing it twice is doing it once
-        k8s_cr.scale(cluster, unique, {place: 2}, **life)
+        k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **life), {place: 2})
     assert 2 == made("md-0")["spec"]["replicas"]
     assert machines("md-0") < after
     assert 2 == len(machines("md-0"))
 
     ours = cluster.get(ref)["metadata"]["generation"]
-    k8s_cr.change(cluster, unique, package, **life)
+    k8s_cr.change(k8s_cr.Request(cluster, unique_name, **life), package)
     assert ours == cluster.get(ref)["metadata"]["generation"]
     assert 2 == replicas(cluster, ref, "md-0")
 
@@ -158,21 +171,21 @@ def test_the_number_goes_into_the_topology(
     workers = theirs["spec"]["topology"]["workers"]
     workers["machineDeployments"][1]["replicas"] = 2
     cluster.patch(ref, {"spec": {"topology": {"workers": workers}}}, "them")
-    k8s_cr.change(cluster, unique, package, **life)
+    k8s_cr.change(k8s_cr.Request(cluster, unique_name, **life), package)
     assert 2 == replicas(cluster, ref, "md-1")
     assert 2 == len(machines("md-1"))
     assert other < machines("md-1")
 
-    k8s_cr.scale(cluster, unique, {place: 0}, **life)
+    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **life), {place: 0})
     assert set() == machines("md-0")
 
     auto = ref._replace(name="workload:machineDeployments.auto")
-    with pytest.raises(errors.NotScalable, match="between 1 and 2"):
-        k8s_cr.scale(cluster, unique, {auto: 3}, **life)
-    move = {"options": k8s_cr.Options(autoscaled="move"), **life}
-    k8s_cr.scale(cluster, unique, {auto: 3}, **move)
+    with pytest.raises(errors.AutoscalerConflict, match="between 1 and 2"):
+        k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **life), {auto: 3})
+    move = {"options": k8s_cr.Options(autoscaler_limits="adjust"), **life}
+    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **move), {auto: 3})
     assert 3 == len(machines("auto"))
-    k8s_cr.change(cluster, unique, package, **life)
+    k8s_cr.change(k8s_cr.Request(cluster, unique_name, **life), package)
     found = made("auto")
     assert 3 == found["spec"]["replicas"]
     for name in AUTOSCALED["metadata"]["annotations"]:
@@ -182,9 +195,13 @@ def test_the_number_goes_into_the_topology(
         CAPI, "Cluster", namespace, "workload:controlPlane"
     )
     with pytest.raises(errors.NotScalable, match="must be odd"):
-        k8s_cr.scale(cluster, unique, {control_plane: 2}, **life)
+        k8s_cr.scale(
+            k8s_cr.Request(cluster, unique_name, **life), {control_plane: 2}
+        )
     assert 1 == replicas(cluster, ref)
-    k8s_cr.scale(cluster, unique, {control_plane: 3}, **life)
+    k8s_cr.scale(
+        k8s_cr.Request(cluster, unique_name, **life), {control_plane: 3}
+    )
     assert 3 == replicas(cluster, ref)
     assert 3 == len(machines())
     assert own < machines()
@@ -193,7 +210,9 @@ def test_the_number_goes_into_the_topology(
         CAPI, "Cluster", namespace, "workload:machineDeployments.md-9"
     )
     with pytest.raises(errors.NotScalable, match=r"machineDeployments\.md-0"):
-        k8s_cr.scale(cluster, unique, {unknown: 2}, **life)
+        k8s_cr.scale(
+            k8s_cr.Request(cluster, unique_name, **life), {unknown: 2}
+        )
 
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
     assert cluster.get(ref) is None

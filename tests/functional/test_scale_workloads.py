@@ -1,4 +1,4 @@
-"""Workloads and custom resources are scaled by whoever keeps their number."""
+"""Workloads and custom resources are scaled by their replica manager."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import copy
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
 from tests.functional import manifests
-from tests.functional.dying import Killed
-from tests.functional.dying import die
+from tests.functional.kill_after_write import Killed
+from tests.functional.kill_after_write import kill_when_waiting
 
 pytestmark = pytest.mark.plane
 
-STORED = {objects.PREFIX + "readiness": "created"}
+STORED = {objects.PREFIX + "readiness": "exists"}
 
 
 @pytest.fixture
-def life(namespace, deadline):
+def operation_args(namespace, deadline):
     return {"namespace": namespace, "deadline": deadline}
 
 
@@ -66,16 +66,19 @@ def autoscaler(name, of, least, most):
     }
 
 
+@pytest.mark.requirement(
+    "TK-5", "T11", "A2", "D1", "D2", "D4", "IN-12", "IN-13", "CR-1"
+)
 def test_each_workload_is_scaled_to_the_number(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """Absolute, to zero and back; a package again shrinks nothing (TK-5, P7).
+    """Absolute, to zero and back; a package again shrinks nothing.
 
-    Nor does it what somebody else has scaled since. What the sub-resource
-    refuses comes with the server's words, and what has no number is refused
-    beforehand (T11).
+    Nor what another client has scaled since. A refusal by the sub-resource is
+    reported with the server's message, and an object without replicas is
+    refused beforehand.
     """
-    group = f"{unique}.example.org"
+    group = f"{unique_name}.example.org"
     definition = manifests.definition(group, "Thing")
     (version,) = definition["spec"]["versions"]
     schema = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
@@ -84,7 +87,7 @@ def test_each_workload_is_scaled_to_the_number(
         "type": "object",
         "properties": {"count": {"type": "integer", "maximum": 5}},
     }
-    package = packed(
+    package = make_package(
         manifests.deployment("web", 1),
         as_kind("StatefulSet", "base", serviceName="base", replicas=1),
         as_kind("ReplicaSet", "set", replicas=1),
@@ -92,7 +95,9 @@ def test_each_workload_is_scaled_to_the_number(
         manifests.custom(group, "Thing", "one", STORED, size={"count": 2}),
         manifests.config_map("settings"),
     )
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     workloads = [
         ref("Deployment", namespace, "web"),
         ref("StatefulSet", namespace, "base"),
@@ -101,63 +106,92 @@ def test_each_workload_is_scaled_to_the_number(
 
     for number in (3, 3, 0, 2):
         report = k8s_cr.scale(
-            cluster, unique, dict.fromkeys(workloads, number), **life
+            k8s_cr.Request(cluster, unique_name, **operation_args),
+            dict.fromkeys(workloads, number),
         )
-        assert {Action.SCALED} == {row.action for row in report.rows}
+        assert {Action.SCALED} == {row.action for row in report.objects}
         for workload in workloads:
             obj = cluster.get(workload)
             assert number == obj["spec"]["replicas"]
             assert number == obj["status"].get("readyReplicas", 0)
 
     thing = ref("Thing", namespace, "one", group)
-    k8s_cr.scale(cluster, unique, {thing: 4}, **life)
+    k8s_cr.scale(
+        k8s_cr.Request(cluster, unique_name, **operation_args), {thing: 4}
+    )
     assert {"count": 4} == cluster.get(thing)["spec"]["size"]
     with pytest.raises(errors.Rejected, match=r"less than or equal to 5"):
-        k8s_cr.scale(cluster, unique, {thing: 6}, **life)
-    assert "instantiated" == k8s_cr.status(cluster, unique, **life).phase
+        k8s_cr.scale(
+            k8s_cr.Request(cluster, unique_name, **operation_args), {thing: 6}
+        )
+    assert (
+        "instantiated"
+        == k8s_cr.status(
+            k8s_cr.Request(cluster, unique_name, **operation_args)
+        ).phase
+    )
 
     settings = ref("ConfigMap", namespace, "settings", "")
-    with pytest.raises(errors.NotScalable, match="no number of replicas"):
-        k8s_cr.scale(cluster, unique, {settings: 2}, **life)
+    with pytest.raises(errors.NotScalable, match="no replica count"):
+        k8s_cr.scale(
+            k8s_cr.Request(cluster, unique_name, **operation_args),
+            {settings: 2},
+        )
     unknown = ref("Deployment", namespace, "absent")
     with pytest.raises(errors.NotScalable, match="is not an object of"):
-        k8s_cr.scale(cluster, unique, {unknown: 2}, **life)
-    with pytest.raises(errors.NotScalable, match="-1 replicas"):
-        k8s_cr.scale(cluster, unique, {workloads[0]: -1}, **life)
+        k8s_cr.scale(
+            k8s_cr.Request(cluster, unique_name, **operation_args),
+            {unknown: 2},
+        )
+    with pytest.raises(errors.NotScalable, match="0 or more, got -1"):
+        k8s_cr.scale(
+            k8s_cr.Request(cluster, unique_name, **operation_args),
+            {workloads[0]: -1},
+        )
 
     cluster.patch(
         workloads[0], {"spec": {"replicas": 5}}, "them", subresource="scale"
     )
-    k8s_cr.change(cluster, unique, package, **life)
-    k8s_cr.heal(cluster, unique, [], **life)
+    k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
+    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **operation_args), [])
 
     assert [5, 2, 2] == [
         cluster.get(workload)["spec"]["replicas"] for workload in workloads
     ]
     assert {"count": 4} == cluster.get(thing)["spec"]["size"]
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
+@pytest.mark.requirement("P7", "D3")
 def test_the_bounds_of_an_autoscaler_are_moved_when_asked(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """Else it is named, and nothing is written (P8).
+    """Else it is named, and nothing is written.
 
     There are so many at least then, and a package that is applied again
     leaves the bounds where they are. What is scaled out and fails goes back,
-    bounds and all (P22). The object's own annotation wins.
+    bounds and all. The object's own annotation wins.
     """
     said = manifests.deployment("said", 1)
-    said["metadata"]["annotations"] = {objects.PREFIX + "autoscaled": "move"}
-    package = packed(
+    said["metadata"]["annotations"] = {
+        objects.PREFIX + "autoscaler-limits": "adjust"
+    }
+    package = make_package(
         manifests.deployment("web", 2),
         autoscaler("auto", "web", 2, 4),
         said,
         autoscaler("other", "said", 1, 2),
     )
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     web = ref("Deployment", namespace, "web")
-    move = {"options": k8s_cr.Options(autoscaled="move"), **life}
+    move = {
+        "options": k8s_cr.Options(autoscaler_limits="adjust"),
+        **operation_args,
+    }
 
     def bounds(name="auto"):
         found = cluster.get(
@@ -166,41 +200,58 @@ def test_the_bounds_of_an_autoscaler_are_moved_when_asked(
         return found["spec"]["minReplicas"], found["spec"]["maxReplicas"]
 
     with pytest.raises(
-        errors.NotScalable, match="auto, between 2 and 4; its bounds are"
+        errors.AutoscalerConflict,
+        match="auto, between 2 and 4; to change its limits",
     ):
-        k8s_cr.scale(cluster, unique, {web: 3}, **life)
+        k8s_cr.scale(
+            k8s_cr.Request(cluster, unique_name, **operation_args), {web: 3}
+        )
     assert 2 == cluster.get(web)["spec"]["replicas"]
 
-    k8s_cr.scale(cluster, unique, {web: 3}, **move)
+    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **move), {web: 3})
     assert ((3, 4), 3) == (bounds(), cluster.get(web)["spec"]["replicas"])
-    k8s_cr.scale(cluster, unique, {web: 6}, **move)
+    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **move), {web: 6})
     assert ((6, 6), 6) == (bounds(), cluster.get(web)["spec"]["replicas"])
-    k8s_cr.change(cluster, unique, package, **life)
+    k8s_cr.change(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     assert ((6, 6), 6) == (bounds(), cluster.get(web)["spec"]["replicas"])
-    k8s_cr.scale(cluster, unique, {web: 0}, **move)
+    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **move), {web: 0})
     assert ((6, 6), 0) == (bounds(), cluster.get(web)["spec"]["replicas"])
 
     # To scale to the number before is to go back, too: Tacker does that.
     for back in (
-        lambda: k8s_cr.roll_back(cluster, unique, **life),
-        lambda: k8s_cr.scale(cluster, unique, {web: 0}, **life),
+        lambda: k8s_cr.roll_back(
+            k8s_cr.Request(cluster, unique_name, **operation_args)
+        ),
+        lambda: k8s_cr.scale(
+            k8s_cr.Request(cluster, unique_name, **operation_args), {web: 0}
+        ),
     ):
         with pytest.raises(Killed):
-            k8s_cr.scale(cluster, unique, {web: 9}, listen=die, **move)
+            k8s_cr.scale(
+                k8s_cr.Request(
+                    cluster, unique_name, on_progress=kill_when_waiting, **move
+                ),
+                {web: 9},
+            )
         assert ((9, 9), 9) == (bounds(), cluster.get(web)["spec"]["replicas"])
         back()
         assert ((6, 6), 0) == (bounds(), cluster.get(web)["spec"]["replicas"])
 
     other = ref("Deployment", namespace, "said")
-    k8s_cr.scale(cluster, unique, {other: 2}, **life)
+    k8s_cr.scale(
+        k8s_cr.Request(cluster, unique_name, **operation_args), {other: 2}
+    )
     assert (2, 2) == bounds("other")
 
     foreign = autoscaler("foreign", "web", 1, 2)
     foreign["metadata"]["namespace"] = namespace
     k8s_cr.change(
-        cluster, unique, packed(manifests.deployment("web", 2)), **life
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(manifests.deployment("web", 2)),
     )
     cluster.create(foreign, "somebody")
-    with pytest.raises(errors.NotScalable, match="no object of the instance"):
-        k8s_cr.scale(cluster, unique, {web: 3}, **move)
-    k8s_cr.terminate(cluster, unique, **life)
+    with pytest.raises(errors.AutoscalerConflict, match="does not belong"):
+        k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **move), {web: 3})
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))

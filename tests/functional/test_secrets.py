@@ -1,4 +1,4 @@
-"""Secrets at every place of a package, and no word of them anywhere (P23).
+"""Secrets at every place of a package, and no word of them anywhere.
 
 The plug-in ``tests.secrecy`` searches what each test logs, prints, writes and
 leaves; here it is given reports, progress and errors, too.
@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import kubeconfig as kubeconfigs
 from tacker_k8s_cr.cli import tree
-from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.kube import kubeconfig as kubeconfigs
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import ObjectRef
+from tests.calls import call
 from tests.functional import manifests
 
 pytestmark = pytest.mark.plane
@@ -102,12 +103,12 @@ def package(turn: str, group: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def life(namespace, deadline):
+def operation_args(namespace, deadline):
     return {"namespace": namespace, "deadline": deadline}
 
 
 @pytest.fixture
-def listen(shows, deadline):
+def record_progress(secret_search, deadline):
     """Search all that a caller may show while an operation goes on."""
 
     def heard(progress):
@@ -115,15 +116,15 @@ def listen(shows, deadline):
             repr(progress.verdict(ref, deadline.now))
             for ref in progress.awaited
         ]
-        shows.look("progress", "\n".join([repr(progress), *told]))
+        secret_search.search("progress", "\n".join([repr(progress), *told]))
 
     return heard
 
 
 @pytest.fixture
-def site(unique, cluster):
+def site(unique_name, cluster):
     """A group of the test's own, whose definition goes afterwards."""
-    group = f"{unique}.example.org"
+    group = f"{unique_name}.example.org"
     yield group
     ref = ObjectRef(
         "apiextensions.k8s.io",
@@ -135,28 +136,39 @@ def site(unique, cluster):
         cluster.delete(ref, obj["metadata"]["uid"])
 
 
+@pytest.mark.requirement("P23", "K5", "IN-7", "XO-14")
 def test_a_life_with_secrets_shows_none_of_them(
-    cluster, packed, life, listen, unique, site, shows
+    cluster,
+    make_package,
+    operation_args,
+    record_progress,
+    unique_name,
+    site,
+    secret_search,
 ):
     """Reports, progress, records: types and data arrive as they were sent.
 
     Also those in a List, with a type, in an annotation, in a variable and in
-    a custom resource (P23, K5, IN-7, TK-19).
+    a custom resource.
     """
-    first, second = (packed(*package(t, site), name=t) for t in ("one", "two"))
-    carried = {**life, "listen": listen}
+    first, second = (
+        make_package(*package(t, site), name=t) for t in ("one", "two")
+    )
+    carried = {**operation_args, "on_progress": record_progress}
 
     reports = [
-        k8s_cr.instantiate(cluster, unique, first, **carried),
-        k8s_cr.status(cluster, unique, **life),
-        k8s_cr.change(cluster, unique, second, **carried),
+        call(k8s_cr.instantiate, cluster, unique_name, first, **carried),
+        k8s_cr.status(k8s_cr.Request(cluster, unique_name, **operation_args)),
+        call(k8s_cr.change, cluster, unique_name, second, **carried),
     ]
     stored = {
-        name: cluster.get(ObjectRef("", "Secret", life["namespace"], name))
+        name: cluster.get(
+            ObjectRef("", "Secret", operation_args["namespace"], name)
+        )
         for name in ("plain", "pull")
     }
-    reports.append(k8s_cr.roll_back(cluster, unique, **carried))
-    reports.append(k8s_cr.terminate(cluster, unique, **carried))
+    reports.append(call(k8s_cr.roll_back, cluster, unique_name, **carried))
+    reports.append(call(k8s_cr.terminate, cluster, unique_name, **carried))
 
     assert encoded("planted-plain-two") == stored["plain"]["data"]["password"]
     assert "kubernetes.io/dockerconfigjson" == stored["pull"]["type"]
@@ -164,8 +176,10 @@ def test_a_life_with_secrets_shows_none_of_them(
         stored["pull"]["data"]
     )
     for report in reports:
-        shows.look("a report", f"{report!r}{json.dumps(report.as_dict())}")
-        shows.look("a tree", repr(tree.tree(report).children))
+        secret_search.search(
+            "a report", f"{report!r}{json.dumps(report.as_dict())}"
+        )
+        secret_search.search("a tree", repr(tree.tree(report).children))
 
 
 REFUSED = {
@@ -194,21 +208,32 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.requirement("P23")
 def test_a_refusal_does_not_quote_what_it_refuses(
-    case, cluster, packed, life, unique, shows
+    case, cluster, make_package, operation_args, unique_name, secret_search
 ):
-    """Neither where a value is wrong nor where its place is (P23)."""
-    with pytest.raises(errors.Error) as caught, shows.errors():
-        k8s_cr.instantiate(cluster, unique, packed(REFUSED[case]), **life)
+    """Neither where a value is wrong nor where its place is."""
+    with pytest.raises(errors.Error) as caught, secret_search.errors():
+        k8s_cr.instantiate(
+            k8s_cr.Request(cluster, unique_name, **operation_args),
+            make_package(REFUSED[case]),
+        )
 
     assert "planted" not in str(caught.value)
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.requirement("P23")
 def test_a_change_that_is_refused_quotes_neither_version(
-    dry_run, cluster, packed, life, unique, site, shows
+    dry_run,
+    cluster,
+    make_package,
+    operation_args,
+    unique_name,
+    site,
+    secret_search,
 ):
-    """A server shows whole objects, as they were and as they would be (P23).
+    """A server shows whole objects, as they were and as they would be.
 
     A custom resource is refused by the schema of its kind.
     """
@@ -219,22 +244,27 @@ def test_a_change_that_is_refused_quotes_neither_version(
     bad = {"password": "planted-NEW"}, {"token": "planted-" + "a" * 40}
     after = [new, job("a", "planted-new"), pod("a", "planted-new")]
     after += [manifests.custom(site, "Site", "a", **spec) for spec in bad]
-    k8s_cr.instantiate(cluster, unique, packed(definition, *before), **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(definition, *before),
+    )
 
     # Without a dry run the first refusal leaves the change half done.
     for obj in after if dry_run else after[1:2]:
         others = [o for o in before if o["kind"] != obj["kind"]]
-        with pytest.raises(errors.Error) as caught, shows.errors():
+        with pytest.raises(errors.Error) as caught, secret_search.errors():
             k8s_cr.change(
-                cluster,
-                unique,
-                packed(definition, *others, obj, name="changed"),
-                options=k8s_cr.Options(dry_run=dry_run),
-                **life,
+                k8s_cr.Request(
+                    cluster,
+                    unique_name,
+                    options=k8s_cr.Options(dry_run=dry_run),
+                    **operation_args,
+                ),
+                make_package(definition, *others, obj, name="changed"),
             )
         assert f"{obj['kind']}" in str(caught.value)
         assert "planted" not in str(caught.value)
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
 # -- The way to the server ----------------------------------------------------
@@ -251,7 +281,7 @@ sys.exit({code})
 
 @pytest.mark.parametrize(("out", "code"), [(True, 0), (True, 1), (False, 3)])
 def test_a_plug_in_that_fails_is_not_quoted(
-    out, code, kubeconfig, tmp_path, shows
+    out, code, kubeconfig, tmp_path, secret_search
 ):
     """What it prints is a credential, though it may be none that fits."""
     program = tmp_path / "plugin"
@@ -265,7 +295,7 @@ def test_a_plug_in_that_fails_is_not_quoted(
         "env": [{"name": "CLIENT_SECRET", "value": "planted-env"}],
         "interactiveMode": "Never",
     }
-    document = kubeconfigs.load(str(kubeconfig)).mapping()
+    document = kubeconfigs.load(str(kubeconfig)).to_dict()
     document["users"][0]["user"] = {"exec": plugin}
     path = tmp_path / "config"
     path.write_text(json.dumps(document))
@@ -273,7 +303,7 @@ def test_a_plug_in_that_fails_is_not_quoted(
     with (
         contextlib.closing(k8s_cr.connect(kubeconfig=str(path))) as cluster,
         pytest.raises(errors.Unauthenticated) as caught,
-        shows.errors(),
+        secret_search.errors(),
     ):
         cluster.version()
 
@@ -289,10 +319,10 @@ def test_a_plug_in_that_fails_is_not_quoted(
     ],
 )
 def test_a_url_is_shown_without_its_user(
-    field, url, kubeconfig, tmp_path, shows
+    field, url, kubeconfig, tmp_path, secret_search
 ):
-    """Neither a proxy's nor a server's, in errors or in logs (P23)."""
-    document = kubeconfigs.load(str(kubeconfig)).mapping()
+    """Neither a proxy's nor a server's, in errors or in logs."""
+    document = kubeconfigs.load(str(kubeconfig)).to_dict()
     document["clusters"][0]["cluster"][field] = url
     path = tmp_path / "config"
     path.write_text(json.dumps(document))
@@ -300,9 +330,9 @@ def test_a_url_is_shown_without_its_user(
     def ask():
         cluster = k8s_cr.connect(kubeconfig=str(path))
         with contextlib.closing(cluster):
-            cluster.until(k8s_cr.Deadline.after(1)).version()
+            cluster.with_deadline(k8s_cr.Deadline.after(1)).version()
 
-    with pytest.raises(errors.Error) as caught, shows.errors():
+    with pytest.raises(errors.Error) as caught, secret_search.errors():
         ask()
 
     assert "planted" not in str(caught.value)

@@ -8,27 +8,27 @@ import time
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
 from tests.functional import manifests
 
 pytestmark = pytest.mark.plane
 
-CREATED = {objects.PREFIX + "readiness": "created"}
+CREATED = {objects.PREFIX + "readiness": "exists"}
 HELD = "example.org/hold"
 RBAC = "rbac.authorization.k8s.io"
 CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 @pytest.fixture
-def life(namespace, deadline):
+def operation_args(namespace, deadline):
     return {"namespace": namespace, "deadline": deadline}
 
 
 @pytest.fixture
-def soon(namespace):
+def with_short_deadline(namespace):
     """What has a deadline, from the call on, that what hangs does not meet."""
 
     def within(seconds=5):
@@ -39,8 +39,8 @@ def soon(namespace):
 
 
 @pytest.fixture
-def group(unique):
-    return f"{unique}.example.org"
+def group(unique_name):
+    return f"{unique_name}.example.org"
 
 
 def held(manifest):
@@ -70,7 +70,9 @@ def config_map(namespace, name):
 
 
 def kept(report):
-    return {row.ref.name for row in report.rows if row.action is Action.KEPT}
+    return {
+        row.ref.name for row in report.objects if row.action is Action.RETAINED
+    }
 
 
 # -- Order, and what hangs ---------------------------------------------------
@@ -112,19 +114,28 @@ def operator(unique, group, **pod):
     )
 
 
+@pytest.mark.requirement("T13", "P16", "P17", "F3", "F6")
 def test_what_hangs_holds_up_all_that_it_needs(
-    cluster, namespace, packed, life, soon, unique, group
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    with_short_deadline,
+    unique_name,
+    group,
 ):
-    """A time-out never falls through to the next stage (P17, F1, F3).
+    """A time-out never falls through to the next stage.
 
-    The error says which finalizer, whose, whether he runs, what he said
-    last, and what is missing (P16, F6). It is told by status too, and the
-    end goes on where it stopped.
+    The error names the finalizer, its controller, whether that runs, its last
+    message, and what is missing. The status has it too, and the termination
+    continues where it stopped.
     """
     thing = held(manifests.custom(group, "Thing", "one", CREATED))
     thing["spec"] = {"size": "s"}
-    package = packed(*operator(unique, group), thing)
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    package = make_package(*operator(unique_name, group), thing)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     one = ObjectRef(group, "Thing", namespace, "one")
     cluster.patch(
         one,
@@ -144,21 +155,27 @@ def test_what_hangs_holds_up_all_that_it_needs(
         subresource="status",
     )
 
-    with pytest.raises(errors.NotGone) as caught:
-        k8s_cr.terminate(cluster, unique, **soon())
+    with pytest.raises(errors.DeletionTimeout) as caught:
+        k8s_cr.terminate(
+            k8s_cr.Request(cluster, unique_name, **with_short_deadline())
+        )
 
     (item,) = caught.value.unsettled
     assert one == item.ref
     words = "\n".join(item.notes)
-    controller = f"its controller Deployment.apps/{namespace}/{unique} runs"
+    controller = (
+        f"its controller Deployment.apps/{namespace}/{unique_name} runs"
+    )
     assert f"finalizer {HELD}: {controller}" in words
     assert "no credential to delete it with" in words
-    report = k8s_cr.status(cluster, unique, **life)
-    (row,) = [row for row in report.rows if row.ref == one]
+    report = k8s_cr.status(
+        k8s_cr.Request(cluster, unique_name, **operation_args)
+    )
+    (row,) = [row for row in report.objects if row.ref == one]
     assert any(controller in note for note in row.notes)
     for ref in (
-        ObjectRef("apps", "Deployment", namespace, unique),
-        ObjectRef("", "ServiceAccount", namespace, unique),
+        ObjectRef("apps", "Deployment", namespace, unique_name),
+        ObjectRef("", "ServiceAccount", namespace, unique_name),
         ObjectRef(
             "apiextensions.k8s.io",
             "CustomResourceDefinition",
@@ -171,64 +188,85 @@ def test_what_hangs_holds_up_all_that_it_needs(
         assert "deletionTimestamp" not in obj["metadata"]
 
     released(cluster, one)
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
+@pytest.mark.requirement("P16", "F6")
 def test_a_controller_that_does_not_run_is_named(
-    cluster, namespace, packed, life, soon, unique, group
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    with_short_deadline,
+    unique_name,
+    group,
 ):
-    """Scaled to nothing, or away: the reason is where to look (P16, F6)."""
+    """Scaled to nothing, or away: the reason is where to look."""
     thing = held(manifests.custom(group, "Thing", "one", CREATED))
-    *others, workload = operator(unique, group)
+    *others, workload = operator(unique_name, group)
     workload["spec"]["replicas"] = 0
     k8s_cr.instantiate(
-        cluster, unique, packed(*others, workload, thing), **life
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(*others, workload, thing),
     )
 
-    with pytest.raises(errors.NotGone, match="it is scaled to 0"):
-        k8s_cr.terminate(cluster, unique, **soon())
+    with pytest.raises(errors.DeletionTimeout, match="it is scaled to 0"):
+        k8s_cr.terminate(
+            k8s_cr.Request(cluster, unique_name, **with_short_deadline())
+        )
 
     released(cluster, ObjectRef(group, "Thing", namespace, "one"))
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
 def test_what_nothing_lets_go_ends_after_the_stall_timeout(
-    cluster, namespace, packed, life, unique, group
+    cluster, namespace, make_package, operation_args, unique_name, group
 ):
-    """With the option that helps, long before the deadline (P16, F6)."""
+    """With the option that helps, long before the deadline."""
     thing = held(manifests.custom(group, "Thing", "one", CREATED))
-    *others, workload = operator(unique, group)
+    *others, workload = operator(unique_name, group)
     workload["spec"]["replicas"] = 0
     k8s_cr.instantiate(
-        cluster, unique, packed(*others, workload, thing), **life
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(*others, workload, thing),
     )
     one = ObjectRef(group, "Thing", namespace, "one")
     seen = []
 
-    with pytest.raises(errors.Failed) as caught:
+    with pytest.raises(errors.ObjectsFailed) as caught:
         k8s_cr.terminate(
-            cluster,
-            unique,
-            options=k8s_cr.Options(dwell=2.0),
-            listen=seen.append,
-            **life,
+            k8s_cr.Request(
+                cluster,
+                unique_name,
+                options=k8s_cr.Options(stall_timeout=2.0),
+                on_progress=seen.append,
+                **operation_args,
+            )
         )
 
     assert f"--remove-finalizers {one}" in str(caught.value)
     causes = [progress.causes for progress in seen if progress.causes]
     assert "it is scaled to 0" in causes[0][one]
     k8s_cr.terminate(
-        cluster,
-        unique,
-        options=k8s_cr.Options(remove_finalizers=frozenset({one})),
-        **life,
+        k8s_cr.Request(
+            cluster,
+            unique_name,
+            options=k8s_cr.Options(remove_finalizers=frozenset({one})),
+            **operation_args,
+        )
     )
 
 
+@pytest.mark.requirement("F6")
 def test_what_is_missing_of_what_it_refers_to_is_named(
-    cluster, namespace, packed, life, soon, unique
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    with_short_deadline,
+    unique_name,
 ):
-    """By name alone, and by kind and name; not what is there (P16, F6)."""
+    """By name alone, and by kind and name; not what is there."""
     rule = {
         "secretName": "site-tls",
         "hosts": ["site.example.org"],
@@ -254,14 +292,20 @@ def test_what_is_missing_of_what_it_refers_to_is_named(
             "spec": {"scaleTargetRef": target, "maxReplicas": 1},
         }
 
-    package = packed(*map(held, (ingress, scaler("web"), scaler("away"))))
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    package = make_package(
+        *map(held, (ingress, scaler("web"), scaler("away")))
+    )
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     there = manifests.deployment("web", 0)
     there["metadata"]["namespace"] = namespace
     cluster.create(there, "somebody")
 
-    with pytest.raises(errors.NotGone) as caught:
-        k8s_cr.terminate(cluster, unique, **soon(3))
+    with pytest.raises(errors.DeletionTimeout) as caught:
+        k8s_cr.terminate(
+            k8s_cr.Request(cluster, unique_name, **with_short_deadline(3))
+        )
 
     said = {
         item.ref.name: [n for n in item.notes if "it refers to" in n]
@@ -275,24 +319,33 @@ def test_what_is_missing_of_what_it_refers_to_is_named(
     } == said
     for item in caught.value.unsettled:
         released(cluster, item.ref)
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
 # -- Finalizers --------------------------------------------------------------
 
 
+@pytest.mark.requirement("P16")
 def test_finalizers_go_only_where_that_is_asked_for_by_name(
-    cluster, namespace, packed, life, soon, unique, caplog
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    with_short_deadline,
+    unique_name,
+    caplog,
 ):
-    """With a warning that says what was removed (P16).
+    """With a warning that lists what was removed.
 
     Never of an object that the instance does not delete: that is refused
     before anything is.
     """
-    package = packed(
+    package = make_package(
         held(manifests.config_map("a")), held(manifests.config_map("b"))
     )
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     theirs = held(manifests.config_map("theirs", namespace))
     cluster.create(theirs, "somebody")
     first, second, other = (
@@ -301,29 +354,35 @@ def test_finalizers_go_only_where_that_is_asked_for_by_name(
 
     with pytest.raises(errors.RequestInvalid, match="theirs"):
         k8s_cr.terminate(
-            cluster,
-            unique,
-            options=k8s_cr.Options(remove_finalizers=frozenset([other])),
-            **life,
+            k8s_cr.Request(
+                cluster,
+                unique_name,
+                options=k8s_cr.Options(remove_finalizers=frozenset([other])),
+                **operation_args,
+            )
         )
     assert "deletionTimestamp" not in cluster.get(first)["metadata"]
 
     with (
         caplog.at_level(logging.WARNING, "tacker_k8s_cr"),
-        pytest.raises(errors.NotGone) as caught,
+        pytest.raises(errors.DeletionTimeout) as caught,
     ):
         k8s_cr.terminate(
-            cluster,
-            unique,
-            options=k8s_cr.Options(remove_finalizers=frozenset([first])),
-            **soon(),
+            k8s_cr.Request(
+                cluster,
+                unique_name,
+                options=k8s_cr.Options(remove_finalizers=frozenset([first])),
+                **with_short_deadline(),
+            )
         )
 
     assert [second] == [item.ref for item in caught.value.unsettled]
     assert None is cluster.get(first)
-    assert f"{first}: finalizers removed, as asked for: {HELD}" in caplog.text
+    assert f"{first}: finalizers removed, as requested: {HELD}" in caplog.text
     again = k8s_cr.Options(remove_finalizers=frozenset([first, second]))
-    k8s_cr.terminate(cluster, unique, options=again, **life)
+    k8s_cr.terminate(
+        k8s_cr.Request(cluster, unique_name, options=again, **operation_args)
+    )
     assert None is cluster.get(second)
     released(cluster, other)
 
@@ -331,20 +390,23 @@ def test_finalizers_go_only_where_that_is_asked_for_by_name(
 # -- Other objects -----------------------------------------------------------
 
 
+@pytest.mark.requirement("P20", "XO-23")
 def test_an_object_with_another_uid_is_left_alone(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """A delete carries the UID: what somebody made anew is his (P20).
+    """A delete carries the UID: a foreign replacement is not deleted.
 
     Also where it appears while the end waits.
     """
-    package = packed(
+    package = make_package(
         manifests.config_map("a"), held(manifests.config_map("b"))
     )
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     first, second = (config_map(namespace, name) for name in ("a", "b"))
     cluster.delete(first, uid(cluster, first))
-    label = {objects.INSTANCE: unique}
+    label = {objects.INSTANCE: unique_name}
     theirs = manifests.config_map("a", namespace, whose="theirs")
     theirs["metadata"]["labels"] = label
     made = uid_of(cluster.create(theirs, "somebody"))
@@ -357,28 +419,35 @@ def test_an_object_with_another_uid_is_left_alone(
             other = manifests.config_map("b", namespace, whose="theirs")
             anew.append(uid_of(cluster.create(other, "somebody")))
 
-    k8s_cr.terminate(cluster, unique, listen=play, **life)
+    k8s_cr.terminate(
+        k8s_cr.Request(
+            cluster, unique_name, on_progress=play, **operation_args
+        )
+    )
 
     assert made == uid(cluster, first)
     assert anew[1:] == [uid(cluster, second)]
 
 
 def test_what_a_certificate_made_goes_with_its_namespace(
-    cluster, packed, life, unique
+    cluster, make_package, operation_args, unique_name
 ):
-    """cert-manager owns up to its Secrets by an annotation alone (F4, P20).
+    """cert-manager owns up to its Secrets by an annotation alone.
 
-    One of a Certificate that is not ours is somebody's, and holds up the end.
+    One of a Certificate outside the instance is foreign, and blocks the
+    termination.
     """
-    home = f"{unique}-home"
+    home = f"{unique_name}-home"
     issued_by = "cert-manager.io"
     definition = manifests.definition(issued_by, "Certificate")
     if cluster.get(ObjectRef(*CRD, "", f"certificates.{issued_by}")):
         pytest.skip("cert-manager is there")
     certificate = manifests.custom(issued_by, "Certificate", "site", CREATED)
     certificate["metadata"]["namespace"] = home
-    package = packed(definition, manifests.namespace(home), certificate)
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    package = make_package(definition, manifests.namespace(home), certificate)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
 
     def secret(name, of):
         annotations = {f"{issued_by}/certificate-name": of}
@@ -393,13 +462,15 @@ def test_what_a_certificate_made_goes_with_its_namespace(
     cluster.create(secret("other-tls", "other"), issued_by)
 
     with pytest.raises(errors.Error) as caught:
-        k8s_cr.terminate(cluster, unique, **life)
+        k8s_cr.terminate(
+            k8s_cr.Request(cluster, unique_name, **operation_args)
+        )
 
     assert "other-tls" in str(caught.value)
     assert "site-tls" not in str(caught.value)
     other = ObjectRef("", "Secret", home, "other-tls")
     cluster.delete(other, uid(cluster, other))
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
     assert None is cluster.get(ObjectRef("", "Namespace", "", home))
 
 
@@ -408,32 +479,36 @@ def uid_of(obj):
 
 
 def test_what_others_use_stays_when_its_owner_ends(
-    cluster, namespace, packed, life, unique, group
+    cluster, namespace, make_package, operation_args, unique_name, group
 ):
-    """It is left to nobody, with all that serves it (P20, F4).
+    """It is orphaned, with all that serves it.
 
-    Once nobody uses it any more, an end takes it along.
+    Once it is not used any more, a termination deletes it too.
     """
-    second = f"{unique}-second"
-    package = packed(*operator(unique, group), name="owner")
-    k8s_cr.instantiate(cluster, unique, package, **life)
-    user = packed(
+    second = f"{unique_name}-second"
+    package = make_package(*operator(unique_name, group), name="owner")
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
+    user = make_package(
         manifests.definition(group, "Thing"),
         manifests.custom(group, "Thing", "one", CREATED),
         name="user",
     )
-    k8s_cr.instantiate(cluster, second, user, **life)
+    k8s_cr.instantiate(k8s_cr.Request(cluster, second, **operation_args), user)
     defined = ObjectRef(
         "apiextensions.k8s.io",
         "CustomResourceDefinition",
         "",
         f"things.{group}",
     )
-    running = ObjectRef("apps", "Deployment", namespace, unique)
+    running = ObjectRef("apps", "Deployment", namespace, unique_name)
 
-    report = k8s_cr.terminate(cluster, unique, **life)
+    report = k8s_cr.terminate(
+        k8s_cr.Request(cluster, unique_name, **operation_args)
+    )
 
-    assert {f"things.{group}", unique} == kept(report)
+    assert {f"things.{group}", unique_name} == kept(report)
     assert uid(cluster, ObjectRef(group, "Thing", namespace, "one"))
     for ref in (defined, running):
         metadata = cluster.get_metadata(ref)["metadata"]
@@ -443,7 +518,7 @@ def test_what_others_use_stays_when_its_owner_ends(
             for entry in metadata["managedFields"]
             if entry["manager"].startswith(objects.MANAGER)
         ]
-    k8s_cr.terminate(cluster, second, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, second, **operation_args))
     for ref in (defined, running):
         cluster.delete(ref, uid(cluster, ref))
 
@@ -451,80 +526,117 @@ def test_what_others_use_stays_when_its_owner_ends(
 # -- Kept --------------------------------------------------------------------
 
 
+@pytest.mark.requirement("F4")
 def test_a_definition_is_kept_with_all_that_serves_it(
-    cluster, namespace, packed, life, unique, group, traces
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    unique_name,
+    group,
+    leftover_objects,
 ):
-    """Its objects of others go on to be served (F4, P17, P19).
+    """Its foreign objects continue to be served.
 
-    The label is off, the record is gone, and the report says what stays.
+    The label is removed, the record is deleted, and the report lists what
+    stays.
     """
-    definition, *others = operator(unique, group)
+    definition, *others = operator(unique_name, group)
     web = manifests.deployment("web")
     mine = manifests.custom(group, "Thing", "mine", CREATED)
-    package = packed(
+    package = make_package(
         with_said(definition, on_terminate="keep"), *others, web, mine
     )
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     theirs = manifests.custom(group, "Thing", "theirs")
     theirs["metadata"]["namespace"] = namespace
     cluster.create(theirs, "somebody")
 
-    report = k8s_cr.terminate(cluster, unique, **life)
+    report = k8s_cr.terminate(
+        k8s_cr.Request(cluster, unique_name, **operation_args)
+    )
 
-    assert {f"things.{group}", unique} == kept(report)
-    assert [] == traces(unique, namespace)
+    assert {f"things.{group}", unique_name} == kept(report)
+    assert [] == leftover_objects(unique_name, namespace)
     assert None is cluster.get(ObjectRef(group, "Thing", namespace, "mine"))
     assert cluster.get(ObjectRef(group, "Thing", namespace, "theirs"))
     assert None is cluster.get(
         ObjectRef("apps", "Deployment", namespace, "web")
     )
-    running = cluster.get(ObjectRef("apps", "Deployment", namespace, unique))
+    running = cluster.get(
+        ObjectRef("apps", "Deployment", namespace, unique_name)
+    )
     assert 1 == running["status"]["availableReplicas"]
     for kind in ("Role", "RoleBinding"):
-        assert cluster.get(ObjectRef(RBAC, kind, namespace, unique))
+        assert cluster.get(ObjectRef(RBAC, kind, namespace, unique_name))
 
-    # Nobody owns a field of it: whoever applies it next may.
+    # No manager owns a field of it: the next to apply it may.
     again = k8s_cr.Options(
-        adopt=frozenset(row.ref for row in report.rows), dry_run=False
+        adopt=frozenset(row.ref for row in report.objects), dry_run=False
     )
-    other = packed(definition, *others, name="again")
-    k8s_cr.instantiate(cluster, unique, other, options=again, **life)
+    other = make_package(definition, *others, name="again")
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, options=again, **operation_args),
+        other,
+    )
     everything = k8s_cr.Options(
         on_terminate={objects.GroupKind.of(definition): False},
-        lose_others=True,
+        delete_foreign_objects=True,
     )
-    k8s_cr.terminate(cluster, unique, options=everything, **life)
-    for row in report.rows:
+    k8s_cr.terminate(
+        k8s_cr.Request(
+            cluster, unique_name, options=everything, **operation_args
+        )
+    )
+    for row in report.objects:
         if found := uid(cluster, row.ref):
             cluster.delete(row.ref, found)
 
 
+@pytest.mark.requirement("F4")
 def test_what_is_kept_is_chosen_by_policy_and_at_the_end(
-    cluster, namespace, packed, life, unique, traces
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    unique_name,
+    leftover_objects,
 ):
-    """A kind or an object, when it is instantiated or when it ends (F4)."""
-    package = packed(*(manifests.config_map(name) for name in "abc"))
+    """A kind or an object, when it is instantiated or when it ends."""
+    package = make_package(*(manifests.config_map(name) for name in "abc"))
     first, second = (config_map(namespace, name) for name in "ab")
     policy = k8s_cr.Policy(on_terminate={first: True})
-    k8s_cr.instantiate(cluster, unique, package, policy=policy, **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        package,
+        policy=policy,
+    )
     options = k8s_cr.Options(on_terminate={second: True})
 
-    report = k8s_cr.terminate(cluster, unique, options=options, **life)
+    report = k8s_cr.terminate(
+        k8s_cr.Request(cluster, unique_name, options=options, **operation_args)
+    )
 
     assert {"a", "b"} == kept(report)
     assert {"value"} == {
         cluster.get(ref)["data"]["key"] for ref in (first, second)
     }
     assert None is cluster.get(config_map(namespace, "c"))
-    assert [] == traces(unique, namespace)
+    assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_what_would_go_with_its_owner_cannot_be_kept(
-    cluster, namespace, packed, life, unique
+    cluster, namespace, make_package, operation_args, unique_name
 ):
-    """The garbage collector would take it; nothing is deleted (F4)."""
-    package = packed(manifests.config_map("owner"), manifests.config_map("a"))
-    k8s_cr.instantiate(cluster, unique, package, **life)
+    """The garbage collector would take it; nothing is deleted."""
+    package = make_package(
+        manifests.config_map("owner"), manifests.config_map("a")
+    )
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args), package
+    )
     owner, owned = (config_map(namespace, name) for name in ("owner", "a"))
     reference = {
         "apiVersion": "v1",
@@ -537,30 +649,45 @@ def test_what_would_go_with_its_owner_cannot_be_kept(
     )
     options = k8s_cr.Options(on_terminate={owned: True})
 
-    with pytest.raises(errors.NotKept, match=r"ConfigMap/.*/owner"):
-        k8s_cr.terminate(cluster, unique, options=options, **life)
+    with pytest.raises(
+        errors.RetentionImpossible, match=r"ConfigMap/.*/owner"
+    ):
+        k8s_cr.terminate(
+            k8s_cr.Request(
+                cluster, unique_name, options=options, **operation_args
+            )
+        )
 
     assert uid(cluster, owner)
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
 # -- Grace -------------------------------------------------------------------
 
 
+@pytest.mark.requirement("F5", "F2")
 def test_pods_get_no_more_time_than_was_asked_for(
-    cluster, namespace, packed, life, soon, unique
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    with_short_deadline,
+    unique_name,
 ):
-    """Also those of workloads, to which the server hands nothing on (F5).
+    """Also those of workloads, to which the server hands nothing on.
 
-    Without time they end at once; and nothing is gone before they are (F2).
+    Without time they end at once; and nothing is deleted before they are.
     """
-    # Nobody runs the Pods of a node that is not there, nor ends them.
+    # No kubelet runs the Pods of a missing node, or ends them.
     spec = {
-        "nodeName": unique,
+        "nodeName": unique_name,
         "terminationGracePeriodSeconds": 600,
     }
-    web = with_said(manifests.deployment("web", **spec), readiness="created")
-    k8s_cr.instantiate(cluster, unique, packed(web), **life)
+    web = with_said(manifests.deployment("web", **spec), readiness="exists")
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(web),
+    )
     selector = "app=web"
 
     def pods():
@@ -579,32 +706,39 @@ def test_pods_get_no_more_time_than_was_asked_for(
 
     # On a busy machine the time may be up before the Pods are reached.
     while not graces():
-        with pytest.raises(errors.NotGone) as caught:
+        with pytest.raises(errors.DeletionTimeout) as caught:
             k8s_cr.terminate(
-                cluster,
-                unique,
-                options=k8s_cr.Options(grace_seconds=77),
-                **soon(),
+                k8s_cr.Request(
+                    cluster,
+                    unique_name,
+                    options=k8s_cr.Options(grace_seconds=77),
+                    **with_short_deadline(),
+                )
             )
     assert [ref] == [item.ref for item in caught.value.unsettled]
     assert {77} == graces()
 
     k8s_cr.terminate(
-        cluster, unique, options=k8s_cr.Options(grace_seconds=0), **life
+        k8s_cr.Request(
+            cluster,
+            unique_name,
+            options=k8s_cr.Options(grace_seconds=0),
+            **operation_args,
+        )
     )
 
     assert [] == pods()
 
 
 @pytest.fixture
-def dead(cluster, unique):
-    """A node whose kubelet is away: nobody there runs a Pod, or ends one."""
-    ref = ObjectRef("", "Node", "", unique)
+def dead_node(cluster, unique_name):
+    """A node whose kubelet is down: its Pods are neither run nor ended."""
+    ref = ObjectRef("", "Node", "", unique_name)
     taint = {"key": "example.org/dead", "effect": "NoSchedule"}
     node = {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": unique},
+        "metadata": {"name": unique_name},
         "spec": {"taints": [taint]},
     }
     cluster.create(node, "tests")
@@ -621,14 +755,21 @@ def dead(cluster, unique):
 
 
 def test_a_pod_on_a_dead_node_is_named_with_its_node(
-    cluster, namespace, packed, life, soon, unique, dead
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    with_short_deadline,
+    unique_name,
+    dead_node,
 ):
     """The end does not outlast its deadline, and repeated, by force, it is.
 
-    A workload waits for its Pods, and these for a kubelet (P16, P17, F5, F6).
+    A workload waits for its Pods, and these for a kubelet.
     """
     web = with_said(
-        manifests.deployment("web", nodeName=dead.name), readiness="created"
+        manifests.deployment("web", nodeName=dead_node.name),
+        readiness="exists",
     )
     single = with_said(
         {
@@ -637,9 +778,12 @@ def test_a_pod_on_a_dead_node_is_named_with_its_node(
             "metadata": {"name": "single"},
             "spec": web["spec"]["template"]["spec"],
         },
-        readiness="created",
+        readiness="exists",
     )
-    k8s_cr.instantiate(cluster, unique, packed(web, single), **life)
+    k8s_cr.instantiate(
+        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_package(web, single),
+    )
     kind = objects.GroupKind("", "Pod")
 
     def pods():
@@ -649,8 +793,10 @@ def test_a_pod_on_a_dead_node_is_named_with_its_node(
         pass
     begun = time.monotonic()
 
-    with pytest.raises(errors.NotGone) as caught:
-        k8s_cr.terminate(cluster, unique, **soon(3))
+    with pytest.raises(errors.DeletionTimeout) as caught:
+        k8s_cr.terminate(
+            k8s_cr.Request(cluster, unique_name, **with_short_deadline(3))
+        )
 
     assert time.monotonic() < begun + 20
     found = {
@@ -658,7 +804,7 @@ def test_a_pod_on_a_dead_node_is_named_with_its_node(
     }
     assert {"web", "single"} == set(found)
     said = (
-        f"it has to end on {dead}, which is not Ready: "
+        f"it has to end on {dead_node}, which is not Ready: "
         "Kubelet stopped posting node status."
     )
     assert said in found["single"]
@@ -670,6 +816,10 @@ def test_a_pod_on_a_dead_node_is_named_with_its_node(
     assert f"Pod/{namespace}/{made}: {said}" in found["web"]
 
     by_force = k8s_cr.Options(grace_seconds=0)
-    k8s_cr.terminate(cluster, unique, options=by_force, **life)
+    k8s_cr.terminate(
+        k8s_cr.Request(
+            cluster, unique_name, options=by_force, **operation_args
+        )
+    )
 
     assert [] == pods()

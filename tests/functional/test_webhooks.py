@@ -7,11 +7,11 @@ import re
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.options import Options
-from tests.faults.hooks import Hook
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.plan.options import Options
+from tests.faults.webhook_server import WebhookServer
 from tests.functional import manifests
 from tests.functional import test_cli
 
@@ -23,24 +23,24 @@ run = test_cli.run
 
 
 @pytest.fixture
-def hook(tmp_path):
+def webhook_server(tmp_path):
     """A webhook that is listening, whose certificate is for 127.0.0.1."""
-    found = Hook(tmp_path)
+    found = WebhookServer(tmp_path)
     found.start()
     yield found
     found.stop()
 
 
 @pytest.fixture
-def life(namespace, deadline):
+def operation_args(namespace, deadline):
     return {"namespace": namespace, "deadline": deadline}
 
 
 @pytest.fixture
-def configured(cluster, namespace, unique, deadline):
-    """Has the server ask a webhook about each new ConfigMap of the test.
+def configured(cluster, namespace, unique_name, deadline):
+    """Make the server call a webhook for each new ConfigMap of the test.
 
-    It takes a moment to heed that; what it says then is returned.
+    That takes effect after a moment; the answer then is returned.
     """
     made = []
 
@@ -49,10 +49,10 @@ def configured(cluster, namespace, unique, deadline):
             {
                 "apiVersion": "admissionregistration.k8s.io/v1",
                 "kind": "ValidatingWebhookConfiguration",
-                "metadata": {"name": unique},
+                "metadata": {"name": unique_name},
                 "webhooks": [
                     {
-                        "name": f"{unique}.example.org",
+                        "name": f"{unique_name}.example.org",
                         "admissionReviewVersions": ["v1"],
                         "sideEffects": "None",
                         "clientConfig": client,
@@ -76,10 +76,10 @@ def configured(cluster, namespace, unique, deadline):
         )
         made.append((ObjectRef.of(obj), objects.uid(obj)))
         trial = manifests.config_map("trial", namespace)
-        while not deadline.passed:
+        while not deadline.expired:
             try:
                 cluster.apply(trial, "tests", dry_run=True)
-            except errors.NotYet as error:
+            except errors.DependencyMissing as error:
                 return error
         raise AssertionError("the webhook is not asked")
 
@@ -99,38 +99,55 @@ def package(packed):
 
 
 def test_a_certificate_for_another_name_is_no_reason_to_wait(
-    cluster, packed, life, unique, hook, configured
+    cluster,
+    make_package,
+    operation_args,
+    unique_name,
+    webhook_server,
+    configured,
 ):
-    """It is given up as soon as no other object is in progress (P5)."""
-    found = configured(elsewhere(hook, "localhost"))
+    """It is given up as soon as no other object is in progress."""
+    found = configured(elsewhere(webhook_server, "localhost"))
     assert errors.Outlook.NONE is found.outlook
 
-    with pytest.raises(errors.Failed) as caught:
-        k8s_cr.instantiate(cluster, unique, package(packed), **life)
+    with pytest.raises(errors.ObjectsFailed) as caught:
+        k8s_cr.instantiate(
+            k8s_cr.Request(cluster, unique_name, **operation_args),
+            package(make_package),
+        )
 
-    assert life["deadline"].left > 60
+    assert operation_args["deadline"].remaining > 60
     (item,) = caught.value.unsettled
     assert "a" == item.ref.name
     assert "localhost" in item.verdict.reason
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
 def test_an_authority_that_stays_unknown_ends_it(
-    cluster, packed, life, unique, hook, configured
+    cluster,
+    make_package,
+    operation_args,
+    unique_name,
+    webhook_server,
+    configured,
 ):
-    """After the stall timeout, in which it might have been injected (P5)."""
-    found = configured({"url": hook.client["url"]})
+    """After the stall timeout, in which it might have been injected."""
+    found = configured({"url": webhook_server.client["url"]})
     assert errors.Outlook.DOUBTFUL is found.outlook
     seen = []
 
-    with pytest.raises(errors.Failed, match="unknown authority") as caught:
+    with pytest.raises(
+        errors.ObjectsFailed, match="unknown authority"
+    ) as caught:
         k8s_cr.instantiate(
-            cluster,
-            unique,
-            packed(manifests.config_map("a")),
-            options=Options(dwell=2.0),
-            listen=seen.append,
-            **life,
+            k8s_cr.Request(
+                cluster,
+                unique_name,
+                options=Options(stall_timeout=2.0),
+                on_progress=seen.append,
+                **operation_args,
+            ),
+            make_package(manifests.config_map("a")),
         )
 
     assert caught.value.unsettled[0].age >= 2
@@ -138,43 +155,47 @@ def test_an_authority_that_stays_unknown_ends_it(
     assert {"stall timeout"} == {
         retry.limit for some in retried for retry in some.values()
     }
-    k8s_cr.terminate(cluster, unique, **life)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
 def test_an_authority_that_is_injected_is_no_error(
-    cluster, packed, life, unique, hook, configured
+    cluster,
+    make_package,
+    operation_args,
+    unique_name,
+    webhook_server,
+    configured,
 ):
-    """What injects it does so when it has seen the configuration (P5)."""
-    configured({"url": hook.client["url"]})
+    """What injects it does so when it has seen the configuration."""
+    configured({"url": webhook_server.client["url"]})
     ref = ObjectRef(
         "admissionregistration.k8s.io",
         "ValidatingWebhookConfiguration",
         "",
-        unique,
+        unique_name,
     )
 
     def inject(progress):
         if progress.unwritten:
             obj = cluster.get(ref)
-            obj["webhooks"][0]["clientConfig"] = hook.client
+            obj["webhooks"][0]["clientConfig"] = webhook_server.client
             cluster.patch(ref, {"webhooks": obj["webhooks"]}, "injector")
 
     report = k8s_cr.instantiate(
-        cluster,
-        unique,
-        packed(manifests.config_map("a")),
-        listen=inject,
-        **life,
+        k8s_cr.Request(
+            cluster, unique_name, on_progress=inject, **operation_args
+        ),
+        make_package(manifests.config_map("a")),
     )
 
-    assert 1 == len(report.rows)
-    k8s_cr.terminate(cluster, unique, **life)
+    assert 1 == len(report.objects)
+    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
 def test_the_command_shows_what_is_not_written_and_why(
-    run, files, unique, configured
+    run, files, unique_name, configured
 ):
-    """And ends with the code of a time-out, though nothing is open (P5)."""
+    """And ends with the code of a time-out, though nothing is open."""
     found = configured({"url": "https://127.0.0.1:1/validate"})
     assert errors.Outlook.OPEN is found.outlook
     account = {
@@ -185,18 +206,19 @@ def test_the_command_shows_what_is_not_written_and_why(
     path = files(account, manifests.config_map("a"), manifests.config_map("b"))
 
     done = test_cli.timed_out(
-        *(run, "instantiate", unique, path),
+        *(run, "instantiate", unique_name, path),
         reached=lambda ended: "1 of 3 current" in ended.err,
     )
 
     assert 4 == done.code
     assert "checking 3 objects (dry run)" in done.err
     assert re.search(
-        rf"1 of 3 current; 2 not written yet: webhook {unique}\.example\.org: "
+        r"1 of 3 current; 2 not written yet: "
+        rf"webhook {unique_name}\.example\.org: "
         r".*connection refused; retrying until .* \(deadline\)",
         done.err,
     )
     assert "connection refused" in done.value["message"]
     assert "the deadline passed" in done.value["message"]
     assert {"a", "b"} == {item["name"] for item in done.value["not_written"]}
-    assert 0 == run("terminate", unique).code
+    assert 0 == run("terminate", unique_name).code

@@ -30,7 +30,10 @@ def stateful_set(
             "spec": {"containers": [container]},
         },
         "volumeClaimTemplates": [
-            {"metadata": {"name": template}, "spec": wanted(storage_class)}
+            {
+                "metadata": {"name": template},
+                "spec": claim_template(storage_class),
+            }
         ],
     }
     if when_deleted:
@@ -44,7 +47,7 @@ def stateful_set(
     }
 
 
-def wanted(storage_class: str) -> Obj:
+def claim_template(storage_class: str) -> Obj:
     """The spec of a claim."""
     return {
         "accessModes": ["ReadWriteOnce"],
@@ -64,7 +67,7 @@ def claim(
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
         "metadata": metadata,
-        "spec": wanted(storage_class),
+        "spec": claim_template(storage_class),
     }
 
 

@@ -10,19 +10,19 @@ import pathlib
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.kube.protocol import Cluster
 from tools import leftovers
 from tools.leftovers import Snapshot
-from tools.management import composing
 from tools.management import images
-from tools.plane import host
+from tools.management import package_folder
+from tools.plane import host_cleanup
 from tools.plane import node
 from tools.plane.binaries import Store
 from tools.plane.folders import Folders
 from tools.plane.lifecycle import Plane
 
 SHIFT = 5000
-"""Of the ports of this room's control plane, from those of the usual one."""
+"""Of the ports of this suite's control plane, from those of the usual one."""
 
 HOME = "site"
 """The namespace of the record, and of what names no other."""
@@ -31,13 +31,15 @@ HOME = "site"
 @pytest.fixture(scope="module")
 def plane(
     tmp_path_factory: pytest.TempPathFactory,
-    lack: Callable[[str, str], None],
+    skip_or_fail: Callable[[str, str], None],
 ) -> Iterator[Plane]:
     """A control plane with nothing but a real node, which has the images."""
     if os.getuid():
-        lack("root", "a real node needs root, and this user is not root")
-    if missing := host.packages_missing():
-        lack(
+        skip_or_fail(
+            "root", "a real node needs root, and this user is not root"
+        )
+    if missing := host_cleanup.packages_missing():
+        skip_or_fail(
             "root",
             "a real node needs Debian packages that are not installed: "
             f"{' '.join(missing)}; python -m tools.plane node install",
@@ -67,9 +69,9 @@ def cluster(plane: Plane) -> Iterator[Cluster]:
 def folder(
     plane: Plane, tmp_path_factory: pytest.TempPathFactory
 ) -> pathlib.Path:
-    """The package, whole, as an author would look at it."""
-    out = tmp_path_factory.mktemp("package") / composing.SAMPLE.name
-    return composing.compose(out, plane.store, print)
+    """The whole package, as an author would read it."""
+    out = tmp_path_factory.mktemp("package") / package_folder.SAMPLE.name
+    return package_folder.compose(out, plane.store, print)
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import sys
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import ObjectRef
 from tests.management.conftest import HOME
 from tools import csar
 from tools import leftovers
@@ -97,26 +97,28 @@ def _started_after_their_secrets(kubectl: Kubectl) -> bool:
     return True
 
 
+@pytest.mark.requirement("TK-7", "TK-8")
 def test_one_package_makes_a_management_cluster(
     plane: Plane, cluster: Cluster, folder: pathlib.Path, before: Snapshot
 ) -> None:
-    """Instantiate and terminate, with the real controllers (TK-7, TK-8).
+    """Instantiate and terminate, with the real controllers.
 
     One package holds namespaces, definitions, roles, controllers whose pods
     wait for a Secret, the Certificates that make it, webhooks, and a Cluster
-    which those webhooks have to admit (P5, TK-20). While another instance
+    which those webhooks have to admit. While another instance
     has a Cluster its definitions cannot go, and the error names it; without,
-    nothing is left (P17).
+    nothing is left.
     """
     kubectl = plane.kubectl
     package = k8s_cr.load(folder)
 
     report = k8s_cr.instantiate(
-        cluster, "management", package, namespace=HOME, **_life()
+        k8s_cr.Request(cluster, "management", namespace=HOME, **_life()),
+        package,
     )
 
-    assert len(package.manifests) == len(report.rows)
-    assert {"current"} == {row.verdict.state.value for row in report.rows}
+    assert len(package.manifests) == len(report.objects)
+    assert {"current"} == {row.verdict.state.value for row in report.objects}
     assert "True" == _available(cluster, FIRST)
     assert [
         (namespace, account, node.NAME, True)
@@ -146,27 +148,30 @@ def test_one_package_makes_a_management_cluster(
     said = "not supported by the package of management"
     with pytest.raises(errors.NotSupported, match=said):
         k8s_cr.scale(
-            cluster,
-            "management",
+            k8s_cr.Request(cluster, "management", namespace=HOME, **_life()),
             aspect="controllers",
-            steps=1,
-            namespace=HOME,
-            **_life(),
+            number_of_steps=1,
         )
     with pytest.raises(errors.NotSupported, match=said):
-        k8s_cr.heal(cluster, "management", namespace=HOME, **_life())
+        k8s_cr.heal(
+            k8s_cr.Request(cluster, "management", namespace=HOME, **_life())
+        )
     with pytest.raises(errors.NotSupported, match=said):
         k8s_cr.change(
-            cluster, "management", package, namespace=HOME, **_life()
+            k8s_cr.Request(cluster, "management", namespace=HOME, **_life()),
+            package,
         )
 
     kubectl("create", "namespace", "other")
     workload = k8s_cr.load(csar.SAMPLES / "capi_workload_cluster")
     k8s_cr.instantiate(
-        cluster, "workload", workload, namespace="other", **_life()
+        k8s_cr.Request(cluster, "workload", namespace="other", **_life()),
+        workload,
     )
-    with pytest.raises(errors.WouldBeLost) as caught:
-        k8s_cr.terminate(cluster, "management", namespace=HOME, **_life())
+    with pytest.raises(errors.ForeignObjects) as caught:
+        k8s_cr.terminate(
+            k8s_cr.Request(cluster, "management", namespace=HOME, **_life())
+        )
     (line,) = (
         line
         for line in str(caught.value).splitlines()
@@ -175,9 +180,13 @@ def test_one_package_makes_a_management_cluster(
     assert line.endswith("it is the instance workload's")
     assert "True" == _available(cluster, FIRST)
 
-    k8s_cr.terminate(cluster, "workload", namespace="other", **_life())
+    k8s_cr.terminate(
+        k8s_cr.Request(cluster, "workload", namespace="other", **_life())
+    )
     kubectl("delete", "namespace", "other")
-    k8s_cr.terminate(cluster, "management", namespace=HOME, **_life())
+    k8s_cr.terminate(
+        k8s_cr.Request(cluster, "management", namespace=HOME, **_life())
+    )
 
     assert [] == leftovers.remaining(
         cluster, before, k8s_cr.Deadline.after(COLLECTED)
@@ -201,13 +210,14 @@ def run(plane: Plane) -> Callable[..., str]:
     return _run
 
 
+@pytest.mark.requirement("TK-7")
 def test_files_in_any_order_by_the_command_line(
     cluster: Cluster,
     folder: pathlib.Path,
     before: Snapshot,
     run: Callable[..., str],
 ) -> None:
-    """What needs most comes first, and all goes as before (TK-7, TK-8, P5)."""
+    """What needs most comes first, and all goes as before."""
     files = sorted((folder / "Files/kubernetes").iterdir())
     worst = {"cluster": 0, "infrastructure": 1, "certificates": 9}
     files.sort(key=lambda path: worst.get(path.stem, 5))

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from tools.plane import host
+from tools.plane import host_cleanup
 from tools.plane import processes
 from tools.plane.components import ports as ports_of
 from tools.plane.lifecycle import Plane
@@ -28,7 +28,7 @@ def records(tmp_path: pathlib.Path) -> Records:
 
 
 @pytest.fixture
-def standing_in(
+def start_program(
     records: Records, tmp_path: pathlib.Path
 ) -> Iterator[Callable[[str], Identity]]:
     """Starts a Python program in place of a component."""
@@ -46,7 +46,7 @@ def standing_in(
 
 @pytest.fixture
 def own_ports(
-    lack: Callable[[str, str], None], tmp_path: pathlib.Path
+    skip_or_fail: Callable[[str, str], None], tmp_path: pathlib.Path
 ) -> Iterator[Plane]:
     """A plane in a folder of its own, whose ports are free.
 
@@ -56,7 +56,9 @@ def own_ports(
     with _network():
         taken = holders(ports_of(plane.table.values()))
         if taken:
-            lack("cycle", f"the plane's ports are not free: {taken[0]}")
+            skip_or_fail(
+                "cycle", f"the plane's ports are not free: {taken[0]}"
+            )
         yield plane
         if plane.folders.run.exists():
             plane.down()
@@ -72,7 +74,7 @@ class _network:  # noqa: N801  reads as what it is
             self.before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
             if self.libc.unshare(_CLONE_NEWNET):
                 raise OSError(ctypes.get_errno(), "unshare")
-            host.run("ip", "link", "set", "lo", "up")
+            host_cleanup.run("ip", "link", "set", "lo", "up")
 
     def __exit__(self, *_error: object) -> None:
         if self.before >= 0:

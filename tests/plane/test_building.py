@@ -8,7 +8,7 @@ import pytest
 
 from tools.plane import build
 from tools.plane import golang
-from tools.plane import upstream
+from tools.plane import module_files
 from tools.plane.binaries import Binary
 from tools.plane.binaries import Store
 from tools.plane.errors import PlaneError
@@ -44,9 +44,9 @@ def built(tmp_path, monkeypatch):
 
 @pytest.fixture
 def store(tmp_path):
-    """A folder for binaries; the modules' manifests are there already."""
+    """A folder for binaries; the modules' manifests already exist."""
     found = Store(tmp_path / "cache" / "key")
-    for source in upstream.SOURCES:
+    for source in module_files.SOURCES:
         (found.manifests / source.name).mkdir(parents=True)
     return found
 

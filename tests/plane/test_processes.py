@@ -12,10 +12,10 @@ import threading
 
 import pytest
 
-from tools.plane import interrupts
 from tools.plane import lock
 from tools.plane import ports
 from tools.plane import processes
+from tools.plane import signals
 from tools.plane.components import Component
 from tools.plane.components import answers
 from tools.plane.errors import PlaneError
@@ -30,9 +30,9 @@ STUBBORN = (
 )
 
 
-def test_a_process_is_recorded_and_ended(standing_in, records):
+def test_a_process_is_recorded_and_ended(start_program, records):
     """It is found again by its record, and gone after the stop."""
-    identity = standing_in(FOREVER)
+    identity = start_program(FOREVER)
 
     assert records["stand-in"] == identity
     assert identity.alive
@@ -43,18 +43,18 @@ def test_a_process_is_recorded_and_ended(standing_in, records):
     assert not pathlib.Path(f"/proc/{identity.pid}").exists()
 
 
-def test_a_process_does_not_end_with_a_ctrl_c_of_who_started_it(standing_in):
+def test_a_process_does_not_end_with_a_ctrl_c_of_who_started_it(start_program):
     """It has a session of its own, which no terminal sends signals to."""
-    identity = standing_in(FOREVER)
+    identity = start_program(FOREVER)
 
     assert identity.pid == os.getsid(identity.pid)
 
 
 def test_a_process_that_ignores_the_request_is_ended(
-    standing_in, records, tmp_path
+    start_program, records, tmp_path
 ):
     """Patience has an end."""
-    identity = standing_in(STUBBORN)
+    identity = start_program(STUBBORN)
     said = tmp_path / "stand-in.log"
     processes.wait_ready(
         "stand-in", identity, lambda: "deaf" in said.read_text(), said, 10
@@ -68,18 +68,18 @@ def test_a_process_that_ignores_the_request_is_ended(
 @pytest.mark.parametrize(
     "change", [{"begun": 1}, {"boot": "an earlier run of the machine"}]
 )
-def test_a_recycled_id_is_never_ended(standing_in, change):
+def test_a_recycled_id_is_never_ended(start_program, change):
     """A process that has the number but not the start time is another's."""
-    stranger = standing_in(FOREVER)
+    stranger = start_program(FOREVER)
 
     processes.stop(dataclasses.replace(stranger, **change))
 
     assert stranger.alive
 
 
-def test_a_process_that_is_gone_needs_no_end(standing_in):
+def test_a_process_that_is_gone_needs_no_end(start_program):
     """To stop twice is harmless."""
-    identity = standing_in(FOREVER)
+    identity = start_program(FOREVER)
 
     processes.stop(identity)
     processes.stop(identity)
@@ -88,10 +88,10 @@ def test_a_process_that_is_gone_needs_no_end(standing_in):
 
 
 def test_a_process_that_ends_while_starting_shows_its_last_words(
-    standing_in, tmp_path
+    start_program, tmp_path
 ):
     """The end of its log is in the error."""
-    identity = standing_in("raise SystemExit('no such flag: --wrong')")
+    identity = start_program("raise SystemExit('no such flag: --wrong')")
 
     with pytest.raises(PlaneError, match=r"(?s)ended.*no such flag: --wrong"):
         processes.wait_ready(
@@ -100,10 +100,10 @@ def test_a_process_that_ends_while_starting_shows_its_last_words(
 
 
 def test_a_process_that_never_answers_shows_its_last_words(
-    standing_in, tmp_path
+    start_program, tmp_path
 ):
-    """When time is up the error says how long, and shows the log."""
-    identity = standing_in(STUBBORN)
+    """At the deadline the error states how long, and shows the log."""
+    identity = start_program(STUBBORN)
     log = tmp_path / "stand-in.log"
     processes.wait_ready(
         "stand-in", identity, lambda: "deaf" in log.read_text(), log, 10
@@ -113,9 +113,9 @@ def test_a_process_that_never_answers_shows_its_last_words(
         processes.wait_ready("stand-in", identity, lambda: False, log, 0)
 
 
-def test_the_log_is_for_its_user_alone(standing_in, tmp_path):
+def test_the_log_is_for_its_user_alone(start_program, tmp_path):
     """It may hold what others should not read."""
-    standing_in(FOREVER)
+    start_program(FOREVER)
 
     assert 0o600 == (tmp_path / "stand-in.log").stat().st_mode & 0o777
 
@@ -135,7 +135,7 @@ def test_a_port_that_is_taken_is_named_with_its_holder():
 
 
 def test_a_free_port_is_no_obstacle():
-    """The check passes when nobody listens."""
+    """The check passes when no process listens."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
 
@@ -169,14 +169,14 @@ def test_ready_means_answered(path, ready, tmp_path):
 
 
 def test_nobody_there_is_not_ready(tmp_path):
-    """A refused connection is no answer."""
+    """A refused connection does not count as an answer."""
     component = Component("a", "control plane", (), "http://127.0.0.1:1/", ())
 
     assert not answers(Folders(tmp_path), component)
 
 
 def test_a_second_command_waits_for_the_first(tmp_path):
-    """It says for whom it waits, and goes on when the lock is free."""
+    """The wait names the holder, and ends when the lock is free."""
     path = tmp_path / "run" / "lock"
     said = []
     waiting = threading.Event()
@@ -227,7 +227,7 @@ def test_a_signal_waits_until_a_process_is_recorded():
     done = []
 
     def critical():
-        with interrupts.held():
+        with signals.held():
             os.kill(os.getpid(), signal.SIGINT)
             done.append("all of it")
 
@@ -240,17 +240,17 @@ def test_a_signal_waits_until_a_process_is_recorded():
 def test_a_request_to_end_is_an_interrupt():
     """SIGTERM ends a start as orderly as ctrl-C does."""
     with (
-        interrupts.raised(),
+        signals.raised(),
         pytest.raises(KeyboardInterrupt, match="SIGTERM"),
     ):
         signal.raise_signal(signal.SIGTERM)
 
 
 def test_signals_are_handled_as_before_afterwards():
-    """The library changes nothing for good."""
+    """The library changes no state permanently."""
     before = signal.getsignal(signal.SIGTERM)
 
-    with interrupts.raised(), interrupts.held():
+    with signals.raised(), signals.held():
         assert before != signal.getsignal(signal.SIGTERM)
 
     assert before == signal.getsignal(signal.SIGTERM)

@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 
-from tools.plane import host
+from tools.plane import host_cleanup
 from tools.plane import node
 from tools.plane import processes
 from tools.plane.components import Component
@@ -21,10 +21,10 @@ pytestmark = [pytest.mark.root, pytest.mark.cycle]
 
 
 @pytest.fixture
-def plane(own_ports, lack: Callable[[str, str], None]):
+def plane(own_ports, skip_or_fail: Callable[[str, str], None]):
     """A plane with kwok, so that there are other nodes as well."""
-    if missing := host.packages_missing():
-        lack("root", f"not installed: {' '.join(missing)}")
+    if missing := host_cleanup.packages_missing():
+        skip_or_fail("root", f"not installed: {' '.join(missing)}")
     own_ports.up(["control plane", "kwok"])
     yield own_ports
     node.down(own_ports)
@@ -39,14 +39,16 @@ def machine(plane):
         "mounts": sorted(line.split(" ", 4)[4] for line in mounts),
         "network namespaces": _namespaces(),
         "links": sorted(name for _, name in socket.if_nameindex()),
-        "routes": host.run("ip", "route").splitlines(),
-        "tables": sorted(host.tables()),
+        "routes": host_cleanup.run("ip", "route").splitlines(),
+        "tables": sorted(host_cleanup.tables()),
         "cgroups": sorted(
             str(path)
             for path in [*cgroups.glob("*"), *cgroups.glob("*/*")]
             if path.is_dir()
         ),
-        "settings": [" = ".join(one) for one in host.settings().items()],
+        "settings": [
+            " = ".join(one) for one in host_cleanup.settings().items()
+        ],
         "folders": sorted(
             f"{folder}/{name}"
             for folder in ("/run", "/opt", "/var/lib", "/var/log", "/etc")
@@ -180,7 +182,7 @@ def wait_served(plane, url):
 
 
 def test_pods_run_and_leave_nothing_on_the_machine(plane):
-    """Probed, with a mounted Secret, behind a Service; then all is gone."""
+    """Probed, with a mounted Secret, behind a Service; then all is deleted."""
     before = machine(plane)
     kubectl = plane.kubectl
 
@@ -247,10 +249,12 @@ def test_pods_that_do_not_ask_for_it_stay_on_the_other_nodes(plane):
     assert node.NAME not in {pod["spec"]["nodeName"] for pod in pods}
 
 
-def test_pods_of_a_plane_without_other_nodes_run_on_it(own_ports, lack):
+def test_pods_of_a_plane_without_other_nodes_run_on_it(
+    own_ports, skip_or_fail
+):
     """Without kwok the real node takes whatever comes."""
-    if missing := host.packages_missing():
-        lack("root", f"not installed: {' '.join(missing)}")
+    if missing := host_cleanup.packages_missing():
+        skip_or_fail("root", f"not installed: {' '.join(missing)}")
     own_ports.up(["control plane"])
     try:
         node.up(own_ports)

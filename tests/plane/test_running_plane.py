@@ -172,7 +172,7 @@ def test_a_deployment_becomes_available(kubectl, namespace):
 
 
 def test_an_autoscaler_has_a_controller(kubectl, namespace):
-    """It says that there are no metrics; without it nothing would speak."""
+    """The HPA controller reports missing metrics, which shows that it runs."""
     here = f"--namespace={namespace}"
     kubectl("create", "deployment", "web", "--image=any", here)
     kubectl("autoscale", "deployment", "web", "--max=3", here)
@@ -187,20 +187,20 @@ def test_an_autoscaler_has_a_controller(kubectl, namespace):
 
 
 @pytest.fixture
-def ours(chosen):
-    """The local plane; what these tests ask is ours to promise only there."""
-    if not chosen.ours:
+def local_plane_target(target_cluster):
+    """The local plane; these guarantees hold only for it."""
+    if not target_cluster.ours:
         pytest.skip("KUBECONFIG names another cluster than the local plane")
 
 
-@pytest.mark.usefixtures("ours", "chosen")
+@pytest.mark.usefixtures("local_plane_target", "target_cluster")
 @pytest.mark.parametrize(
     ("user", "answer"), [("admin-token", "yes"), ("plain-token", "no")]
 )
 def test_users_with_a_token_may_what_their_group_may(
     kubectl, tmp_path, user, answer
 ):
-    """One of them is an administrator, the other is nobody yet."""
+    """One of them is an administrator, the other has no permissions yet."""
     nobody = tmp_path / "kubeconfig"
     content = json.loads(kubectl("config", "view", "--raw", "--output=json"))
     content["users"][0]["user"] = {"token": plane.token(user)}
@@ -213,14 +213,14 @@ def test_users_with_a_token_may_what_their_group_may(
     assert answer == done.stdout.strip()
 
 
-@pytest.mark.usefixtures("ours", "chosen")
+@pytest.mark.usefixtures("local_plane_target", "target_cluster")
 def test_a_second_up_is_harmless():
     """Nothing is started when everything runs."""
     assert plane.running()
     assert not plane.ensure()
 
 
-@pytest.mark.usefixtures("ours", "chosen")
+@pytest.mark.usefixtures("local_plane_target", "target_cluster")
 def test_a_plane_that_ran_in_part_is_left_to_its_user():
     """A part that a caller starts does not stop the plane at the end."""
     local = plane.Plane.of(os.environ)
@@ -230,9 +230,9 @@ def test_a_plane_that_ran_in_part_is_left_to_its_user():
     assert plane.running()
 
 
-def test_the_cluster_lacks_nothing_that_ours_has(chosen, kubectl):
+def test_the_cluster_lacks_nothing_that_ours_has(target_cluster, kubectl):
     """What discovery shows of the local plane is what is asked for."""
-    if not chosen.ours:
+    if not target_cluster.ours:
         pytest.skip("KUBECONFIG names another cluster than the local plane")
 
     shown = kubectl("api-resources", "--output=name").split()

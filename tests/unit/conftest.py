@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tacker_k8s_cr.deadline import Deadline
+from tacker_k8s_cr.model.deadline import Deadline
 from tests.fakes import FakeCluster
 from tests.fakes.clock import Clock
 
@@ -25,5 +25,5 @@ def cluster(clock: Clock) -> FakeCluster:
 
 
 @pytest.fixture
-def life(clock: Clock) -> dict[str, Any]:
+def operation_args(clock: Clock) -> dict[str, Any]:
     return {"deadline": Deadline.after(600, clock)}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.package.model import Document
-from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.package import Document
+from tacker_k8s_cr.model.package import Package
 from tests.functional import manifests
 
 GROUP = "test.example.org"
-STORED = {objects.PREFIX + "readiness": "created"}
+STORED = {objects.PREFIX + "readiness": "exists"}
 
 
-def package(*given):
+def make_package(*given):
     return Package(
         "test",
         tuple(
@@ -21,13 +21,13 @@ def package(*given):
     )
 
 
-OLD = package(
+OLD = make_package(
     manifests.custom(GROUP, "Thing", "one", STORED),
     manifests.definition(GROUP, "Thing"),
     manifests.config_map("same"),
     manifests.config_map("old"),
 )
-NEW = package(
+NEW = make_package(
     manifests.definition(GROUP, "Thing"),
     manifests.custom(GROUP, "Thing", "one", STORED, size="xl"),
     manifests.custom(GROUP, "Thing", "two", STORED),

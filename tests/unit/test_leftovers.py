@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
 from tests.fakes.cluster import FakeCluster
 from tools import leftovers
 from tools.leftovers import Snapshot

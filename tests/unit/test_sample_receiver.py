@@ -27,13 +27,13 @@ import requests
 from vims import Keystone
 from vims import Tacker
 
-from tacker_k8s_cr import deliver
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import webhook
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.deliver import message
-from tacker_k8s_cr.kubeconfig import Kubeconfig
-from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr import delivery
+from tacker_k8s_cr.delivery import message
+from tacker_k8s_cr.delivery import webhook
+from tacker_k8s_cr.kube.kubeconfig import Kubeconfig
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.objects import ObjectRef
 
 KEY = base64.b64encode(b"a key of the tests, 28 bytes").decode()
 OTHER = base64.b64encode(b"another key of 24 bytes!").decode()
@@ -41,7 +41,7 @@ NOW = 1_700_000_000
 UID = "f0e7a2b4-93f1-4e58-a1c7-5b6d7e8f9a0b"
 SITE = ObjectRef("cluster.x-k8s.io", "Cluster", "edge", "site-a")
 TOKEN = "planted-token"
-SCOPED = deliver.Access(deliver.Mode.SCOPED)
+SCOPED = delivery.CredentialMode(delivery.CredentialKind.SCOPED)
 
 
 def issued(token=TOKEN, access=SCOPED, **fields):
@@ -55,10 +55,10 @@ def issued(token=TOKEN, access=SCOPED, **fields):
         "kind": "Cluster",
         "metadata": {"name": "site-a", "namespace": "edge", "uid": UID},
     }
-    return message.issued("i-1", workload, found, access=access)
+    return message.issued_message("i-1", workload, found, access=access)
 
 
-TERMINATED = message.terminated("i-1", SITE, UID)
+TERMINATED = message.terminated_message("i-1", SITE, UID)
 
 
 def headers(body, key=KEY, at=NOW, id_=""):
@@ -111,7 +111,7 @@ def running(listening):
 
 
 @pytest.fixture
-def played():
+def play_receiver():
     """Plays Tacker and Keystone; ``url`` is where."""
     found = Played()
 
@@ -147,8 +147,8 @@ def played():
 
 
 @pytest.fixture
-def receiver(played):
-    tacker = Tacker(played.url, project="p-1")
+def receiver(play_receiver):
+    tacker = Tacker(play_receiver.url, project="p-1")
     return Receiver(tacker, keys_of(KEY), now=lambda: NOW)
 
 
@@ -197,11 +197,12 @@ def test_what_was_changed_on_the_way_is_refused(changes, body, said):
 # -- VIMs ---------------------------------------------------------------------
 
 
-def test_a_cluster_becomes_a_vim(receiver, played):
-    """With token, endpoint and CA; known again by its UID (TK-15)."""
+@pytest.mark.requirement("TK-15")
+def test_a_cluster_becomes_a_vim(receiver, play_receiver):
+    """With token, endpoint and CA; known again by its UID."""
     assert "VIM edge-site-a-f0e7a2b4 is registered" == take(receiver, issued())
 
-    [vim] = played.vims.values()
+    [vim] = play_receiver.vims.values()
     assert {
         "id": "vim-0",
         "type": "kubernetes",
@@ -215,32 +216,34 @@ def test_a_cluster_becomes_a_vim(receiver, played):
     } == vim
 
 
-def test_a_new_credential_is_put_into_the_vim(receiver, played):
+def test_a_new_credential_is_put_into_the_vim(receiver, play_receiver):
     """Instances on it go on under the same VIM."""
     take(receiver, issued())
 
     said = take(receiver, issued("renewed"))
 
     assert "VIM edge-site-a-f0e7a2b4 has the new credential" == said
-    [vim] = played.vims.values()
+    [vim] = play_receiver.vims.values()
     assert "renewed" == vim["auth_cred"]["bearer_token"]
 
 
-def test_the_vim_goes_with_the_cluster(receiver, played):
+def test_the_vim_goes_with_the_cluster(receiver, play_receiver):
     """And once it is gone, nothing is left to do."""
     take(receiver, issued())
 
     assert "VIM edge-site-a-f0e7a2b4 is removed" == take(receiver, TERMINATED)
-    assert {} == played.vims
+    assert {} == play_receiver.vims
     assert take(receiver, TERMINATED).startswith("there is no VIM")
 
 
-def test_an_administrators_certificate_is_taken_and_not_used(receiver, played):
+def test_an_administrators_certificate_is_taken_and_not_used(
+    receiver, play_receiver
+):
     """A VIM cannot have one; the reason is what the sender says."""
-    body = issued("", deliver.Access(), username="u")
+    body = issued("", delivery.CredentialMode(), username="u")
 
     assert "a Kubernetes VIM needs a bearer token" in take(receiver, body)
-    assert [] == played.requests
+    assert [] == play_receiver.requests
 
 
 @pytest.mark.parametrize(
@@ -260,7 +263,7 @@ def test_what_is_no_message_is_refused(receiver, text, status):
     assert status == caught.value.status
 
 
-def test_another_kind_of_message_is_taken(receiver, played):
+def test_another_kind_of_message_is_taken(receiver, play_receiver):
     """Later versions of the sender may have more to tell."""
     other = TERMINATED.replace(b"terminated", b"painted")
 
@@ -268,9 +271,9 @@ def test_another_kind_of_message_is_taken(receiver, played):
 
 
 @pytest.mark.parametrize("status", [400, 409, 500])
-def test_a_tacker_that_refuses_is_asked_again(receiver, played, status):
+def test_a_tacker_that_refuses_is_asked_again(receiver, play_receiver, status):
     """503 tells the sender to; nothing of the answer is repeated."""
-    played.fail = status
+    play_receiver.fail = status
 
     with pytest.raises(Refused, match=f"answered {status}") as caught:
         take(receiver, issued())
@@ -289,20 +292,20 @@ def test_a_tacker_that_is_away_is_asked_again():
     assert 503 == caught.value.status
 
 
-def test_keystone_gives_the_token(played):
+def test_keystone_gives_the_token(play_receiver):
     """As OpenStack's clients are told by their environment."""
     environ = {
-        "OS_AUTH_URL": f"{played.url}/v3",
+        "OS_AUTH_URL": f"{play_receiver.url}/v3",
         "OS_USERNAME": "nfv",
         "OS_PASSWORD": "planted",
         "OS_PROJECT_NAME": "p",
         "OS_USER_DOMAIN_NAME": "D",
     }
-    tacker = Tacker(played.url, Keystone(environ))
+    tacker = Tacker(play_receiver.url, Keystone(environ))
 
     assert None is tacker.vim(UID)
 
-    (_, path, _, body), (_, _, sent, _) = played.requests
+    (_, path, _, body), (_, _, sent, _) = play_receiver.requests
     assert ("/v3/auth/tokens", "t0ken") == (path, sent["x-auth-token"])
     user = body["auth"]["identity"]["password"]["user"]
     assert ("nfv", "planted", "D") == (
@@ -319,27 +322,27 @@ def test_keystone_gives_the_token(played):
 
 
 @pytest.fixture
-def listening(played):
+def listening(play_receiver):
     """The receiver as a server, and how our own sender finds it."""
-    sample = Receiver(Tacker(played.url), keys_of(KEY))
+    sample = Receiver(Tacker(play_receiver.url), keys_of(KEY))
     with running(server(sample, ("127.0.0.1", 0))) as url:
         yield lambda key: webhook.Receiver(url, (key,), allow_http=True)
 
 
-def test_our_own_messages_are_taken(listening, played):
+def test_our_own_messages_are_taken(listening, play_receiver):
     """Signed now, and posted."""
     taken = webhook.post(listening(KEY), issued(), Deadline.after(20))
 
     assert (204, 1) == (taken.status, taken.attempts)
-    assert 1 == len(played.vims)
+    assert 1 == len(play_receiver.vims)
 
 
-def test_another_key_is_refused_at_once(listening, played):
+def test_another_key_is_refused_at_once(listening, play_receiver):
     """401 ends the sender's attempts."""
-    with pytest.raises(errors.NotDelivered, match="no signature is right"):
+    with pytest.raises(errors.DeliveryFailed, match="no signature is right"):
         webhook.post(listening(OTHER), issued(), Deadline.after(20))
 
-    assert [] == played.requests
+    assert [] == play_receiver.requests
 
 
 def test_a_message_without_a_length_is_refused(listening):

@@ -1,4 +1,4 @@
-"""Whatever shows a secret makes its test fail, in every room."""
+"""Whatever shows a secret makes its test fail, in every suite."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import hypothesis
 from hypothesis import strategies as st
 import pytest
 
-from tacker_k8s_cr.recording import leases
-from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.state import leases
+from tacker_k8s_cr.state import store
 from tests.fakes.cluster import FakeCluster
-from tests.secrecy import left
-from tests.secrecy import marks
+from tests.secrecy import canary_secrets
+from tests.secrecy import written_texts
 
 pytest_plugins = ["pytester"]
 
@@ -85,8 +85,8 @@ os.remove(path)
     ours(code, path=tmp_path / "a", text=SECRET)
 
 
-def test_what_it_says_in_a_program(shows):
-    shows.look("the program", SECRET)
+def test_what_it_says_in_a_program(secret_search):
+    secret_search.search("the program", SECRET)
 
 
 def test_file_of_the_test_itself(tmp_path):
@@ -95,8 +95,9 @@ def test_file_of_the_test_itself(tmp_path):
 
 
 @pytest.mark.leaks
+@pytest.mark.requirement("P23")
 def test_a_leak_of_any_sort_is_a_failure(pytester: pytest.Pytester) -> None:
-    """Log, cause, output, arguments, file: each fails its test (P23, K5)."""
+    """Log, cause, output, arguments, file: each fails its test."""
     pytester.makepyfile(LEAKING)
     root = str(pathlib.Path(__file__).resolve().parents[2])
     pytester.makeini(f"[pytest]\npythonpath = {root}\n")
@@ -124,11 +125,13 @@ def test_a_secret_is_found_in_whatever_it_is_packed(
     before: bytes, after: bytes
 ) -> None:
     """In base64, once or twice, wherever it begins."""
-    text = before + marks.MARK.encode() + after
+    text = before + canary_secrets.MARK.encode() + after
     once = base64.b64encode(text)
 
-    assert marks.found(once.decode())
-    assert marks.found(base64.b64encode(b"x: " + once).decode())
+    assert canary_secrets.find_secrets(once.decode())
+    assert canary_secrets.find_secrets(
+        base64.b64encode(b"x: " + once).decode()
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,7 +144,7 @@ def test_a_secret_is_found_in_whatever_it_is_packed(
 )
 def test_what_a_server_makes_is_known_by_its_form(text: str) -> None:
     """Nobody can plant a mark in a token, or in a key."""
-    assert marks.found(text)
+    assert canary_secrets.find_secrets(text)
 
 
 def test_ordinary_words_are_no_secrets() -> None:
@@ -151,7 +154,7 @@ def test_ordinary_words_are_no_secrets() -> None:
         + base64.b64encode(b"-----BEGIN CERTIFICATE-----").decode()
     )
 
-    assert [] == marks.found(text)
+    assert [] == canary_secrets.find_secrets(text)
 
 
 def secret(name: str, type_: str, **data: str) -> dict[str, Any]:
@@ -168,10 +171,10 @@ def secret(name: str, type_: str, **data: str) -> dict[str, Any]:
 
 
 def test_only_secrets_may_hold_a_manifest() -> None:
-    """The head of a record, its Lease and Events are searched (P23)."""
+    """The head of a record, its Lease and Events are searched."""
     cluster = FakeCluster()
-    head = secret("head", record.TYPE, head="planted-1")
-    piece = secret("piece", record.TYPE, piece="planted-2")
+    head = secret("head", store.TYPE, head="planted-1")
+    piece = secret("piece", store.TYPE, piece="planted-2")
     own = secret("own", "Opaque", head="planted-3")
     lease = {
         "apiVersion": "coordination.k8s.io/v1",
@@ -185,12 +188,12 @@ def test_only_secrets_may_hold_a_manifest() -> None:
     for obj in (head, piece, own, lease):
         cluster.create(obj, "m")
 
-    found = dict(left.beside_secrets(cluster, "default"))
+    found = dict(written_texts.texts_outside_secrets(cluster, "default"))
 
     assert ["planted-1", "planted-4"] == sorted(
         text[at : at + 9]
         for text in found.values()
-        if (at := text.find(marks.MARK)) >= 0
+        if (at := text.find(canary_secrets.MARK)) >= 0
     )
 
 
@@ -201,4 +204,6 @@ def test_the_files_of_a_folder_are_searched(tmp_path: pathlib.Path) -> None:
     held = base64.b64encode(b"planted-1").decode()
     (tmp_path / "a" / "b" / "db").write_text(json.dumps({"x": held}))
 
-    assert ["a/b/db"] == [name for name, _ in left.below(tmp_path)]
+    assert ["a/b/db"] == [
+        name for name, _ in written_texts.files_with_secrets(tmp_path)
+    ]

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import signal
 
-from tools.balancer import control
+from tools.balancer import control_api
 from tools.balancer.relay import Line
 from tools.balancer.relay import Listener
 from tools.balancer.routes import Route
@@ -48,7 +48,7 @@ async def _serve(arguments: argparse.Namespace) -> None:
             lines.update((line.route.name, line) for line in own)
             listeners.append(Listener(int(port), own, streams))
     servers = [await listener.start() for listener in listeners]
-    servers.append(await control.start(arguments.control, lines))
+    servers.append(await control_api.start(arguments.control, lines))
     ended = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
     await ended.wait()

@@ -18,18 +18,18 @@ import tempfile
 import time
 from typing import Any
 
-from tacker_k8s_cr.errors import Error
-from tools.bench import building
-from tools.bench import changing
-from tools.bench import crowding
-from tools.bench import defining
+from tacker_k8s_cr.model.errors import Error
+from tools.bench import changed_packages
+from tools.bench import concurrency
+from tools.bench import crds
+from tools.bench import go_programs
 from tools.bench import latency
 from tools.bench import rows
 from tools.bench import sizes
-from tools.bench import thousand
-from tools.bench.ground import Ground
-from tools.bench.setting import Found
-from tools.bench.setting import Setting
+from tools.bench import thousand_objects
+from tools.bench.bench_context import Found
+from tools.bench.bench_context import Setting
+from tools.bench.measured_cluster import Ground
 from tools.plane import binaries
 from tools.plane import build
 from tools.plane import target
@@ -44,13 +44,13 @@ PLANE = ("control plane", "kwok")
 Part = Callable[[Setting], Found]
 
 PARTS: Mapping[str, tuple[str, Part]] = {
-    "peers": ("Beside others", thousand.found),
+    "peers": ("Beside others", thousand_objects.found),
     "sizes": ("Few and many objects", sizes.found),
     "waits": ("The end of a wait", latency.found),
-    "crowd": ("Many operations at once", crowding.found),
-    "change": ("A package applied again", changing.found),
+    "crowd": ("Many operations at once", concurrency.found),
+    "change": ("A package applied again", changed_packages.found),
     # Last, since the server is long busy with what is taken away.
-    "definitions": ("A server with many kinds", defining.found),
+    "definitions": ("A server with many kinds", crds.found),
 }
 """By the name that --only takes: the title of its table, and what to do."""
 
@@ -160,7 +160,9 @@ def _measured(
             ground,
             chosen.kubeconfig,
             pathlib.Path(folder),
-            functools.partial(building.program, environ=os.environ, say=say),
+            functools.partial(
+                go_programs.program, environ=os.environ, say=say
+            ),
             say,
             arguments.rounds,
             arguments.objects,
@@ -203,7 +205,7 @@ def _about(setting: Setting) -> dict[str, Any]:
     return {
         "date": now.isoformat(timespec="seconds"),
         "server": version["serverVersion"]["gitVersion"],
-        "helm": building.helm_version(),
+        "helm": go_programs.helm_version(),
         "cores": len(os.sched_getaffinity(0)),
         "load": os.getloadavg()[0],
         "noise": setting.ground.noise(),

@@ -7,21 +7,21 @@ import dataclasses
 import subprocess
 import time
 
-from tacker_k8s_cr import cluster
-from tacker_k8s_cr import lcm
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.lcm.operation import Listen
-from tacker_k8s_cr.options import Options
-from tacker_k8s_cr.progress import Progress
+from tacker_k8s_cr import kube
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.lcm import api as lcm
+from tacker_k8s_cr.lcm.request import ProgressCallback
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.plan.options import Options
+from tacker_k8s_cr.wait.progress import WaitState
 from tools.bench import budgets
 from tools.bench import metrics
 from tools.bench import workload
-from tools.bench.ground import Ground
-from tools.bench.peers import GoClient
-from tools.bench.setting import SECONDS
-from tools.bench.setting import Found
-from tools.bench.setting import Setting
+from tools.bench.bench_context import SECONDS
+from tools.bench.bench_context import Found
+from tools.bench.bench_context import Setting
+from tools.bench.competitors import GoClient
+from tools.bench.measured_cluster import Ground
 from tools.plane.errors import PlaneError
 
 RESOURCE = "widgets"
@@ -67,13 +67,13 @@ def _measured(
 ) -> budgets.Waits:
     """One wait after the other.
 
-    Another process watches, and writes down when the event came that says
-    Ready for an object's generation. The last of these moments is compared
-    with the one at which the operation has returned: between the two we see
-    the same event, write the record as that of an instance at rest, and
-    give the lock back.
+    Another process watches, and records when the event with Ready for an
+    object's generation arrived. The last of these moments is compared with the
+    one at which the operation has returned: between the two we see the same
+    event, write the record as that of an instance at rest, and give the lock
+    back.
     """
-    connection = cluster.connect(setting.kubeconfig)
+    connection = kube.connect(setting.kubeconfig)
     try:
         with client.watching(workload.WIDGETS, namespace) as watch:
             first, *rest = _names(objects, runs + 1)
@@ -101,17 +101,19 @@ def _one(
     watch: subprocess.Popen[str],
     namespace: str,
     names: list[str],
-    listen: Listen | None = None,
+    listen: ProgressCallback | None = None,
 ) -> float:
     """Seconds of one wait."""
     lcm.instantiate(
-        connection,
-        names[0],
+        lcm.Request(
+            connection,
+            names[0],
+            namespace=namespace,
+            deadline=Deadline.after(SECONDS),
+            options=Options(dry_run=False),
+            on_progress=listen,
+        ),
         workload.package([workload.widget(name) for name in names]),
-        namespace=namespace,
-        deadline=Deadline.after(SECONDS),
-        options=Options(dry_run=False),
-        listen=listen,
     )
     returned = time.time_ns()
     return (returned - max(_ready(watch, names))) / 1e9
@@ -125,7 +127,7 @@ class _Counting:
         self._objects = objects
         self._before: metrics.Count | None = None
 
-    def listen(self, progress: Progress) -> None:
+    def listen(self, progress: WaitState) -> None:
         if self._before is None and len(progress.awaited) == self._objects:
             self._before = self._ground.count()
 

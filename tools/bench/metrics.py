@@ -1,10 +1,10 @@
-"""How many requests an API server says it answered: pure.
+"""How many requests an API server counts as answered: pure.
 
 The server counts them in ``apiserver_request_total``, by verb and resource.
-Others than we send requests too: every component renews a Lease every two
+Other clients send requests too: every component renews a Lease every two
 seconds. What they send is kept out in three ways: only the resources that an
-operation writes are counted, watches are not (a watch counts when it ends,
-whoever opened it long before), and what an idle stretch of the same run
+operation writes are counted, watches are not (a watch counts when it ends, by
+whichever client it was opened), and what an idle stretch of the same run
 showed is subtracted for the seconds that the measurement took.
 """
 
@@ -83,9 +83,10 @@ def busy(before: Count, after: Count) -> float:
 
 
 def between(before: Count, after: Count, noise: float = 0.0) -> float:
-    """Requests between two counts, without those of others.
+    """Requests between two counts, without those of other clients.
 
-    :param noise: requests in a second that others send all the time.
+    :param noise: requests in a second that other clients send throughout the
+        run.
     """
     others = noise * (after.moment - before.moment)
     return max(0.0, after.total() - before.total() - others)

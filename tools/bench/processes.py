@@ -17,7 +17,7 @@ _EVERY = 0.05
 def peak() -> float:
     """MiB that this process occupied at most.
 
-    What ``getrusage`` says may be that of the process which started it.
+    ``getrusage`` may report the value of the parent process.
     """
     return _number("VmHWM") / 1024
 
@@ -36,7 +36,7 @@ class Most:
 
 @contextlib.contextmanager
 def watched() -> Iterator[Most]:
-    """Look again and again, on one thread more, which is not counted."""
+    """Poll on an additional thread, which is not counted."""
     most = Most()
     over = threading.Event()
 

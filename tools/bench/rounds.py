@@ -1,4 +1,4 @@
-"""Everybody in turn, several times over."""
+"""Every competitor in turn, for several rounds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import dataclasses
 from typing import TypeVar
 
 from tools.bench import metrics
-from tools.bench.ground import Ground
+from tools.bench.measured_cluster import Ground
 
 Name = TypeVar("Name")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tools.bench import alone
 from tools.bench import budgets
+from tools.bench import own_process
 from tools.bench import rounds
-from tools.bench.setting import Found
-from tools.bench.setting import Setting
+from tools.bench.bench_context import Found
+from tools.bench.bench_context import Setting
 
 Sizes = Mapping[int, Mapping[str, Mapping[str, float]]]
 """Of one round: by number of objects and operation, what was measured."""
@@ -34,7 +34,7 @@ def found(setting: Setting) -> Found:
 def _lives(setting: Setting, objects: int) -> dict[str, dict[str, float]]:
     with setting.ground.namespace() as namespace:
         return {
-            what: alone.run(
+            what: own_process.run(
                 what, setting.kubeconfig, namespace=namespace, objects=objects
             )
             for what in ("apply", "terminate")

@@ -13,11 +13,11 @@ from typing import Any
 
 import yaml
 
-from tacker_k8s_cr.package.model import Document
-from tacker_k8s_cr.package.model import Package
+from tacker_k8s_cr.model.package import Document
+from tacker_k8s_cr.model.package import Package
 
 LABEL = {"bench": "client"}
-"""By it the Go client knows what to delete, and we definitions of ours."""
+"""The Go client selects what to delete by it; the project uses CRDs."""
 
 SIZE = 1024
 """Bytes of data in a ConfigMap."""

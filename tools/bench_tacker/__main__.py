@@ -20,14 +20,14 @@ import tempfile
 import time
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr.errors import Error
-from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.model.errors import Error
+from tacker_k8s_cr.model.objects import ObjectRef
 from tests.e2e import packages
 from tools import plane
-from tools.bench_tacker import lives
+from tools.bench_tacker import lifecycles
 from tools.bench_tacker import rows
-from tools.bench_tacker.lives import Ground
-from tools.bench_tacker.lives import Life
+from tools.bench_tacker.lifecycles import Ground
+from tools.bench_tacker.lifecycles import Life
 from tools.bench_tacker.rows import Measured
 from tools.plane import service_accounts
 from tools.plane import target
@@ -35,8 +35,8 @@ from tools.plane.errors import PlaneError
 from tools.plane.target import Target
 from tools.tacker import Host
 from tools.tacker import Options
-from tools.tacker import rest
-from tools.tacker.rest import Api
+from tools.tacker import rest_api
+from tools.tacker.rest_api import Api
 from tools.tacker.vims import Vim
 
 NOTHING = pathlib.Path(__file__).resolve().parent / "nothing"
@@ -153,12 +153,12 @@ def _with(
         rounds = arguments.theirs
     found = []
     for version in ("v2", "v1"):
-        api = Api(host.url, version, pause=lives.PAUSE)
+        api = Api(host.url, version, pause=lifecycles.PAUSE)
         with contextlib.closing(api):
             for life in _lives(folder, arguments.objects):
                 api.upload(life.csar.path)
                 say(f"{driver}, {version}, {life.name}")
-                measured = lives.led(ground, api, driver, life, rounds)
+                measured = lifecycles.led(ground, api, driver, life, rounds)
                 for one in measured:
                     say(f"  {one}")
                 found += measured
@@ -172,8 +172,8 @@ def _lives(folder: pathlib.Path, objs: int) -> Iterator[Life]:
     }
     yield Life(
         "small",
-        packages.of(folder, small, [packages.Vdu(VDU, "web")]),
-        {"scale": rest.scaling(VDU, 1), "heal": rest.healing()},
+        packages.build(folder, small, [packages.Vdu(VDU, "web")]),
+        {"scale": rest_api.scaling(VDU, 1), "heal": rest_api.healing()},
     )
     many = [
         packages.config_map(f"c{number:04}", text="x" * 1024)
@@ -183,7 +183,7 @@ def _lives(folder: pathlib.Path, objs: int) -> Iterator[Life]:
     large = {"many.yaml": many, "web.yaml": [packages.deployment("web")]}
     yield Life(
         f"{objs} ConfigMaps",
-        packages.of(folder, large, [packages.Vdu(VDU, "web")]),
+        packages.build(folder, large, [packages.Vdu(VDU, "web")]),
         {},
     )
 
@@ -199,7 +199,7 @@ def _administrator(chosen: Target) -> Iterator[Ground]:
 
 
 def _alone(chosen: Target, ground: Ground) -> float:
-    """What the small workload takes to be ready, whoever made it."""
+    """The condition for the small workload to be ready, by any driver."""
     cluster = k8s_cr.connect(kubeconfig=str(chosen.kubeconfig))
     manifest = packages.deployment("web")
     try:
@@ -213,7 +213,7 @@ def _alone(chosen: Target, ground: Ground) -> float:
                 obj = cluster.get(ref) or {}
                 if obj.get("status", {}).get("readyReplicas"):
                     return time.monotonic() - begun
-                time.sleep(lives.PAUSE)
+                time.sleep(lifecycles.PAUSE)
     finally:
         cluster.close()
     raise PlaneError("the cluster does not start the pod of a Deployment")

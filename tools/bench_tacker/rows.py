@@ -52,7 +52,7 @@ class Row:
 
     @property
     def beyond(self) -> float | None:
-        """Seconds of ours beyond a driver that does nothing."""
+        """Seconds of this driver beyond a driver that does nothing."""
         ours, nothing = self.by_driver[OURS], self.by_driver[NOTHING]
         if ours is None or nothing is None:
             return None

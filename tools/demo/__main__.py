@@ -14,21 +14,21 @@ import tempfile
 import time
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import errors
-from tacker_k8s_cr.cluster.protocol import Cluster
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.model import errors
 from tools import plane
 from tools.csar import CsarError
 from tools.demo import custom_resource
 from tools.demo import host
 from tools.demo.custom_resource import CustomResource
-from tools.demo.scene import Scene
-from tools.demo.scene import Unexpected
-from tools.demo.show import Done
-from tools.demo.show import Show
+from tools.demo.output import Done
+from tools.demo.output import Show
+from tools.demo.steps import Scene
+from tools.demo.steps import Unexpected
 from tools.demo.workload_cluster import WorkloadCluster
 from tools.leftovers import Snapshot
 from tools.plane import PlaneError
-from tools.plane import interrupts
+from tools.plane import signals
 from tools.plane import target
 from tools.plane.target import Target
 from tools.receiver import Receiver
@@ -59,7 +59,7 @@ def main() -> int:
     show = Show(sys.stdout)
     stage = Stage(show)
     try:
-        with interrupts.raised(), contextlib.ExitStack() as stack:
+        with signals.raised(), contextlib.ExitStack() as stack:
             try:
                 _tell(stage, stack, arguments.shared)
             except BaseException:
@@ -131,7 +131,7 @@ def _tell(stage: Stage, stack: contextlib.ExitStack, shared: bool) -> None:
 def played(
     stage: Stage, stack: contextlib.ExitStack, scene: Scene, story: Story
 ) -> None:
-    """The steps of a story, between two looks at all that is there."""
+    """The steps of a story, between two listings of all objects."""
     noted: list[Snapshot] = []
 
     def note() -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import ObjectRef
 from tools import csar
-from tools.demo.scene import Scene
-from tools.demo.scene import Step
-from tools.demo.scene import expect
+from tools.demo.steps import Scene
+from tools.demo.steps import Step
+from tools.demo.steps import expect
 
 SAMPLE = csar.SAMPLES / "custom_resource"
 ASPECT = "routers"
@@ -43,7 +43,7 @@ class CustomResource:
     def _instantiate(self) -> str:
         path = csar.build(SAMPLE, self.scene.folder / "a.zip")
         report = self.scene.instantiate(path)
-        return f"{len(report.rows)} objects current"
+        return f"{len(report.objects)} objects current"
 
     def _scale(self, level: int) -> str:
         self.scene.scale(ASPECT, level)
@@ -59,4 +59,4 @@ class CustomResource:
     def _terminate(self) -> str:
         report = self.scene.terminate()
         expect(False, self.scene.exists, "the record is there")
-        return f"{len(report.rows)} objects deleted, the record with them"
+        return f"{len(report.objects)} objects deleted, the record with them"

@@ -6,21 +6,21 @@ from collections.abc import Sequence
 import json
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr import deliver
-from tacker_k8s_cr import kubeconfig
-from tacker_k8s_cr import objects
-from tacker_k8s_cr import webhook
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.report import Report
+from tacker_k8s_cr import delivery
+from tacker_k8s_cr.delivery import webhook
+from tacker_k8s_cr.kube import kubeconfig
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Report
 from tools import csar
-from tools.demo.scene import SECONDS
-from tools.demo.scene import Scene
-from tools.demo.scene import Step
-from tools.demo.scene import expect
+from tools.demo.steps import SECONDS
+from tools.demo.steps import Scene
+from tools.demo.steps import Step
+from tools.demo.steps import expect
 from tools.receiver import Receiver
 
 SAMPLE = csar.SAMPLES / "capi_workload_cluster"
@@ -76,10 +76,10 @@ class WorkloadCluster:
             secrets=(self.receiver.secret,),
             ca_file=str(self.receiver.ca_file),
         )
-        receipts = deliver.deliver(
+        receipts = delivery.deliver(
             self.scene.cluster,
             self.scene.instance,
-            deliver.Delivery(receiver),
+            delivery.Delivery(receiver),
             namespace=self.scene.namespace,
             deadline=Deadline.after(SECONDS),
         )
@@ -133,7 +133,7 @@ class WorkloadCluster:
     def _terminate(self) -> str:
         report = self.scene.terminate()
         expect(False, self.scene.exists, "the record is there")
-        return f"{len(report.rows)} objects deleted, the record with them"
+        return f"{len(report.objects)} objects deleted, the record with them"
 
     # -- What is there -------------------------------------------------------
 
@@ -163,12 +163,14 @@ class WorkloadCluster:
         )
 
     def _node_names(self) -> list[str]:
-        """As the workload cluster's own API says."""
+        """As reported by the workload cluster's own API."""
         if self._workload is None:
             raise AssertionError("no kubeconfig was delivered")
-        nodes = self._workload.until(Deadline.after(30)).list_objects(NODE)
+        nodes = self._workload.with_deadline(Deadline.after(30)).list_objects(
+            NODE
+        )
         return sorted(obj["metadata"]["name"] for obj in nodes)
 
 
 def _objects(report: Report) -> str:
-    return f"{len(report.rows)} objects current"
+    return f"{len(report.objects)} objects current"

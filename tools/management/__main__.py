@@ -13,8 +13,8 @@ import pathlib
 import sys
 
 from tools import csar
-from tools.management import composing
 from tools.management import images
+from tools.management import package_folder
 from tools.plane.binaries import Store
 from tools.plane.errors import PlaneError
 from tools.plane.lifecycle import Plane
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "-o",
         "--out",
         type=pathlib.Path,
-        default=csar.ROOT / "build" / composing.SAMPLE.name,
+        default=csar.ROOT / "build" / package_folder.SAMPLE.name,
         help="the folder; the CSAR lies beside it, and ends in .zip",
     )
     one.add_argument(
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _package(given: argparse.Namespace) -> None:
-    folder = composing.compose(given.out, Store.of(os.environ), say)
+    folder = package_folder.compose(given.out, Store.of(os.environ), say)
     say(str(folder))
     packed = folder.with_name(f"{folder.name}.zip")
     say(str(csar.build(folder, packed, etsi_types=given.etsi_types)))

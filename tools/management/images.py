@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import pathlib
 
-from tools.management.composing import PROVIDERS
+from tools.management.package_folder import PROVIDERS
 from tools.plane import binaries
 from tools.plane import build
 from tools.plane import golang
@@ -38,7 +38,7 @@ def add(plane: Plane, say: Say) -> None:
 
 
 def operator(plane: Plane, say: Say) -> pathlib.Path:
-    """The package's certificate manager, built anew if it was changed."""
+    """The package's certificate manager, built again if it was changed."""
     out = plane.store.folder / "certs"
     say("certs: about 30 s when nothing is cached")
     golang.build(OPERATOR, out, say)

@@ -12,7 +12,7 @@ import sys
 from tools.balancer.routes import Mode
 from tools.plane import binaries
 from tools.plane import build
-from tools.plane import host
+from tools.plane import host_cleanup
 from tools.plane import images
 from tools.plane import node
 from tools.plane import stages
@@ -255,9 +255,9 @@ def _node_down(_arguments: argparse.Namespace, plane: Plane) -> None:
 
 
 def _node_install(_arguments: argparse.Namespace, _plane: Plane) -> None:
-    missing = host.packages_missing()
+    missing = host_cleanup.packages_missing()
     if missing:
-        host.install(missing)
+        host_cleanup.install(missing)
     say(f"installed: {' '.join(missing) or 'nothing, all are there'}")
 
 

@@ -97,7 +97,7 @@ NODE = (
     _containerd("containerd-shim-runc-v2", 6),
 )
 EXTRA = (_capi("clusterctl", "cmd/clusterctl", 20),)
-"""Nobody needs them to run the plane, some like to look at it with them."""
+"""Not needed to run the plane; for users who inspect the plane with them."""
 
 ALL: Mapping[str, Binary] = {
     binary.name: binary
@@ -124,7 +124,7 @@ def key(files: Iterable[tuple[str, bytes]], table: Iterable[Binary]) -> str:
 
 
 def cache(environ: Mapping[str, str]) -> pathlib.Path:
-    """The user's cache folder, the part that is ours."""
+    """The project's part of the user's cache folder."""
     base = environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
     return pathlib.Path(base) / "tacker-k8s-cr" / "plane"
 

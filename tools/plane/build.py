@@ -19,10 +19,10 @@ import threading
 import time
 
 from tools.plane import golang
-from tools.plane import interrupts
 from tools.plane import lock
+from tools.plane import module_files
 from tools.plane import modules
-from tools.plane import upstream
+from tools.plane import signals
 from tools.plane.binaries import ENVIRON
 from tools.plane.binaries import Binary
 from tools.plane.binaries import Store
@@ -35,19 +35,19 @@ MEMORY_OF_ONE = 3 * 2**30
 
 
 def build(store: Store, wanted: Sequence[Binary], say: Say) -> None:
-    """Build what is not there yet of these, and copy the modules' YAML."""
+    """Build those that do not exist yet, and copy the modules' YAML."""
     store.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not store.missing(wanted) and not upstream.missing(store.manifests):
+    if not store.missing(wanted) and not module_files.missing(store.manifests):
         return
-    with interrupts.raised(), lock.held(store.folder / "lock", say):
-        # Whoever held the lock before may have built it all.
+    with signals.raised(), lock.held(store.folder / "lock", say):
+        # The previous holder of the lock may have built it all.
         missing = store.missing(wanted)
         needed = {binary.module for binary in missing}
-        needed.update(upstream.missing(store.manifests))
+        needed.update(module_files.missing(store.manifests))
         if not needed:
             return
         go = golang.find(modules.go_needed(needed), say)
-        upstream.copy(go, store.manifests, say)
+        module_files.copy(go, store.manifests, say)
         if missing:
             _Build(store, go, _times(store.times), say).all(missing)
 
@@ -72,7 +72,7 @@ def width(cores: int, memory: int) -> int:
 
 
 def forecast(binary: Binary, times: Mapping[str, float]) -> str:
-    """How long it will take, as far as anybody knows."""
+    """The expected duration, if it is known from earlier builds."""
     if binary.name in times:
         return f"{times[binary.name]:.0f} s last time"
     return f"about {binary.estimate:.0f} s when nothing is cached"

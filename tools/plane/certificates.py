@@ -83,7 +83,7 @@ def issued(ca: Pair, request: Request, now: datetime.datetime) -> Pair:
     purpose = ExtendedKeyUsageOID.CLIENT_AUTH
     if request.names:
         purpose = ExtendedKeyUsageOID.SERVER_AUTH
-        # Go looks at alternative names only, never at the common name.
+        # Go reads alternative names only, never the common name.
         builder = builder.add_extension(
             x509.SubjectAlternativeName([_general(n) for n in request.names]),
             critical=False,

@@ -71,7 +71,7 @@ def environ(folders: Folders, built: pathlib.Path) -> dict[str, str]:
     return {
         **(several if folders.servers > 1 else {}),
         "HOME": str(folders.temp),
-        # containerd looks for its shim, and for runc, here.
+        # containerd searches for its shim, and for runc, here.
         "PATH": f"{built}:/usr/sbin:/usr/bin:/sbin:/bin",
         # The balancer is a module of this tree.
         "PYTHONPATH": str(pathlib.Path(__file__).resolve().parents[2]),
@@ -85,7 +85,7 @@ def environ(folders: Folders, built: pathlib.Path) -> dict[str, str]:
 
 
 def answers(folders: Folders, component: Component) -> bool:
-    """Whether a component says now that it is ready."""
+    """Whether a component reports now that it is ready."""
     context = None
     if component.url.startswith("https:"):
         context = ssl.create_default_context(cafile=folders.pki / "ca.crt")

@@ -38,7 +38,7 @@ SERVERS = {
             NODE_ADDRESS,
         ),
     ),
-    # The folder and the file names are what controller-runtime looks for.
+    # The folder and the file names are those that controller-runtime reads.
     "local/tls": Request("local", names=("localhost", "127.0.0.1")),
     "kubelet-server": Request("kubelet", names=(NODE_NAME, NODE_ADDRESS)),
 }
@@ -70,7 +70,7 @@ def one_server(folders: Folders, number: int = 0) -> str:
 
 
 def ensure(folders: Folders) -> None:
-    """Make what is not there, or ends soon."""
+    """Create what does not exist yet, or expires soon."""
     now = datetime.datetime.now(datetime.timezone.utc)
     if certificates.fresh(folders.pki, now):
         return

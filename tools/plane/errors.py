@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class PlaneError(Exception):
-    """Something a person can mend; the text says what."""
+    """An error that the user can fix; the text states how."""

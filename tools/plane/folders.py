@@ -47,7 +47,7 @@ class Folders:
 
     @property
     def kubeconfig(self) -> pathlib.Path:
-        """The administrator's, for whoever uses the plane."""
+        """The administrator's credential, for any user of the plane."""
         return self.run / "admin.kubeconfig"
 
     @property
@@ -117,7 +117,7 @@ def make_private(folder: pathlib.Path) -> None:
     """Make a folder for this user alone, or see that it is one."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = os.lstat(folder)
-    # In a folder that all users share, anybody may have been here first.
+    # In a folder that all users share, another user may have come first.
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise PlaneError(f"{folder} is not a folder of this user")
     if stat.S_IMODE(found.st_mode) & 0o077:
@@ -125,7 +125,7 @@ def make_private(folder: pathlib.Path) -> None:
 
 
 def write_private(path: pathlib.Path, content: bytes) -> None:
-    """Write a file that nobody else could read at any moment."""
+    """Write a file that no other user could read at any moment."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW

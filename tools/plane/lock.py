@@ -12,7 +12,7 @@ import pathlib
 
 @contextlib.contextmanager
 def held(path: pathlib.Path, say: Callable[[str], object]) -> Iterator[None]:
-    """Hold the lock on a file; wait, and say so, while somebody else does."""
+    """Lock a file; wait, and report that, while another process holds it."""
     descriptor = _acquired(path, say)
     try:
         yield
@@ -27,8 +27,8 @@ def _acquired(path: pathlib.Path, say: Callable[[str], object]) -> int:
         descriptor = os.open(path, flags, 0o600)
         try:
             _wait(descriptor, path, say)
-            # Who held it before may have removed the folder when done; a
-            # lock on a file without a name keeps nobody out.
+            # The previous holder may have removed the folder when done; a lock
+            # on a file without a name excludes no other process.
             if _is_still(descriptor, path):
                 os.ftruncate(descriptor, 0)
                 os.pwrite(descriptor, str(os.getpid()).encode(), 0)

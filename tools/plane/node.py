@@ -15,12 +15,12 @@ import time
 from tools.plane import binaries
 from tools.plane import build
 from tools.plane import credentials
-from tools.plane import host
+from tools.plane import host_cleanup
 from tools.plane import images
-from tools.plane import interrupts
 from tools.plane import node_components
 from tools.plane import ports
 from tools.plane import processes
+from tools.plane import signals
 from tools.plane.components import SERVICES
 from tools.plane.components import ports as ports_of
 from tools.plane.errors import PlaneError
@@ -35,8 +35,8 @@ BUSYBOX = "localhost/busybox:1"
 NAME = credentials.NODE_NAME
 SECONDS = 60.0
 SOON = "--grace-period=5"
-"""For pods that do not end by themselves; it counts only if it comes before
-the taint, which leaves them the time that they asked for."""
+"""For pods that do not end on their own; it counts only if it comes before
+the taint, which grants their terminationGracePeriodSeconds."""
 
 
 def exists(plane: Plane) -> bool:
@@ -54,7 +54,7 @@ def up(plane: Plane) -> bool:
         if exists(plane):
             if not plane.lacking(["node"]):
                 return False
-            # What a crash left is taken away; then it begins anew.
+            # What a crash left is removed first; then the start is repeated.
             _down(plane)
         table = [one for one in plane.table.values() if one.part == "node"]
         ports.check(ports_of(table))
@@ -86,7 +86,7 @@ def add_image(
     path = plane.folders.temp / "image.tar"
     write_private(path, images.archive(name, files, entrypoint, links))
     try:
-        host.run(
+        host_cleanup.run(
             str(plane.store.path("ctr")),
             f"--address={node_components.socket(plane.folders)}",
             "--namespace=k8s.io",
@@ -101,7 +101,7 @@ def add_image(
 def _check_machine() -> None:
     if os.getuid():
         raise PlaneError("a real node needs root")
-    if missing := host.packages_missing():
+    if missing := host_cleanup.packages_missing():
         raise PlaneError(
             "a real node needs these Debian packages, which are not "
             f"installed: {' '.join(missing)}. "
@@ -110,9 +110,9 @@ def _check_machine() -> None:
 
 
 def _check_network() -> None:
-    if host.link_exists(BRIDGE):
+    if host_cleanup.link_exists(BRIDGE):
         raise PlaneError(f"the machine has a link {BRIDGE} already")
-    if taken := host.tables() & frozenset(host.TABLES):
+    if taken := host_cleanup.tables() & frozenset(host_cleanup.TABLES):
         names = ", ".join(" ".join(one) for one in sorted(taken))
         raise PlaneError(
             f"nftables has {names} already: another kube-proxy works here"
@@ -131,19 +131,19 @@ def _up(plane: Plane) -> None:
     begin = time.monotonic()
     plane.folders.node.mkdir(mode=0o700, exist_ok=True)
     before = {
-        "settings": host.settings(),
-        "folders": host.folders(),
-        "cgroups": [str(path) for path in host.cgroups()],
+        "settings": host_cleanup.settings(),
+        "folders": host_cleanup.folders(),
+        "cgroups": [str(path) for path in host_cleanup.cgroups()],
     }
     write_private(_before(plane), json.dumps(before).encode())
     for path, text in node_components.files(plane.folders).items():
         path.parent.mkdir(exist_ok=True)
         write_private(path, text.encode())
     # The bridge's address is the node's: a kubelet refuses a loopback one.
-    host.add_bridge(BRIDGE, f"{credentials.NODE_ADDRESS}/24")
+    host_cleanup.add_bridge(BRIDGE, f"{credentials.NODE_ADDRESS}/24")
     # A machine without a default route would find no way to a Service,
     # before the rules that turn it into a pod's address come to it.
-    host.run("ip", "route", "add", SERVICES, "dev", BRIDGE)
+    host_cleanup.run("ip", "route", "add", SERVICES, "dev", BRIDGE)
     plane.begin([plane.table["forward"], plane.table["containerd"]])
     busybox = {"/bin/busybox": images.executable(pathlib.Path("/bin/busybox"))}
     forever = ["/bin/busybox", "sleep", "2147483647"]
@@ -197,7 +197,7 @@ def _undone(plane: Plane) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with interrupts.held():
+        with signals.held():
             _down(plane)
         raise
 
@@ -209,7 +209,7 @@ def _down(plane: Plane) -> None:
     before = json.loads(_before(plane).read_text())
     answers = not plane.lacking(["control plane"])
     if answers:
-        # Whatever the server says, the machine is to be as it was.
+        # Whatever the server answers, the machine has to be as it was.
         try:
             _drain(plane)
         except PlaneError as error:
@@ -217,18 +217,18 @@ def _down(plane: Plane) -> None:
                 f"{NAME}: its pods are ended without the server: {error}"
             )
     plane.end(["kubelet", "kube-proxy"])
-    for shim in host.shims(node_components.socket(plane.folders)):
-        # Its container first, else nobody would be left to end that.
-        host.remove_cgroups(before["cgroups"])
+    for shim in host_cleanup.shims(node_components.socket(plane.folders)):
+        # Its container first, else no process would be left to end that.
+        host_cleanup.remove_cgroups(before["cgroups"])
         processes.stop(shim, patience=2)
     plane.end(["containerd"])
-    host.remove_cgroups(before["cgroups"])
-    host.unmount(plane.folders.node)
+    host_cleanup.remove_cgroups(before["cgroups"])
+    host_cleanup.unmount(plane.folders.node)
     plane.end(["forward"])
-    host.remove_link(BRIDGE)
-    host.remove_tables()
-    host.restore(before["settings"])
-    host.remove_folders(before["folders"])
+    host_cleanup.remove_link(BRIDGE)
+    host_cleanup.remove_tables()
+    host_cleanup.restore(before["settings"])
+    host_cleanup.remove_folders(before["folders"])
     if answers:
         plane.kubectl("delete", "--ignore-not-found", f"node/{NAME}")
         plane.kubectl(
@@ -255,8 +255,8 @@ def _drain(plane: Plane) -> None:
     )
     end = time.monotonic() + SECONDS
     while plane.records.alive("kubelet") and time.monotonic() < end:
-        # Again and again, since some of them are made anew before the
-        # controllers know of the taint.
+        # Repeatedly, since some of them are created again before the
+        # controllers have seen the taint.
         _delete_pods(plane, SOON)
         if not _pods(plane):
             return

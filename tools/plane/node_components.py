@@ -20,7 +20,7 @@ CNI_PLUGINS = "/usr/lib/cni"
 PAUSE = "localhost/pause:1"
 LABEL = ("plane.tacker-k8s-cr/node", "real")
 """On the node, as a label and as a taint: kwok's nodes stay the default."""
-_FORWARD = pathlib.Path(__file__).resolve().parent / "forward.py"
+_PORT_FORWARD = pathlib.Path(__file__).resolve().parent / "port_forward.py"
 _METRICS = "127.0.0.1:10254"
 
 
@@ -36,7 +36,7 @@ def table(folders: Folders) -> tuple[Component, ...]:
             "forward",
             "node",
             (
-                str(_FORWARD),
+                str(_PORT_FORWARD),
                 f"{NODE_ADDRESS}:{credentials.API_PORT}",
                 f"127.0.0.1:{credentials.API_PORT + folders.shift}",
             ),
@@ -110,8 +110,9 @@ def _cni(node: pathlib.Path) -> dict[str, Any]:
 
 def _containerd(folders: Folders) -> str:
     node = folders.node
-    # restrict_oom_score_adj: root in a container may lack CAP_SYS_RESOURCE,
-    # and no sandbox would start ("can't get final child's PID from pipe").
+    # restrict_oom_score_adj: root in a container may not have
+    # CAP_SYS_RESOURCE, and no sandbox would start ("can't get final child's
+    # PID from pipe").
     return f"""version = 3
 root = "{node}/root"
 state = "{node}/state"
@@ -158,7 +159,7 @@ def _kubelet(folders: Folders) -> dict[str, Any]:
         ],
         "clusterDNS": ["10.96.0.10"],
         "clusterDomain": "cluster.local",
-        # The machine is somebody's own: its swap and its cgroups stay as
+        # The machine belongs to the user: its swap and its cgroups stay as
         # they are, whichever version of cgroups it has.
         "failSwapOn": False,
         "failCgroupV1": False,
@@ -167,8 +168,8 @@ def _kubelet(folders: Folders) -> dict[str, Any]:
         "enforceNodeAllocatable": [],
         # Chains of iptables would outlive the kubelet.
         "makeIPTablesUtilChains": False,
-        # A disk that is nearly full is no reason to evict pods, or to
-        # remove images that nobody could pull again.
+        # A nearly full disk must not cause eviction of pods, or removal of
+        # images that could not be pulled again.
         "evictionHard": {"nodefs.available": "0%", "imagefs.available": "0%"},
         "imageGCHighThresholdPercent": 100,
     }

@@ -53,7 +53,7 @@ def check(wanted: Mapping[int, str]) -> None:
 
 
 def holders(wanted: Collection[int]) -> tuple[Holder, ...]:
-    """Those of the ports on which somebody listens, whatever the address.
+    """Those of the ports on which a process listens, whatever the address.
 
     The webhook servers bind all addresses, so any address is in their way.
     """

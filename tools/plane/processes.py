@@ -13,7 +13,7 @@ import select
 import signal
 import time
 
-from tools.plane import interrupts
+from tools.plane import signals
 from tools.plane.errors import PlaneError
 from tools.plane.folders import write_private
 
@@ -114,9 +114,9 @@ def start(
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     output = os.open(log, flags, 0o600)
     try:
-        # A ctrl-C between the start and the record would leave a process
-        # that nobody knows of.
-        with interrupts.held():
+        # A ctrl-C between the start and the record would leave an unrecorded
+        # process.
+        with signals.held():
             pid = os.posix_spawn(
                 command[0],
                 list(command),
@@ -130,8 +130,8 @@ def start(
                 # Python ignores these, and what is ignored stays so.
                 setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
             )
-            # Until it is reaped nobody else has its id, so what /proc says
-            # is about this process, even if it has ended by now.
+            # Until it is reaped no other process has its id, so /proc
+            # describes this process, even if it has ended by now.
             stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
             identity = Identity(pid, parsed(stat)[1], _boot())
             records.write(name, identity)
@@ -191,7 +191,7 @@ def _ended(descriptor: int, seconds: float) -> bool:
 
 
 def _reap(pid: int) -> None:
-    """Take the exit status, if the process was a child of ours."""
+    """Reap the process, if it was a child of this process."""
     try:
         os.waitpid(pid, os.WNOHANG)
     except ChildProcessError:
@@ -207,8 +207,8 @@ def wait_ready(
 ) -> float:
     """Wait until a process answers; how long that took.
 
-    Raises PlaneError with the last lines of the log when the process ends,
-    or when time is up.
+    Raises PlaneError with the last lines of the log when the process ends, or
+    at the deadline.
     """
     begin = time.monotonic()
     while not answers():

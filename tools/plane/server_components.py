@@ -152,9 +152,9 @@ def _apiserver(folders: Folders, name: str, port: int, etcd: int) -> Component:
             f"--etcd-servers=http://127.0.0.1:{etcd}",
             "--bind-address=127.0.0.1",
             f"--secure-port={port}",
-            # Without an address the server looks for a default route, and
-            # exits where there is none; with a loopback one it would
-            # refuse to write endpoints for the Service kubernetes.
+            # Without an address the server searches for a default route, and
+            # exits where there is none; with a loopback one it would refuse to
+            # write endpoints for the Service kubernetes.
             "--advertise-address=127.0.0.1",
             "--endpoint-reconciler-type=none",
             f"--cert-dir={folders.temp}",

@@ -1,8 +1,8 @@
-"""Which cluster the tests and the demonstration use, and what it lacks.
+"""Which cluster the tests and the demonstration use, and what is missing.
 
-KUBECONFIG names one; unset, it is the local plane. A cluster that somebody
-named is taken as it is: what discovery does not show there is skipped, and
-the reason says so. The local plane has everything.
+KUBECONFIG names one; unset, it is the local plane. A named cluster is used as
+it is: tests of what discovery does not show there are skipped, with that
+reason. The local plane has everything.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NEEDED = {
         ("stages.kwok.x-k8s.io", "widgets.demo.example.org"),
     ),
 }
-"""What a cluster may lack: its name, and the resources that show it."""
+"""A feature that a cluster may not have: its name, and its resources."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Target:
     """A cluster to use.
 
     :param ours: whether it is the local plane.
-    :param named: by KUBECONFIG; whoever named it starts and ends it.
+    :param named: by KUBECONFIG; the user starts and ends it.
     """
 
     kubeconfig: pathlib.Path
@@ -89,7 +89,7 @@ def lacking(resources: Collection[str]) -> dict[str, str]:
 
 
 def missing(target: Target) -> dict[str, str]:
-    """What this cluster lacks, as its discovery shows it."""
+    """Features missing from this cluster, according to its discovery."""
     if target.ours:
         return {}
     done = kubectl(target).run("api-resources", "--output=name")

@@ -12,21 +12,21 @@ import shutil
 import sys
 import time
 
-from tacker_k8s_cr.errors import Error
-from tools.plane import interrupts
+from tacker_k8s_cr.model.errors import Error
+from tools.plane import signals
 from tools.plane.errors import PlaneError
-from tools.soak import figures
-from tools.soak import ground
 from tools.soak import observation
 from tools.soak import schedule
-from tools.soak.disturbance import Disturbance
-from tools.soak.figures import Figures
-from tools.soak.figures import Violation
-from tools.soak.ground import Ground
-from tools.soak.ground import Server
+from tools.soak import soak_environment
+from tools.soak import summary
+from tools.soak.fault_injection import Disturbance
+from tools.soak.instance_pool import Population
 from tools.soak.loop import Plan
 from tools.soak.loop import Soak
-from tools.soak.population import Population
+from tools.soak.soak_environment import Ground
+from tools.soak.soak_environment import Server
+from tools.soak.summary import Figures
+from tools.soak.summary import Violation
 from tools.soak.worker import Worker
 
 # Lines appear as they come, into a pipe or a file too.
@@ -42,9 +42,11 @@ def main() -> int:
     say(f"seed {seed}")
     try:
         with (
-            interrupts.raised(),
-            ground.server(os.environ, say) as server,
-            ground.prepared(server.direct, arguments.instances) as place,
+            signals.raised(),
+            soak_environment.server(os.environ, say) as server,
+            soak_environment.prepared(
+                server.direct, arguments.instances
+            ) as place,
         ):
             found = _soaked(plan, server, place)
     except (Error, PlaneError) as error:
@@ -55,7 +57,7 @@ def main() -> int:
         return 130
     _write(arguments.output, plan, arguments.instances, found)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    say("\n" + "\n".join(figures.table(found, width)))
+    say("\n" + "\n".join(summary.table(found, width)))
     for violation in found.violations:
         say(f"seed {seed}: {violation}")
     return 1 if found.violations else 0

@@ -13,8 +13,8 @@ import hashlib
 import json
 from typing import Any
 
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
 from tools.soak import model
 from tools.soak import packages
 from tools.soak import readiness
@@ -54,15 +54,15 @@ class Seen:
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """What is to be looked at, and how strictly.
+    """What is to be checked, and how strictly.
 
     :param expected: the instance as it has to be.
-    :param complete: no operation has ended early; else only what holds at
-        any time is checked.
-    :param undisturbed: no fault and no kill can have left a lock or a piece
-        of a record.
+    :param complete: no operation has ended early; else only what holds at any
+        time is checked.
+    :param undisturbed: no fault and no kill can have left a lock or a piece of
+        a record.
     :param patience: seconds in which all of it has to hold at some moment. A
-        heal waits until new Pods are ready; their Deployment is told a
+        heal waits until new Pods are ready; their Deployment is updated a
         moment later, and counts none meanwhile.
     :param created: an instantiate has just succeeded, so that what is to run
         once must exist too.
@@ -111,7 +111,7 @@ def digest(obj: Manifest) -> str:
 
 
 def holds(wanted: Any, found: Any) -> bool:
-    """Return whether all that is wanted is in what was found."""
+    """Return whether what was found contains all that is expected."""
     if isinstance(wanted, Mapping):
         return isinstance(found, Mapping) and all(
             holds(value, found.get(key)) for key, value in wanted.items()

@@ -12,14 +12,14 @@ from typing import Any
 from tools.plane.errors import PlaneError
 from tools.soak import outcomes
 from tools.soak import steps
-from tools.soak.disturbance import Disturbance
-from tools.soak.figures import Figures
-from tools.soak.figures import progress
+from tools.soak.fault_injection import Disturbance
+from tools.soak.instance_pool import Population
 from tools.soak.invariants import Look
 from tools.soak.outcomes import Outcome
 from tools.soak.outcomes import Result
-from tools.soak.population import Population
 from tools.soak.steps import Step
+from tools.soak.summary import Figures
+from tools.soak.summary import progress
 from tools.soak.worker import BEGUN
 from tools.soak.worker import Sight
 from tools.soak.worker import Task
@@ -93,7 +93,7 @@ class Soak:
         self._slots = [Slot(start()) for _ in range(plan.processes)]
 
     def run(self) -> Figures:
-        """Carry out steps until time is up, then terminate all."""
+        """Carry out steps until the deadline, then terminate all."""
         next_line = PROGRESS
         try:
             while not self._is_over:

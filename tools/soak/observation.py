@@ -5,15 +5,15 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.recording import leases
-from tacker_k8s_cr.recording import record
-from tacker_k8s_cr.recording import stored
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.state import leases
+from tacker_k8s_cr.state import serialization
+from tacker_k8s_cr.state import store
 from tools.soak import invariants
 from tools.soak import packages
 from tools.soak.invariants import Seen
@@ -45,11 +45,11 @@ def see(cluster: Cluster, instance: Instance) -> Seen:
         for ref, obj in live.items()
         if ref.kind in packages.SCALABLE
     }
-    entry = record.read(cluster, name, namespace)
+    entry = store.read(cluster, name, namespace)
     lease_ref = leases.ref(name, namespace)
     lease = cluster.get(lease_ref)
     pieces = cluster.list_metadata(
-        record.SECRET, namespace, record.selector(name)
+        store.SECRET, namespace, store.selector(name)
     )
     kept = {
         ObjectRef("", "Secret", namespace, obj["metadata"]["name"])
@@ -94,20 +94,24 @@ def _listed(
     try:
         for obj in cluster.list_objects(kind, where, selector):
             yield ObjectRef.of(obj), obj
-    except errors.KindUnknown:
+    except errors.KindNotServed:
         return
 
 
-def _with_record(seen: Seen, instance: Instance, entry: record.Entry) -> Seen:
+def _with_record(
+    seen: Seen, instance: Instance, entry: store.StoredRecord
+) -> Seen:
     name, namespace = instance.name, instance.namespace
     text = base64.b64decode(entry.head["data"]["head"]).decode()
-    head = record.secret_ref(name, namespace)
+    head = store.secret_ref(name, namespace)
     named = {head, leases.ref(name, namespace)} | {
         ObjectRef("", "Secret", namespace, f"{head.name}.{piece}")
-        for piece in stored.pieces_of(text)
+        for piece in serialization.chunk_names(text)
     }
     inventory = entry.inventory
-    before = inventory.before.digest if inventory.before else ""
+    before = (
+        inventory.previous_package.digest if inventory.previous_package else ""
+    )
 
     def version(digest: str) -> str:
         return packages.version_of(instance.form, name, digest)

@@ -17,8 +17,8 @@ KILLED = "killed"
 BY_FAULTS = frozenset(
     {
         "LockLost",
-        "NotRestored",
-        "Refused",
+        "RollbackIncomplete",
+        "DryRunFailed",
         "Throttled",
         "Unavailable",
         "Unreachable",
@@ -26,15 +26,30 @@ BY_FAULTS = frozenset(
 )
 """Errors that a fault of the connection or the server explains."""
 
-OUT_OF_TIME = frozenset({"NotReady", "NotGone", "NotCleared"})
+OUT_OF_TIME = frozenset(
+    {"ReadinessTimeout", "DeletionTimeout", "CleanupFailed"}
+)
 """Errors of an operation that reached its deadline."""
 
 REFUSALS = {
-    "unknown": frozenset({"InstanceUnknown"}),
+    "unknown": frozenset({"InstanceNotFound"}),
     "instantiate": frozenset({"InstanceExists"}),
-    "scale": frozenset({"NotScalable", "RequestInvalid"}),
+    "scale": frozenset(
+        {
+            "NotScalable",
+            "AutoscalerConflict",
+            "MachineSelectionInvalid",
+            "RequestInvalid",
+        }
+    ),
     "change": frozenset(
-        {"Conflict", "Owned", "PackageInvalid", "Refused", "Rejected"}
+        {
+            "FieldConflict",
+            "OwnedByOther",
+            "PackageInvalid",
+            "DryRunFailed",
+            "Rejected",
+        }
     ),
 }
 """Errors by which a request is refused that cannot be carried out."""
@@ -134,12 +149,14 @@ def _result(
         request, around
     ):
         return Result.REFUSED
-    if request.expects == model.FAILS and error in OUT_OF_TIME | {"Failed"}:
+    if request.expects == model.FAILS and error in OUT_OF_TIME | {
+        "ObjectsFailed"
+    }:
         return Result.FAILED
     if around.faulty and error in BY_FAULTS:
         return Result.DISTURBED
     at_deadline = outcome.seconds >= request.seconds - 1
-    if at_deadline and around.unclean and error == "Busy":
+    if at_deadline and around.unclean and error == "OperationInProgress":
         # A lock lasts for longer than some requests may.
         return Result.LATE
     if at_deadline and (error in OUT_OF_TIME | BY_FAULTS or outcome.late):
@@ -147,7 +164,14 @@ def _result(
     return Result.WRONG
 
 
-_CONTENDED = frozenset({"Busy", "InstanceExists", "InstanceUnknown"})
+_CONTENDED = frozenset(
+    {
+        "OperationInProgress",
+        "InstanceExists",
+        "InstanceStateConflict",
+        "InstanceNotFound",
+    }
+)
 
 
 def _refusals(request: Request, around: Circumstances) -> frozenset[str]:

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 import functools
 from typing import Any
 
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.package.model import Document
-from tacker_k8s_cr.package.model import Package
-from tools.soak import forms
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.package import Document
+from tacker_k8s_cr.model.package import Package
+from tools.soak import package_forms
 
 GOOD = ("a", "b")
 STUCK = "stuck"
@@ -31,20 +31,22 @@ SCALABLE = frozenset({"Deployment", "StatefulSet"})
 WIDGET = GroupKind("demo.example.org", "Widget")
 
 
-def manifests(form: str, version: str, name: str) -> tuple[forms.Obj, ...]:
+def manifests(
+    form: str, version: str, name: str
+) -> tuple[package_forms.Obj, ...]:
     """Return the manifests of a version, without namespaces."""
     good = version if version in GOOD else "b"
-    found = forms.FORMS[form](name, good)
+    found = package_forms.FORMS[form](name, good)
     if version == STUCK:
         # No node has this label, so its Pod is never scheduled.
         pod = {"nodeSelector": {"example.org/soak": "absent"}}
         found.append(
-            forms.workload("Deployment", f"{name}-stuck", 1, "1", pod)
+            package_forms.workload("Deployment", f"{name}-stuck", 1, "1", pod)
         )
     elif version == INVALID:
-        found.append(forms.service(f"{name}-invalid", 99999))
+        found.append(package_forms.service(f"{name}-invalid", 99999))
     elif version == FOREIGN:
-        found.append(forms.config_map(f"{name}-foreign", "ours"))
+        found.append(package_forms.config_map(f"{name}-foreign", "ours"))
     return tuple(found)
 
 
@@ -90,4 +92,6 @@ def targets(form: str, version: str, name: str) -> dict[str, int]:
 
 def possible_forms(kinds: Collection[GroupKind]) -> tuple[str, ...]:
     """Return the forms that a cluster which serves these kinds can have."""
-    return tuple(f for f in forms.FORMS if f != "widget" or WIDGET in kinds)
+    return tuple(
+        f for f in package_forms.FORMS if f != "widget" or WIDGET in kinds
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.model.objects import Manifest
 
 
 def not_current(obj: Manifest) -> str:

@@ -62,7 +62,7 @@ def _choices(instance: Instance) -> Mapping[str, int]:
     if instance.phase == AT_REST:
         return _at_rest(instance)
     unfinished = instance.unfinished
-    if instance.phase == "ending" or unfinished is None:
+    if instance.phase == "terminating" or unfinished is None:
         return {"terminate": 1}
     found = {"terminate": 10, "roll_back": 45}
     if instance.phase == "instantiating":

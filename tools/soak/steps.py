@@ -24,10 +24,10 @@ class Step:
     """One request for one instance; a second process may send the same.
 
     :param instance: as it was before.
-    :param began: when the first process was told.
+    :param began: when the first process was started.
     :ivar runs: processes that have not answered.
     :ivar ended: what those have answered that have.
-    :ivar look_at: when the instance may be looked at.
+    :ivar look_at: when the instance may be checked.
     """
 
     number: int
@@ -142,7 +142,7 @@ class Step:
 
 
 HEALED = 5.0
-"""Seconds for a workload to be told of the Pods that a heal has replaced."""
+"""Seconds until the controller has counted the Pods that a heal replaced."""
 
 CONTENDED = ("instantiate", "change", "scale", "heal", "terminate")
 """Operations that may be done twice without a difference."""

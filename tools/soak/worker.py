@@ -11,14 +11,14 @@ import time
 import traceback
 from typing import Any
 
-from tacker_k8s_cr import cluster as clusters
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import lcm
-from tacker_k8s_cr.cluster import server  # noqa: F401  before the fork
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.kubeconfig import Kubeconfig
-from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr import kube as clusters
+from tacker_k8s_cr.kube import server  # noqa: F401  before the fork
+from tacker_k8s_cr.kube.kubeconfig import Kubeconfig
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.lcm import api as lcm
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.objects import ObjectRef
 from tools.soak import invariants
 from tools.soak import observation
 from tools.soak import packages
@@ -111,9 +111,9 @@ def _serve(pipe: Connection, faulty: Kubeconfig, direct: Kubeconfig) -> None:
 def _look(cluster: Cluster, look: Look) -> Sight | Outcome:
     instance = look.expected
     try:
-        brief = cluster.until(Deadline.after(LOOKS))
+        brief = cluster.with_deadline(Deadline.after(LOOKS))
         # A definition of the instance may have come or gone.
-        brief.forget(f"{instance.name}.example.org")
+        brief.invalidate(f"{instance.name}.example.org")
         end = time.monotonic() + look.patience
         while True:
             seen = observation.see(brief, instance)
@@ -155,20 +155,19 @@ def _called(cluster: Cluster, task: Task) -> tuple[str, ...]:
         kind, _, name = request.target.partition("/")
         ref = ObjectRef("apps", kind, instance.namespace, name)
         more["targets"] = {ref: request.number}
-    report = getattr(lcm, request.operation)(
+    wanted = lcm.Request(
         cluster,
         instance.name,
-        *given,
-        namespace=instance.namespace,
         deadline=Deadline.after(request.seconds),
-        **more,
+        namespace=instance.namespace,
     )
+    report = getattr(lcm, request.operation)(wanted, *given, **more)
     if request.operation == "drift":
-        return tuple(f"drift: {row.ref}" for row in report.rows)
+        return tuple(f"drift: {row.ref}" for row in report.objects)
     if request.operation == "status":
         return tuple(
             f"status: {row.ref} is {row.verdict.state.value}"
-            for row in report.rows
+            for row in report.objects
             if row.verdict.state.value != "current"
         )
     return ()

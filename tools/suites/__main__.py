@@ -9,14 +9,14 @@ import pathlib
 import shutil
 import sys
 
-from tacker_k8s_cr.screen import layout
-from tacker_k8s_cr.screen.layout import Column
-from tacker_k8s_cr.screen.layout import Shape
+from tacker_k8s_cr.cli import layout
+from tacker_k8s_cr.cli.layout import Column
+from tacker_k8s_cr.cli.layout import Shape
 from tools.suites import background
 from tools.suites import checkout
 from tools.suites import records
-from tools.suites import running
-from tools.suites.running import Place
+from tools.suites import suite_run
+from tools.suites.suite_run import Place
 from tools.suites.table import SUITES
 from tools.suites.table import Suite
 
@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
 def _start(place: Place, suites: Sequence[Suite]) -> int:
     if background.find_process(place):
         raise background.Busy
-    left = running.find_owed(place, suites, checkout.head(place.project))
+    left = suite_run.find_owed(place, suites, checkout.head(place.project))
     if not left:
         return _status(place, suites)
     if not checkout.is_clean(place.project):
@@ -100,10 +100,10 @@ def _start(place: Place, suites: Sequence[Suite]) -> int:
 def _run(place: Place, suites: Sequence[Suite]) -> int:
     with background.lock(place, seconds=5):
         commit = checkout.head(place.project)
-        left = running.find_owed(place, suites, commit)
+        left = suite_run.find_owed(place, suites, commit)
         for suite, why in left.items():
             say(f"suites: {suite.name} runs on {commit[:9]}; before: {why}")
-            result = running.run(place, suite, commit)
+            result = suite_run.run(place, suite, commit)
             ended = "passed" if result.passed else "failed"
             say(f"suites: {suite.name} {ended} after {result.seconds} s")
     return _status(place, suites)
@@ -111,7 +111,7 @@ def _run(place: Place, suites: Sequence[Suite]) -> int:
 
 def _status(place: Place, suites: Sequence[Suite]) -> int:
     last = records.last(records.read(place.record))
-    left = running.find_owed(place, suites, checkout.head(place.project))
+    left = suite_run.find_owed(place, suites, checkout.head(place.project))
     rows = []
     for suite in suites:
         row = (suite.name, "", "", "", left.get(suite, "passed"), "")

@@ -10,7 +10,7 @@ import sys
 import time
 from typing import TextIO
 
-from tools.suites.running import Place
+from tools.suites.suite_run import Place
 
 
 class Busy(Exception):

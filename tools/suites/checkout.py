@@ -1,4 +1,4 @@
-"""What git knows of the project, and a checkout apart from it."""
+"""The files that git tracks in the project, and a separate checkout."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def head(project: pathlib.Path) -> str:
 
 
 def is_clean(project: pathlib.Path) -> bool:
-    """Whether all that git knows of is committed."""
+    """Whether all that git tracks is committed."""
     return not git(project, "status", "--porcelain", "--untracked-files=no")
 
 
@@ -50,7 +50,7 @@ def place(project: pathlib.Path, commit: str, folder: pathlib.Path) -> None:
     """Bring a folder to a commit of the project.
 
     What git ignores there stays: an environment that was made for another
-    commit is brought up to date, and not made anew.
+    commit is updated, and not created again.
     """
     if not (folder / ".git").exists():
         git(project, "clone", "--quiet", "--no-checkout", ".", str(folder))

@@ -17,7 +17,7 @@ class Result:
     :param began: when, in ISO 8601, UTC.
     :param seconds: how long it took.
     :param code: the exit code; 0 if the suite passed.
-    :param said: the last line of its output that says anything.
+    :param said: the last non-empty line of its output.
     """
 
     suite: str

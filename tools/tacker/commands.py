@@ -19,8 +19,8 @@ def run(
 ) -> None:
     """Run a command. Raises TackerError.
 
-    :param what: what the error says has failed [the command with its
-        arguments]; to be given when an argument is a secret.
+    :param what: what failed, for the error [the command with its arguments];
+        to be given when an argument is a secret.
     :param environ: its environment [that of this process].
     """
     done = subprocess.run(

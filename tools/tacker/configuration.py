@@ -10,11 +10,11 @@ from tools.tacker.folders import Folders
 from tools.tacker.state import State
 
 _KEYSTONE = "keystonemiddleware.auth_token:filter_factory"
-_ROOM = "room_auth:filter_factory"
+_LOCAL_AUTH = "local_auth:filter_factory"
 
 
 def sections(folders: Folders, state: State) -> dict[str, dict[str, object]]:
-    """What an operator would put into tacker.conf, and what the room needs."""
+    """What an operator would put into tacker.conf, and what the tests need."""
     options = state.options
     run = folders.run
     drivers = ",".join(options.drivers)
@@ -28,7 +28,7 @@ def sections(folders: Folders, state: State) -> dict[str, dict[str, object]]:
             "api_workers": 1,
             "state_path": run / "state",
             "transport_url": transport(state),
-            "host": "room",
+            "host": "local",
             "graceful_shutdown_timeout": 2,
             "db_synchronization_interval": options.sync,
         },
@@ -39,13 +39,13 @@ def sections(folders: Folders, state: State) -> dict[str, dict[str, object]]:
         },
         "keystone_authtoken": {
             "auth_url": "http://127.0.0.1:9/v3",
-            "username": "room",
-            "password": "room",
+            "username": "local",
+            "password": "local",
         },
         # Tacker 16.0.0 registers no VIM without a key manager ...
         "k8s_vim": {"use_barbican": True},
         # ... so one that needs no service takes the keys.
-        "key_manager": {"api_class": "room_keys.Keys"},
+        "key_manager": {"api_class": "local_keys.Keys"},
         "tacker": {
             # Tacker reads one for instantiating, the other for scaling.
             "vnflcm_infra_driver": f"openstack,{drivers}",
@@ -98,7 +98,7 @@ def write(folders: Folders, state: State) -> None:
     if _KEYSTONE not in text:
         raise TackerError(f"{shipped} names no {_KEYSTONE}")
     path = folders.conf / "api-paste.ini"
-    path.write_text(text.replace(_KEYSTONE, _ROOM))
+    path.write_text(text.replace(_KEYSTONE, _LOCAL_AUTH))
 
 
 def _write(path: pathlib.Path, content: dict[str, dict[str, object]]) -> None:

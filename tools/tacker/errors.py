@@ -6,4 +6,4 @@ from tools.plane.errors import PlaneError
 
 
 class TackerError(PlaneError):
-    """Something a person can mend; the text says what."""
+    """An error that the user can fix; the text states how."""

@@ -15,16 +15,16 @@ import shutil
 import signal
 import time
 
-from tools.plane import interrupts
 from tools.plane import lock
 from tools.plane import processes
+from tools.plane import signals
 from tools.plane.processes import Records
 from tools.tacker import configuration
 from tools.tacker import databases
 from tools.tacker import environment
 from tools.tacker import folders as places
-from tools.tacker import groups
 from tools.tacker import packages
+from tools.tacker import process_groups
 from tools.tacker import services
 from tools.tacker import state as states
 from tools.tacker import wheel
@@ -96,7 +96,7 @@ class Host:
     def memory(self, name: str = CONDUCTOR) -> int:
         """Bytes of memory that a service and its children use."""
         leader = self.records[name]
-        return groups.memory(leader) if leader else 0
+        return process_groups.memory(leader) if leader else 0
 
     # -- The whole ----------------------------------------------------------
 
@@ -173,7 +173,7 @@ class Host:
             self._end(self._known(names), 0)
 
     def pause(self, *names: str) -> None:
-        """Let services stand still."""
+        """Stop services with SIGSTOP."""
         self._signal(names, signal.SIGSTOP)
 
     def resume(self, *names: str) -> None:
@@ -185,7 +185,7 @@ class Host:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         with (
-            interrupts.raised(),
+            signals.raised(),
             lock.held(self.folders.run / "lock", self.say),
         ):
             yield
@@ -276,13 +276,13 @@ class Host:
             seconds = patience
             if seconds is None:
                 seconds = known[name].patience if name in known else 10.0
-            groups.end(identity, seconds)
+            process_groups.end(identity, seconds)
             self.records.remove(name)
 
     def _signal(self, names: Sequence[str], number: signal.Signals) -> None:
         for name in self._known(names):
             leader = self.records[name]
-            if leader is None or not groups.send(leader, number):
+            if leader is None or not process_groups.send(leader, number):
                 raise TackerError(f"{name} does not run")
 
     @contextlib.contextmanager
@@ -292,6 +292,6 @@ class Host:
         try:
             yield
         except BaseException:
-            with interrupts.held():
+            with signals.held():
                 self._end(affected, 0)
             raise

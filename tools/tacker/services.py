@@ -75,6 +75,9 @@ def _mariadb(folders: Folders, state: State) -> Service:
         "--innodb-flush-log-at-trx-commit=2",
         "--innodb-log-file-size=16M",
         "--max-connections=1000",
+        # On a busy machine a greeting may take longer than ten seconds.
+        "--connect-timeout=120",
+        "--back-log=900",
     ]
     return Service(
         "mariadb",
@@ -152,7 +155,7 @@ def tacker_environ(folders: Folders) -> dict[str, str]:
         PATH=f"{programs}:{PATH}",
         PYTHONPATH=str(ON_PATH),
         PYTHONWARNINGS="ignore",
-        ROOM_KEYS=str(folders.run / "keys"),
+        LOCAL_KEYS=str(folders.run / "keys"),
     )
 
 
@@ -203,7 +206,7 @@ def written(folders: Folders, name: str, since: int = 0) -> str:
 
 
 def accepts(port: int) -> bool:
-    """Whether somebody accepts connections."""
+    """Whether a server accepts connections."""
     try:
         socket.create_connection(("127.0.0.1", port), 1).close()
     except OSError:
@@ -212,7 +215,7 @@ def accepts(port: int) -> bool:
 
 
 def consumed(transport: str) -> bool:
-    """Whether somebody takes messages from the conductor's queues."""
+    """Whether the conductor's queues have consumers."""
     url = transport.replace("rabbit://", "amqp://", 1)
     try:
         with kombu.Connection(url, connect_timeout=5) as connection:

@@ -1,4 +1,4 @@
-"""Requests to Tacker, and answers that have to be as they are wanted."""
+"""Requests to Tacker, and checks of the expected answers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import requests
 from tools.tacker.errors import TackerError
 
 PAUSE = 0.1
-"""Seconds between two looks at an operation."""
+"""Seconds between two polls of an operation."""
 
 BUSY = 15.0
 """Seconds to try again while Tacker still holds its lock on an instance: it
-tells that an operation has ended before it lets go, v1 before all is written.
+reports the end of an operation before it releases the lock, v1 before all is
+written.
 """
 
 

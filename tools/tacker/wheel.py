@@ -29,7 +29,7 @@ KEPT = 20
 
 
 def digest(root: pathlib.Path = ROOT) -> str:
-    """Of everything that goes into the wheel."""
+    """Of everything that the wheel contains."""
     found = hashlib.sha256()
     for path in _files(root):
         found.update(path.relative_to(root).as_posix().encode() + b"\0")
@@ -71,7 +71,7 @@ def _build(
         target = copy / path.relative_to(root)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-    # pbr takes the files that git knows.
+    # pbr packages the files that git tracks.
     for command in (["git", "init", "--quiet"], ["git", "add", "--all"]):
         subprocess.run(command, cwd=copy, check=True)
     out = draft / "out"

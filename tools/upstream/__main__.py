@@ -13,20 +13,20 @@ import pathlib
 import sys
 import time
 
-from tools.plane import interrupts
+from tools.plane import signals
 from tools.plane.errors import PlaneError
 from tools.tacker import environment
 from tools.tacker import wheel
 from tools.upstream import arguments as asked
 from tools.upstream import expected
-from tools.upstream import judging
-from tools.upstream import places
-from tools.upstream import running
+from tools.upstream import run_folders
+from tools.upstream import suite_run
 from tools.upstream import suites
 from tools.upstream import table
+from tools.upstream import verdicts
+from tools.upstream.column_environment import Place
 from tools.upstream.columns import Column
 from tools.upstream.results import Store
-from tools.upstream.stand import Place
 from tools.upstream.suites import Suite
 from tools.upstream.table import Row
 
@@ -41,7 +41,7 @@ def main() -> int:
         wanted = asked.suites_of(arguments)
         begun = time.monotonic()
         broken = []
-        with interrupts.raised():
+        with signals.raised():
             if not arguments.report:
                 suites.check_ports(wanted)
             for column in () if arguments.report else chosen:
@@ -62,7 +62,7 @@ def main() -> int:
 def _store(column: Column, arguments: argparse.Namespace) -> Store:
     made_of = [
         *(environment.TACKER, environment.KUBERNETES, str(column.settings)),
-        *(running.harness(), os.environ.get("KUBECONFIG", "")),
+        *(suite_run.harness(), os.environ.get("KUBECONFIG", "")),
     ]
     if column.ours:
         tree = pathlib.Path(arguments.tree or wheel.ROOT)
@@ -77,7 +77,7 @@ def _run(
     store = _store(column, arguments)
     store.open(fresh=arguments.fresh)
     place = Place(
-        arguments.folder or places.chosen(os.environ),
+        arguments.folder or run_folders.chosen(os.environ),
         arguments.shift,
         arguments.tree,
         say,
@@ -101,7 +101,7 @@ def _run(
             }
             if done:
                 say(f"    {len(done)} tests have results already")
-            said = running.run(stand, suite, store, selected, done, say)
+            said = suite_run.run(stand, suite, store, selected, done, say)
             if not said:
                 said = _without_result(store, suite)
             if said:
@@ -115,7 +115,9 @@ def _without_result(store: Store, suite: Suite) -> str:
     if not missing:
         return ""
     log = store.log(suite.name)
-    return f"no result of {', '.join(map(running.short, missing))}; see {log}"
+    return (
+        f"no result of {', '.join(map(suite_run.short, missing))}; see {log}"
+    )
 
 
 def _rows(
@@ -124,14 +126,14 @@ def _rows(
     arguments: argparse.Namespace,
 ) -> list[Row]:
     expectations = expected.load()
-    rows: dict[tuple[str, str], dict[str, judging.Verdict]] = {}
+    rows: dict[tuple[str, str], dict[str, verdicts.Verdict]] = {}
     for column in chosen:
         store = _store(column, arguments)
         for suite in wanted:
             found = store.read(suite.name)
             shown = found if arguments.report else store.selected(suite.name)
             for result in [found[test] for test in shown if test in found]:
-                verdict = judging.judge(result, column, expectations)
+                verdict = verdicts.judge(result, column, expectations)
                 row = rows.setdefault((suite.name, result.test), {})
                 row[column.name] = verdict
     return [Row(suite, test, found) for (suite, test), found in rows.items()]

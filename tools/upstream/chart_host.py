@@ -27,7 +27,7 @@ from tools.upstream.errors import UpstreamError
 from tools.upstream.ssh import Done
 
 ADDRESS = ("127.0.22.22", 22)
-"""Tacker's client knows no other port."""
+"""Tacker's client supports no other port."""
 
 USER = "helm"
 PASSWORD = "helm-password"

@@ -37,14 +37,14 @@ COMPATIBILITY = (
         "One package names a manifest by an http URL.",
     ),
     Option(
-        "tacker_k8s_cr.readiness_created",
+        "tacker_k8s_cr.readiness_exists",
         "HorizontalPodAutoscaler.autoscaling",
         "One package contains a HorizontalPodAutoscaler whose scale target "
         "does not exist. Tacker's own driver does not wait for this kind.",
     ),
     Option(
-        "tacker_k8s_cr.namespaces",
-        "override",
+        "tacker_k8s_cr.namespace_mode",
+        "force",
         "Manifests of two packages name another namespace than the request. "
         "Tacker's own driver creates every object in that of the request.",
     ),
@@ -90,7 +90,7 @@ OUR_TIME_LIMITS = (
             "terminate",
         )
     ),
-    Option("tacker_k8s_cr.blocked_after", "30", "The same."),
+    Option("tacker_k8s_cr.stall_timeout", "30", "The same."),
 )
 """They make expected failures faster, and change no outcome."""
 

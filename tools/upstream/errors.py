@@ -6,4 +6,4 @@ from tools.plane.errors import PlaneError
 
 
 class UpstreamError(PlaneError):
-    """The user can resolve it; the text says how."""
+    """The user can resolve it; the text states how."""

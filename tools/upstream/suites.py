@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import dataclasses
 
 from tools.plane import ports
-from tools.upstream import prometheus
+from tools.upstream import prometheus_host
 from tools.upstream.errors import UpstreamError
 
 FOLDER = "tacker/tests/functional"
@@ -57,7 +57,7 @@ SUITES = (
             )
         ),
         frozenset({"prometheus"}),
-        (NOTIFIED, prometheus.ADDRESS[1]),
+        (NOTIFIED, prometheus_host.ADDRESS[1]),
     ),
     Suite(
         "v1",

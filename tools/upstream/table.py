@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from tools.upstream.columns import Column
-from tools.upstream.judging import Verdict
+from tools.upstream.verdicts import Verdict
 
 NOT_RUN = "-"
 

@@ -70,7 +70,7 @@ def of(cluster: Cluster) -> dict[str, Any]:
 
 
 def registrations(vim: Vim, openid: Vim | None) -> list[Registration]:
-    """All VIMs that the tests look for by name."""
+    """All VIMs that the tests select by name."""
     helm = {**vim, "extra": {"use_helm": True}}
     plain = {**vim, "extra": {}}
     found = [
@@ -87,7 +87,7 @@ def registrations(vim: Vim, openid: Vim | None) -> list[Registration]:
             Registration(f"vim-kubernetes-t{number}", plain, token),
         ]
     if openid:
-        # Tests of version 1 and of version 2 look for different names.
+        # Tests of version 1 and of version 2 select different names.
         found += [
             Registration("vim-kubernetes-oidc", openid),
             Registration("vim-kubernetes-oidc-auth", openid),

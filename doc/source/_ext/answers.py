@@ -6,18 +6,18 @@ Written from the table that decides it, so that the page cannot differ.
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from tacker_k8s_cr.cluster import judging
+from tacker_k8s_cr.kube.http import response_rules
 
 
 class Answers(SphinxDirective):
     """One row for each answer, in the order in which they are tried."""
 
     def run(self) -> list[nodes.Node]:
-        self.env.note_dependency(judging.__file__)
+        self.env.note_dependency(response_rules.__file__)
         lines = [".. list-table::", "   :header-rows: 1"]
         lines += ["   :widths: 40 20 40", ""]
         lines += ["   * - Answer", "     - The request is", "     - Why"]
-        for row in judging.ROWS:
+        for row in response_rules.ROWS:
             lines += [
                 f"   * - {row.when}",
                 f"     - {row.outcome.value}",

@@ -31,7 +31,7 @@ class Operators(SphinxDirective):
 def said(row: operators.Row) -> str:
     """The rules of a row in words."""
     if not (row.current or row.failed):
-        return "stored: nobody reports on it"
+        return "stored: no controller reports on it"
     parts = [" and ".join(f"``{rule}``" for rule in row.current)]
     if row.failed:
         failed = " or ".join(f"``{rule}``" for rule in row.failed)

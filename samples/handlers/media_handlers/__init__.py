@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from media_handlers import store
 from media_handlers import transcoder
 from tacker_k8s_cr.kinds.base import Handler
-from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.model.objects import GroupKind
 
 GROUP = "media.example.org"
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tacker_k8s_cr.kinds import base
-from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds import fields
 from tacker_k8s_cr.kinds.base import Handler
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import Path
-from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import Path
+from tacker_k8s_cr.model.objects import Verdict
 
 SIZE: Path = ("spec", "members", "count")
 
@@ -19,21 +19,21 @@ LABEL = "media.example.org/store"
 
 def store(obj: Manifest) -> Verdict:
     """Current when all members are in step, at the version asked for."""
-    if verdict := base.observed(obj):
+    if verdict := base.observed_verdict(obj):
         return verdict
-    if reading.true(obj, ("status", "quorumLost")):
+    if fields.is_true(obj, ("status", "quorumLost")):
         return base.failed("most of its members are lost, and its data")
-    asked = reading.number(obj, SIZE) or 0
-    members = reading.items(obj, ("status", "members"))
-    in_step = [m for m in members if reading.true(m, ("inStep",))]
+    asked = fields.number(obj, SIZE) or 0
+    members = fields.mappings(obj, ("status", "members"))
+    in_step = [m for m in members if fields.is_true(m, ("inStep",))]
     if len(in_step) != asked or len(members) != asked:
         return base.in_progress(
             f"{len(in_step)} of {len(members)} member(s) in step, "
             f"{asked} asked",
             _trouble(obj),
         )
-    version = reading.text(obj, ("spec", "version"))
-    running = {reading.text(m, ("version",)) for m in members}
+    version = fields.text(obj, ("spec", "version"))
+    running = {fields.text(m, ("version",)) for m in members}
     if members and running != {version}:
         return base.in_progress(
             f"version {', '.join(sorted(running))}, {version} asked"
@@ -46,7 +46,7 @@ def _trouble(obj: Manifest) -> str:
 
     An object that shows it for long counts as blocked.
     """
-    joining = reading.conditions(obj).get("Joining")
+    joining = fields.conditions(obj).get("Joining")
     return joining.signal if joining and joining.false else ""
 
 
@@ -59,14 +59,14 @@ def refused(obj: Manifest, count: int) -> str | None:
 
 def uses(obj: Manifest) -> tuple[ObjectRef, ...]:
     """Its settings, if they are not its own."""
-    name = reading.text(obj, ("spec", "settings"))
-    namespace = reading.text(obj, ("metadata", "namespace"))
+    name = fields.text(obj, ("spec", "settings"))
+    namespace = fields.text(obj, ("metadata", "namespace"))
     return (ObjectRef("", "ConfigMap", namespace, name),) if name else ()
 
 
 def made(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
     """Its Pods, which are VNFCs and can be healed."""
-    name = reading.text(obj, ("metadata", "name"))
+    name = fields.text(obj, ("metadata", "name"))
     return ((GroupKind("", "Pod"), f"{LABEL}={name}"),)
 
 
@@ -74,11 +74,11 @@ HANDLER = Handler(
     store,
     replicas=SIZE,
     refuse_replicas=refused,
-    children=uses,
-    made=made,
+    references=uses,
+    child_selectors=made,
     # Before it goes it is backed up, for which its settings must be there.
-    alone=True,
+    delete_exclusively=True,
     # Its data would go with it: a change of package has to ask for that.
-    kept=True,
+    prune_protected=True,
     propagation=base.FOREGROUND,
 )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from tacker_k8s_cr.kinds import base
-from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds import fields
 from tacker_k8s_cr.kinds.base import Handler
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import Verdict
 
 
 def transcoder(obj: Manifest) -> Verdict:
     """Its controller always says which generation a phase is about."""
-    if verdict := base.observed(obj):
+    if verdict := base.observed_verdict(obj):
         return verdict
-    phase = reading.text(obj, ("status", "phase"))
+    phase = fields.text(obj, ("status", "phase"))
     if phase == "Rejected":
         return base.failed(phase)
     if phase == "Running":

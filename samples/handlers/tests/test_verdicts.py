@@ -9,9 +9,9 @@ import yaml
 
 from media_handlers import HANDLERS
 from media_handlers import store
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import State
 
 OBJECTS = pathlib.Path(__file__).parent / "objects"
 

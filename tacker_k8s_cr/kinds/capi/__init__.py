@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.base import Resolver
+from tacker_k8s_cr.kinds.capi import addons
 from tacker_k8s_cr.kinds.capi import clusters
 from tacker_k8s_cr.kinds.capi import control_planes
 from tacker_k8s_cr.kinds.capi import machines
 from tacker_k8s_cr.kinds.capi import templates
-from tacker_k8s_cr.kinds.capi import topology
-from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.model.objects import GroupKind
 
 HANDLERS: Mapping[GroupKind, Handler] = {
-    **topology.HANDLERS,
+    **addons.HANDLERS,
     **clusters.HANDLERS,
     **control_planes.HANDLERS,
     **machines.HANDLERS,

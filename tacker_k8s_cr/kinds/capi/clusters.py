@@ -8,17 +8,17 @@ import dataclasses
 from typing import Any
 
 from tacker_k8s_cr.kinds import base
-from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds import fields
+from tacker_k8s_cr.kinds.base import ApplyOrder
 from tacker_k8s_cr.kinds.base import Handler
-from tacker_k8s_cr.kinds.base import Rank
+from tacker_k8s_cr.kinds.capi import conditions
 from tacker_k8s_cr.kinds.capi import contract
-from tacker_k8s_cr.kinds.capi import signals
-from tacker_k8s_cr.kinds.capi import strategies
-from tacker_k8s_cr.kinds.reading import Condition
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import Path
-from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.kinds.capi import rollout_strategy
+from tacker_k8s_cr.kinds.fields import Condition
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import Path
+from tacker_k8s_cr.model.objects import Verdict
 
 MEMBERS = (
     "upToDateReplicas",
@@ -35,7 +35,7 @@ ROLLED = ("ControlPlaneMachinesUpToDate", "WorkerMachinesUpToDate")
 
 @dataclasses.dataclass(frozen=True)
 class Workers:
-    """What a package says on the workers of its Clusters, by their names.
+    """Which workers a package defines for its Clusters, by name.
 
     :param leaving: workers take a change only when a user deletes them,
         which the status of a Cluster does not show.
@@ -52,23 +52,25 @@ class Workers:
 def cluster(obj: Manifest, workers: Workers = Workers()) -> Verdict:
     """A Cluster, by its conditions and counters.
 
-    Its phase tells of infrastructure and endpoint only, and is Provisioned
+    Its phase covers infrastructure and endpoint only, and is Provisioned
     for a cluster whose machines never start.
     """
-    if verdict := signals.begun(obj):
+    if verdict := conditions.common_verdict(obj):
         return verdict
-    if contract.spoken(obj) is contract.V1BETA2:
-        found = reading.conditions(obj)
+    if contract.contract_of(obj) is contract.V1BETA2:
+        found = fields.conditions(obj)
         verdict = _settling(obj, found, ("status",), workers)
         return verdict or _available(obj)
-    if verdict := signals.silent(obj):
+    if verdict := conditions.not_observed(obj):
         return verdict
-    found = reading.conditions(obj)
-    if verdict := signals.unmet(obj, found, *_deciding(obj, "Ready")):
+    found = fields.conditions(obj)
+    if verdict := conditions.require_true(
+        obj, found, *_deciding(obj, "Ready")
+    ):
         return verdict
-    # Ready knows nothing of workers. Where the object shows the newer
+    # Ready does not cover workers. Where the object shows the newer
     # conditions beside it, they do.
-    if newer := reading.conditions(obj, signals.NEWER):
+    if newer := fields.conditions(obj, conditions.NEWER):
         verdict = _settling(obj, newer, ("status", "v1beta2"), workers)
         return verdict or _available(obj)
     return base.current("Ready")
@@ -76,7 +78,7 @@ def cluster(obj: Manifest, workers: Workers = Workers()) -> Verdict:
 
 def _deciding(obj: Manifest, summary: str) -> tuple[str, ...]:
     """A summary takes most of what a topology still has to do for granted."""
-    if reading.mapping(obj, TOPOLOGY):
+    if fields.mapping(obj, TOPOLOGY):
         return ("TopologyReconciled", summary)
     return (summary,)
 
@@ -89,27 +91,27 @@ def _settling(
 ) -> Verdict | None:
     """In progress unless all that was asked of the cluster is done."""
     needed = _deciding(obj, "Available")
-    if verdict := signals.unmet(obj, found, *needed):
+    if verdict := conditions.require_true(obj, found, *needed):
         return verdict
-    if verdict := signals.silent(obj, found.get("Available")):
+    if verdict := conditions.not_observed(obj, found.get("Available")):
         return verdict
-    name = reading.text(obj, ("metadata", "name"))
+    name = fields.text(obj, ("metadata", "name"))
     if name in workers.machine_sets:
         # Each object that has workers is waited for on its own.
-        verdict = signals.unmet(obj, found, ROLLED[0])
+        verdict = conditions.require_true(obj, found, ROLLED[0])
         return verdict or _short(obj, (*where, GROUPS[0]), MEMBERS)
     untold = _untold(obj, found)
     waits = name in workers.leaving or any(
-        map(strategies.when_deleted, entries(obj))
+        map(rollout_strategy.is_on_delete, entries(obj))
     )
     if waits:
         untold.add(ROLLED[1])
     leaders = found.get(ROLLED[0])
     rolling = not (waits and leaders and leaders.true)
-    if verdict := signals.busy(obj, found, rolling=rolling):
+    if verdict := conditions.in_rollout(obj, found, rolling=rolling):
         return verdict
     rolled = [name for name in ROLLED if name not in untold]
-    if verdict := signals.unmet(obj, found, *rolled):
+    if verdict := conditions.require_true(obj, found, *rolled):
         return verdict
     for members, condition in zip(GROUPS, ROLLED, strict=True):
         counters = MEMBERS[1:] if condition in untold else MEMBERS
@@ -120,38 +122,38 @@ def _settling(
 
 def _unrolled(obj: Manifest, where: Path) -> Verdict | None:
     """In progress while other workers of a topology are replaced."""
-    updated = reading.number(obj, (*where, "workers", MEMBERS[0]))
+    updated = fields.number(obj, (*where, "workers", MEMBERS[0]))
     least = sum(
-        reading.number(entry, ("replicas",)) or 0
+        fields.number(entry, ("replicas",)) or 0
         for entry in entries(obj)
-        if not strategies.when_deleted(entry)
+        if not rollout_strategy.is_on_delete(entry)
     )
     if updated is not None and updated < least:
         path = ".".join((*where[1:], "workers", MEMBERS[0]))
-        return signals.waiting(obj, f"{path} {updated}/{least}")
+        return conditions.waiting(obj, f"{path} {updated}/{least}")
     return None
 
 
 def entries(obj: Manifest) -> tuple[Mapping[str, Any], ...]:
-    """What a topology says on its groups of workers."""
+    """Return the entries of a topology for its groups of workers."""
     workers = (*TOPOLOGY, "workers")
     return (
-        *reading.items(obj, (*workers, "machineDeployments")),
-        *reading.items(obj, (*workers, "machinePools")),
+        *fields.mappings(obj, (*workers, "machineDeployments")),
+        *fields.mappings(obj, (*workers, "machinePools")),
     )
 
 
 def _untold(obj: Manifest, found: dict[str, Condition]) -> set[str]:
     """Conditions that may stay unknown for ever.
 
-    Machines of a MachineSet by itself are never said to be up to date. In
+    Machines of a MachineSet alone are never reported as up to date. In
     a topology there is none; else a package that has a MachineDeployment
     waits for that, too.
     """
     workers = found.get(ROLLED[1])
     if workers is None or workers.true or workers.false:
         return set()
-    return set() if reading.mapping(obj, TOPOLOGY) else {ROLLED[1]}
+    return set() if fields.mapping(obj, TOPOLOGY) else {ROLLED[1]}
 
 
 def _short(
@@ -160,33 +162,33 @@ def _short(
     """In progress unless as many machines are there as are desired.
 
     A cluster without workers has none of these counters, nor has one whose
-    control plane knows no replicas.
+    control plane has no replicas.
     """
-    group = reading.mapping(obj, where)
+    group = fields.mapping(obj, where)
     if not any(name in group for name in ("desiredReplicas", *MEMBERS)):
         return None
     path = ".".join((*where[1:], "desiredReplicas"))
-    wanted = reading.number(group, ("desiredReplicas",))
+    wanted = fields.number(group, ("desiredReplicas",))
     if wanted is None:
-        return signals.waiting(obj, f"{path} is not reported")
+        return conditions.waiting(obj, f"{path} is not reported")
     # The topology is reconciled a moment before what it changed is counted.
     least = _asked(obj)[where[-1]]
     if wanted < least:
-        return signals.waiting(obj, f"{path} {wanted}/{least}")
-    return signals.lacking(obj, where, counters, wanted)
+        return conditions.waiting(obj, f"{path} {wanted}/{least}")
+    return conditions.counters_mismatch(obj, where, counters, wanted)
 
 
 def _asked(obj: Manifest) -> dict[str, int]:
     """How many machines the topology asks for at least.
 
-    An entry may leave its number to an autoscaler, and workers may exist
-    beside the topology, so that more is no fault.
+    An autoscaler may manage the replicas of an entry, and workers may exist
+    beside the topology, so that a higher count is not an error.
     """
-    own = reading.number(obj, (*TOPOLOGY, "controlPlane", "replicas"))
+    own = fields.number(obj, (*TOPOLOGY, "controlPlane", "replicas"))
     return {
         "controlPlane": own or 0,
         "workers": sum(
-            reading.number(entry, ("replicas",)) or 0 for entry in entries(obj)
+            fields.number(entry, ("replicas",)) or 0 for entry in entries(obj)
         ),
     }
 
@@ -198,7 +200,7 @@ def _available(obj: Manifest) -> Verdict:
         ("worker(s)", "workers"),
     ):
         for where in (("status",), ("status", "v1beta2")):
-            ready = reading.number(obj, (*where, members, "readyReplicas"))
+            ready = fields.number(obj, (*where, members, "readyReplicas"))
             if ready is not None:
                 said.append(f"{ready} {name}")
                 break
@@ -207,22 +209,22 @@ def _available(obj: Manifest) -> Verdict:
 
 def infrastructure(obj: Manifest) -> Verdict:
     """What a provider makes for a Cluster, a Machine or a MachinePool."""
-    if verdict := signals.begun(obj):
+    if verdict := conditions.common_verdict(obj):
         return verdict
-    paths = [contract.spoken(obj).provisioned]
-    if reading.text(obj, ("kind",)).endswith("MachinePool"):
+    paths = [contract.contract_of(obj).provisioned]
+    if fields.text(obj, ("kind",)).endswith("MachinePool"):
         # Of a pool, core up to 1.14 still reads the older field.
         paths.append(contract.V1BETA1.provisioned)
-    if not any(reading.true(obj, path) for path in paths):
-        ready = reading.conditions(obj).get("Ready")
+    if not any(fields.is_true(obj, path) for path in paths):
+        ready = fields.conditions(obj).get("Ready")
         why = f"; {ready}" if ready and not ready.true else ""
-        return signals.waiting(
+        return conditions.waiting(
             obj, f"{'.'.join(paths[-1])} is not true yet{why}"
         )
     # The contract asks for no condition; one that is there must hold.
-    found = reading.conditions(obj)
+    found = fields.conditions(obj)
     present = [name for name in ("Ready",) if name in found]
-    verdict = signals.unmet(obj, found, *present)
+    verdict = conditions.require_true(obj, found, *present)
     return verdict or base.current("provisioned")
 
 
@@ -230,7 +232,7 @@ _INFRASTRUCTURE = Handler(infrastructure)
 
 
 def of_infrastructure(group_kind: GroupKind) -> Handler | None:
-    """The handler of infrastructure by contract, whoever provides it.
+    """Return the handler of infrastructure of any provider, by contract.
 
     The group also holds kinds that are under no contract, such as the
     identities of providers; those are judged as any other kind.
@@ -243,23 +245,25 @@ def of_infrastructure(group_kind: GroupKind) -> Handler | None:
 
 
 def _workers(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
-    name = reading.text(obj, ("metadata", "name"))
+    name = fields.text(obj, ("metadata", "name"))
     return (
-        *contract.labelled("MachineDeployment", contract.CLUSTER_NAME, name),
-        *contract.labelled("MachinePool", contract.CLUSTER_NAME, name),
+        *contract.label_selector(
+            "MachineDeployment", contract.CLUSTER_NAME, name
+        ),
+        *contract.label_selector("MachinePool", contract.CLUSTER_NAME, name),
     )
 
 
 HANDLERS: Mapping[GroupKind, Handler] = {
     GroupKind(contract.GROUP, "Cluster"): Handler(
         cluster,
-        Rank.CLUSTER,
-        kept=True,
-        alone=True,
-        children=contract.references(
+        ApplyOrder.CLUSTER,
+        prune_protected=True,
+        delete_exclusively=True,
+        references=contract.references(
             ("spec", "infrastructureRef"), ("spec", "controlPlaneRef")
         ),
-        made=_workers,
+        child_selectors=_workers,
     ),
 }
 
@@ -269,8 +273,8 @@ _DEPLOYMENT = GroupKind(contract.GROUP, "MachineDeployment")
 _SET = GroupKind(contract.GROUP, "MachineSet")
 
 
-def knowing(manifests: Iterable[Manifest]) -> Mapping[GroupKind, Handler]:
-    """A handler of Clusters that knows the workers of a package.
+def with_workers(manifests: Iterable[Manifest]) -> Mapping[GroupKind, Handler]:
+    """Return a handler of Clusters for the workers of a package.
 
     It extends a registry. Empty if the status of a Cluster is sufficient for
     its workers.
@@ -279,11 +283,11 @@ def knowing(manifests: Iterable[Manifest]) -> Mapping[GroupKind, Handler]:
     machine_sets = set()
     for manifest in manifests:
         kind = GroupKind.of(manifest)
-        name = reading.text(manifest, ("spec", "clusterName"))
+        name = fields.text(manifest, ("spec", "clusterName"))
         if kind == _SET:
             machine_sets.add(name)
-        elif kind == _DEPLOYMENT and strategies.when_deleted(
-            reading.mapping(manifest, ("spec",))
+        elif kind == _DEPLOYMENT and rollout_strategy.is_on_delete(
+            fields.mapping(manifest, ("spec",))
         ):
             leaving.add(name)
     workers = Workers(frozenset(leaving), frozenset(machine_sets))

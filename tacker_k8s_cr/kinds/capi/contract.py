@@ -11,12 +11,12 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.kinds import reading
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import Path
+from tacker_k8s_cr.kinds import fields
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import Path
 
 GROUP = "cluster.x-k8s.io"
 CONTROL_PLANE_GROUP = "controlplane.cluster.x-k8s.io"
@@ -98,52 +98,52 @@ V1BETA2 = Contract(
 )
 
 
-def spoken(obj: Manifest) -> Contract:
+def contract_of(obj: Manifest) -> Contract:
     """The contract that an object's status follows.
 
     A status that shows no sign of either is that of an object on which a
     controller has just begun to work; its apiVersion then is the best hint.
     """
-    status = reading.mapping(obj, ("status",))
+    status = fields.mapping(obj, ("status",))
     if V1BETA2.signs & status.keys():
         return V1BETA2
     if V1BETA1.signs & status.keys():
         return V1BETA1
-    if any(found.severity for found in reading.conditions(obj).values()):
+    if any(found.severity for found in fields.conditions(obj).values()):
         return V1BETA1
-    _, version = objects.split_api_version(reading.text(obj, ("apiVersion",)))
+    _, version = objects.split_api_version(fields.text(obj, ("apiVersion",)))
     return V1BETA1 if version == V1BETA1.name else V1BETA2
 
 
-def in_family(group: str) -> bool:
+def is_capi_group(group: str) -> bool:
     """Is it a group of Cluster API, or of one of its providers?"""
     return group == GROUP or group.endswith("." + GROUP)
 
 
-def referred(obj: Manifest, path: Path) -> ObjectRef | None:
+def resolve_reference(obj: Manifest, path: Path) -> ObjectRef | None:
     """The object that a reference names, in the shape of either version.
 
     v1beta1 has ``apiVersion`` and may have ``namespace``; v1beta2 has
     ``apiGroup``, and the namespace is that of the object.
     """
-    ref = reading.mapping(obj, path)
-    kind, name = reading.text(ref, ("kind",)), reading.text(ref, ("name",))
+    ref = fields.mapping(obj, path)
+    kind, name = fields.text(ref, ("kind",)), fields.text(ref, ("name",))
     if not (kind and name):
         return None
     return ObjectRef(
         group_of(ref),
         kind,
-        reading.text(ref, ("namespace",))
-        or reading.text(obj, ("metadata", "namespace")),
+        fields.text(ref, ("namespace",))
+        or fields.text(obj, ("metadata", "namespace")),
         name,
     )
 
 
 def group_of(ref: Mapping[str, object]) -> str:
     """The group of a reference of either shape."""
-    if group := reading.text(ref, ("apiGroup",)):
+    if group := fields.text(ref, ("apiGroup",)):
         return group
-    group, _ = objects.split_api_version(reading.text(ref, ("apiVersion",)))
+    group, _ = objects.split_api_version(fields.text(ref, ("apiVersion",)))
     return group
 
 
@@ -151,13 +151,13 @@ def references(*paths: Path) -> Callable[[Manifest], tuple[ObjectRef, ...]]:
     """What a handler's ``children`` is, for references at these paths."""
 
     def found(obj: Manifest) -> tuple[ObjectRef, ...]:
-        refs = (referred(obj, path) for path in paths)
+        refs = (resolve_reference(obj, path) for path in paths)
         return tuple(ref for ref in refs if ref)
 
     return found
 
 
-def labelled(
+def label_selector(
     kind: str, label: str, name: str
 ) -> tuple[tuple[GroupKind, str], ...]:
     """Objects of a core kind that carry a label with a name."""

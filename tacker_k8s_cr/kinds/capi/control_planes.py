@@ -1,4 +1,4 @@
-"""Control planes, whoever provides them."""
+"""Control planes of any provider."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 import dataclasses
 
 from tacker_k8s_cr.kinds import base
-from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds import fields
 from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.capi import conditions
 from tacker_k8s_cr.kinds.capi import contract
-from tacker_k8s_cr.kinds.capi import signals
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import Path
-from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import Path
+from tacker_k8s_cr.model.objects import Verdict
 
 CONTROL_PLANE_NAME = "cluster.x-k8s.io/control-plane-name"
 
@@ -27,54 +27,58 @@ EXTERNAL_ETCD: Path = (
 
 
 def control_plane(obj: Manifest) -> Verdict:
-    """Initialized, Available where it says so, and all machines there.
+    """Initialized, Available if it has that condition, with all machines.
 
     A control plane that no machines make up, as clouds sell them, has no
     ``spec.replicas`` and no counters.
     """
-    if verdict := signals.begun(obj):
+    if verdict := conditions.common_verdict(obj):
         return verdict
-    spoken = contract.spoken(obj)
-    found = reading.conditions(obj)
-    if not reading.true(obj, spoken.initialized):
+    spoken = contract.contract_of(obj)
+    found = fields.conditions(obj)
+    if not fields.is_true(obj, spoken.initialized):
         told = found.get("Initialized") or found.get("Available")
         why = f"; {told}" if told and not told.true else ""
-        return signals.waiting(
+        return conditions.waiting(
             obj, f"{'.'.join(spoken.initialized)} is not true yet{why}"
         )
     if spoken is contract.V1BETA2:
         # No condition is mandatory; the first of these that is there counts.
         deciding = [name for name in ("Available", "Ready") if name in found]
         verdict = (
-            signals.silent(obj, found[deciding[0]] if deciding else None)
-            or signals.unmet(obj, found, *deciding[:1])
-            or signals.busy(obj, found)
+            conditions.not_observed(
+                obj, found[deciding[0]] if deciding else None
+            )
+            or conditions.require_true(obj, found, *deciding[:1])
+            or conditions.in_rollout(obj, found)
         )
         if verdict:
             return verdict
-    elif not reading.true(obj, ("status", "ready")):
-        return signals.waiting(obj, "status.ready is not true yet")
+    elif not fields.is_true(obj, ("status", "ready")):
+        return conditions.waiting(obj, "status.ready is not true yet")
     return _counted(obj, spoken)
 
 
 def _counted(obj: Manifest, spoken: contract.Contract) -> Verdict:
-    wanted = reading.number(obj, contract.REPLICAS)
+    wanted = fields.number(obj, contract.REPLICAS)
     if wanted is None:
-        if reading.number(obj, ("status", "replicas")) is None:
+        if fields.number(obj, ("status", "replicas")) is None:
             return base.current("initialized")
         wanted = 1
-    lack = signals.lacking(obj, ("status",), spoken.counters, wanted)
+    lack = conditions.counters_mismatch(
+        obj, ("status",), spoken.counters, wanted
+    )
     if lack:
         return lack
-    away = reading.number(obj, ("status", "unavailableReplicas"))
+    away = fields.number(obj, ("status", "unavailableReplicas"))
     if away:
-        return signals.waiting(obj, f"status.unavailableReplicas {away}/0")
-    version = reading.text(obj, ("spec", "version"))
+        return conditions.waiting(obj, f"status.unavailableReplicas {away}/0")
+    version = fields.text(obj, ("spec", "version"))
     at = f" at {version}" if version else ""
     return base.current(f"{wanted} replica(s) ready{at}")
 
 
-def refuse(obj: Manifest, replicas: int) -> str | None:
+def validate_replicas(obj: Manifest, replicas: int) -> str | None:
     """What the webhook of a KubeadmControlPlane would say to a number.
 
     etcd that runs on the machines themselves needs a majority of an odd
@@ -82,7 +86,7 @@ def refuse(obj: Manifest, replicas: int) -> str | None:
     """
     if replicas < 1:
         return "a control plane needs at least 1 replica"
-    if replicas % 2 == 0 and not reading.mapping(obj, EXTERNAL_ETCD):
+    if replicas % 2 == 0 and not fields.mapping(obj, EXTERNAL_ETCD):
         return (
             f"{replicas} replicas: with etcd on the control plane machines "
             "the number must be odd"
@@ -91,14 +95,14 @@ def refuse(obj: Manifest, replicas: int) -> str | None:
 
 
 def _machines(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
-    name = reading.text(obj, ("metadata", "name"))
-    return contract.labelled("Machine", CONTROL_PLANE_NAME, name)
+    name = fields.text(obj, ("metadata", "name"))
+    return contract.label_selector("Machine", CONTROL_PLANE_NAME, name)
 
 
 _ANY = Handler(
     control_plane,
     replicas=contract.REPLICAS,
-    made=_machines,
+    child_selectors=_machines,
 )
 
 
@@ -112,5 +116,5 @@ def of_control_planes(group_kind: GroupKind) -> Handler | None:
 HANDLERS: Mapping[GroupKind, Handler] = {
     GroupKind(
         contract.CONTROL_PLANE_GROUP, "KubeadmControlPlane"
-    ): dataclasses.replace(_ANY, refuse_replicas=refuse),
+    ): dataclasses.replace(_ANY, refuse_replicas=validate_replicas),
 }

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tacker_k8s_cr.kinds import base
-from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds import fields
 from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.capi import conditions
 from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.kinds.capi import rollouts
-from tacker_k8s_cr.kinds.capi import signals
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import Verdict
 
 DEPLOYMENT_NAME = "cluster.x-k8s.io/deployment-name"
 SET_NAME = "cluster.x-k8s.io/set-name"
@@ -20,27 +20,27 @@ POOL_NAME = "cluster.x-k8s.io/pool-name"
 MANAGED_BY = "cluster.x-k8s.io/replicas-managed-by"
 
 SET_COUNTERS = ("replicas", "readyReplicas", "availableReplicas")
-"""A MachineSet never updates machines. Of one that no MachineDeployment has
-made, no machine is ever said to be up to date."""
+"""A MachineSet never updates machines. Without a MachineDeployment above it,
+no machine is ever reported as up to date."""
 
 
 def machine_deployment(obj: Manifest) -> Verdict:
-    if verdict := signals.begun(obj):
+    if verdict := conditions.common_verdict(obj):
         return verdict
-    spoken = contract.spoken(obj)
-    found = reading.conditions(obj)
+    spoken = contract.contract_of(obj)
+    found = fields.conditions(obj)
     rolls = not rollouts.when_deleted(obj)
-    if verdict := signals.silent(obj, found.get("Available")):
+    if verdict := conditions.not_observed(obj, found.get("Available")):
         return verdict
     if spoken is contract.V1BETA2:
-        if verdict := signals.unmet(obj, found, "Available"):
+        if verdict := conditions.require_true(obj, found, "Available"):
             return verdict
-        if verdict := signals.busy(obj, found, rolling=rolls):
+        if verdict := conditions.in_rollout(obj, found, rolling=rolls):
             return verdict
     wanted = _wanted(obj)
     counters = spoken.counters if rolls else spoken.counters[1:]
     return (
-        signals.lacking(obj, ("status",), counters, wanted)
+        conditions.counters_mismatch(obj, ("status",), counters, wanted)
         or _away(obj)
         or (_rolled(obj, wanted) if rolls else None)
         or base.current(f"{wanted} machine(s) ready{_behind(obj, rolls)}")
@@ -48,19 +48,19 @@ def machine_deployment(obj: Manifest) -> Verdict:
 
 
 def _behind(obj: Manifest, rolls: bool) -> str:
-    """What is to be told of machines that nobody replaces by himself."""
-    behind = rollouts.behind(obj)
+    """Describe outdated machines that no controller replaces."""
+    behind = rollouts.outdated_machines(obj)
     if rolls or not behind:
         return ""
-    return f"; {behind} of them take the change when somebody deletes them"
+    return f"; {behind} of them take the change when they are deleted"
 
 
 def _away(obj: Manifest) -> Verdict | None:
     for where in (("status",), ("status", "deprecated", "v1beta1")):
-        away = reading.number(obj, (*where, "unavailableReplicas"))
+        away = fields.number(obj, (*where, "unavailableReplicas"))
         if away:
             path = ".".join((*where[1:], "unavailableReplicas"))
-            return signals.waiting(obj, f"{path} {away}/0")
+            return conditions.waiting(obj, f"{path} {away}/0")
     return None
 
 
@@ -74,77 +74,79 @@ def _rolled(obj: Manifest, wanted: int) -> Verdict | None:
     with Cluster API 1.14).
     """
     where = ("status", "deprecated", "v1beta1")
-    if reading.number(obj, (*where, "updatedReplicas")) is not None:
-        return signals.lacking(obj, where, ("updatedReplicas",), wanted)
-    asked = reading.text(obj, ("spec", "template", "spec", "version"))
-    for item in reading.items(obj, ("status", "versions")):
-        version = reading.text(item, ("version",))
+    if fields.number(obj, (*where, "updatedReplicas")) is not None:
+        return conditions.counters_mismatch(
+            obj, where, ("updatedReplicas",), wanted
+        )
+    asked = fields.text(obj, ("spec", "template", "spec", "version"))
+    for item in fields.mappings(obj, ("status", "versions")):
+        version = fields.text(item, ("version",))
         if asked and version and version != asked:
-            return signals.waiting(obj, f"version {version}, {asked} asked")
+            return conditions.waiting(obj, f"version {version}, {asked} asked")
     return None
 
 
 def machine_set(obj: Manifest) -> Verdict:
     """It has no condition of its own that would say it is as it should."""
-    if verdict := signals.begun(obj):
+    if verdict := conditions.common_verdict(obj):
         return verdict
-    found = reading.conditions(obj)
-    if verdict := signals.silent(obj, found.get("MachinesReady")):
+    found = fields.conditions(obj)
+    if verdict := conditions.not_observed(obj, found.get("MachinesReady")):
         return verdict
-    if verdict := signals.busy(obj, found):
+    if verdict := conditions.in_rollout(obj, found):
         return verdict
     wanted = _wanted(obj)
     counters: tuple[str, ...] = SET_COUNTERS
-    if contract.spoken(obj) is contract.V1BETA2 and any(
-        reading.text(owner, ("kind",)) == "MachineDeployment"
-        for owner in reading.items(obj, ("metadata", "ownerReferences"))
+    if contract.contract_of(obj) is contract.V1BETA2 and any(
+        fields.text(owner, ("kind",)) == "MachineDeployment"
+        for owner in fields.mappings(obj, ("metadata", "ownerReferences"))
     ):
         counters = contract.V1BETA2.counters
-    lack = signals.lacking(obj, ("status",), counters, wanted)
+    lack = conditions.counters_mismatch(obj, ("status",), counters, wanted)
     return lack or base.current(f"{wanted} machine(s) ready")
 
 
 def machine(obj: Manifest) -> Verdict:
-    if verdict := signals.begun(obj):
+    if verdict := conditions.common_verdict(obj):
         return verdict
-    found = reading.conditions(obj)
-    if verdict := signals.silent(obj, found.get("Ready")):
+    found = fields.conditions(obj)
+    if verdict := conditions.not_observed(obj, found.get("Ready")):
         return verdict
-    if verdict := signals.unmet(obj, found, "Ready"):
+    if verdict := conditions.require_true(obj, found, "Ready"):
         return verdict
-    if verdict := signals.busy(obj, found):
+    if verdict := conditions.in_rollout(obj, found):
         return verdict
-    phase = reading.text(obj, ("status", "phase"))
+    phase = fields.text(obj, ("status", "phase"))
     if phase != "Running":
-        return signals.waiting(obj, f"phase {phase or 'not reported'}")
-    node = reading.text(obj, ("status", "nodeRef", "name"))
+        return conditions.waiting(obj, f"phase {phase or 'not reported'}")
+    node = fields.text(obj, ("status", "nodeRef", "name"))
     return base.current(f"Running as node {node}" if node else "Running")
 
 
 def machine_pool(obj: Manifest) -> Verdict:
-    """By phase and counters: no condition of a pool says how it is.
+    """By phase and counters: a pool has no condition for its state.
 
-    Where somebody else keeps the number, the phase is Scaling for ever.
+    With externally managed replicas the phase is Scaling forever.
     """
-    if verdict := signals.begun(obj):
+    if verdict := conditions.common_verdict(obj):
         return verdict
-    if verdict := signals.silent(obj):
+    if verdict := conditions.not_observed(obj):
         return verdict
-    phase = reading.text(obj, ("status", "phase"))
-    others = MANAGED_BY in reading.annotations_of(obj)
+    phase = fields.text(obj, ("status", "phase"))
+    others = MANAGED_BY in fields.annotations_of(obj)
     if phase != "Running" and not (others and phase == "Scaling"):
-        return signals.waiting(obj, f"phase {phase or 'not reported'}")
+        return conditions.waiting(obj, f"phase {phase or 'not reported'}")
     wanted = _wanted(obj)
     counters = ("replicas", "readyReplicas")
-    lack = signals.lacking(obj, ("status",), counters, wanted)
+    lack = conditions.counters_mismatch(obj, ("status",), counters, wanted)
     return lack or base.current(f"{wanted} replica(s) ready")
 
 
 def health_check(obj: Manifest) -> Verdict:
-    """It works as soon as it is there; what it does is no state of it."""
-    if verdict := signals.begun(obj):
+    """Current once stored; remediation is not part of its state."""
+    if verdict := conditions.common_verdict(obj):
         return verdict
-    allowed = reading.conditions(obj).get("RemediationAllowed")
+    allowed = fields.conditions(obj).get("RemediationAllowed")
     if allowed and allowed.false:
         return base.current(f"stored, with a warning: {allowed}")
     return base.current("stored")
@@ -152,21 +154,21 @@ def health_check(obj: Manifest) -> Verdict:
 
 def bootstrap(obj: Manifest) -> Verdict:
     """A bootstrap configuration: is the data for its machine made?"""
-    if verdict := signals.begun(obj):
+    if verdict := conditions.common_verdict(obj):
         return verdict
-    spoken = contract.spoken(obj)
-    if reading.true(obj, spoken.data_created):
-        secret = reading.text(obj, ("status", "dataSecretName"))
+    spoken = contract.contract_of(obj)
+    if fields.is_true(obj, spoken.data_created):
+        secret = fields.text(obj, ("status", "dataSecretName"))
         return base.current(f"data in the Secret {secret}")
-    ready = reading.conditions(obj).get("Ready")
+    ready = fields.conditions(obj).get("Ready")
     why = f"; {ready}" if ready and not ready.true else ""
     path = ".".join(spoken.data_created)
-    return signals.waiting(obj, f"{path} is not true yet{why}")
+    return conditions.waiting(obj, f"{path} is not true yet{why}")
 
 
 def _wanted(obj: Manifest) -> int:
-    """The webhooks fill in 1 where nothing else says how many."""
-    found = reading.number(obj, contract.REPLICAS)
+    """Return the desired replicas; the webhooks set 1 by default."""
+    found = fields.number(obj, contract.REPLICAS)
     return 1 if found is None else found
 
 
@@ -174,26 +176,26 @@ _BOOTSTRAP = Handler(bootstrap)
 
 
 def of_bootstrap(group_kind: GroupKind) -> Handler | None:
-    """The handler of a bootstrap configuration, whoever provides it."""
+    """Return the handler of a bootstrap configuration of any provider."""
     if group_kind.group == contract.BOOTSTRAP_GROUP:
         return _BOOTSTRAP
     return None
 
 
 def _sets(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
-    name = reading.text(obj, ("metadata", "name"))
-    return contract.labelled("MachineSet", DEPLOYMENT_NAME, name)
+    name = fields.text(obj, ("metadata", "name"))
+    return contract.label_selector("MachineSet", DEPLOYMENT_NAME, name)
 
 
 def _machines(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
-    name = reading.text(obj, ("metadata", "name"))
-    return contract.labelled("Machine", SET_NAME, name)
+    name = fields.text(obj, ("metadata", "name"))
+    return contract.label_selector("Machine", SET_NAME, name)
 
 
 def _of_pool(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
     """None where the provider does not show the machines of its pools."""
-    name = reading.text(obj, ("metadata", "name"))
-    return contract.labelled("Machine", POOL_NAME, name)
+    name = fields.text(obj, ("metadata", "name"))
+    return contract.label_selector("Machine", POOL_NAME, name)
 
 
 _IN_TEMPLATE = contract.references(
@@ -203,21 +205,21 @@ _IN_TEMPLATE = contract.references(
 
 HANDLERS: Mapping[GroupKind, Handler] = {
     GroupKind(contract.GROUP, "MachineDeployment"): Handler(
-        machine_deployment, replicas=contract.REPLICAS, made=_sets
+        machine_deployment, replicas=contract.REPLICAS, child_selectors=_sets
     ),
     GroupKind(contract.GROUP, "MachineSet"): Handler(
-        machine_set, replicas=contract.REPLICAS, made=_machines
+        machine_set, replicas=contract.REPLICAS, child_selectors=_machines
     ),
     # The references of a pool name the very objects it uses, no templates.
     GroupKind(contract.GROUP, "MachinePool"): Handler(
         machine_pool,
         replicas=contract.REPLICAS,
-        children=_IN_TEMPLATE,
-        made=_of_pool,
+        references=_IN_TEMPLATE,
+        child_selectors=_of_pool,
     ),
     GroupKind(contract.GROUP, "Machine"): Handler(
         machine,
-        children=contract.references(
+        references=contract.references(
             ("spec", "infrastructureRef"), ("spec", "bootstrap", "configRef")
         ),
     ),

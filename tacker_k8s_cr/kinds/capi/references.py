@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
-from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds import fields
 from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.kinds.capi import templates
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import Path
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import Path
 
 Where = tuple[str | int, ...]
 """Where a reference stands: keys, and the numbers of items of lists."""
@@ -47,7 +47,7 @@ def _below(start: Path, *ends: Path) -> tuple[Path, ...]:
 
 
 def _of_class(*parts: Path) -> tuple[Path, ...]:
-    """v1beta1 says ``ref``, and puts workers' below ``template``."""
+    """v1beta1 has ``ref``, and for workers below ``template``."""
     return tuple(
         (*part, name) for part in parts for name in ("ref", "templateRef")
     )
@@ -98,8 +98,7 @@ def template_refs(
         (where, group_kind, name)
         for path in _paths(GroupKind.of(manifest))
         for where, ref in _found(manifest, path)
-        if (group_kind := _kind(ref))
-        and (name := reading.text(ref, ("name",)))
+        if (group_kind := _kind(ref)) and (name := fields.text(ref, ("name",)))
     )
 
 
@@ -124,10 +123,10 @@ def _paths(group_kind: GroupKind) -> tuple[Path, ...]:
 def _kind(ref: Mapping[str, Any]) -> GroupKind | None:
     """The kind that a reference names, when it is a template's.
 
-    The same fields name clusters and machines elsewhere, which are nobody's
-    to rename.
+    In other kinds the same fields name clusters and machines, which are not
+    renamed.
     """
-    found = GroupKind(contract.group_of(ref), reading.text(ref, ("kind",)))
+    found = GroupKind(contract.group_of(ref), fields.text(ref, ("kind",)))
     return found if templates.is_template(found) else None
 
 

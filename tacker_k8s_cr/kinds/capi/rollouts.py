@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
-from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds import fields
 from tacker_k8s_cr.kinds.capi import clusters
 from tacker_k8s_cr.kinds.capi import contract
-from tacker_k8s_cr.kinds.capi import strategies
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
+from tacker_k8s_cr.kinds.capi import rollout_strategy
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
 
 Where = Sequence[str | int]
 
@@ -43,7 +43,7 @@ _IN_PLACE = frozenset(
 
 
 @dataclasses.dataclass(frozen=True)
-class Replacing:
+class RolloutEffect:
     """That a field replaces machines.
 
     :param part: which of them, in words; empty for all of the object's.
@@ -55,7 +55,7 @@ class Replacing:
     certain: bool = True
 
 
-def concerns(group_kind: GroupKind) -> bool:
+def may_roll_machines(group_kind: GroupKind) -> bool:
     """Whether changes of such an object may replace machines at all."""
     return (
         group_kind in (CLUSTER, CLASS, DEPLOYMENT, POOL)
@@ -63,15 +63,17 @@ def concerns(group_kind: GroupKind) -> bool:
     )
 
 
-def replacing(group_kind: GroupKind, where: Where) -> Replacing | None:
+def rollout_effect(
+    group_kind: GroupKind, where: Where
+) -> RolloutEffect | None:
     """What a change of the field does to machines; None for nothing."""
     if not where or where[0] != "spec":
         return None
     path = tuple(where[1:])
     if group_kind == DEPLOYMENT:
-        return Replacing() if _of_machines(path) else None
+        return RolloutEffect() if _of_machines(path) else None
     if group_kind == POOL:
-        return Replacing(certain=False) if _of_machines(path) else None
+        return RolloutEffect(certain=False) if _of_machines(path) else None
     if group_kind.group == contract.CONTROL_PLANE_GROUP:
         return _of_control_plane(group_kind, path)
     if group_kind == CLUSTER and path[:1] == ("topology",):
@@ -112,81 +114,83 @@ def _of_machines(path: tuple[str | int, ...]) -> bool:
 
 def _of_control_plane(
     group_kind: GroupKind, path: tuple[str | int, ...]
-) -> Replacing | None:
+) -> RolloutEffect | None:
     if path[:1] == ("version",) or _at_once(path):
-        return Replacing()
+        return RolloutEffect()
     if path[:1] == ("machineTemplate",):
         reference = "infrastructureRef" in path[1:3]
         named = reference and path[-1] != "apiVersion"
-        return Replacing() if named else None
+        return RolloutEffect() if named else None
     if path[:1] == ("kubeadmConfigSpec",) and group_kind == KUBEADM:
-        return Replacing()
+        return RolloutEffect()
     kept = ("replicas", "rolloutStrategy", "rollout", "remediation")
     if path[:1] and path[0] in (*kept, "remediationStrategy", "machineNaming"):
         return None
     known = group_kind == KUBEADM
-    return None if known else Replacing(certain=False)
+    return None if known else RolloutEffect(certain=False)
 
 
-def _of_topology(path: tuple[str | int, ...]) -> Replacing | None:
+def _of_topology(path: tuple[str | int, ...]) -> RolloutEffect | None:
     if path[:1] == ("version",):
-        return Replacing("control plane, then all workers")
+        return RolloutEffect("control plane, then all workers")
     if path[:1] and path[0] in ("class", "classRef", "variables"):
-        return Replacing("as its class has it", certain=False)
+        return RolloutEffect("as its class has it", certain=False)
     if _at_once(path):
-        return Replacing("control plane and all workers")
+        return RolloutEffect("control plane and all workers")
     part = path[:1] == ("controlPlane",)
     if part and path[1:2] in (("variables",), ("rollout",)):
-        return Replacing("control plane", certain=False)
+        return RolloutEffect("control plane", certain=False)
     if path[:1] == ("workers",) and len(path) > 3:
         name = str(path[2]).removeprefix('[name="').removesuffix('"]')
         if path[3] == "class" or path[3] in ("variables", "failureDomain"):
-            return Replacing(f"workers {name}", path[3] == "failureDomain")
+            return RolloutEffect(f"workers {name}", path[3] == "failureDomain")
         if _at_once(path[3:]):
-            return Replacing(f"workers {name}")
+            return RolloutEffect(f"workers {name}")
     return None
 
 
-def _of_class(path: tuple[str | int, ...]) -> Replacing | None:
+def _of_class(path: tuple[str | int, ...]) -> RolloutEffect | None:
     """What the Clusters of a class see of its change."""
     refers = {"ref", "templateRef"} & set(path) and path[-1] != "apiVersion"
     if refers and path[:1] == ("controlPlane",):
         if "machineInfrastructure" in path:
-            return Replacing("control plane")
-        return Replacing("control plane", certain=False)
+            return RolloutEffect("control plane")
+        return RolloutEffect("control plane", certain=False)
     if refers and path[:1] == ("workers",) and len(path) > 2:
-        return Replacing("workers of that class")
+        return RolloutEffect("workers of that class")
     if path[:1] and path[0] in ("patches", "variables"):
-        return Replacing("as its patches have it", certain=False)
+        return RolloutEffect("as its patches have it", certain=False)
     return None
 
 
 def workers(cluster: Manifest) -> tuple[str, ...]:
     """The names of the groups of workers that a topology asks for."""
     return tuple(
-        reading.text(entry, ("name",)) for entry in clusters.entries(cluster)
+        fields.text(entry, ("name",)) for entry in clusters.entries(cluster)
     )
 
 
 def when_deleted(deployment: Manifest) -> bool:
-    """Whether machines take a change only when somebody deletes them."""
-    return GroupKind.of(deployment) == DEPLOYMENT and strategies.when_deleted(
-        reading.mapping(deployment, ("spec",))
+    """Whether machines take a change only when they are deleted."""
+    return GroupKind.of(
+        deployment
+    ) == DEPLOYMENT and rollout_strategy.is_on_delete(
+        fields.mapping(deployment, ("spec",))
     )
 
 
-def begins(live: Manifest, would: Manifest) -> bool:
+def resumes_rollout(live: Manifest, would: Manifest) -> bool:
     """Whether machines that have been left as they were are let go."""
     left = when_deleted(live) and not when_deleted(would)
-    return left and behind(live) > 0
+    return left and outdated_machines(live) > 0
 
 
 def is_strategy(where: Where) -> bool:
-    """Whether a field says how a change reaches machines."""
-    return tuple(where[1:]) in strategies.PLACES
+    """Whether a field is the rollout strategy of machines."""
+    return tuple(where[1:]) in rollout_strategy.PLACES
 
 
-def behind(deployment: Manifest) -> int:
+def outdated_machines(deployment: Manifest) -> int:
     """How many machines have not taken a change, as far as is reported."""
     kept = ("status", "deprecated", "v1beta1", "updatedReplicas")
     for path in (
@@ -194,23 +198,23 @@ def behind(deployment: Manifest) -> int:
         ("status", "updatedReplicas"),
         kept,
     ):
-        updated = reading.number(deployment, path)
+        updated = fields.number(deployment, path)
         if updated is not None:
             return max(0, (machines(deployment) or 0) - updated)
     return 0
 
 
 def machines(obj: Manifest) -> int | None:
-    """How many machines an object has, where it says so."""
+    """Return the number of machines of an object, if it has a count."""
     kind = GroupKind.of(obj)
     if kind != CLUSTER:
-        counted = reading.number(obj, ("status", "replicas"))
+        counted = fields.number(obj, ("status", "replicas"))
         if counted is None:
-            counted = reading.number(obj, contract.REPLICAS)
+            counted = fields.number(obj, contract.REPLICAS)
         return counted
-    status: Mapping[str, object] = reading.mapping(obj, ("status",))
+    status: Mapping[str, object] = fields.mapping(obj, ("status",))
     found = [
-        reading.number(status, (group, "replicas"))
+        fields.number(status, (group, "replicas"))
         for group in ("controlPlane", "workers")
     ]
     known = [number for number in found if number is not None]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 import re
 
-from tacker_k8s_cr.kinds import reading
+from tacker_k8s_cr.kinds import fields
 from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.kinds.capi import rollouts
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import Path
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import Path
 
 _TOPOLOGY: Path = ("spec", "topology", "version")
 _OWN: Path = ("spec", "version")
@@ -39,7 +39,7 @@ def path(group_kind: GroupKind) -> Path | None:
     return None
 
 
-def leads(group_kind: GroupKind) -> bool:
+def is_control_plane_kind(group_kind: GroupKind) -> bool:
     """Whether its version is that of a control plane."""
     return group_kind == rollouts.CLUSTER or (
         group_kind.group == contract.CONTROL_PLANE_GROUP
@@ -49,11 +49,11 @@ def leads(group_kind: GroupKind) -> bool:
 def of(obj: Manifest) -> str:
     """The version that an object asks for; empty where it names none."""
     where = path(GroupKind.of(obj)) if obj else None
-    return reading.text(obj, where) if where else ""
+    return fields.text(obj, where) if where else ""
 
 
 def number(text: str) -> tuple[int, int, int] | None:
-    """``v1.35.2`` as numbers; None for what is no version."""
+    """``v1.35.2`` as numbers; None for any other text."""
     found = re.match(r"v?(\d+)\.(\d+)\.(\d+)", text)
     if not found:
         return None
@@ -61,21 +61,23 @@ def number(text: str) -> tuple[int, int, int] | None:
     return major, minor, patch
 
 
-def lowers(before: str, after: str) -> bool:
+def is_downgrade(before: str, after: str) -> bool:
     """Whether that is a step back."""
     old, new = number(before), number(after)
     return old is not None and new is not None and new < old
 
 
-def refused(before: Manifest, after: Manifest, *, chained: bool) -> str | None:
+def upgrade_error(
+    before: Manifest, after: Manifest, *, chained: bool
+) -> str | None:
     """Why a control plane cannot go from one version to another; or None.
 
-    :param chained: its class names versions, through which it goes.
+    :param chained: its class names versions, which it passes through.
     """
     old, new = number(of(before)), number(of(after))
     if old is None or new is None or old == new:
         return None
-    if UNSAFE in reading.mapping(after, ("metadata", "annotations")):
+    if UNSAFE in fields.mapping(after, ("metadata", "annotations")):
         return None
     step = f"{of(before)} -> {of(after)}"
     where = ".".join(path(GroupKind.of(after)) or ())
@@ -89,7 +91,7 @@ def refused(before: Manifest, after: Manifest, *, chained: bool) -> str | None:
     return None
 
 
-def joins(workers: Manifest, version: str, leader: str) -> bool:
+def can_join(workers: Manifest, version: str, leader: str) -> bool:
     """Whether new workers of a version can join a control plane of another.
 
     kubeadm joins only what is of the same minor version.
@@ -97,12 +99,12 @@ def joins(workers: Manifest, version: str, leader: str) -> bool:
     mine, theirs = number(version), number(leader)
     if mine is None or theirs is None:
         return True
-    ref = reading.mapping(workers, _BOOTSTRAP)
-    by_kubeadm = reading.text(ref, ("kind",)) == "KubeadmConfigTemplate"
+    ref = fields.mapping(workers, _BOOTSTRAP)
+    by_kubeadm = fields.text(ref, ("kind",)) == "KubeadmConfigTemplate"
     return mine[:2] == theirs[:2] if by_kubeadm else mine <= theirs
 
 
-def skewed(
+def version_skew_error(
     workers: Manifest, control_plane: Manifest, live: Manifest | None
 ) -> str | None:
     """Why these workers cannot work with that control plane; or None.
@@ -118,7 +120,7 @@ def skewed(
         why = "cannot be newer than"
     elif mine[0] == theirs[0] and mine[1] < theirs[1] - BEHIND:
         why = f"cannot be more than {BEHIND} minor versions behind"
-    elif _made_from(live or {}) != _made_from(workers) and not joins(
+    elif _made_from(live or {}) != _made_from(workers) and not can_join(
         workers, of(workers), of(control_plane)
     ):
         why = "has to be of the minor version, for kubeadm to join it, of"
@@ -129,24 +131,24 @@ def skewed(
 
 def _made_from(workers: Manifest) -> tuple[str, ...]:
     """What new machines of workers are made from, in either contract."""
-    spec = reading.mapping(workers, ("spec", "template", "spec"))
+    spec = fields.mapping(workers, ("spec", "template", "spec"))
     return (
-        reading.text(spec, ("version",)),
-        reading.text(spec, ("infrastructureRef", "name")),
-        reading.text(spec, ("bootstrap", "configRef", "name")),
+        fields.text(spec, ("version",)),
+        fields.text(spec, ("infrastructureRef", "name")),
+        fields.text(spec, ("bootstrap", "configRef", "name")),
     )
 
 
 def control_plane(cluster: Manifest) -> ObjectRef | None:
     """The control plane of a Cluster that names one."""
-    return contract.referred(cluster, ("spec", "controlPlaneRef"))
+    return contract.resolve_reference(cluster, ("spec", "controlPlaneRef"))
 
 
 def cluster_of(workers: Manifest) -> str:
-    return reading.text(workers, ("spec", "clusterName"))
+    return fields.text(workers, ("spec", "clusterName"))
 
 
-def first(
+def upgrade_order(
     manifests: Mapping[ObjectRef, Manifest],
     live: Mapping[ObjectRef, Manifest],
 ) -> dict[ObjectRef, ObjectRef]:
@@ -157,9 +159,9 @@ def first(
     """
     found = {}
     for ref, manifest in manifests.items():
-        if leads(ref.group_kind) or ref not in live:
+        if is_control_plane_kind(ref.group_kind) or ref not in live:
             continue
-        leader = leader_of(manifest, manifests)
+        leader = control_plane_of(manifest, manifests)
         if leader is None or leader not in live:
             continue
         new = of(manifests[leader]) != of(live[leader])
@@ -168,7 +170,7 @@ def first(
     return found
 
 
-def leader_of(
+def control_plane_of(
     workers: Manifest, manifests: Mapping[ObjectRef, Manifest]
 ) -> ObjectRef | None:
     """The control plane that workers join, if it is among the manifests."""

@@ -5,7 +5,7 @@ import collections
 import pytest
 import yaml
 
-from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.model.objects import ObjectRef
 from tools.bench import rounds
 from tools.bench import workload
 

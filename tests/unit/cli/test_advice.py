@@ -6,24 +6,24 @@ import argparse
 
 import pytest
 
-from tacker_k8s_cr import errors
 from tacker_k8s_cr.cli import advice
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.package import targets
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.package import vdu_mapping
 from tacker_k8s_cr.package import yaml_text
-from tacker_k8s_cr.planning import misfits
+from tacker_k8s_cr.plan import unknown_fields
 from tests.fakes.cluster import FakeCluster
-from tests.unit.cli.program import run
-from tests.unit.package import csars
+from tests.unit.cli.run_program import run
+from tests.unit.package import csar_builder
 
 WEB = ObjectRef("apps", "Deployment", "default", "web")
 ALL = argparse.Namespace(
-    namespaces="",
+    namespace_mode="",
     adopt=(),
-    conflict="fail",
-    lose_others=False,
+    field_conflicts="fail",
+    delete_foreign_objects=False,
     rollout="refuse",
-    autoscaled="refuse",
+    autoscaler_limits="keep",
     field_validation="strict",
 )
 
@@ -31,35 +31,47 @@ ALL = argparse.Namespace(
 @pytest.mark.parametrize(
     ("error", "option"),
     [
-        (errors.NamespaceAbsent({"a": ["x"]}), "--namespaces override"),
+        (errors.NamespaceNotFound({"a": ["x"]}), "--namespace-mode force"),
         (
-            errors.Owned({WEB: "kubectl"}),
+            errors.OwnedByOther({WEB: "kubectl"}),
             "--adopt Deployment.apps/default/web;",
         ),
-        (errors.Conflict(WEB, {".spec": ["kubectl"]}), "--conflict take"),
-        (errors.WouldBeLost({WEB: "Namespace/a"}), "--lose-others"),
-        (errors.WouldReplace({WEB: "why"}), "--rollout allow"),
         (
-            errors.NotScalable(WEB, "an autoscaler keeps it", movable=True),
-            "--autoscaled move",
+            errors.FieldConflict(WEB, {".spec": ["kubectl"]}),
+            "--field-conflicts force",
+        ),
+        (
+            errors.ForeignObjects({WEB: "Namespace/a"}),
+            "--delete-foreign-objects",
+        ),
+        (errors.RolloutRefused({WEB: "why"}), "--rollout allow"),
+        (
+            errors.AutoscalerConflict(
+                WEB, "an autoscaler keeps it", movable=True
+            ),
+            "--autoscaler-limits adjust",
         ),
         (
             errors.Rejected(
-                WEB, 500, "x", "y", fields=[(".a", misfits.UNDECLARED)]
+                WEB, 500, "x", "y", fields=[(".a", unknown_fields.UNDECLARED)]
             ),
             "--field-validation warn",
         ),
         (
             errors.PackageInvalid(
-                [errors.Problem("a.yaml", yaml_text.again("app"))]
+                [
+                    errors.Problem(
+                        "a.yaml", yaml_text.duplicate_key_message("app")
+                    )
+                ]
             ),
             "--field-validation warn",
         ),
         (
             errors.PackageInvalid(
-                [errors.Problem("a.yaml", f"{targets.SELECT} a")]
+                [errors.Problem("a.yaml", f"{vdu_mapping.SELECT} a")]
             ),
-            "--vdu VDU=KIND/OBJECT",
+            "--vdu-mapping VDU=KIND/NAME",
         ),
     ],
 )
@@ -74,8 +86,10 @@ def test_an_error_names_the_option_that_changes_it(error, option):
     [
         errors.RequestInvalid("why"),
         errors.NotScalable(WEB, "its kind has none"),
-        errors.NotScalable(WEB, "its number is kept by Cluster/a"),
-        errors.PackageInvalid([errors.Problem("a.yaml", "lacks kind")]),
+        errors.AutoscalerConflict(
+            WEB, "its replicas are managed by Cluster/a"
+        ),
+        errors.PackageInvalid([errors.Problem("a.yaml", "missing kind")]),
         errors.Rejected(WEB, 422, "Invalid", "no"),
     ],
 )
@@ -86,7 +100,7 @@ def test_no_option_is_named_where_none_helps(error):
 
 def test_an_absent_namespace_of_the_instance_is_not_moved_to():
     """The option would create all objects in that very namespace."""
-    error = errors.NamespaceAbsent({"a": ["x"]}, place="a")
+    error = errors.NamespaceNotFound({"a": ["x"]}, place="a")
 
     assert "" == advice.advice(error, ALL)
 
@@ -94,7 +108,7 @@ def test_an_absent_namespace_of_the_instance_is_not_moved_to():
 def test_the_option_follows_the_error(tmp_path):
     """Each on a line of its own."""
     path = tmp_path / "a.yaml"
-    path.write_text(csars.manifest("a") + "kind: ConfigMap\n")
+    path.write_text(csar_builder.manifest("a") + "kind: ConfigMap\n")
 
     code, _, err = run(
         "instantiate", "a", str(path), connect=lambda *a, **k: FakeCluster()

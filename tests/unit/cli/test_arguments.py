@@ -31,7 +31,7 @@ def test_a_time_is_seconds_or_has_units(text, expected):
 )
 def test_a_time_that_is_none_is_refused(text):
     """No time, a negative one and one without end are usage errors."""
-    with pytest.raises(argparse.ArgumentTypeError, match="is no time"):
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a duration"):
         arguments.seconds(text)
 
 

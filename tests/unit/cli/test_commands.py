@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
-from tacker_k8s_cr import errors
 from tacker_k8s_cr.cli import commands
 from tacker_k8s_cr.cli import shell
-from tests.unit.cli.program import run
+from tacker_k8s_cr.model import errors
+from tests.unit.cli.run_program import run
 
 
 def unreachable(*args: object, **kwargs: object):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes.cluster import FakeCluster
-from tests.unit.cli.program import run
-from tests.unit.package import csars
+from tests.unit.cli.run_program import run
+from tests.unit.package import csar_builder
 
 BIG = "Definitions/big.yaml"
 
@@ -15,16 +15,20 @@ BIG = "Definitions/big.yaml"
 def csar(tmp_path):
     """A CSAR of two flavours and two definition files."""
     flavours = {
-        csars.TOP: csars.top("df.yaml", "big.yaml"),
-        BIG: csars.flavour("big"),
+        csar_builder.TOP: csar_builder.top_definitions("df.yaml", "big.yaml"),
+        BIG: csar_builder.flavour("big"),
     }
-    web = csars.manifest("web", "Deployment").replace("v1", "apps/v1", 1)
+    web = csar_builder.manifest("web", "Deployment").replace(
+        "v1", "apps/v1", 1
+    )
     artifacts = {
-        csars.TWO: f"{csars.manifest('two')}---\n{web}",
-        csars.ONE: f"{csars.manifest('one')}---\n{web}spec: {{}}\n",
+        csar_builder.TWO: f"{csar_builder.manifest('two')}---\n{web}",
+        csar_builder.ONE: (
+            f"{csar_builder.manifest('one')}---\n{web}spec: {{}}\n"
+        ),
     }
-    content = csars.files(flavours, artifacts)
-    return str(csars.packed(tmp_path / "p.zip", content))
+    content = csar_builder.files(flavours, artifacts)
+    return str(csar_builder.write_archive(tmp_path / "p.zip", content))
 
 
 def refused(command, *argv):
@@ -54,24 +58,24 @@ def test_every_command_with_a_package_takes_definition_files(command, csar):
     said = refused(command, csar, "--flavour", "big", "--def-file", "x.yaml")
 
     assert (
-        "the definition file x.yaml is no artifact of the package, whose "
-        f"manifests are: {csars.TWO}, {csars.ONE}\n"
+        "the definition file x.yaml is not an artifact of the package, whose "
+        f"manifests are: {csar_builder.TWO}, {csar_builder.ONE}\n"
     ) == said
 
 
 def test_the_chosen_files_are_read_in_their_order(csar):
     """Both name one object: the first that is named is the first one."""
-    chosen = ("--flavour", "big", "--def-file", csars.ONE)
+    chosen = ("--flavour", "big", "--def-file", csar_builder.ONE)
 
-    assert f"is there twice; the first is in {csars.ONE}" in refused(
-        "instantiate", csar, *chosen, "--def-file", csars.TWO
+    assert f"is there twice; the first is in {csar_builder.ONE}" in refused(
+        "instantiate", csar, *chosen, "--def-file", csar_builder.TWO
     )
 
 
 def test_a_flavour_is_chosen_for_a_csar_only(tmp_path):
     """Files have none."""
     path = tmp_path / "a.yaml"
-    path.write_text(csars.manifest("a"))
+    path.write_text(csar_builder.manifest("a"))
 
     assert "flavours to choose from" in refused(
         "instantiate", str(path), "--flavour", "big"
@@ -81,7 +85,7 @@ def test_a_flavour_is_chosen_for_a_csar_only(tmp_path):
 def test_a_level_is_chosen_for_a_package_with_a_vnfd_only(tmp_path):
     """Manifests alone have no levels."""
     path = tmp_path / "a.yaml"
-    path.write_text(csars.manifest("a"))
+    path.write_text(csar_builder.manifest("a"))
 
     assert "--level 3: the package has no VNFD, so no levels\n" == refused(
         "instantiate", str(path), "--level", "3"
@@ -91,7 +95,7 @@ def test_a_level_is_chosen_for_a_package_with_a_vnfd_only(tmp_path):
 def test_manifests_come_from_standard_input():
     """Any number of documents, such as another program has written."""
     cluster = FakeCluster()
-    text = f"{csars.manifest('one')}---\n{csars.manifest('two')}"
+    text = f"{csar_builder.manifest('one')}---\n{csar_builder.manifest('two')}"
     life = {"connect": lambda *args, **how: cluster}
 
     code, out, err = run(
@@ -107,7 +111,13 @@ def test_empty_standard_input_changes_nothing():
     """The program before the pipe failed: that is not an empty package."""
     cluster = FakeCluster()
     life = {"connect": lambda *args, **how: cluster}
-    run("instantiate", "a", "-", stdin=csars.manifest("one").encode(), **life)
+    run(
+        "instantiate",
+        "a",
+        "-",
+        stdin=csar_builder.manifest("one").encode(),
+        **life,
+    )
 
     code, out, err = run("change", "a", "-", **life)
 

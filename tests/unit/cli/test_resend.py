@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes import FakeCluster
 from tests.functional import manifests
-from tests.unit.cli import program
+from tests.unit.cli import run_program
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def run(cluster, tmp_path):
 
     def ran(command, *arguments):
         cluster.sent.clear()
-        code, out, err = program.run(
+        code, out, err = run_program.run(
             command,
             "one",
             *(str(paths.get(argument, argument)) for argument in arguments),

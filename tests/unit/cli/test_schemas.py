@@ -11,13 +11,13 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr.cli import outcome
-from tacker_k8s_cr.objects import ObjectRef
-from tests import schemas
+from tacker_k8s_cr.cli import exit_codes
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import ObjectRef
+from tests import output_schemas
 from tests.fakes.cluster import FakeCluster
-from tests.unit.cli.program import run
-from tests.unit.package import csars
+from tests.unit.cli.run_program import run
+from tests.unit.package import csar_builder
 from tools import schemas as made
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -44,10 +44,10 @@ def objects(schema: Any) -> Iterator[dict[str, Any]]:
 
 def test_every_command_has_a_schema():
     """One file for each, and for no other."""
-    assert commands() == sorted(schemas.COMMANDS)
+    assert commands() == sorted(output_schemas.COMMANDS)
 
 
-@pytest.mark.parametrize("name", schemas.COMMANDS)
+@pytest.mark.parametrize("name", output_schemas.COMMANDS)
 def test_a_schema_is_what_the_code_says(name):
     """Written by ``make schemas``, from the words that the code has."""
     expected = made.written(made.schemas()[name])
@@ -55,10 +55,10 @@ def test_a_schema_is_what_the_code_says(name):
     assert expected == (made.FOLDER / f"{name}.json").read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", schemas.COMMANDS)
+@pytest.mark.parametrize("name", output_schemas.COMMANDS)
 def test_a_schema_names_every_property(name):
     """A property that is not documented is an error."""
-    found = list(objects(schemas.validator(name).schema))
+    found = list(objects(output_schemas.load_validator(name).schema))
 
     assert found
     for schema in found:
@@ -67,7 +67,7 @@ def test_a_schema_names_every_property(name):
 
 
 @pytest.fixture
-def life():
+def operation_args():
     """Runs commands on one instance, and holds their JSON against schemas."""
     cluster = FakeCluster()
 
@@ -79,31 +79,33 @@ def life():
             stdin=stdin.encode(),
         )
         assert code == found, err
-        schemas.check([*argv, "json"], out)
+        output_schemas.check_output([*argv, "json"], out)
         return json.loads(out)
 
     return _run
 
 
-def test_the_reports_of_a_life(life):
+@pytest.mark.requirement("M3")
+def test_the_reports_of_a_life(operation_args):
     """Each command's report has exactly the properties of its schema."""
-    one, two = csars.manifest("one"), csars.manifest("two")
+    one, two = csar_builder.manifest("one"), csar_builder.manifest("two")
     both = f"{one}---\n{two}"
 
     assert (
-        "instantiate" == life("instantiate", "a", "-", stdin=one)["operation"]
+        "instantiate"
+        == operation_args("instantiate", "a", "-", stdin=one)["operation"]
     )
-    shown = life("status", "a")
+    shown = operation_args("status", "a")
     assert all("seconds" not in row for row in shown["objects"])
-    assert life("forecast", "a", "-", stdin=both)["objects"]
+    assert operation_args("forecast", "a", "-", stdin=both)["objects"]
     assert ["unchanged", "created"] == [
         row["action"]
-        for row in life("change", "a", "-", stdin=both)["objects"]
+        for row in operation_args("change", "a", "-", stdin=both)["objects"]
     ]
-    assert [] == life("drift", "a")["objects"]
-    assert "heal" == life("heal", "a", "--all")["operation"]
-    assert "rollback" == life("rollback", "a")["operation"]
-    assert "terminate" == life("terminate", "a")["operation"]
+    assert [] == operation_args("drift", "a")["objects"]
+    assert "heal" == operation_args("heal", "a", "--all")["operation"]
+    assert "rollback" == operation_args("rollback", "a")["operation"]
+    assert "terminate" == operation_args("terminate", "a")["operation"]
 
 
 @pytest.mark.parametrize(
@@ -120,22 +122,22 @@ def test_the_reports_of_a_life(life):
         ("terminate", "a"),
     ],
 )
-def test_the_error_of_every_command(life, argv):
+def test_the_error_of_every_command(operation_args, argv):
     """It takes the place of the report."""
-    assert 2 == life(*argv, code=2)["exit"]
+    assert 2 == operation_args(*argv, code=2)["exit"]
 
 
-def test_the_faults_of_a_package_are_in_its_error(life):
+def test_the_faults_of_a_package_are_in_its_error(operation_args):
     """With their places and objects; the message names a few."""
     text = "---\n".join("kind: A\n" for _ in range(9))
 
-    found = life("instantiate", "a", "-", code=2, stdin=text)
+    found = operation_args("instantiate", "a", "-", code=2, stdin=text)
 
     assert 9 == len(found["details"])
     assert {
         "where": "standard input, document 9",
         "object": None,
-        "what": "lacks apiVersion, metadata.name",
+        "what": "missing apiVersion, metadata.name",
     } == found["details"][8]
     assert found["message"].endswith("document 3; and 6 more)")
 
@@ -145,9 +147,9 @@ def test_the_error_of_a_refusal_names_its_object():
     ref = ObjectRef("", "ConfigMap", "ns", "a")
     error = errors.Rejected(ref, 422, "Invalid", "no")
     error.places = {ref: "a.yaml"}
-    value = json.loads(json.dumps(outcome.of_error(error).as_dict()))
+    value = json.loads(json.dumps(exit_codes.of_error(error).as_dict()))
 
-    schemas.validator("instantiate").validate(value)
+    output_schemas.load_validator("instantiate").validate(value)
     (detail,) = value["details"]
     assert ("a.yaml", "ConfigMap") == (
         detail["where"],
@@ -157,16 +159,16 @@ def test_the_error_of_a_refusal_names_its_object():
 
 def test_an_unknown_property_is_noticed():
     """Whoever adds one has to document it."""
-    value = dict(outcome.of_error(errors.RequestInvalid("no")).as_dict())
-    schemas.validator("status").validate(value)
+    value = dict(exit_codes.of_error(errors.RequestInvalid("no")).as_dict())
+    output_schemas.load_validator("status").validate(value)
 
     with pytest.raises(jsonschema.ValidationError):
-        schemas.validator("status").validate({**value, "more": 1})
+        output_schemas.load_validator("status").validate({**value, "more": 1})
 
 
 def test_the_output_of_check():
     """A list of findings."""
     _, out, _ = run("check", "--no-database", "-f", "json")
 
-    schemas.check(["check", "json"], out)
+    output_schemas.check_output(["check", "json"], out)
     assert json.loads(out)

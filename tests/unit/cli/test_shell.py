@@ -8,14 +8,14 @@ import sys
 
 import pytest
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr.cluster.protocol import Cluster
-from tests.unit.cli.program import run
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.model import errors
+from tests.unit.cli.run_program import run
 
 COMMANDS = ("instantiate", "scale", "change", "status", "terminate")
 
 SLOW = ("cmd2", "kubernetes", "requests", "rich", "toscaparser")
-SLOW += ("tacker_k8s_cr.lcm", "tacker_k8s_cr.package.loading", "yaml")
+SLOW += ("tacker_k8s_cr.lcm", "tacker_k8s_cr.package.loader", "yaml")
 
 PARSERS = f"""
 import sys
@@ -83,9 +83,18 @@ def test_no_command_is_a_usage_error():
         ["status"],
         ["status", "a", "--timeout", "soon"],
         ["instantiate", "a"],
-        ["instantiate", "a", "p", "--conflict", "maybe"],
+        ["instantiate", "a", "p", "--field-conflicts", "maybe"],
         ["scale", "a", "Deployment/web", "--replicas", "-1"],
-        ["scale", "a", "--aspect", "x", "--steps", "1", "--to-level", "1"],
+        [
+            "scale",
+            "a",
+            "--aspect",
+            "x",
+            "--number-of-steps",
+            "1",
+            "--level",
+            "1",
+        ],
         ["terminate", "a", "--grace-seconds", "few"],
     ],
 )
@@ -110,9 +119,9 @@ def test_a_usage_error_is_not_hidden_by_the_usage(capsys):
         ["Deployment/web"],
         ["--replicas", "1"],
         ["--aspect", "workers"],
-        ["--steps", "1"],
-        ["Deployment/web", "--aspect", "workers", "--steps", "1"],
-        ["Deployment/web", "--replicas", "1", "--to-level", "1"],
+        ["--number-of-steps", "1"],
+        ["Deployment/web", "--aspect", "workers", "--number-of-steps", "1"],
+        ["Deployment/web", "--replicas", "1", "--level", "1"],
     ],
 )
 def test_scale_says_which_arguments_go_together(argv):
@@ -242,7 +251,7 @@ def test_a_server_that_is_away_is_told_soon(tmp_path):
 class Nothing:
     """A cluster that nobody asks anything."""
 
-    def until(self, deadline):
+    def with_deadline(self, deadline):
         return self
 
     def close(self):

@@ -8,18 +8,18 @@ import pytest
 
 from tacker_k8s_cr.cli import shell
 from tacker_k8s_cr.cli import tree
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import State
-from tacker_k8s_cr.objects import Verdict
-from tacker_k8s_cr.planning.drifted import Drift
-from tacker_k8s_cr.planning.drifted import Drifted
-from tacker_k8s_cr.planning.drifted import Drifts
-from tacker_k8s_cr.planning.forecast import Fate
-from tacker_k8s_cr.planning.forecast import Forecast
-from tacker_k8s_cr.planning.forecast import Row as Foreseen
-from tacker_k8s_cr.report import Action
-from tacker_k8s_cr.report import Report
-from tacker_k8s_cr.report import Row
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import State
+from tacker_k8s_cr.model.objects import Verdict
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.model.report import ObjectResult
+from tacker_k8s_cr.model.report import Report
+from tacker_k8s_cr.plan.drift import Drift
+from tacker_k8s_cr.plan.drift import DriftReport
+from tacker_k8s_cr.plan.drift import DriftRow
+from tacker_k8s_cr.plan.forecast import Forecast
+from tacker_k8s_cr.plan.forecast import ForecastAction
+from tacker_k8s_cr.plan.forecast import ForecastRow as Foreseen
 
 LONG = (
     "vnf-6d3b6a5c-52f0-4a4c-9d3e-8f0f3f0a7c11-control-plane-machine-template"
@@ -53,17 +53,19 @@ REPORT = Report(
     "default",
     "any",
     tuple(
-        Row(ref, action, Verdict(STATES[n], REASON), "uid", 1.0, (REASON,))
+        ObjectResult(
+            ref, action, Verdict(STATES[n], REASON), "uid", 1.0, (REASON,)
+        )
         for n, (ref, action) in enumerate(zip(REFS, Action, strict=False))
     ),
     phase="instantiated",
 )
-DRIFTS = Drifts(
+DRIFTS = DriftReport(
     "a",
     "default",
     "instantiated",
     tuple(
-        Drifted(ref, "uid", (way,), REASON)
+        DriftRow(ref, "uid", (way,), REASON)
         for ref, way in zip(REFS, Drift, strict=False)
     ),
     len(REFS),
@@ -73,7 +75,7 @@ FORECAST = Forecast(
     "default",
     tuple(
         Foreseen(ref, fate, REASON)
-        for ref, fate in zip(REFS, Fate, strict=False)
+        for ref, fate in zip(REFS, ForecastAction, strict=False)
     ),
 )
 REPORTS = {
@@ -136,10 +138,10 @@ def test_a_table_fits_80_columns(name, monkeypatch):
     kinds = {ref.kind for ref in REFS}
     found = [word for word in said.split() if word in kinds]
     assert sorted(ref.kind for ref in REFS) == found
-    for row in REPORTS[name].rows:
+    for row in REPORTS[name].objects:
         words = {
             "drift": lambda row: [way.value for way in row.ways],
-            "forecast": lambda row: [row.fate.value],
+            "forecast": lambda row: [row.action.value],
         }.get(name, lambda row: [row.action.value])
         assert all(word in said.split() for word in words(row))
 
@@ -163,7 +165,7 @@ def test_the_tree_fits_80_columns():
     assert_whole([line.rstrip() for line in lines], NAMES)
     for ref in REFS:
         assert any(str(ref.group_kind) in line for line in lines)
-    for row in REPORT.rows:
+    for row in REPORT.objects:
         shown = "gone" if row.action is Action.DELETED else row.verdict.state
         word = shown if isinstance(shown, str) else shown.value
         assert any(word in line for line in lines)
@@ -206,7 +208,8 @@ def test_kinds_of_one_name_have_their_groups(monkeypatch):
         ObjectRef("apps", "Deployment", "default", "a"),
     ]
     rows = tuple(
-        Row(ref, Action.OWNED, Verdict(State.CURRENT, "ready")) for ref in refs
+        ObjectResult(ref, Action.MANAGED, Verdict(State.CURRENT, "ready"))
+        for ref in refs
     )
     monkeypatch.setitem(
         REPORTS, "status", Report("a", "default", "status", rows)
@@ -224,7 +227,7 @@ def test_kinds_of_one_name_have_their_groups(monkeypatch):
 def test_no_rows_are_no_table(monkeypatch):
     """The header alone is for who asks for it."""
     monkeypatch.setitem(
-        REPORTS, "drift", Drifts("a", "default", "instantiated", (), 3)
+        REPORTS, "drift", DriftReport("a", "default", "instantiated", (), 3)
     )
 
     assert [] == shown("drift", monkeypatch)

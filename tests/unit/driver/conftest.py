@@ -4,14 +4,16 @@ import contextlib
 
 import pytest
 
-from tests import host
+from tests import tacker_host
 
-host.load()
+tacker_host.load_drivers()
 
 
 @pytest.fixture
 def options():
     """Sets options of ours, for as long as the test lasts."""
     with contextlib.ExitStack() as stack:
-        stack.enter_context(host.configured())
-        yield lambda **values: stack.enter_context(host.configured(**values))
+        stack.enter_context(tacker_host.override_configuration())
+        yield lambda **values: stack.enter_context(
+            tacker_host.override_configuration(**values)
+        )

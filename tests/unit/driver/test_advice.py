@@ -4,15 +4,15 @@ import itertools
 
 import pytest
 
-from tacker_k8s_cr import errors
 from tacker_k8s_cr.driver import advice
-from tacker_k8s_cr.driver import faults
+from tacker_k8s_cr.driver import error_text
 from tacker_k8s_cr.driver import options
 from tacker_k8s_cr.driver import schema
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import State
-from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import State
+from tacker_k8s_cr.model.objects import Verdict
 from tacker_k8s_cr.package import yaml_text
 
 UNTRUSTED = "its certificate is not trusted: self-signed certificate"
@@ -22,7 +22,7 @@ WEB = ObjectRef("apps", "Deployment", "edge", "web")
 
 def unsettled(kind, group, reason, state=State.IN_PROGRESS):
     ref = ObjectRef(group, kind, "edge", "a")
-    return errors.Unsettled(ref, Verdict(state, reason), 9.0)
+    return errors.PendingObject(ref, Verdict(state, reason), 9.0)
 
 
 SCALER = unsettled(
@@ -41,26 +41,35 @@ UNKNOWN = (".spec.foo", "field not declared in schema")
 SAID = [
     (errors.Unreachable("https://a:1", UNTRUSTED), "insecure = true"),
     (errors.Unreachable("https://a:1", UNTRUSTED), "ssl_ca_cert"),
-    (errors.NoToken("https://a:1", f"no: {UNTRUSTED}"), "oidc_ca_file"),
-    (errors.NamespaceAbsent({"a": ["x"]}), "namespaces = override"),
-    (errors.KindUnknown(FOO, "v1"), "tacker_k8s_cr.expects"),
-    (errors.KindUnknown(FOO, "v1", ["v2"]), "version that is served"),
-    (errors.KindUnknown(FOO, "v1"), "lcm-kubernetes-def-files"),
-    (errors.Owned({WEB: "another"}), "tacker_k8s_cr.adopt"),
-    (errors.Conflict(WEB, {"a": "b"}), "conflict = take or leave"),
-    (errors.RightsLacking("https://a:1", ["x"]), "check_rights = false"),
-    (errors.WouldReplace({WEB: "x"}), "rollout = allow"),
-    (errors.WouldBeLost({WEB: "x"}), "lose_others = true"),
     (
-        errors.NotScalable(WEB, "an autoscaler keeps it", movable=True),
-        "autoscaled = move",
+        errors.TokenRequestFailed("https://a:1", f"no: {UNTRUSTED}"),
+        "oidc_ca_file",
+    ),
+    (errors.NamespaceNotFound({"a": ["x"]}), "namespace_mode = force"),
+    (errors.KindNotServed(FOO, "v1"), "tacker_k8s_cr.expected_kinds"),
+    (errors.KindNotServed(FOO, "v1", ["v2"]), "version that is served"),
+    (errors.KindNotServed(FOO, "v1"), "lcm-kubernetes-def-files"),
+    (errors.OwnedByOther({WEB: "another"}), "tacker_k8s_cr.adopt"),
+    (
+        errors.FieldConflict(WEB, {"a": "b"}),
+        "field_conflicts = force or ignore",
+    ),
+    (
+        errors.PermissionsMissing("https://a:1", ["x"]),
+        "check_permissions = false",
+    ),
+    (errors.RolloutRefused({WEB: "x"}), "rollout = allow"),
+    (errors.ForeignObjects({WEB: "x"}), "delete_foreign_objects = true"),
+    (
+        errors.AutoscalerConflict(WEB, "an autoscaler keeps it", movable=True),
+        "autoscaler_limits = adjust",
     ),
     (
         errors.Rejected(WEB, 500, "x", "y", misfit=True, fields=[UNKNOWN]),
         "field_validation = warn",
     ),
     (
-        errors.Refused(
+        errors.DryRunFailed(
             [
                 errors.Unreachable("https://a:1", "no answer"),
                 errors.Rejected(WEB, 500, "x", "y", fields=[UNKNOWN]),
@@ -70,20 +79,20 @@ SAID = [
     ),
     (
         errors.PackageInvalid(
-            [errors.Problem("a.yaml", yaml_text.again("app"))]
+            [errors.Problem("a.yaml", yaml_text.duplicate_key_message("app"))]
         ),
         "field_validation = warn",
     ),
     (
-        errors.Failed([SCALER], 9.0),
-        "readiness_created = HorizontalPodAutoscaler.autoscaling",
+        errors.ObjectsFailed([SCALER], 9.0),
+        "readiness_exists = HorizontalPodAutoscaler.autoscaling",
     ),
     (
-        errors.NotReady([WORKLOAD, SCALER], 9.0),
+        errors.ReadinessTimeout([WORKLOAD, SCALER], 9.0),
         'readiness = [{"of": "HorizontalPodAutoscaler.autoscaling", '
-        '"readiness": "created"}]',
+        '"readiness": "exists"}]',
     ),
-    (errors.NotReady([BALANCED], 9.0), "readiness_created = Service"),
+    (errors.ReadinessTimeout([BALANCED], 9.0), "readiness_exists = Service"),
 ]
 
 
@@ -91,46 +100,50 @@ SAID = [
 def test_an_error_names_the_option_that_changes_it(error, said):
     """It follows the error itself, whatever the error's length."""
     assert said in advice.advice(error)
-    assert f"{error}\n{advice.advice(error)}" == faults.told(error)
+    assert f"{error}\n{advice.advice(error)}" == error_text.told(error)
 
 
 @pytest.mark.parametrize(
     "error",
     [
         errors.Unreachable("https://a:1", "no answer"),
-        errors.NoToken("https://a:1", "it answers 401"),
+        errors.TokenRequestFailed("https://a:1", "it answers 401"),
         errors.NotScalable(WEB, "its kind has none"),
-        errors.NotScalable(WEB, "its number is kept by Cluster/a"),
-        errors.NotReady([WORKLOAD], 9.0),
-        errors.NotReady([unsettled("Service", "", "no clusterIP")], 9.0),
+        errors.AutoscalerConflict(
+            WEB, "its replicas are managed by Cluster/a"
+        ),
+        errors.ReadinessTimeout([WORKLOAD], 9.0),
+        errors.ReadinessTimeout(
+            [unsettled("Service", "", "no clusterIP")], 9.0
+        ),
         errors.RequestInvalid("why"),
-        errors.PackageInvalid([errors.Problem("a.yaml", "lacks kind")]),
+        errors.PackageInvalid([errors.Problem("a.yaml", "missing kind")]),
         errors.Rejected(WEB, 422, "Invalid", "no"),
         errors.Rejected(
             WEB, 500, "x", "y", fields=[(".a", "expected string")]
         ),
-        errors.NotGone([SCALER], 9.0),
+        errors.DeletionTimeout([SCALER], 9.0),
     ],
 )
 def test_no_option_is_named_where_none_helps(error):
     """Waiting less for a workload would report success too early."""
     assert "" == advice.advice(error)
-    assert str(error) == faults.told(error)
+    assert str(error) == error_text.told(error)
 
 
 def test_an_absent_namespace_of_the_instance_is_not_moved_to():
     """The option would create all objects in that very namespace."""
-    said = advice.advice(errors.NamespaceAbsent({"a": ["x"]}, place="a"))
+    said = advice.advice(errors.NamespaceNotFound({"a": ["x"]}, place="a"))
 
     assert "Create the namespace" in said
-    assert "override" not in said
+    assert "force" not in said
 
 
 def test_a_long_error_keeps_what_to_do():
     """Only the error is cut; the advice is its last line."""
-    error = errors.NamespaceAbsent({"a": ["x" * 9000]})
+    error = errors.NamespaceNotFound({"a": ["x" * 9000]})
 
-    told = faults.told(error)
+    told = error_text.told(error)
 
     assert "the rest is in the conductor's log" in told
     assert told.endswith(advice.advice(error))
@@ -150,5 +163,5 @@ def test_all_that_is_named_exists():
         or word.startswith("additionalParams.tacker_k8s_cr.")
     }
 
-    assert {"insecure", "readiness", "expects"} <= named
+    assert {"insecure", "readiness", "expected_kinds"} <= named
     assert set() == named - known

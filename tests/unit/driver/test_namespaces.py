@@ -2,9 +2,9 @@
 
 import pytest
 
+from tacker_k8s_cr.driver import additional_params
 from tacker_k8s_cr.driver import namespaces
-from tacker_k8s_cr.driver import request
-from tacker_k8s_cr.driver.request import Asked
+from tacker_k8s_cr.driver.additional_params import RequestParams
 from tests.functional import manifests
 from tests.unit import packages
 
@@ -42,26 +42,32 @@ def test_the_namespace_that_all_manifests_name(found, given):
 
 def test_manifests_name_the_namespace_where_the_request_does_not():
     """As with Tacker's own driver: request, manifests, ``default``."""
-    package = packages.package(EDGE)
+    package = packages.make_package(EDGE)
 
-    assert "edge" == namespaces.settled(request.read({}), package).namespace
-    said = request.read({"namespace": "core"})
+    assert (
+        "edge"
+        == namespaces.settled(additional_params.read({}), package).namespace
+    )
+    said = additional_params.read({"namespace": "core"})
     assert said is namespaces.settled(said, package)
-    nothing = Asked()
-    assert nothing is namespaces.settled(nothing, packages.package(A))
+    nothing = RequestParams()
+    assert nothing is namespaces.settled(nothing, packages.make_package(A))
 
 
 @pytest.mark.parametrize(
     ("warned", "params", "policy"),
     [
-        (True, {"namespace": "core"}, "fill"),
-        (False, {"namespace": "core"}, "override"),
-        (False, {"namespace": "edge"}, "fill"),
-        (False, {}, "fill"),
+        (True, {"namespace": "core"}, "default"),
+        (False, {"namespace": "core"}, "force"),
+        (False, {"namespace": "edge"}, "default"),
+        (False, {}, "default"),
         (
             False,
-            {"namespace": "core", "tacker_k8s_cr": {"namespaces": "refuse"}},
-            "fill",
+            {
+                "namespace": "core",
+                "tacker_k8s_cr": {"namespace_mode": "strict"},
+            },
+            "default",
         ),
     ],
 )
@@ -69,12 +75,12 @@ def test_a_namespace_other_than_that_of_the_request_is_a_warning(
     warned, params, policy
 ):
     """Tacker's own driver would move the object; the option is named."""
-    package = packages.package(EDGE, B)
+    package = packages.make_package(EDGE, B)
 
-    found = namespaces.warned(request.read(params), package, policy)
+    found = namespaces.warned(additional_params.read(params), package, policy)
 
     assert warned == bool(found.warnings)
     if warned:
         [said] = found.warnings
         assert "namespace core, but manifests name edge" in said
-        assert "namespaces = override" in said
+        assert "namespace_mode = force" in said

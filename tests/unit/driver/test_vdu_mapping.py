@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
-from tacker_k8s_cr.driver import request
+from tacker_k8s_cr.driver import additional_params
 from tacker_k8s_cr.driver import vdu_mapping
-from tacker_k8s_cr.package.model import Vdu
-from tacker_k8s_cr.package.model import Vnfd
+from tacker_k8s_cr.model.package import Vdu
+from tacker_k8s_cr.model.package import Vnfd
 from tests.functional import manifests
 from tests.unit import packages
 
@@ -36,8 +36,8 @@ def reduced(mapping, *given):
             for vdu, name in mapping.items()
         }
     }
-    package = dataclasses.replace(packages.package(*given), vnfd=VNFD)
-    asked, found = vdu_mapping.reduced(request.read(params), package)
+    package = dataclasses.replace(packages.make_package(*given), vnfd=VNFD)
+    asked, found = vdu_mapping.reduced(additional_params.read(params), package)
     return asked.vdu_mapping, found.warnings
 
 
@@ -89,7 +89,7 @@ def test_other_keys_of_an_entry_are_ignored():
     """Requests for charts have helmreleasename beside kind and name."""
     entry = {"kind": "Deployment", "name": "web", "helmreleasename": "a"}
 
-    asked = request.read({"vdu_mapping": {"front": entry}})
+    asked = additional_params.read({"vdu_mapping": {"front": entry}})
 
     assert FRONT == asked.vdu_mapping
 
@@ -97,7 +97,7 @@ def test_other_keys_of_an_entry_are_ignored():
 def test_a_package_without_a_vnfd_keeps_the_mapping():
     """The operation itself says what is wrong with it."""
     entry = {"kind": "Deployment", "name": "web"}
-    asked = request.read({"vdu_mapping": {"front": entry}})
-    package = packages.package(WEB)
+    asked = additional_params.read({"vdu_mapping": {"front": entry}})
+    package = packages.make_package(WEB)
 
     assert (asked, package) == vdu_mapping.reduced(asked, package)

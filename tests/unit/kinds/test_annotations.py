@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr.kinds import custom
-from tacker_k8s_cr.objects import PREFIX
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.kinds import generic
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import PREFIX
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import State
 
 
 def manifest(**annotations):
@@ -30,39 +30,40 @@ def manifest(**annotations):
 
 def test_nothing_is_asked_for():
     """Without our annotations the kind's handler stays."""
-    assert custom.of_annotations(manifest()) is None
+    assert generic.of_annotations(manifest()) is None
 
 
+@pytest.mark.requirement("C8")
 def test_created():
-    """An author may call it enough that an object is stored (P2)."""
+    """An author may call it enough that an object is stored."""
     obj = {
-        **manifest(readiness="created"),
+        **manifest(readiness="exists"),
         "status": {"observedGeneration": 1},
     }
-    handler = custom.of_annotations(obj)
+    handler = generic.of_annotations(obj)
 
     assert State.CURRENT is handler.assess(obj).state
 
 
 def test_created_still_goes():
     """What is asked to go is terminating, whatever was called enough."""
-    obj = manifest(readiness="created")
+    obj = manifest(readiness="exists")
     obj["metadata"]["deletionTimestamp"] = "2026-11-21T11:30:00Z"
 
-    assert State.TERMINATING is (custom.of_annotations(obj).assess(obj).state)
+    assert State.TERMINATING is (generic.of_annotations(obj).assess(obj).state)
 
 
 def test_strict():
     """An author may ask for the kind's own judgement in so many words."""
-    assert custom.ANY == custom.of_annotations(manifest(readiness="strict"))
+    assert generic.ANY == generic.of_annotations(manifest(readiness="status"))
 
 
 def test_rules():
     """An author may say when the object is current, and when it failed."""
     obj = manifest(
-        current_when="status.phase=Running", failed_when="status.phase=Broken"
+        ready_when="status.phase=Running", failed_when="status.phase=Broken"
     )
-    handler = custom.of_annotations(obj)
+    handler = generic.of_annotations(obj)
 
     assert State.IN_PROGRESS is handler.assess(obj).state
     for phase, state in (
@@ -77,7 +78,7 @@ def test_rules():
 def test_the_rest_of_a_kind_stays():
     """Rank and place of the number remain those of the kind."""
     deployment = kinds.BUILT_IN[GroupKind("apps", "Deployment")]
-    found = custom.of_annotations(manifest(readiness="created"), deployment)
+    found = generic.of_annotations(manifest(readiness="exists"), deployment)
 
     assert deployment.rank is found.rank
     assert deployment.replicas == found.replicas
@@ -86,19 +87,20 @@ def test_the_rest_of_a_kind_stays():
 @pytest.mark.parametrize(
     ("annotations", "words"),
     [
-        ({"readiness": "never"}, "'never' is neither strict nor created"),
+        ({"readiness": "never"}, "'never' is neither status nor exists"),
         (
-            {"readiness": "created", "current_when": "condition=Ready"},
-            "created leaves no use for current-when",
+            {"readiness": "exists", "ready_when": "condition=Ready"},
+            "exists leaves no use for ready-when",
         ),
-        ({"current_when": "status..phase"}, "is no path"),
+        ({"ready_when": "status..phase"}, "is not a path"),
         ({"failed_when": ""}, "no rule is given"),
     ],
 )
+@pytest.mark.requirement("P15")
 def test_what_cannot_be_followed_is_refused(annotations, words):
-    """A bad annotation is named with its object, before any write (P15)."""
+    """A bad annotation is named with its object, before any write."""
     with pytest.raises(errors.PackageInvalid) as raised:
-        custom.of_annotations(manifest(**annotations))
+        generic.of_annotations(manifest(**annotations))
 
     (problem,) = raised.value.problems
     assert "Gizmo.example.org/ns/a" == problem.where
@@ -108,17 +110,17 @@ def test_what_cannot_be_followed_is_refused(annotations, words):
 
 def test_all_faults_at_once():
     """Each annotation that cannot be followed is a problem of its own."""
-    bad = manifest(readiness="x", current_when="=", failed_when="=")
+    bad = manifest(readiness="x", ready_when="=", failed_when="=")
 
     with pytest.raises(errors.PackageInvalid) as raised:
-        custom.of_annotations(bad)
+        generic.of_annotations(bad)
 
     assert 3 == len(raised.value.problems)
 
 
 def test_the_deadline_error_names_the_rule_to_add(load):
     """An object that only shows a phase says what its author can do."""
-    reason = custom.strict(load("gizmo/phase_only")).reason
+    reason = generic.generic_verdict(load("gizmo/phase_only")).reason
 
-    assert "k8s-cr.tacker.openstack.org/current-when" in reason
-    assert "k8s-cr.tacker.openstack.org/readiness: created" in reason
+    assert "k8s-cr.tacker.openstack.org/ready-when" in reason
+    assert "k8s-cr.tacker.openstack.org/readiness: exists" in reason

@@ -10,7 +10,7 @@ import pytest
 
 from tacker_k8s_cr.kinds import claims
 from tacker_k8s_cr.kinds.claims import ClaimRule
-from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.model.objects import ObjectRef
 from tests.functional import volumes
 
 DB = ObjectRef("apps", "StatefulSet", "edge", "db")

@@ -1,4 +1,4 @@
-"""Workers that take a change only when somebody deletes them."""
+"""Workers that take a change only when they are deleted."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import pytest
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr.kinds.capi import clusters
 from tacker_k8s_cr.kinds.capi import rollouts
-from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.model.objects import State
 
 FILES = ["workers_on_delete", "v1beta1_workers_on_delete"]
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_a_cluster_does_not_wait_for_the_workers_of_its_package(file, load):
-    """No status of a Cluster shows how a change reaches them (P1, P12)."""
+    """No status of a Cluster shows how a change reaches them."""
     version = "v1beta1_" if file.startswith("v1beta1") else ""
     pool = load(f"machinedeployment/{version}on_delete")
-    of_package = kinds.BUILT_IN.extended(clusters.knowing([pool]))
+    of_package = kinds.BUILT_IN.with_handlers(clusters.with_workers([pool]))
     obj = load(f"cluster/{file}")
 
     assert State.CURRENT is of_package[clusters.CLUSTER].assess(obj).state
@@ -27,25 +27,25 @@ def test_a_cluster_does_not_wait_for_the_workers_of_its_package(file, load):
     )
     obj["metadata"]["name"] = "other"
     assert State.IN_PROGRESS is found.assess(obj).state
-    assert {} == clusters.knowing([load("machinedeployment/ready")])
+    assert {} == clusters.with_workers([load("machinedeployment/ready")])
 
 
 @pytest.mark.parametrize("file", ["machines_outdated", "rolling"])
 def test_a_control_plane_that_is_replaced_is_waited_for(file, load):
-    """Whatever the workers do (P2)."""
+    """Whatever the workers do."""
     pool = load("machinedeployment/on_delete")
     obj = load(f"cluster/{file}")
     pool["spec"]["clusterName"] = obj["metadata"]["name"]
     for condition in obj["status"]["conditions"]:
         if condition["type"] == clusters.ROLLED[0]:
             condition["status"] = "False"
-    of_package = kinds.BUILT_IN.extended(clusters.knowing([pool]))
+    of_package = kinds.BUILT_IN.with_handlers(clusters.with_workers([pool]))
 
     assert State.IN_PROGRESS is of_package[clusters.CLUSTER].assess(obj).state
 
 
 def test_a_topology_says_it_itself(load):
-    """Other workers of it are waited for all the same (P13)."""
+    """Other workers of it are waited for all the same."""
     handler = kinds.BUILT_IN[clusters.CLUSTER]
     obj = load("cluster/topology_available")
     topology = obj["spec"]["topology"]
@@ -70,12 +70,12 @@ def test_a_topology_says_it_itself(load):
 
 
 def test_machines_that_were_left_are_let_go_with_the_strategy(load):
-    """As soon as they may roll, those that are behind do (P9)."""
+    """As soon as they may roll, those that are behind do."""
     left = load("machinedeployment/on_delete")
     rolls = load("machinedeployment/on_delete")
     rolls["spec"]["rollout"]["strategy"]["type"] = "RollingUpdate"
 
-    assert rollouts.begins(left, rolls)
-    assert not rollouts.begins(rolls, left)
+    assert rollouts.resumes_rollout(left, rolls)
+    assert not rollouts.resumes_rollout(rolls, left)
     left["status"]["upToDateReplicas"] = left["spec"]["replicas"]
-    assert not rollouts.begins(left, rolls)
+    assert not rollouts.resumes_rollout(left, rolls)

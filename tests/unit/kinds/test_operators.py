@@ -7,13 +7,13 @@ import pathlib
 import pytest
 import yaml
 
-from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr.kinds import custom
+from tacker_k8s_cr.kinds import generic
 from tacker_k8s_cr.kinds import operators
 from tacker_k8s_cr.kinds.operators import Row
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import State
 
 DATA = pathlib.Path(__file__).parent / "data"
 
@@ -34,7 +34,7 @@ def shown(row):
 
 @pytest.mark.parametrize("row", operators.ROWS, ids=shown)
 def test_a_row_is_there_because_the_usual_order_is_wrong(row, objs):
-    """Strict would wait for ever, or not at all (P2, TK-23)."""
+    """Strict would wait for ever, or not at all."""
     about = [kind for kind in objs if row.about(kind)]
     named = {GroupKind(row.group, name) for name in row.names}
 
@@ -42,7 +42,7 @@ def test_a_row_is_there_because_the_usual_order_is_wrong(row, objs):
     assert row.wide or named == set(about)
     for kind in about:
         own = [kinds.BUILT_IN[kind].assess(obj).state for obj in objs[kind]]
-        usual = [custom.strict(obj).state for obj in objs[kind]]
+        usual = [generic.generic_verdict(obj).state for obj in objs[kind]]
         assert own != usual, kind
         assert State.CURRENT in own
 
@@ -57,8 +57,9 @@ def test_a_row_names_its_source(row):
 @pytest.mark.parametrize(
     "rule", ["a=b=c", "condition=", "status phase=Ready", "condition!=Ready"]
 )
+@pytest.mark.requirement("P15")
 def test_a_bad_rule_is_refused_when_it_is_loaded(rule):
-    """Not found out by a deadline (P15)."""
+    """Not found out by a deadline."""
     row = Row("example.org", ("Gizmo",), "nobody/nowhere", (rule,))
 
     with pytest.raises(errors.RequestInvalid):
@@ -78,6 +79,6 @@ def test_a_bad_rule_is_refused_when_it_is_loaded(rule):
 )
 def test_groups_that_say_whose_they_are(group, kind, known):
     """Nobody can list the kinds of these."""
-    found = kinds.BUILT_IN.known(GroupKind(group, kind))
+    found = kinds.BUILT_IN.find(GroupKind(group, kind))
 
     assert known == (found is not None)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import pytest
 
 from tacker_k8s_cr.kinds.capi import references
-from tacker_k8s_cr.kinds.capi import rotation
+from tacker_k8s_cr.kinds.capi import template_names
 from tacker_k8s_cr.kinds.capi import templates
-from tacker_k8s_cr.objects import GroupKind
+from tacker_k8s_cr.model.objects import GroupKind
 
 INFRA = GroupKind(
     "infrastructure.cluster.x-k8s.io", "OpenStackMachineTemplate"
@@ -156,6 +156,7 @@ CLASS_OLDER = {
         (CLASS_OLDER, {"cp", "cp-m", "cp-r", "boot", "small"}),
     ],
 )
+@pytest.mark.requirement("P13")
 def test_templates_are_found_in_both_contracts(manifest, names):
     """Every place where the contract allows a template is looked at."""
     found = references.template_refs(manifest)
@@ -256,11 +257,12 @@ def _template(spec, name="machines"):
 
 
 @given(SPECS, SPECS)
+@pytest.mark.requirement("P10")
 def test_a_live_name_is_made_from_the_content(one, other):
     """The same content has the same name, other content has another."""
-    same = rotation.live_name(_template(one)) == rotation.live_name(
-        _template(other)
-    )
+    same = template_names.live_name(
+        _template(one)
+    ) == template_names.live_name(_template(other))
 
     assert (one == other and repr(one) == repr(other)) <= same
     assert same <= (one == other)
@@ -268,15 +270,16 @@ def test_a_live_name_is_made_from_the_content(one, other):
 
 def test_the_order_of_keys_does_not_change_a_live_name():
     """Two files that say the same in another order are the same."""
-    assert rotation.live_name(_template({"a": 1, "b": 2})) == (
-        rotation.live_name(_template({"b": 2, "a": 1}))
+    assert template_names.live_name(_template({"a": 1, "b": 2})) == (
+        template_names.live_name(_template({"b": 2, "a": 1}))
     )
 
 
 @given(st.from_regex(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", fullmatch=True))
+@pytest.mark.requirement("CR-23")
 def test_a_live_name_is_a_name(name):
     """Whatever the author's name, the new one is legal in Kubernetes."""
-    live = rotation.live_name(_template({}, name))
+    live = template_names.live_name(_template({}, name))
 
     assert len(live) <= 253
     assert re.fullmatch(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?-[0-9a-f]{10}", live)

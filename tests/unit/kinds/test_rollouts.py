@@ -6,15 +6,15 @@ import pytest
 
 from tacker_k8s_cr.kinds.capi import rollouts
 from tacker_k8s_cr.kinds.capi import versions
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import ObjectRef
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
 
 OTHER = GroupKind("controlplane.cluster.x-k8s.io", "RKE2ControlPlane")
 MACHINE = "spec.template.spec."
 
 
 def replacing(kind, path):
-    return rollouts.replacing(kind, path.split("."))
+    return rollouts.rollout_effect(kind, path.split("."))
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,9 @@ def replacing(kind, path):
         (rollouts.CLUSTER, "spec.topology.version"),
     ],
 )
+@pytest.mark.requirement("P9")
 def test_these_replace_machines(kind, path):
-    """In both versions of the contract (P9, P13)."""
+    """In both versions of the contract."""
     assert replacing(kind, path).certain
 
 
@@ -62,7 +63,7 @@ def test_these_replace_machines(kind, path):
     ],
 )
 def test_these_leave_machines_alone(kind, path):
-    """They reach the machines that are there, or none (P9)."""
+    """They reach the machines that are there, or none."""
     assert replacing(kind, path) is None
 
 
@@ -77,7 +78,7 @@ def test_these_leave_machines_alone(kind, path):
     ],
 )
 def test_these_may_replace_machines(kind, path):
-    """As a provider or a class has it: nobody else can tell (P9)."""
+    """As a provider or a class has it: nobody else can tell."""
     assert not replacing(kind, path).certain
 
 
@@ -121,22 +122,23 @@ def workers(version, bootstrap="KubeadmConfigTemplate", template="a"):
         ("v1.35.0", "latest", None),
     ],
 )
+@pytest.mark.requirement("I11")
 def test_a_control_plane_goes_up_by_one(before, after, wanted):
-    """What is no version is for Cluster API to judge (TK-17)."""
-    said = versions.refused(leader(before), leader(after), chained=False)
+    """What is no version is for Cluster API to judge."""
+    said = versions.upgrade_error(leader(before), leader(after), chained=False)
 
     assert (wanted is None) == (said is None)
     assert (wanted or "") in (said or "")
 
 
 def test_a_class_may_name_the_versions_to_go_through():
-    """Then Cluster API goes through them one by one (TK-17)."""
+    """Then Cluster API goes through them one by one."""
     before, after = leader("v1.33.0"), leader("v1.36.0")
 
-    assert versions.refused(before, after, chained=True) is None
-    assert versions.refused(after, before, chained=True)
+    assert versions.upgrade_error(before, after, chained=True) is None
+    assert versions.upgrade_error(after, before, chained=True)
     unsafe = leader("v1.36.0", annotations={versions.UNSAFE: ""})
-    assert versions.refused(before, unsafe, chained=False) is None
+    assert versions.upgrade_error(before, unsafe, chained=False) is None
 
 
 @pytest.mark.parametrize(
@@ -156,18 +158,19 @@ def test_a_class_may_name_the_versions_to_go_through():
         ("v1.36.0", workers("v1.32.0", "Other"), None, "more than 3"),
     ],
 )
+@pytest.mark.requirement("I11")
 def test_workers_have_to_get_on_with_their_control_plane(
     theirs, mine, live, wanted
 ):
-    """New ones have to join it: that they never would is told (TK-17)."""
-    said = versions.skewed(mine, leader(theirs), live)
+    """New ones have to join it: that they never would is told."""
+    said = versions.version_skew_error(mine, leader(theirs), live)
 
     assert (wanted is None) == (said is None)
     assert (wanted or "") in (said or "")
 
 
 def test_workers_come_after_the_control_plane_that_changes():
-    """If both get another version, and only then (TK-17)."""
+    """If both get another version, and only then."""
     cluster = {
         "apiVersion": "cluster.x-k8s.io/v1beta2",
         "kind": "Cluster",
@@ -190,6 +193,6 @@ def test_workers_come_after_the_control_plane_that_changes():
 
     assert {
         ObjectRef.of(workers("")): ObjectRef.of(leader(""))
-    } == versions.first(both, live)
-    assert {} == versions.first(one, live)
-    assert {} == versions.first(both, {})
+    } == versions.upgrade_order(both, live)
+    assert {} == versions.upgrade_order(one, live)
+    assert {} == versions.upgrade_order(both, {})

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr.kinds import custom
+from tacker_k8s_cr.kinds import generic
 from tacker_k8s_cr.kinds import rules
+from tacker_k8s_cr.kinds.base import ApplyOrder
 from tacker_k8s_cr.kinds.base import Handler
-from tacker_k8s_cr.kinds.base import Rank
-from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import State
 
 OBJ = {
     "apiVersion": "example.org/v1",
@@ -65,6 +65,7 @@ OBJ = {
         "condition=Ready\nstatus.phase=Running",
     ],
 )
+@pytest.mark.requirement("CR-18")
 def test_a_rule_that_is_met(rule):
     """Conditions, fields at any depth and other fields can be asked for."""
     assert all(found.met(OBJ) for found in rules.parsed(rule))
@@ -129,8 +130,9 @@ def test_a_long_value_that_only_has_to_be_set_is_not_shown():
         "status.phase=Running|",
     ],
 )
+@pytest.mark.requirement("P15")
 def test_a_text_that_is_no_rule(rule):
-    """A bad rule is refused when it is read, not found out by a wait (P15)."""
+    """A bad rule is refused when it is read, not found out by a wait."""
     with pytest.raises(errors.RequestInvalid):
         rules.parsed(rule)
 
@@ -193,7 +195,7 @@ def test_any_text_is_a_rule_or_is_refused(text):
 
 def test_rules_decide_in_order():
     """Failed comes first; then each rule for current must be met."""
-    handler = custom.by_rules(
+    handler = generic.by_rules(
         ["condition=Ready", "status.phase=Running"], ["status.phase=Broken"]
     )
     broken = {**OBJ, "status": {**OBJ["status"], "phase": "Broken"}}
@@ -201,7 +203,7 @@ def test_rules_decide_in_order():
 
     assert State.CURRENT is handler.assess(OBJ).state
     assert (
-        "in progress: status.phase is Making, status.phase=Running is wanted"
+        "in progress: status.phase is Making, expected status.phase=Running"
     ) == str(handler.assess(making))
     assert (
         "failed: status.phase is Broken (rule status.phase=Broken)"
@@ -210,7 +212,7 @@ def test_rules_decide_in_order():
 
 def test_rules_do_not_believe_an_older_generation():
     """A rule that is met says nothing while the generation is behind."""
-    handler = custom.by_rules(["status.phase=Running"])
+    handler = generic.by_rules(["status.phase=Running"])
     obj = {**OBJ, "status": {**OBJ["status"], "observedGeneration": 1}}
 
     assert "generation 2 asked, 1 seen" == handler.assess(obj).reason
@@ -218,15 +220,17 @@ def test_rules_do_not_believe_an_older_generation():
 
 def test_rules_for_failure_alone_leave_the_rest_to_the_kind():
     """Without a rule for current, the kind itself says when it is."""
-    kind = Handler(custom.strict, Rank.WORKLOAD, ("spec", "replicas"))
-    handler = custom.by_rules(failed=["condition=Degraded"], kind=kind)
+    kind = Handler(
+        generic.generic_verdict, ApplyOrder.WORKLOAD, ("spec", "replicas")
+    )
+    handler = generic.by_rules(failed=["condition=Degraded"], kind=kind)
 
     assert "Ready is True" == handler.assess(OBJ).reason
-    assert Rank.WORKLOAD is handler.rank
+    assert ApplyOrder.WORKLOAD is handler.rank
     assert ("spec", "replicas") == handler.replicas
 
 
 def test_no_rule_at_all_is_refused():
     """A handler by rules needs one."""
     with pytest.raises(errors.RequestInvalid, match="no rule is given"):
-        custom.by_rules()
+        generic.by_rules()

@@ -6,11 +6,11 @@ import pytest
 
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr.kinds.capi import clusters
-from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.model.objects import State
 
 
 def judge(obj, *manifests):
-    registry = kinds.BUILT_IN.extended(clusters.knowing(manifests))
+    registry = kinds.BUILT_IN.with_handlers(clusters.with_workers(manifests))
     return registry[clusters.CLUSTER].assess(obj).state
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr.kinds import storage
-from tacker_k8s_cr.objects import State
+from tacker_k8s_cr.model.objects import State
 
 CLAIM = storage.CLAIM
 
@@ -51,9 +51,10 @@ CLASSES = [
 ]
 
 
+@pytest.mark.requirement("P2")
 def test_a_late_class_is_known(load):
-    """With the classes known, a claim of a late one is current (P2)."""
-    known = kinds.BUILT_IN.extended(storage.binding(CLASSES))
+    """With the classes known, a claim of a late one is current."""
+    known = kinds.BUILT_IN.with_handlers(storage.claim_handler(CLASSES))
 
     assert (
         State.CURRENT
@@ -63,7 +64,7 @@ def test_a_late_class_is_known(load):
 
 def test_an_immediate_class_is_known(load):
     """With the classes known, a claim of another class is waited for."""
-    known = kinds.BUILT_IN.extended(storage.binding(CLASSES))
+    known = kinds.BUILT_IN.with_handlers(storage.claim_handler(CLASSES))
     claim = load("persistentvolumeclaim/late")
     claim["spec"]["storageClassName"] = "kinds-now"
 
@@ -74,7 +75,7 @@ def test_an_immediate_class_is_known(load):
 
 def test_all_else_that_is_known_of_claims_stays():
     """Knowing the classes changes the judgement, and nothing else."""
-    known = storage.binding(CLASSES)[CLAIM]
+    known = storage.claim_handler(CLASSES)[CLAIM]
     plain = kinds.BUILT_IN[CLAIM]
 
     assert plain == dataclasses.replace(known, assess=plain.assess)

@@ -9,9 +9,9 @@ import re
 import pytest
 
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import State
-from tacker_k8s_cr.objects import Verdict
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import State
+from tacker_k8s_cr.model.objects import Verdict
 
 DATA = pathlib.Path(__file__).parent / "data"
 FILES = sorted(
@@ -54,8 +54,22 @@ def assess(obj) -> Verdict:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.file)
+@pytest.mark.requirement(
+    "P1",
+    "P12",
+    "P13",
+    "C1",
+    "I1",
+    "I2",
+    "I3",
+    "I4",
+    "I7",
+    "IN-12",
+    "IN-13",
+    "CL-14",
+)
 def test_verdict(row, load):
-    """An object of this state gets this verdict (P1, P2, P12, P13, T4)."""
+    """An object of this state gets this verdict."""
     verdict = assess(load(row.file))
 
     assert row.state is verdict.state
@@ -110,8 +124,9 @@ def test_every_file_states_its_origin():
 
 
 @pytest.mark.parametrize("file", SPEAKING)
+@pytest.mark.requirement("P1", "C1")
 def test_never_current_before_the_generation_applied(file, load):
-    """What was right for one generation proves nothing for the next (P1)."""
+    """What was right for one generation proves nothing for the next."""
     obj = load(file)
     obj["metadata"]["generation"] += 1
 

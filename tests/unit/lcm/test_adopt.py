@@ -7,25 +7,26 @@ import copy
 
 import pytest
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import lcm
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.package.model import Aspect
-from tacker_k8s_cr.package.model import Document
-from tacker_k8s_cr.package.model import Package
-from tacker_k8s_cr.package.model import Vdu
-from tacker_k8s_cr.package.model import Vnfd
-from tacker_k8s_cr.policy import Policy
-from tacker_k8s_cr.recording import record
-from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.kinds.policy import Policy
+from tacker_k8s_cr.lcm import api as lcm
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.package import Aspect
+from tacker_k8s_cr.model.package import Document
+from tacker_k8s_cr.model.package import Package
+from tacker_k8s_cr.model.package import Vdu
+from tacker_k8s_cr.model.package import Vnfd
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.state import store
+from tests.calls import call
 from tests.fakes import FakeCluster
 from tests.fakes.workloads import Workloads
 from tests.functional import manifests
-from tests.unit.lcm.deaths import deaths
-from tests.unit.lcm.deaths import owned
-from tests.unit.lcm.deaths import records
-from tests.unit.lcm.deaths import run
+from tests.unit.lcm.kill_points import killed_clusters
+from tests.unit.lcm.kill_points import owned_objects
+from tests.unit.lcm.kill_points import record_objects
+from tests.unit.lcm.kill_points import run_operation
 
 TACKER = "OpenAPI-Generator"
 WEB = ObjectRef("apps", "Deployment", "default", "web")
@@ -53,7 +54,7 @@ GIVEN = package(
 
 
 @pytest.fixture
-def fresh(clock):
+def new_cluster(clock):
     """A cluster with an instance of Tacker's own driver, at level 2."""
 
     def made():
@@ -71,29 +72,30 @@ def fresh(clock):
 
 
 @pytest.fixture
-def cluster(fresh):
-    return fresh()
+def cluster(new_cluster):
+    return new_cluster()
 
 
 @pytest.fixture
-def adopted(cluster, life):
+def adopted(cluster, operation_args):
     def adopt(given=GIVEN, **more):
         labels = {objects.VNF_INSTANCE: "one"}
-        return lcm.adopt(
+        return call(
+            lcm.adopt,
             cluster,
             "one",
             given,
-            policy=Policy(namespaces="override", labels=labels),
+            policy=Policy(namespace_mode="force", labels=labels),
             scale_levels={"size": 2},
             **more,
-            **life,
+            **operation_args,
         )
 
     return adopt
 
 
 def recorded(cluster):
-    return record.read(cluster, "one", "default").inventory
+    return store.read(cluster, "one", "default").inventory
 
 
 def test_objects_stay_as_they_are(cluster, adopted):
@@ -104,48 +106,58 @@ def test_objects_stay_as_they_are(cluster, adopted):
     report = adopted()
 
     assert {WEB: Action.ADOPTED, SETTINGS: Action.ADOPTED} == {
-        row.ref: row.action for row in report.rows
+        row.ref: row.action for row in report.objects
     }
     assert generation == cluster.get(WEB)["metadata"]["generation"]
     assert pods <= set(cluster.world.objects)
     assert {"size": 2} == recorded(cluster).scale_levels
 
 
-def test_an_adopted_instance_lives_on(cluster, adopted, life):
+def test_an_adopted_instance_lives_on(cluster, adopted, operation_args):
     """Drift is empty; heal, scale, change, rollback and terminate work."""
     adopted()
 
-    assert () == lcm.drift(cluster, "one", **life).rows
-    lcm.scale(cluster, "one", aspect="size", steps=1, **life)
+    assert (
+        () == lcm.drift(lcm.Request(cluster, "one", **operation_args)).objects
+    )
+    lcm.scale(
+        lcm.Request(cluster, "one", **operation_args),
+        aspect="size",
+        number_of_steps=1,
+    )
     assert 4 == cluster.get(WEB)["spec"]["replicas"]
-    lcm.heal(cluster, "one", **life)
+    lcm.heal(lcm.Request(cluster, "one", **operation_args))
     other = package(
         manifests.deployment("web", 1, hostNetwork=True),
         manifests.config_map("settings", key="b"),
     )
-    lcm.change(cluster, "one", other, **life)
+    lcm.change(lcm.Request(cluster, "one", **operation_args), other)
     assert "b" == cluster.get(SETTINGS)["data"]["key"]
     assert 4 == cluster.get(WEB)["spec"]["replicas"]
-    lcm.roll_back(cluster, "one", **life)
+    lcm.roll_back(lcm.Request(cluster, "one", **operation_args))
     assert "a" == cluster.get(SETTINGS)["data"]["key"]
-    lcm.terminate(cluster, "one", **life)
-    assert ([], []) == (owned(cluster), records(cluster))
+    lcm.terminate(lcm.Request(cluster, "one", **operation_args))
+    assert ([], []) == (owned_objects(cluster), record_objects(cluster))
 
 
-def test_what_differs_from_the_package_keeps_its_value(cluster, adopted, life):
+def test_what_differs_from_the_package_keeps_its_value(
+    cluster, adopted, operation_args
+):
     """The report names the field, and a later heal keeps it too."""
     cluster.patch(SETTINGS, {"data": {"key": "changed"}}, "kubectl")
 
     report = adopted()
 
-    (notes,) = [row.notes for row in report.rows if row.ref == SETTINGS]
+    (notes,) = [row.notes for row in report.objects if row.ref == SETTINGS]
     assert ("live value kept: data.key",) == notes
-    lcm.heal(cluster, "one", **life)
+    lcm.heal(lcm.Request(cluster, "one", **operation_args))
     assert "changed" == cluster.get(SETTINGS)["data"]["key"]
-    assert () == lcm.drift(cluster, "one", **life).rows
+    assert (
+        () == lcm.drift(lcm.Request(cluster, "one", **operation_args)).objects
+    )
 
 
-def test_what_does_not_exist_is_left_out(cluster, adopted, life):
+def test_what_does_not_exist_is_left_out(cluster, adopted, operation_args):
     """With a warning; a change of package creates it."""
     more = package(*GIVEN.manifests, manifests.config_map("more"))
 
@@ -155,29 +167,29 @@ def test_what_does_not_exist_is_left_out(cluster, adopted, life):
         "ConfigMap/default/more (ConfigMap.yaml) does not exist and is not "
         "adopted",
     ) == report.warnings
-    lcm.heal(cluster, "one", **life)
-    assert {"web", "settings"} == set(owned(cluster))
-    lcm.change(cluster, "one", more, **life)
-    assert {"web", "settings", "more"} == set(owned(cluster))
+    lcm.heal(lcm.Request(cluster, "one", **operation_args))
+    assert {"web", "settings"} == set(owned_objects(cluster))
+    lcm.change(lcm.Request(cluster, "one", **operation_args), more)
+    assert {"web", "settings", "more"} == set(owned_objects(cluster))
 
 
 def test_a_kind_that_nobody_serves_is_passed_over(adopted):
     """Tacker's own driver creates no custom resources."""
     thing = manifests.custom("example.org", "Thing", "x")
 
-    assert 2 == len(adopted(package(*GIVEN.manifests, thing)).rows)
+    assert 2 == len(adopted(package(*GIVEN.manifests, thing)).objects)
 
 
 def test_what_the_program_did_not_create_stays_at_the_end(
-    cluster, adopted, life
+    cluster, adopted, operation_args
 ):
     """Such as an object that was there before."""
     adopted(select_created=lambda live: live.keys() - {SETTINGS})
-    lcm.terminate(cluster, "one", **life)
+    lcm.terminate(lcm.Request(cluster, "one", **operation_args))
 
     assert None is cluster.get(WEB)
     assert "a" == cluster.get(SETTINGS)["data"]["key"]
-    assert [] == owned(cluster)
+    assert [] == owned_objects(cluster)
 
 
 @pytest.mark.parametrize("label", [objects.INSTANCE, objects.VNF_INSTANCE])
@@ -185,35 +197,35 @@ def test_an_object_of_another_instance_is_refused(cluster, adopted, label):
     """Nothing is written."""
     cluster.patch(SETTINGS, {"metadata": {"labels": {label: "two"}}}, "x")
 
-    with pytest.raises(errors.Owned, match="the instance two"):
+    with pytest.raises(errors.OwnedByOther, match="the instance two"):
         adopted()
 
-    assert [] == records(cluster)
+    assert [] == record_objects(cluster)
 
 
 def test_an_instance_is_adopted_once(cluster, adopted):
     """It is managed by its record then."""
     adopted()
 
-    with pytest.raises(errors.InstanceExists, match="is managed by its"):
+    with pytest.raises(errors.InstanceExists, match="already exists"):
         adopted()
 
 
-def test_an_adoption_may_die_at_any_request(fresh, clock):
+def test_an_adoption_may_die_at_any_request(new_cluster, clock):
     """To repeat it is to finish it, and nothing is lost."""
     policy = Policy(labels={objects.VNF_INSTANCE: "one"})
     how = {"policy": policy, "scale_levels": {"size": 2}}
     died = 0
-    for cluster in deaths(
-        lcm.adopt, lambda _: None, fresh, clock, GIVEN, **how
+    for cluster in killed_clusters(
+        lcm.adopt, lambda _: None, new_cluster, clock, GIVEN, **how
     ):
         died += 1
         with contextlib.suppress(errors.InstanceExists):
-            run(lcm.adopt, cluster, clock, GIVEN, **how)
-        assert {"web", "settings"} == set(owned(cluster))
+            run_operation(lcm.adopt, cluster, clock, GIVEN, **how)
+        assert {"web", "settings"} == set(owned_objects(cluster))
         assert 3 == cluster.get(WEB)["spec"]["replicas"]
-        run(lcm.terminate, cluster, clock)
-        assert ([], []) == (owned(cluster), records(cluster))
+        run_operation(lcm.terminate, cluster, clock)
+        assert ([], []) == (owned_objects(cluster), record_objects(cluster))
         assert None is cluster.get(WEB)
     assert died > 10
 
@@ -227,4 +239,4 @@ def test_a_refused_manifest_does_not_stop_an_adoption(cluster, adopted):
     )
     report = adopted()
 
-    assert {WEB, SETTINGS} == {row.ref for row in report.rows}
+    assert {WEB, SETTINGS} == {row.ref for row in report.objects}

@@ -7,17 +7,17 @@ import dataclasses
 
 import pytest
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import lcm
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.package.model import Aspect
-from tacker_k8s_cr.package.model import Document
-from tacker_k8s_cr.package.model import Package
-from tacker_k8s_cr.package.model import Vdu
-from tacker_k8s_cr.package.model import Vnfd
-from tacker_k8s_cr.recording import record
-from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.lcm import api as lcm
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.package import Aspect
+from tacker_k8s_cr.model.package import Document
+from tacker_k8s_cr.model.package import Package
+from tacker_k8s_cr.model.package import Vdu
+from tacker_k8s_cr.model.package import Vnfd
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.state import store
 from tests.fakes import FakeCluster
 from tests.fakes.workloads import Workloads
 from tests.functional import manifests
@@ -58,9 +58,9 @@ NEW = package("a:2", "new", NEW_VNFD)
 
 
 @pytest.fixture
-def cluster(clock, life):
+def cluster(clock, operation_args):
     found = FakeCluster(Workloads(), idle=clock.idle)
-    lcm.instantiate(found, "one", OLD, **life)
+    lcm.instantiate(lcm.Request(found, "one", **operation_args), OLD)
     return found
 
 
@@ -89,21 +89,27 @@ def value(cluster):
 
 
 def recorded(cluster):
-    return record.read(cluster, "one", "default").inventory
+    return store.read(cluster, "one", "default").inventory
 
 
-def test_what_a_script_changed_is_no_drift_afterwards(cluster, life):
-    """The record and the owners of fields are as if we had applied it (R6)."""
+def test_what_a_script_changed_is_no_drift_afterwards(cluster, operation_args):
+    """The record and the owners of fields are as if we had applied it."""
     script(cluster)
-    assert 2 == len(lcm.drift(cluster, "one", **life).rows)
+    assert 2 == len(
+        lcm.drift(lcm.Request(cluster, "one", **operation_args)).objects
+    )
     generation = cluster.get(WEB)["metadata"]["generation"]
 
-    report = lcm.adopt_changes(cluster, "one", NEW, **life)
+    report = lcm.adopt_changes(
+        lcm.Request(cluster, "one", **operation_args), NEW
+    )
 
     assert {WEB: Action.CONFIGURED, SETTINGS: Action.CONFIGURED} == {
-        row.ref: row.action for row in report.rows
+        row.ref: row.action for row in report.objects
     }
-    assert () == lcm.drift(cluster, "one", **life).rows
+    assert (
+        () == lcm.drift(lcm.Request(cluster, "one", **operation_args)).objects
+    )
     assert generation == cluster.get(WEB)["metadata"]["generation"]
     assert ("new", NEW.digest) == (
         recorded(cluster).vnfd.id,
@@ -111,34 +117,42 @@ def test_what_a_script_changed_is_no_drift_afterwards(cluster, life):
     )
 
 
-def test_later_operations_neither_conflict_nor_revert(cluster, life):
-    """Heal, scale, change, and its rollback (R6)."""
+def test_later_operations_neither_conflict_nor_revert(cluster, operation_args):
+    """Heal, scale, change, and its rollback."""
     script(cluster)
-    lcm.adopt_changes(cluster, "one", NEW, **life)
+    lcm.adopt_changes(lcm.Request(cluster, "one", **operation_args), NEW)
 
-    lcm.heal(cluster, "one", **life)
+    lcm.heal(lcm.Request(cluster, "one", **operation_args))
     assert ("a:2", "new") == (image(cluster), value(cluster))
-    lcm.scale(cluster, "one", aspect="size", steps=1, **life)
+    lcm.scale(
+        lcm.Request(cluster, "one", **operation_args),
+        aspect="size",
+        number_of_steps=1,
+    )
     assert 3 == cluster.get(WEB)["spec"]["replicas"]
     third = package("a:3", "third", dataclasses.replace(NEW_VNFD, id="third"))
-    lcm.change(cluster, "one", third, **life)
+    lcm.change(lcm.Request(cluster, "one", **operation_args), third)
     assert ("a:3", "third") == (image(cluster), value(cluster))
-    lcm.roll_back(cluster, "one", package=NEW, **life)
+    lcm.roll_back(lcm.Request(cluster, "one", **operation_args), package=NEW)
     assert ("a:2", "new") == (image(cluster), value(cluster))
 
 
-def test_what_the_script_did_not_reach_stays_in_the_record(cluster, life):
+def test_what_the_script_did_not_reach_stays_in_the_record(
+    cluster, operation_args
+):
     """A script may fail half way; a heal then brings back what it left."""
     script(cluster, image="a:1")
 
-    report = lcm.adopt_changes(cluster, "one", NEW, **life)
+    report = lcm.adopt_changes(
+        lcm.Request(cluster, "one", **operation_args), NEW
+    )
 
-    assert [SETTINGS] == [row.ref for row in report.rows]
-    lcm.heal(cluster, "one", **life)
+    assert [SETTINGS] == [row.ref for row in report.objects]
+    lcm.heal(lcm.Request(cluster, "one", **operation_args))
     assert ("a:1", "new") == (image(cluster), value(cluster))
 
 
-def test_other_drift_is_not_reverted(cluster, life):
+def test_other_drift_is_not_reverted(cluster, operation_args):
     """What somebody changed by hand stays, and stays drift."""
     script(cluster)
     cluster.patch(WEB, {"spec": {"minReadySeconds": 7}}, "kubectl")
@@ -149,30 +163,37 @@ def test_other_drift_is_not_reverted(cluster, life):
     )
     cluster.patch(WEB, {"spec": {"paused": True}}, "kubectl")
 
-    lcm.adopt_changes(cluster, "one", NEW, **life)
+    lcm.adopt_changes(lcm.Request(cluster, "one", **operation_args), NEW)
 
     spec = cluster.get(WEB)["spec"]
     assert (7, True) == (spec["minReadySeconds"], spec["paused"])
     assert "a:2" == image(cluster)
 
 
-def test_a_field_that_was_also_changed_by_hand_stays(cluster, life):
+def test_a_field_that_was_also_changed_by_hand_stays(cluster, operation_args):
     """The owners of such an object are left alone."""
     script(cluster)
     cluster.patch(SETTINGS, {"data": {"key": "by hand"}}, "kubectl")
 
-    report = lcm.adopt_changes(cluster, "one", NEW, **life)
+    report = lcm.adopt_changes(
+        lcm.Request(cluster, "one", **operation_args), NEW
+    )
 
-    assert [WEB] == [row.ref for row in report.rows]
+    assert [WEB] == [row.ref for row in report.objects]
     assert "by hand" == value(cluster)
 
 
-def test_an_instance_amid_an_operation_is_left_alone(cluster, clock, life):
+def test_an_instance_amid_an_operation_is_left_alone(
+    cluster, clock, operation_args
+):
     """It is finished or taken back first."""
     cluster.world.controller.idle = True
     third = package("a:3", "third", dataclasses.replace(NEW_VNFD, id="third"))
-    with pytest.raises(errors.NotReady):
-        lcm.change(cluster, "one", third, deadline=Deadline.after(5, clock))
+    with pytest.raises(errors.ReadinessTimeout):
+        lcm.change(
+            lcm.Request(cluster, "one", deadline=Deadline.after(5, clock)),
+            third,
+        )
 
-    with pytest.raises(errors.InstanceExists):
-        lcm.adopt_changes(cluster, "one", NEW, **life)
+    with pytest.raises(errors.InstanceStateConflict):
+        lcm.adopt_changes(lcm.Request(cluster, "one", **operation_args), NEW)

@@ -11,26 +11,26 @@ import dataclasses
 
 import pytest
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import lcm
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.options import Options
-from tacker_k8s_cr.policy import Policy
-from tacker_k8s_cr.recording import record
-from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.kinds.policy import Policy
+from tacker_k8s_cr.lcm import api as lcm
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.plan.options import Options
+from tacker_k8s_cr.state import store
 from tests.fakes import FakeCluster
 from tests.fakes.volumes import CLAIM
 from tests.fakes.volumes import VOLUME
 from tests.fakes.volumes import play_volumes
 from tests.functional import manifests
 from tests.functional import volumes
-from tests.unit.lcm.deaths import deaths
-from tests.unit.lcm.deaths import nothing
-from tests.unit.lcm.deaths import owned
-from tests.unit.lcm.deaths import records
-from tests.unit.lcm.deaths import run
-from tests.unit.packages import package
+from tests.unit.lcm.kill_points import killed_clusters
+from tests.unit.lcm.kill_points import leave_unchanged
+from tests.unit.lcm.kill_points import owned_objects
+from tests.unit.lcm.kill_points import record_objects
+from tests.unit.lcm.kill_points import run_operation
+from tests.unit.packages import make_package
 
 DB = ObjectRef("apps", "StatefulSet", "default", "db")
 DATA = ("data-db-0", "data-db-1")
@@ -39,7 +39,7 @@ SETS = "sets whenDeleted: Retain"
 
 
 def given(**more):
-    return package(
+    return make_package(
         volumes.volume("one", "manual"),
         volumes.volume("two", "manual"),
         volumes.stateful_set("db", "manual", replicas=2, **more),
@@ -48,7 +48,7 @@ def given(**more):
 
 
 @pytest.fixture
-def fresh(clock):
+def new_cluster(clock):
     def cluster():
         return FakeCluster(play_volumes, clock.idle)
 
@@ -62,143 +62,150 @@ def left(cluster, kind):
 
 
 def kept(report):
-    return {r.ref.name for r in report.rows if r.action is Action.KEPT}
+    return {r.ref.name for r in report.objects if r.action is Action.RETAINED}
 
 
 def ref(name, kind="PersistentVolumeClaim"):
     return ObjectRef("", kind, "default", name)
 
 
-def test_a_termination_is_taken_up_wherever_it_died(fresh, clock):
-    """No claim and no volume is left (P21, M7)."""
+@pytest.mark.requirement("M7")
+def test_a_termination_is_taken_up_wherever_it_died(new_cluster, clock):
+    """No claim and no volume is left."""
 
     def prepare(cluster):
-        run(lcm.instantiate, cluster, clock, given())
+        run_operation(lcm.instantiate, cluster, clock, given())
         assert set(DATA) == set(left(cluster, CLAIM))
 
     died = 0
-    for cluster in deaths(lcm.terminate, prepare, fresh, clock):
+    for cluster in killed_clusters(lcm.terminate, prepare, new_cluster, clock):
         died += 1
-        with contextlib.suppress(errors.InstanceUnknown):
-            run(lcm.terminate, cluster, clock)
+        with contextlib.suppress(errors.InstanceNotFound):
+            run_operation(lcm.terminate, cluster, clock)
         assert [] == left(cluster, CLAIM)
         assert [] == left(cluster, VOLUME)
-        assert [] == owned(cluster)
-        assert [] == records(cluster)
+        assert [] == owned_objects(cluster)
+        assert [] == record_objects(cluster)
     assert died > 20
 
 
-def test_what_is_retained_stays_wherever_it_died(fresh, clock):
-    """A repetition that leaves the option out retains it too (P21)."""
+def test_what_is_retained_stays_wherever_it_died(new_cluster, clock):
+    """A repetition that leaves the option out retains it too."""
 
     def prepare(cluster):
-        run(lcm.instantiate, cluster, clock, given())
+        run_operation(lcm.instantiate, cluster, clock, given())
 
     retain = Options(statefulset_claims="retain")
-    for cluster in deaths(
-        lcm.terminate, prepare, fresh, clock, options=retain
+    for cluster in killed_clusters(
+        lcm.terminate, prepare, new_cluster, clock, options=retain
     ):
-        entry = record.read(cluster, "one", "default")
-        begun = entry is None or entry.inventory.phase.value == "ending"
-        with contextlib.suppress(errors.InstanceUnknown):
-            run(lcm.terminate, cluster, clock)
+        entry = store.read(cluster, "one", "default")
+        begun = entry is None or entry.inventory.phase.value == "terminating"
+        with contextlib.suppress(errors.InstanceNotFound):
+            run_operation(lcm.terminate, cluster, clock)
         assert begun == (set(DATA) == set(left(cluster, CLAIM)))
         assert begun == (["one", "two"] == left(cluster, VOLUME))
-        assert [] == owned(cluster)
-        assert [] == records(cluster)
+        assert [] == owned_objects(cluster)
+        assert [] == record_objects(cluster)
 
 
-def test_an_instantiation_is_taken_back_wherever_it_died(fresh, clock):
-    """Whether its rollback is asked for, or a termination (T6, P21)."""
+def test_an_instantiation_is_taken_back_wherever_it_died(new_cluster, clock):
+    """Whether its rollback is asked for, or a termination."""
     for way in (lcm.roll_back, lcm.terminate):
-        for cluster in deaths(lcm.instantiate, nothing, fresh, clock, given()):
-            with contextlib.suppress(errors.InstanceUnknown):
-                run(way, cluster, clock)
+        for cluster in killed_clusters(
+            lcm.instantiate, leave_unchanged, new_cluster, clock, given()
+        ):
+            with contextlib.suppress(errors.InstanceNotFound):
+                run_operation(way, cluster, clock)
             if way is lcm.roll_back:  # it died when all was done
-                with contextlib.suppress(errors.InstanceUnknown):
-                    run(lcm.terminate, cluster, clock)
+                with contextlib.suppress(errors.InstanceNotFound):
+                    run_operation(lcm.terminate, cluster, clock)
             assert [] == left(cluster, CLAIM)
             assert [] == left(cluster, VOLUME)
-            assert [] == records(cluster)
+            assert [] == record_objects(cluster)
 
 
-def test_without_a_record_they_go_wherever_it_died(fresh, clock):
+def test_without_a_record_they_go_wherever_it_died(new_cluster, clock):
     """Their deletion is requested while their StatefulSet exists."""
 
     def prepare(cluster):
-        run(lcm.instantiate, cluster, clock, given())
-        for secret in records(cluster):
+        run_operation(lcm.instantiate, cluster, clock, given())
+        for secret in record_objects(cluster):
             cluster.delete(secret, objects.uid(cluster.get(secret)))
 
-    for cluster in deaths(lcm.terminate, prepare, fresh, clock):
-        with contextlib.suppress(errors.InstanceUnknown):
-            run(lcm.terminate, cluster, clock)
+    for cluster in killed_clusters(lcm.terminate, prepare, new_cluster, clock):
+        with contextlib.suppress(errors.InstanceNotFound):
+            run_operation(lcm.terminate, cluster, clock)
         assert [] == left(cluster, CLAIM)
         assert [] == left(cluster, VOLUME)
-        assert [] == owned(cluster)
+        assert [] == owned_objects(cluster)
 
 
-def test_a_change_that_prunes_a_set_may_die_anywhere(fresh, clock):
+def test_a_change_that_prunes_a_set_may_die_anywhere(new_cluster, clock):
     """A termination ends the instance, whether the set is there or not."""
-    without = package(
+    without = make_package(
         volumes.volume("one", "manual"),
         volumes.volume("two", "manual"),
         manifests.config_map("a"),
     )
     plain = manifests.deployment("plain")
     plain["kind"] = "StatefulSet"
-    both = package(
+    both = make_package(
         *(document.manifest for document in given().documents), plain
     )
 
     def prepare(cluster):
-        run(lcm.instantiate, cluster, clock, both)
+        run_operation(lcm.instantiate, cluster, clock, both)
 
-    for cluster in deaths(lcm.change, prepare, fresh, clock, without):
-        run(lcm.terminate, cluster, clock)
+    for cluster in killed_clusters(
+        lcm.change, prepare, new_cluster, clock, without
+    ):
+        run_operation(lcm.terminate, cluster, clock)
         assert [] == left(cluster, CLAIM)
         assert [] == left(cluster, VOLUME)
-        assert [] == owned(cluster)
-        assert [] == records(cluster)
+        assert [] == owned_objects(cluster)
+        assert [] == record_objects(cluster)
 
 
-def test_the_record_knows_a_set_that_was_deleted_before(fresh, clock):
+def test_the_record_knows_a_set_that_was_deleted_before(new_cluster, clock):
     """Its creation is recorded when it is applied."""
-    cluster = fresh()
-    run(lcm.instantiate, cluster, clock, given())
+    cluster = new_cluster()
+    run_operation(lcm.instantiate, cluster, clock, given())
     cluster.delete(DB, objects.uid(cluster.get(DB)))
 
-    report = run(lcm.terminate, cluster, clock)
+    report = run_operation(lcm.terminate, cluster, clock)
 
     assert [] == left(cluster, CLAIM)
     assert set() == kept(report)
 
 
 def test_the_claims_of_a_set_that_was_made_again_are_those_of_the_first(
-    fresh, clock
+    new_cluster, clock
 ):
     """They are older than the second, and the instance made both."""
-    cluster = fresh()
-    run(lcm.instantiate, cluster, clock, given())
+    cluster = new_cluster()
+    run_operation(lcm.instantiate, cluster, clock, given())
     cluster.delete(DB, objects.uid(cluster.get(DB)))
-    run(lcm.heal, cluster, clock)
+    run_operation(lcm.heal, cluster, clock)
     assert cluster.get(DB)
 
-    run(lcm.terminate, cluster, clock)
+    run_operation(lcm.terminate, cluster, clock)
 
     assert [] == left(cluster, CLAIM)
 
 
-def test_the_claims_of_a_later_set_of_that_name_stay(fresh, clock):
+def test_the_claims_of_a_later_set_of_that_name_stay(new_cluster, clock):
     """Its Pods use them."""
-    cluster = fresh()
-    run(lcm.instantiate, cluster, clock, given())
-    run(lcm.change, cluster, clock, package(manifests.config_map("a")))
+    cluster = new_cluster()
+    run_operation(lcm.instantiate, cluster, clock, given())
+    run_operation(
+        lcm.change, cluster, clock, make_package(manifests.config_map("a"))
+    )
     theirs = volumes.stateful_set("db", "manual", replicas=2)
     theirs["metadata"]["namespace"] = "default"
     cluster.create(theirs, "other")
 
-    report = run(lcm.terminate, cluster, clock)
+    report = run_operation(lcm.terminate, cluster, clock)
 
     assert set(DATA) == set(left(cluster, CLAIM))
     assert {*DATA, "one", "two"} == kept(report)
@@ -206,32 +213,34 @@ def test_the_claims_of_a_later_set_of_that_name_stay(fresh, clock):
 
 
 @pytest.mark.parametrize("recreated", [False, True])
-def test_an_adopted_set_keeps_the_claims_that_it_had(fresh, clock, recreated):
-    """They are older than what the instance created, if it did (P20)."""
-    cluster = fresh()
+def test_an_adopted_set_keeps_the_claims_that_it_had(
+    new_cluster, clock, recreated
+):
+    """They are older than what the instance created, if it did."""
+    cluster = new_cluster()
     theirs = volumes.stateful_set("db", "manual", replicas=2)
     theirs["metadata"]["namespace"] = "default"
     cluster.create(theirs, "other")
-    adopting = Options(adopt=frozenset([DB]), conflict="take")
-    run(lcm.instantiate, cluster, clock, given(), options=adopting)
+    adopting = Options(adopt=frozenset([DB]), field_conflicts="force")
+    run_operation(lcm.instantiate, cluster, clock, given(), options=adopting)
     if recreated:
         cluster.delete(DB, objects.uid(cluster.get(DB)))
-        run(lcm.heal, cluster, clock)
+        run_operation(lcm.heal, cluster, clock)
 
-    report = run(lcm.terminate, cluster, clock)
+    report = run_operation(lcm.terminate, cluster, clock)
 
     assert {*DATA, "one", "two"} == kept(report)
     assert set(DATA) == set(left(cluster, CLAIM))
     assert recreated == (cluster.get(DB) is None)
 
 
-def test_a_set_that_is_kept_keeps_its_claims(fresh, clock):
-    """And the volumes of these, although nothing is said of them (F4)."""
-    cluster = fresh()
-    run(lcm.instantiate, cluster, clock, given())
+def test_a_set_that_is_kept_keeps_its_claims(new_cluster, clock):
+    """And the volumes of these, although nothing is said of them."""
+    cluster = new_cluster()
+    run_operation(lcm.instantiate, cluster, clock, given())
     options = Options(on_terminate={DB: True})
 
-    report = run(lcm.terminate, cluster, clock, options=options)
+    report = run_operation(lcm.terminate, cluster, clock, options=options)
 
     assert {"db", *DATA, "one", "two"} == kept(report)
     assert set(DATA) == set(left(cluster, CLAIM))
@@ -241,19 +250,19 @@ def test_a_set_that_is_kept_keeps_its_claims(fresh, clock):
     "options",
     [
         Options(on_terminate={CLAIM: True}),
-        Options(on_terminate_else={CLAIM: True}),
+        Options(on_terminate_default={CLAIM: True}),
         Options(on_terminate={ref(name): True for name in DATA}),
         Options(statefulset_claims_else="retain"),
     ],
 )
 def test_what_is_said_on_claims_counts_for_those_of_sets(
-    fresh, clock, options
+    new_cluster, clock, options
 ):
-    """As it did before they were deleted at all (F4)."""
-    cluster = fresh()
-    run(lcm.instantiate, cluster, clock, given())
+    """As it did before they were deleted at all."""
+    cluster = new_cluster()
+    run_operation(lcm.instantiate, cluster, clock, given())
 
-    report = run(lcm.terminate, cluster, clock, options=options)
+    report = run_operation(lcm.terminate, cluster, clock, options=options)
 
     assert {*DATA, "one", "two"} == kept(report)
     assert set(DATA) == set(left(cluster, CLAIM))
@@ -261,30 +270,30 @@ def test_what_is_said_on_claims_counts_for_those_of_sets(
 
 @pytest.mark.parametrize("of", [CLAIM, ref(DATA[0])])
 def test_what_the_policy_says_on_claims_is_kept_with_the_instance(
-    fresh, clock, of
+    new_cluster, clock, of
 ):
-    """Also by a termination that is repeated (F4)."""
+    """Also by a termination that is repeated."""
 
     def prepare(cluster):
         policy = Policy(on_terminate={of: True})
-        run(lcm.instantiate, cluster, clock, given(), policy=policy)
+        run_operation(lcm.instantiate, cluster, clock, given(), policy=policy)
 
-    for cluster in deaths(lcm.terminate, prepare, fresh, clock):
-        with contextlib.suppress(errors.InstanceUnknown):
-            run(lcm.terminate, cluster, clock)
+    for cluster in killed_clusters(lcm.terminate, prepare, new_cluster, clock):
+        with contextlib.suppress(errors.InstanceNotFound):
+            run_operation(lcm.terminate, cluster, clock)
         stays = DATA if of == CLAIM else DATA[:1]
         assert {*stays} == {*left(cluster, CLAIM)}
         assert len(stays) == len(left(cluster, VOLUME))
 
 
-def test_one_claim_is_kept_by_its_name(fresh, clock):
+def test_one_claim_is_kept_by_its_name(new_cluster, clock):
     """With the one volume that it is bound to."""
-    cluster = fresh()
-    run(lcm.instantiate, cluster, clock, given())
+    cluster = new_cluster()
+    run_operation(lcm.instantiate, cluster, clock, given())
     volume = cluster.get(ref("data-db-1"))["spec"]["volumeName"]
     options = Options(on_terminate={ref("data-db-1"): True})
 
-    report = run(lcm.terminate, cluster, clock, options=options)
+    report = run_operation(lcm.terminate, cluster, clock, options=options)
 
     assert {"data-db-1", volume} == kept(report)
     assert ["data-db-1"] == left(cluster, CLAIM)
@@ -317,11 +326,11 @@ def test_one_claim_is_kept_by_its_name(fresh, clock):
     ],
 )
 def test_the_most_specific_retention_counts(
-    fresh, clock, policy, when_deleted, options, stays, said
+    new_cluster, clock, policy, when_deleted, options, stays, said
 ):
     """Request, manifest, policy, configuration; the report names it."""
-    cluster = fresh()
-    run(
+    cluster = new_cluster()
+    run_operation(
         lcm.instantiate,
         cluster,
         clock,
@@ -329,67 +338,76 @@ def test_the_most_specific_retention_counts(
         policy=Policy(statefulset_claims=policy),
     )
 
-    report = run(lcm.terminate, cluster, clock, options=options)
+    report = run_operation(lcm.terminate, cluster, clock, options=options)
 
     assert stays == (set(DATA) == set(left(cluster, CLAIM)))
-    reasons = [r.verdict.reason for r in report.rows if r.ref == ref(DATA[0])]
+    reasons = [
+        r.verdict.reason for r in report.objects if r.ref == ref(DATA[0])
+    ]
     if stays:
         assert [said] == reasons
 
 
-def test_a_namespace_of_ours_stays_with_a_claim_that_does(fresh, clock):
-    """It would take the data along (F4)."""
-    cluster = fresh()
+def test_a_namespace_of_ours_stays_with_a_claim_that_does(new_cluster, clock):
+    """It would take the data along."""
+    cluster = new_cluster()
     inside = volumes.stateful_set("db", "manual", when_deleted="Retain")
     inside["metadata"]["namespace"] = "home"
-    wanted = package(manifests.namespace("home"), inside)
-    run(lcm.instantiate, cluster, clock, wanted)
+    wanted = make_package(manifests.namespace("home"), inside)
+    run_operation(lcm.instantiate, cluster, clock, wanted)
 
-    report = run(lcm.terminate, cluster, clock)
+    report = run_operation(lcm.terminate, cluster, clock)
 
     assert {"home", "data-db-0"} == kept(report)
     assert cluster.get(ObjectRef("", "Namespace", "", "home"))
 
 
-def test_an_older_claim_refuses_the_deletion_of_its_namespace(fresh, clock):
-    """It belongs to another owner and would be deleted, too (P20)."""
-    cluster = fresh()
+def test_an_older_claim_refuses_the_deletion_of_its_namespace(
+    new_cluster, clock
+):
+    """It belongs to another owner and would be deleted, too."""
+    cluster = new_cluster()
     home = manifests.namespace("home")
-    run(lcm.instantiate, cluster, clock, package(home))
+    run_operation(lcm.instantiate, cluster, clock, make_package(home))
     cluster.create(volumes.claim("data-db-0", "manual", "home"), "other")
     inside = volumes.stateful_set("db", "manual")
     inside["metadata"]["namespace"] = "home"
-    run(lcm.change, cluster, clock, package(home, inside))
+    run_operation(lcm.change, cluster, clock, make_package(home, inside))
 
-    with pytest.raises(errors.WouldBeLost, match="data-db-0"):
-        run(lcm.terminate, cluster, clock)
-    run(lcm.terminate, cluster, clock, options=Options(lose_others=True))
+    with pytest.raises(errors.ForeignObjects, match="data-db-0"):
+        run_operation(lcm.terminate, cluster, clock)
+    run_operation(
+        lcm.terminate,
+        cluster,
+        clock,
+        options=Options(delete_foreign_objects=True),
+    )
 
     assert [] == left(cluster, CLAIM)
 
 
-def test_a_record_of_an_earlier_version_is_enough(fresh, clock):
+def test_a_record_of_an_earlier_version_is_enough(new_cluster, clock):
     """The live StatefulSet shows its creation."""
-    cluster = fresh()
-    run(lcm.instantiate, cluster, clock, given())
-    entry = record.read(cluster, "one", "default")
+    cluster = new_cluster()
+    run_operation(lcm.instantiate, cluster, clock, given())
+    entry = store.read(cluster, "one", "default")
     earlier = dataclasses.replace(entry.inventory, claim_rules=())
-    record.write(cluster, earlier, entry)
+    store.write(cluster, earlier, entry)
 
-    report = run(lcm.terminate, cluster, clock)
+    report = run_operation(lcm.terminate, cluster, clock)
 
     assert [] == left(cluster, CLAIM)
     assert set() == kept(report)
 
 
-def test_packages_without_claims_cost_no_request(fresh, clock):
+def test_packages_without_claims_cost_no_request(new_cluster, clock):
     """Nothing is listed for what has no templates."""
-    cluster = fresh()
+    cluster = new_cluster()
     plain = volumes.stateful_set("db", "manual")
     del plain["spec"]["volumeClaimTemplates"]
-    run(lcm.instantiate, cluster, clock, package(plain))
+    run_operation(lcm.instantiate, cluster, clock, make_package(plain))
     cluster.sent.clear()
 
-    run(lcm.terminate, cluster, clock)
+    run_operation(lcm.terminate, cluster, clock)
 
     assert ("list", CLAIM) not in cluster.sent

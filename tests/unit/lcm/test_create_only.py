@@ -6,20 +6,20 @@ import contextlib
 
 import pytest
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import lcm
+from tacker_k8s_cr.lcm import api as lcm
 from tacker_k8s_cr.lcm import create_only
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.recording import record
-from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.state import store
 from tests.fakes import FakeCluster
 from tests.functional import manifests
-from tests.unit.lcm.deaths import deaths
-from tests.unit.lcm.deaths import nothing
-from tests.unit.lcm.deaths import owned
-from tests.unit.lcm.deaths import records
-from tests.unit.lcm.deaths import run
-from tests.unit.packages import package
+from tests.unit.lcm.kill_points import killed_clusters
+from tests.unit.lcm.kill_points import leave_unchanged
+from tests.unit.lcm.kill_points import owned_objects
+from tests.unit.lcm.kill_points import record_objects
+from tests.unit.lcm.kill_points import run_operation
+from tests.unit.packages import make_package
 
 REVIEW = {
     "apiVersion": "authorization.k8s.io/v1",
@@ -35,7 +35,7 @@ REF = ObjectRef("authorization.k8s.io", "SubjectAccessReview", "", "")
 
 
 def recorded(cluster):
-    return record.read(cluster, "one", "default").inventory
+    return store.read(cluster, "one", "default").inventory
 
 
 def created(cluster, ref=REF):
@@ -45,13 +45,15 @@ def created(cluster, ref=REF):
 # -- Answered, and not kept --------------------------------------------------
 
 
-def test_a_review_is_sent_once_and_reported(cluster, life):
-    """It is neither in the inventory nor waited for (R3)."""
-    given = package(REVIEW, manifests.config_map("a"))
-    report = lcm.instantiate(cluster, "one", given, **life)
+def test_a_review_is_sent_once_and_reported(cluster, operation_args):
+    """It is neither in the inventory nor waited for."""
+    given = make_package(REVIEW, manifests.config_map("a"))
+    report = lcm.instantiate(
+        lcm.Request(cluster, "one", **operation_args), given
+    )
 
     assert 1 == created(cluster)
-    (row,) = [row for row in report.rows if row.action is Action.SENT]
+    (row,) = [row for row in report.objects if row.action is Action.SENT]
     assert REF == row.ref
     assert (
         "from a.yaml, document 1",
@@ -60,59 +62,65 @@ def test_a_review_is_sent_once_and_reported(cluster, life):
     ) == row.notes
     assert ["a"] == [ref.name for ref in recorded(cluster).owned]
 
-    lcm.heal(cluster, "one", **life)
-    other = package(REVIEW, manifests.config_map("a", b="c"))
-    lcm.change(cluster, "one", other, **life)
-    lcm.roll_back(cluster, "one", **life)
-    lcm.terminate(cluster, "one", **life)
+    lcm.heal(lcm.Request(cluster, "one", **operation_args))
+    other = make_package(REVIEW, manifests.config_map("a", b="c"))
+    lcm.change(lcm.Request(cluster, "one", **operation_args), other)
+    lcm.roll_back(lcm.Request(cluster, "one", **operation_args))
+    lcm.terminate(lcm.Request(cluster, "one", **operation_args))
     assert 1 == created(cluster)
-    assert [] == records(cluster)
+    assert [] == record_objects(cluster)
 
 
-def test_a_package_may_hold_nothing_else(cluster, life):
+def test_a_package_may_hold_nothing_else(cluster, operation_args):
     """It is an instance without objects."""
-    lcm.instantiate(cluster, "one", package(REVIEW, REVIEW), **life)
+    lcm.instantiate(
+        lcm.Request(cluster, "one", **operation_args),
+        make_package(REVIEW, REVIEW),
+    )
 
     assert 2 == created(cluster)
     assert {} == recorded(cluster).owned
 
 
-def test_a_review_is_not_labelled(cluster, life):
+def test_a_review_is_not_labelled(cluster, operation_args):
     """The server refuses a review with metadata."""
     local = {
         **REVIEW,
         "kind": "LocalSubjectAccessReview",
         "metadata": {"namespace": ""},
     }
-    lcm.instantiate(cluster, "one", package(REVIEW, local), **life)
+    lcm.instantiate(
+        lcm.Request(cluster, "one", **operation_args),
+        make_package(REVIEW, local),
+    )
 
     assert [{}, {"namespace": "default"}] == [
         obj["metadata"] for obj in cluster.world.answered
     ]
 
 
-def test_a_refused_review_takes_the_package_back(cluster, life):
+def test_a_refused_review_takes_the_package_back(cluster, operation_args):
     """As any other object that the server refuses."""
     cluster.fail(errors.Rejected(REF, 422, "Invalid", "no"), "create", REF)
-    given = package(manifests.config_map("a"), REVIEW)
+    given = make_package(manifests.config_map("a"), REVIEW)
 
     with pytest.raises(errors.Rejected):
-        lcm.instantiate(cluster, "one", given, **life)
+        lcm.instantiate(lcm.Request(cluster, "one", **operation_args), given)
 
-    assert ([], []) == (owned(cluster), records(cluster))
+    assert ([], []) == (owned_objects(cluster), record_objects(cluster))
 
 
 @pytest.mark.parametrize("node", ["n", "other"])
-def test_what_an_earlier_attempt_did_is_no_error(cluster, life, node):
-    """The Pod of a Binding is bound to its Node, and not to another (R3)."""
+def test_what_an_earlier_attempt_did_is_no_error(
+    cluster, operation_args, node
+):
+    """The Pod of a Binding is bound to its Node, and not to another."""
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
             "name": "a",
-            "annotations": {
-                "k8s-cr.tacker.openstack.org/readiness": "created"
-            },
+            "annotations": {"k8s-cr.tacker.openstack.org/readiness": "exists"},
         },
         "spec": {"nodeName": node},
     }
@@ -123,32 +131,36 @@ def test_what_an_earlier_attempt_did_is_no_error(cluster, life, node):
         "target": {"kind": "Node", "name": "n"},
     }
     ref = ObjectRef("", "Binding", "default", "a")
-    done = errors.Outdated(ref, f"pod a is already assigned to node {node}")
+    done = errors.Conflict(ref, f"pod a is already assigned to node {node}")
     cluster.fail(done, "create", ref)
-    given = package(pod, binding)
+    given = make_package(pod, binding)
 
     if node != "n":
         with pytest.raises(errors.Rejected, match="assigned to node other"):
-            lcm.instantiate(cluster, "one", given, **life)
-        assert ([], []) == (owned(cluster), records(cluster))
+            lcm.instantiate(
+                lcm.Request(cluster, "one", **operation_args), given
+            )
+        assert ([], []) == (owned_objects(cluster), record_objects(cluster))
         return
-    report = lcm.instantiate(cluster, "one", given, **life)
-    (row,) = [row for row in report.rows if row.action is Action.SENT]
+    report = lcm.instantiate(
+        lcm.Request(cluster, "one", **operation_args), given
+    )
+    (row,) = [row for row in report.objects if row.action is Action.SENT]
     assert "the Pod is bound to the Node already" == row.notes[1]
 
 
-def test_an_object_without_a_name_is_refused(cluster, life):
+def test_an_object_without_a_name_is_refused(cluster, operation_args):
     """Of a kind that the server keeps, whoever defined it."""
     thing = {**manifests.custom("example.org", "Thing", "x"), "metadata": {}}
-    given = package(manifests.definition("example.org", "Thing"), thing)
+    given = make_package(manifests.definition("example.org", "Thing"), thing)
 
     with pytest.raises(errors.PackageInvalid) as caught:
-        lcm.instantiate(cluster, "one", given, **life)
+        lcm.instantiate(lcm.Request(cluster, "one", **operation_args), given)
 
     assert (
-        "a.yaml, document 2: Thing.example.org: lacks metadata.name"
+        "a.yaml, document 2: Thing.example.org: missing metadata.name"
     ) == str(caught.value)
-    assert [] == owned(cluster)
+    assert [] == owned_objects(cluster)
 
 
 def test_texts_of_a_response_are_hidden():
@@ -174,53 +186,62 @@ def test_texts_of_a_response_are_hidden():
 # -- Names from prefixes -----------------------------------------------------
 
 
-def test_a_generated_name_stays(cluster, life):
-    """A change makes the object again only if its manifest differs (R7)."""
-    report = lcm.instantiate(cluster, "one", package(GENERATED), **life)
-    (row,) = report.rows
+def test_a_generated_name_stays(cluster, operation_args):
+    """A change makes the object again only if its manifest differs."""
+    report = lcm.instantiate(
+        lcm.Request(cluster, "one", **operation_args), make_package(GENERATED)
+    )
+    (row,) = report.objects
     assert row.ref.name.startswith("settings-")
     assert len("settings-12345") == len(row.ref.name)
 
-    same = package(GENERATED, manifests.config_map("b"))
-    lcm.change(cluster, "one", same, **life)
-    assert {row.ref.name, "b"} == set(owned(cluster))
-    lcm.heal(cluster, "one", **life)
-    assert {row.ref.name, "b"} == set(owned(cluster))
+    same = make_package(GENERATED, manifests.config_map("b"))
+    lcm.change(lcm.Request(cluster, "one", **operation_args), same)
+    assert {row.ref.name, "b"} == set(owned_objects(cluster))
+    lcm.heal(lcm.Request(cluster, "one", **operation_args))
+    assert {row.ref.name, "b"} == set(owned_objects(cluster))
 
-    other = package({**GENERATED, "data": {"x": "y"}})
-    lcm.change(cluster, "one", other, **life)
-    (name,) = owned(cluster)
+    other = make_package({**GENERATED, "data": {"x": "y"}})
+    lcm.change(lcm.Request(cluster, "one", **operation_args), other)
+    (name,) = owned_objects(cluster)
     assert name != row.ref.name
-    lcm.roll_back(cluster, "one", **life)
-    assert {row.ref.name, "b"} == set(owned(cluster))
+    lcm.roll_back(lcm.Request(cluster, "one", **operation_args))
+    assert {row.ref.name, "b"} == set(owned_objects(cluster))
 
-    lcm.terminate(cluster, "one", **life)
-    assert ([], []) == (owned(cluster), records(cluster))
+    lcm.terminate(lcm.Request(cluster, "one", **operation_args))
+    assert ([], []) == (owned_objects(cluster), record_objects(cluster))
 
 
-def test_two_manifests_that_say_the_same_are_two_objects(cluster, life):
+def test_two_manifests_that_say_the_same_are_two_objects(
+    cluster, operation_args
+):
     """As kubectl create makes them."""
-    lcm.instantiate(cluster, "one", package(GENERATED, GENERATED), **life)
+    lcm.instantiate(
+        lcm.Request(cluster, "one", **operation_args),
+        make_package(GENERATED, GENERATED),
+    )
 
-    assert 2 == len(set(owned(cluster)))
+    assert 2 == len(set(owned_objects(cluster)))
 
 
 @pytest.mark.parametrize("finish", [True, False], ids=["finish", "undo"])
 def test_a_death_at_any_request_makes_no_second_object(clock, finish):
-    """The name is in the record before the first request with it (R7)."""
-    given = package(GENERATED, REVIEW, manifests.config_map("b"))
+    """The name is in the record before the first request with it."""
+    given = make_package(GENERATED, REVIEW, manifests.config_map("b"))
 
     def fresh():
         return FakeCluster(idle=clock.idle)
 
     died = 0
-    for cluster in deaths(lcm.instantiate, nothing, fresh, clock, given):
+    for cluster in killed_clusters(
+        lcm.instantiate, leave_unchanged, fresh, clock, given
+    ):
         died += 1
         if finish:
             with contextlib.suppress(errors.InstanceExists):
-                run(lcm.instantiate, cluster, clock, given)
-            assert 2 == len(owned(cluster))
-        with contextlib.suppress(errors.InstanceUnknown):
-            run(lcm.terminate, cluster, clock)
-        assert ([], []) == (owned(cluster), records(cluster))
+                run_operation(lcm.instantiate, cluster, clock, given)
+            assert 2 == len(owned_objects(cluster))
+        with contextlib.suppress(errors.InstanceNotFound):
+            run_operation(lcm.terminate, cluster, clock)
+        assert ([], []) == (owned_objects(cluster), record_objects(cluster))
     assert died > 5

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import pytest
 
-from tacker_k8s_cr import errors
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr import lcm
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.healing import candidates
-from tacker_k8s_cr.healing import quorum
-from tacker_k8s_cr.healing.members import Crew
-from tacker_k8s_cr.inventory import Inventory
-from tacker_k8s_cr.inventory import Phase
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.options import Options
-from tacker_k8s_cr.recording import record
-from tacker_k8s_cr.report import Action
+from tacker_k8s_cr.lcm import api as lcm
+from tacker_k8s_cr.lcm.healing import quorum
+from tacker_k8s_cr.lcm.healing import selection
+from tacker_k8s_cr.lcm.healing.members import ReplicaGroup
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.options import Options
+from tacker_k8s_cr.state import store
 from tests.fakes import FakeCluster
 from tests.fakes.workloads import FAILING
 from tests.fakes.workloads import RUNNING
 from tests.fakes.workloads import Workloads
 from tests.functional import manifests
-from tests.unit.lcm.deaths import deaths
-from tests.unit.lcm.deaths import owned
-from tests.unit.lcm.deaths import records
-from tests.unit.lcm.deaths import run
-from tests.unit.packages import package
+from tests.unit.lcm.kill_points import killed_clusters
+from tests.unit.lcm.kill_points import owned_objects
+from tests.unit.lcm.kill_points import record_objects
+from tests.unit.lcm.kill_points import run_operation
+from tests.unit.packages import make_package
 
 POD = GroupKind("", "Pod")
 WEB = ObjectRef("apps", "Deployment", "default", "web")
@@ -40,13 +40,13 @@ BARE = {
     "metadata": {"name": "alone"},
     "spec": {"containers": [{"name": "main", "image": "example.org/a:1"}]},
 }
-PACKAGE = package(
+PACKAGE = make_package(
     manifests.deployment("web", 2), manifests.config_map("c"), BARE
 )
 
 
 @pytest.fixture
-def fresh(clock):
+def new_cluster(clock):
     def cluster():
         return FakeCluster(Workloads(), idle=clock.idle)
 
@@ -54,12 +54,12 @@ def fresh(clock):
 
 
 @pytest.fixture
-def cluster(fresh):
-    return fresh()
+def cluster(new_cluster):
+    return new_cluster()
 
 
 @pytest.fixture
-def life(clock):
+def operation_args(clock):
     return {"deadline": Deadline.after(600, clock)}
 
 
@@ -72,75 +72,79 @@ def pods(cluster):
 
 
 def inventory(cluster):
-    return record.read(cluster, "one", "default").inventory
+    return store.read(cluster, "one", "default").inventory
 
 
-def test_healing_is_finished_wherever_it_died(fresh, clock):
-    """All members are new, and each was replaced once (P21, M7, G3).
+@pytest.mark.requirement("G3", "M7")
+def test_healing_is_finished_wherever_it_died(new_cluster, clock):
+    """All members are new, and each was replaced once.
 
     To terminate the instance rather than finish it leaves nothing either.
     """
     before = {}
 
     def prepare(cluster):
-        run(lcm.instantiate, cluster, clock, PACKAGE)
+        run_operation(lcm.instantiate, cluster, clock, PACKAGE)
         before["pods"] = pods(cluster)
         before["made"] = cluster.world.controller.made
 
     died = 0
-    for cluster in deaths(lcm.heal, prepare, fresh, clock):
+    for cluster in killed_clusters(lcm.heal, prepare, new_cluster, clock):
         died += 1
         if died % 3 == 0:
-            run(lcm.terminate, cluster, clock)
-            assert [] == owned(cluster) + records(cluster)
+            run_operation(lcm.terminate, cluster, clock)
+            assert [] == owned_objects(cluster) + record_objects(cluster)
             continue
         found = inventory(cluster)
         if not (found.healing and found.phase is Phase.INSTANTIATED):
-            run(lcm.heal, cluster, clock)
+            run_operation(lcm.heal, cluster, clock)
         after = pods(cluster)
         assert 3 == len(after)
         assert set() == before["pods"].keys() & after.keys()
         assert before["made"] + 2 == cluster.world.controller.made
-        assert ["alone", "c", "web"] == owned(cluster)
+        assert ["alone", "c", "web"] == owned_objects(cluster)
         assert Phase.INSTANTIATED is inventory(cluster).phase
         assert 3 == len(inventory(cluster).owned)
 
-        run(lcm.terminate, cluster, clock)
+        run_operation(lcm.terminate, cluster, clock)
 
-        assert [] == owned(cluster)
-        assert [] == records(cluster)
+        assert [] == owned_objects(cluster)
+        assert [] == record_objects(cluster)
     assert died > 15
 
 
-def test_a_chosen_member_of_a_heal_that_died_is_replaced_once(fresh, clock):
+def test_a_chosen_member_of_a_heal_that_died_is_replaced_once(
+    new_cluster, clock
+):
     """The journal has who was to go, from before the first went."""
     chosen = {}
 
     def prepare(cluster):
-        run(lcm.instantiate, cluster, clock, PACKAGE)
+        run_operation(lcm.instantiate, cluster, clock, PACKAGE)
         chosen["uid"] = next(
             uid for uid, name in pods(cluster).items() if name != "alone"
         )
 
-    def heal(cluster, instance, *, deadline):
-        return lcm.heal(cluster, instance, {chosen["uid"]}, deadline=deadline)
+    def heal(request):
+        return lcm.heal(request, {chosen["uid"]})
 
-    for cluster in deaths(heal, prepare, fresh, clock):
-        run(heal, cluster, clock)
+    for cluster in killed_clusters(heal, prepare, new_cluster, clock):
+        run_operation(heal, cluster, clock)
 
         assert chosen["uid"] not in pods(cluster)
         assert 3 == cluster.world.controller.made
         assert Phase.INSTANTIATED is inventory(cluster).phase
 
 
-def test_a_heal_of_the_same_name_is_done_once(fresh, clock):
+def test_a_heal_of_the_same_name_is_done_once(new_cluster, clock):
     """Who repeats one cannot know that it was done; any other is new."""
-    cluster = fresh()
-    run(lcm.instantiate, cluster, clock, PACKAGE)
+    cluster = new_cluster()
+    run_operation(lcm.instantiate, cluster, clock, PACKAGE)
 
     def heal(name):
         lcm.heal(
-            cluster, "one", operation=name, deadline=Deadline.after(300, clock)
+            lcm.Request(cluster, "one", deadline=Deadline.after(300, clock)),
+            operation=name,
         )
         return set(pods(cluster))
 
@@ -152,14 +156,20 @@ def test_a_heal_of_the_same_name_is_done_once(fresh, clock):
 
 
 def test_another_heal_does_not_go_on_with_one_that_failed(
-    cluster, clock, life
+    cluster, clock, operation_args
 ):
     """Only what is asked for goes; and all of it does."""
-    lcm.instantiate(cluster, "one", PACKAGE, **life)
+    lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PACKAGE)
     cluster.world.controller.sick = True
-    with pytest.raises(errors.Failed):
+    with pytest.raises(errors.ObjectsFailed):
         lcm.heal(
-            cluster, "one", operation="a", options=Options(dwell=60), **life
+            lcm.Request(
+                cluster,
+                "one",
+                options=Options(stall_timeout=60),
+                **operation_args,
+            ),
+            operation="a",
         )
     cluster.world.controller.sick = False
     for name in pods(cluster).values():
@@ -168,16 +178,20 @@ def test_another_heal_does_not_go_on_with_one_that_failed(
     before = pods(cluster)
     one = next(uid for uid, name in before.items() if name != "alone")
 
-    lcm.heal(cluster, "one", {one}, operation="b", **life)
+    lcm.heal(
+        lcm.Request(cluster, "one", **operation_args), {one}, operation="b"
+    )
 
     assert {one} == before.keys() - pods(cluster).keys()
     before = pods(cluster)
-    lcm.heal(cluster, "one", operation="c", **life)
+    lcm.heal(lcm.Request(cluster, "one", **operation_args), operation="c")
     assert set() == before.keys() & pods(cluster).keys()
 
 
-def test_a_job_that_is_done_and_gone_is_not_done_again(cluster, clock, life):
-    """Its spec says how long it stays; to make it again is to run it (P2)."""
+def test_a_job_that_is_done_and_gone_is_not_done_again(
+    cluster, clock, operation_args
+):
+    """Its spec says how long it stays; to make it again is to run it."""
     job = {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -192,25 +206,38 @@ def test_a_job_that_is_done_and_gone_is_not_done_again(cluster, clock, life):
             fake.report(ref, done)
 
     cluster.world.controller = work
-    given = package(job, manifests.config_map("c"))
-    lcm.instantiate(cluster, "one", given, **life)
+    given = make_package(job, manifests.config_map("c"))
+    lcm.instantiate(lcm.Request(cluster, "one", **operation_args), given)
     cluster.delete(ref, objects.uid(cluster.get(ref)))
 
-    lcm.heal(cluster, "one", **life)
-    lcm.change(cluster, "one", package(manifests.config_map("d")), **life)
-    lcm.roll_back(cluster, "one", **life)
+    lcm.heal(lcm.Request(cluster, "one", **operation_args))
+    lcm.change(
+        lcm.Request(cluster, "one", **operation_args),
+        make_package(manifests.config_map("d")),
+    )
+    lcm.roll_back(lcm.Request(cluster, "one", **operation_args))
 
     assert cluster.get(ref) is None
 
 
-def test_a_member_that_does_not_start_ends_the_heal(cluster, life):
-    """With the cause; a later heal finishes it (P11, P14)."""
-    lcm.instantiate(cluster, "one", PACKAGE, **life)
+def test_a_member_that_does_not_start_ends_the_heal(cluster, operation_args):
+    """With the cause; a later heal finishes it."""
+    lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PACKAGE)
     uid = next(uid for uid, name in pods(cluster).items() if name != "alone")
     cluster.world.controller.sick = True
 
-    with pytest.raises(errors.Failed, match="ImagePullBackOff") as caught:
-        lcm.heal(cluster, "one", {uid}, options=Options(dwell=60), **life)
+    with pytest.raises(
+        errors.ObjectsFailed, match="ImagePullBackOff"
+    ) as caught:
+        lcm.heal(
+            lcm.Request(
+                cluster,
+                "one",
+                options=Options(stall_timeout=60),
+                **operation_args,
+            ),
+            {uid},
+        )
 
     assert caught.value.begun
     assert Phase.HEALING is inventory(cluster).phase
@@ -220,42 +247,56 @@ def test_a_member_that_does_not_start_ends_the_heal(cluster, life):
         cluster.report(ObjectRef("", "Pod", "default", found), RUNNING)
     cluster.patch(WEB, {"metadata": {"labels": {"x": "y"}}}, "kubectl")
     assert {Action.HEALED, Action.UNCHANGED} == {
-        row.action for row in lcm.heal(cluster, "one", {uid}, **life).rows
+        row.action
+        for row in lcm.heal(
+            lcm.Request(cluster, "one", **operation_args), {uid}
+        ).objects
     }
 
 
-def test_what_does_not_work_is_what_a_heal_of_all_replaces(cluster, life):
-    """It does not wait for the sick to be well before it takes them (G3)."""
-    lcm.instantiate(cluster, "one", PACKAGE, **life)
+def test_what_does_not_work_is_what_a_heal_of_all_replaces(
+    cluster, operation_args
+):
+    """It does not wait for the sick to be well before it takes them."""
+    lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PACKAGE)
     before = pods(cluster)
     for name in before.values():
         cluster.report(ObjectRef("", "Pod", "default", name), FAILING)
     cluster.patch(WEB, {"metadata": {"labels": {"x": "y"}}}, "kubectl")
 
-    lcm.heal(cluster, "one", options=Options(dwell=60), **life)
+    lcm.heal(
+        lcm.Request(
+            cluster, "one", options=Options(stall_timeout=60), **operation_args
+        )
+    )
 
     assert set() == before.keys() & pods(cluster).keys()
 
 
 def test_a_controller_that_does_nothing_ends_with_the_deadline(
-    cluster, clock, life
+    cluster, clock, operation_args
 ):
     """The error says how many are there, of how many."""
-    lcm.instantiate(cluster, "one", PACKAGE, **life)
+    lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PACKAGE)
     uid = next(uid for uid, name in pods(cluster).items() if name != "alone")
     cluster.world.controller.idle = True
 
-    with pytest.raises(errors.NotReady, match=r"1 of 2 member\(s\) current"):
-        lcm.heal(cluster, "one", {uid}, deadline=Deadline.after(30, clock))
+    with pytest.raises(
+        errors.ReadinessTimeout, match=r"1 of 2 member\(s\) current"
+    ):
+        lcm.heal(
+            lcm.Request(cluster, "one", deadline=Deadline.after(30, clock)),
+            {uid},
+        )
 
     assert clock.now <= 31
 
 
 def test_an_object_that_is_kept_from_making_members_ends_the_heal(
-    cluster, clock, life
+    cluster, clock, operation_args
 ):
-    """Where it is blocked, as in any other wait (P11)."""
-    lcm.instantiate(cluster, "one", PACKAGE, **life)
+    """Where it is blocked, as in any other wait."""
+    lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PACKAGE)
     uid = next(uid for uid, name in pods(cluster).items() if name != "alone")
     begun = clock.now
 
@@ -279,22 +320,24 @@ def test_an_object_that_is_kept_from_making_members_ends_the_heal(
             cluster.report(WEB, status)
 
     cluster.world.controller.idle = True
-    with pytest.raises(errors.Failed, match="exceeded quota"):
+    with pytest.raises(errors.ObjectsFailed, match="exceeded quota"):
         lcm.heal(
-            cluster,
-            "one",
+            lcm.Request(
+                cluster,
+                "one",
+                options=Options(stall_timeout=20),
+                on_progress=deny,
+                **operation_args,
+            ),
             {uid},
-            options=Options(dwell=20),
-            listen=deny,
-            **life,
         )
 
     assert clock.now - begun < 60
 
 
-def test_an_object_that_went_meanwhile_ends_the_heal(cluster, life):
+def test_an_object_that_went_meanwhile_ends_the_heal(cluster, operation_args):
     """Nobody makes members for it any more."""
-    lcm.instantiate(cluster, "one", PACKAGE, **life)
+    lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PACKAGE)
     uid = next(uid for uid, name in pods(cluster).items() if name != "alone")
 
     def remove(progress):
@@ -302,52 +345,76 @@ def test_an_object_that_went_meanwhile_ends_the_heal(cluster, life):
             cluster.delete(WEB, objects.uid(cluster.get(WEB)))
 
     cluster.world.controller.idle = True
-    with pytest.raises(errors.Failed, match="somebody else removed it"):
-        lcm.heal(cluster, "one", {uid}, listen=remove, **life)
+    with pytest.raises(errors.ObjectsFailed, match="somebody else removed it"):
+        lcm.heal(
+            lcm.Request(cluster, "one", on_progress=remove, **operation_args),
+            {uid},
+        )
 
 
 def test_a_heal_that_ended_early_is_only_forgotten_by_a_rollback(
-    cluster, clock, life
+    cluster, clock, operation_args
 ):
     """There is nothing to take back; the instance is at rest again."""
-    lcm.instantiate(cluster, "one", PACKAGE, **life)
+    lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PACKAGE)
     cluster.world.controller.idle = True
-    with pytest.raises(errors.NotReady):
-        lcm.heal(cluster, "one", deadline=Deadline.after(30, clock))
+    with pytest.raises(errors.ReadinessTimeout):
+        lcm.heal(
+            lcm.Request(cluster, "one", deadline=Deadline.after(30, clock))
+        )
 
-    lcm.roll_back(cluster, "one", **life)
+    lcm.roll_back(lcm.Request(cluster, "one", **operation_args))
 
     assert Phase.INSTANTIATED is inventory(cluster).phase
     assert inventory(cluster).healing is None
 
 
-def test_an_instance_may_be_scaled_after_a_heal_that_failed(cluster, life):
+def test_an_instance_may_be_scaled_after_a_heal_that_failed(
+    cluster, operation_args
+):
     """There is nothing of the heal that would have to be undone first."""
-    lcm.instantiate(cluster, "one", PACKAGE, **life)
+    lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PACKAGE)
     cluster.world.controller.sick = True
-    with pytest.raises(errors.Failed):
-        lcm.heal(cluster, "one", options=Options(dwell=60), **life)
+    with pytest.raises(errors.ObjectsFailed):
+        lcm.heal(
+            lcm.Request(
+                cluster,
+                "one",
+                options=Options(stall_timeout=60),
+                **operation_args,
+            )
+        )
     cluster.world.controller.sick = False
     for name in pods(cluster).values():
         cluster.report(ObjectRef("", "Pod", "default", name), RUNNING)
 
-    lcm.scale(cluster, "one", {WEB: 3}, **life)
+    lcm.scale(lcm.Request(cluster, "one", **operation_args), {WEB: 3})
 
     assert Phase.INSTANTIATED is inventory(cluster).phase
     assert inventory(cluster).healing is None
 
 
-def test_a_package_may_be_changed_after_a_heal_that_failed(cluster, life):
+def test_a_package_may_be_changed_after_a_heal_that_failed(
+    cluster, operation_args
+):
     """The new package may be what mends it."""
-    lcm.instantiate(cluster, "one", PACKAGE, **life)
+    lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PACKAGE)
     uid = next(uid for uid, name in pods(cluster).items() if name != "alone")
     cluster.world.controller.sick = True
-    with pytest.raises(errors.Failed):
-        lcm.heal(cluster, "one", {uid}, options=Options(dwell=60), **life)
+    with pytest.raises(errors.ObjectsFailed):
+        lcm.heal(
+            lcm.Request(
+                cluster,
+                "one",
+                options=Options(stall_timeout=60),
+                **operation_args,
+            ),
+            {uid},
+        )
     cluster.world.controller.sick = False
 
-    mended = package(manifests.deployment("web", 2, nodeName="a"))
-    lcm.change(cluster, "one", mended, **life)
+    mended = make_package(manifests.deployment("web", 2, nodeName="a"))
+    lcm.change(lcm.Request(cluster, "one", **operation_args), mended)
 
     assert Phase.INSTANTIATED is inventory(cluster).phase
     assert inventory(cluster).healing is None
@@ -402,11 +469,11 @@ KEEPER = {
 
 
 def crew(*machines):
-    return candidates.places({OWNER: (Crew(KEEPER, machines),)})
+    return selection.places({OWNER: (ReplicaGroup(KEEPER, machines),)})
 
 
 def choose(found, asked=None, **known):
-    return candidates.chosen(
+    return selection.select_members(
         Inventory("one", "default", Phase.INSTANTIATED, **known),
         found,
         kinds.BUILT_IN,
@@ -427,7 +494,7 @@ def choose(found, asked=None, **known):
     ],
 )
 def test_a_control_plane_keeps_its_majority(ready, chosen, refused):
-    """Its data lives on in the others, which have to agree (G3)."""
+    """Its data lives on in the others, which have to agree."""
     found = crew(
         *(
             machine(f"m{number}", control_plane=True, ready=said)
@@ -439,7 +506,7 @@ def test_a_control_plane_keeps_its_majority(ready, chosen, refused):
         with pytest.raises(errors.NotHealable, match=refused):
             choose(found, {chosen})
     else:
-        assert chosen == choose(found, {chosen}).healing.goers[0].uid
+        assert chosen == choose(found, {chosen}).healing.members[0].uid
 
 
 def test_machines_of_a_control_plane_go_one_by_one():
@@ -454,14 +521,14 @@ def test_machines_of_a_control_plane_go_one_by_one():
 
     assert [["m0"], ["m1"], ["m2"], ["w1", "w2"]] == [
         [place.goer.ref.name for place in places]
-        for places in candidates.rounds(choice.healing, found)
+        for places in selection.batches(choice.healing, found)
     ]
 
 
 def test_a_sick_machine_of_a_control_plane_goes_first():
     """With another in its place the control plane can do without the next.
 
-    Asked for in the other order it would have lost its majority (G3).
+    Asked for in the other order it would have lost its majority.
     """
     found = crew(
         machine("m0", control_plane=True),
@@ -471,9 +538,9 @@ def test_a_sick_machine_of_a_control_plane_goes_first():
 
     choice = choose(found, {"m0", "m2"})
 
-    assert ["m2", "m0"] == [goer.uid for goer in choice.healing.goers]
+    assert ["m2", "m0"] == [goer.uid for goer in choice.healing.members]
     assert ["m2", "m0", "m1"] == [
-        goer.uid for goer in choose(found).healing.goers
+        goer.uid for goer in choose(found).healing.members
     ]
 
 
@@ -501,9 +568,9 @@ def test_a_sick_machine_of_a_control_plane_goes_first():
     ],
 )
 def test_a_machine_waits_until_its_control_plane_is_whole(machines, why):
-    """How it was when the machine was chosen says nothing any more (G3)."""
-    found = quorum.hindered(
-        [Crew(KEEPER, tuple(machines))], {"m0"}, kinds.BUILT_IN
+    """How it was when the machine was chosen says nothing any more."""
+    found = quorum.deletion_blocked_reason(
+        [ReplicaGroup(KEEPER, tuple(machines))], {"m0"}, kinds.BUILT_IN
     )
 
     assert (why is None) == (found is None)
@@ -511,13 +578,13 @@ def test_a_machine_waits_until_its_control_plane_is_whole(machines, why):
 
 
 def test_a_machine_waits_for_one_that_is_going():
-    """Whoever asked it to: at no time are two of them away (G3)."""
+    """Whoever asked it to: at no time are two of them away."""
     going = machine("m2", control_plane=True)
     going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     others = [machine(f"m{number}", control_plane=True) for number in (0, 1)]
 
-    found = quorum.hindered(
-        [Crew(KEEPER, (*others, going))], {"m0"}, kinds.BUILT_IN
+    found = quorum.deletion_blocked_reason(
+        [ReplicaGroup(KEEPER, (*others, going))], {"m0"}, kinds.BUILT_IN
     )
 
     assert found
@@ -530,7 +597,7 @@ def test_the_only_machine_of_a_control_plane_is_left_out_of_all():
 
     choice = choose(found)
 
-    assert ["w1"] == [goer.uid for goer in choice.healing.goers]
+    assert ["w1"] == [goer.uid for goer in choice.healing.members]
     assert ["m0"] == [ref.name for ref in choice.kept]
 
 
@@ -546,11 +613,11 @@ def test_a_bare_member_that_no_package_holds_is_not_healed():
     """One that a former package brought, and that was kept."""
     alone = {**BARE, "metadata": {"name": "alone", "namespace": "default"}}
     obj = {**alone, "metadata": {**alone["metadata"], "uid": "u"}}
-    found = candidates.places({ALONE: (Crew(obj, (obj,)),)})
+    found = selection.places({ALONE: (ReplicaGroup(obj, (obj,)),)})
 
     with pytest.raises(errors.NotHealable, match="does not hold it"):
         choose(found, {"u"})
-    assert choose(found, {"u"}, manifests=(alone,)).healing.goers
+    assert choose(found, {"u"}, manifests=(alone,)).healing.members
 
 
 def test_pods_of_a_job_stay_when_all_is_healed():
@@ -565,7 +632,7 @@ def test_pods_of_a_job_stay_when_all_is_healed():
             "ownerReferences": [{"uid": "j", "controller": True}],
         },
     }
-    found = candidates.places({job: (Crew(worker, (worker,)),)})
+    found = selection.places({job: (ReplicaGroup(worker, (worker,)),)})
 
-    assert () == choose(found).healing.goers
-    assert choose(found, {"p"}).healing.goers
+    assert () == choose(found).healing.members
+    assert choose(found, {"p"}).healing.members

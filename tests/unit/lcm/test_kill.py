@@ -10,112 +10,125 @@ import contextlib
 
 import pytest
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import lcm
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.options import Options
-from tacker_k8s_cr.recording import leases
-from tacker_k8s_cr.recording import lock
-from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.lcm import api as lcm
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.plan.options import Options
+from tacker_k8s_cr.state import leases
+from tacker_k8s_cr.state import lock
+from tacker_k8s_cr.state import store
+from tests.failing_cluster import Killed
+from tests.failing_cluster import fail_after
 from tests.fakes import FakeCluster
 from tests.functional import manifests
-from tests.mortal import Killed
-from tests.mortal import mortal
-from tests.unit.lcm.deaths import deaths
-from tests.unit.lcm.deaths import headless
-from tests.unit.lcm.deaths import nothing
-from tests.unit.lcm.deaths import owned
-from tests.unit.lcm.deaths import records
-from tests.unit.lcm.deaths import run
+from tests.unit.lcm.kill_points import killed_clusters
+from tests.unit.lcm.kill_points import leave_unchanged
+from tests.unit.lcm.kill_points import orphaned_chunks
+from tests.unit.lcm.kill_points import owned_objects
+from tests.unit.lcm.kill_points import record_objects
+from tests.unit.lcm.kill_points import run_operation
 from tests.unit.packages import GROUP
 from tests.unit.packages import NEW
 from tests.unit.packages import OLD
-from tests.unit.packages import package
+from tests.unit.packages import make_package
 
 
 @pytest.fixture
-def fresh(clock):
+def new_cluster(clock):
     def cluster():
         return FakeCluster(idle=clock.idle)
 
     return cluster
 
 
-def test_instantiate_is_taken_up_wherever_it_died(fresh, clock):
-    """No object is lost or doubled, and terminate leaves none (P21, M7)."""
+@pytest.mark.requirement("P21", "M7", "CR-11")
+def test_instantiate_is_taken_up_wherever_it_died(new_cluster, clock):
+    """No object is lost or doubled, and terminate leaves none."""
     died = 0
-    for cluster in deaths(lcm.instantiate, nothing, fresh, clock, OLD):
+    for cluster in killed_clusters(
+        lcm.instantiate, leave_unchanged, new_cluster, clock, OLD
+    ):
         died += 1
         with contextlib.suppress(
             errors.InstanceExists
         ):  # it died when all was done; what writes next cleans up
-            run(lcm.instantiate, cluster, clock, OLD)
-            assert [] == headless(cluster)
-        assert ["old", "one", "same", f"things.{GROUP}"] == owned(cluster)
-        inventory = record.read(cluster, "one", "default").inventory
+            run_operation(lcm.instantiate, cluster, clock, OLD)
+            assert [] == orphaned_chunks(cluster)
+        assert ["old", "one", "same", f"things.{GROUP}"] == owned_objects(
+            cluster
+        )
+        inventory = store.read(cluster, "one", "default").inventory
         assert 4 == len(inventory.owned)
 
-        run(lcm.terminate, cluster, clock)
+        run_operation(lcm.terminate, cluster, clock)
 
-        assert [] == owned(cluster)
-        assert [] == records(cluster)
+        assert [] == owned_objects(cluster)
+        assert [] == record_objects(cluster)
     assert died > 15
 
 
-def test_instantiate_that_died_is_terminated(fresh, clock):
+def test_instantiate_that_died_is_terminated(new_cluster, clock):
     """Without being taken up first, and nothing stays."""
-    for cluster in deaths(lcm.instantiate, nothing, fresh, clock, OLD):
+    for cluster in killed_clusters(
+        lcm.instantiate, leave_unchanged, new_cluster, clock, OLD
+    ):
         with contextlib.suppress(
-            errors.InstanceUnknown
+            errors.InstanceNotFound
         ):  # it died before there was a record
-            run(lcm.terminate, cluster, clock)
-        assert [] == owned(cluster)
-        assert [] == records(cluster)
+            run_operation(lcm.terminate, cluster, clock)
+        assert [] == owned_objects(cluster)
+        assert [] == record_objects(cluster)
 
 
-def test_change_is_taken_up_wherever_it_died(fresh, clock):
-    """What the new package names is there, and nothing else (T6)."""
+def test_change_is_taken_up_wherever_it_died(new_cluster, clock):
+    """What the new package names is there, and nothing else."""
 
     def prepare(cluster):
-        run(lcm.instantiate, cluster, clock, OLD)
+        run_operation(lcm.instantiate, cluster, clock, OLD)
 
     died = 0
-    for cluster in deaths(lcm.change, prepare, fresh, clock, NEW):
+    for cluster in killed_clusters(
+        lcm.change, prepare, new_cluster, clock, NEW
+    ):
         died += 1
-        run(lcm.change, cluster, clock, NEW)
-        assert ["one", "same", f"things.{GROUP}", "two"] == owned(cluster)
+        run_operation(lcm.change, cluster, clock, NEW)
+        assert ["one", "same", f"things.{GROUP}", "two"] == owned_objects(
+            cluster
+        )
         one = cluster.get(ObjectRef(GROUP, "Thing", "default", "one"))
         assert "xl" == one["spec"]["size"]
-        assert [] == headless(cluster)
+        assert [] == orphaned_chunks(cluster)
 
-        run(lcm.terminate, cluster, clock)
+        run_operation(lcm.terminate, cluster, clock)
 
-        assert [] == owned(cluster)
-        assert [] == records(cluster)
+        assert [] == owned_objects(cluster)
+        assert [] == record_objects(cluster)
     assert died > 15
 
 
-def test_terminate_is_taken_up_wherever_it_died(fresh, clock):
+def test_terminate_is_taken_up_wherever_it_died(new_cluster, clock):
     """The second run removes what the first one left."""
 
     def prepare(cluster):
-        run(lcm.instantiate, cluster, clock, OLD)
+        run_operation(lcm.instantiate, cluster, clock, OLD)
 
     died = 0
-    for cluster in deaths(lcm.terminate, prepare, fresh, clock):
+    for cluster in killed_clusters(lcm.terminate, prepare, new_cluster, clock):
         died += 1
         with contextlib.suppress(
-            errors.InstanceUnknown
+            errors.InstanceNotFound
         ):  # it died when all was done
-            run(lcm.terminate, cluster, clock)
-        assert [] == owned(cluster)
-        assert [] == records(cluster)
+            run_operation(lcm.terminate, cluster, clock)
+        assert [] == owned_objects(cluster)
+        assert [] == record_objects(cluster)
     assert died > 10
 
 
-def test_what_was_to_be_adopted_is_given_up_wherever_it_died(fresh, clock):
-    """It stays, and bears no mark of ours (P20, P21)."""
+def test_what_was_to_be_adopted_is_given_up_wherever_it_died(
+    new_cluster, clock
+):
+    """It stays, and bears no mark of ours."""
     ref = ObjectRef("", "ConfigMap", "default", "old")
     theirs = manifests.config_map("old", "default", other="theirs")
 
@@ -124,15 +137,15 @@ def test_what_was_to_be_adopted_is_given_up_wherever_it_died(fresh, clock):
 
     died = 0
     adopting = Options(adopt=frozenset([ref]))
-    for cluster in deaths(
-        lcm.instantiate, prepare, fresh, clock, OLD, options=adopting
+    for cluster in killed_clusters(
+        lcm.instantiate, prepare, new_cluster, clock, OLD, options=adopting
     ):
         died += 1
-        with contextlib.suppress(errors.InstanceUnknown):
-            run(lcm.terminate, cluster, clock)
-        assert [] == owned(cluster)
+        with contextlib.suppress(errors.InstanceNotFound):
+            run_operation(lcm.terminate, cluster, clock)
+        assert [] == owned_objects(cluster)
         assert "theirs" == cluster.get(ref)["data"]["other"]
-        assert [] == records(cluster)
+        assert [] == record_objects(cluster)
     assert died > 15
 
 
@@ -141,57 +154,67 @@ HOME = ObjectRef("", "Namespace", "", "home")
 
 @pytest.mark.parametrize("finish", [True, False])
 def test_a_namespace_of_the_record_comes_and_goes_wherever_it_died(
-    fresh, clock, finish
+    new_cluster, clock, finish
 ):
-    """It holds the record and the lock, and goes with the instance (P21)."""
-    given = package(manifests.namespace("home"), manifests.config_map("a"))
+    """It holds the record and the lock, and goes with the instance."""
+    given = make_package(
+        manifests.namespace("home"), manifests.config_map("a")
+    )
 
     def life(operation, cluster, *args):
-        run(operation, cluster, clock, *args, namespace="home")
+        run_operation(operation, cluster, clock, *args, namespace="home")
 
     died = 0
-    for cluster in deaths(
-        lcm.instantiate, nothing, fresh, clock, given, namespace="home"
+    for cluster in killed_clusters(
+        lcm.instantiate,
+        leave_unchanged,
+        new_cluster,
+        clock,
+        given,
+        namespace="home",
     ):
         died += 1
         if finish:
             with contextlib.suppress(errors.InstanceExists):
                 life(lcm.instantiate, cluster, given)
-            assert ["a", "home"] == owned(cluster)
-        with contextlib.suppress(errors.InstanceUnknown):
+            assert ["a", "home"] == owned_objects(cluster)
+        with contextlib.suppress(errors.InstanceNotFound):
             life(lcm.terminate, cluster)
-        assert [] == owned(cluster)
-        assert [] == records(cluster)
+        assert [] == owned_objects(cluster)
+        assert [] == record_objects(cluster)
         assert cluster.get(HOME) is None
     assert died > 15
 
 
 def test_the_end_of_such_a_namespace_is_taken_up_wherever_it_died(
-    fresh, clock
+    new_cluster, clock
 ):
-    """The record goes with it, and may be gone when the next begins (P21)."""
-    given = package(manifests.namespace("home"), manifests.config_map("a"))
+    """The record goes with it, and may be gone when the next begins."""
+    given = make_package(
+        manifests.namespace("home"), manifests.config_map("a")
+    )
 
     def prepare(cluster):
-        run(lcm.instantiate, cluster, clock, given, namespace="home")
+        run_operation(lcm.instantiate, cluster, clock, given, namespace="home")
 
     died = 0
-    for cluster in deaths(
-        lcm.terminate, prepare, fresh, clock, namespace="home"
+    for cluster in killed_clusters(
+        lcm.terminate, prepare, new_cluster, clock, namespace="home"
     ):
         died += 1
-        with contextlib.suppress(errors.InstanceUnknown):
-            run(lcm.terminate, cluster, clock, namespace="home")
-        assert [] == owned(cluster)
-        assert [] == records(cluster)
+        with contextlib.suppress(errors.InstanceNotFound):
+            run_operation(lcm.terminate, cluster, clock, namespace="home")
+        assert [] == owned_objects(cluster)
+        assert [] == record_objects(cluster)
         assert cluster.get(HOME) is None
     assert died > 10
 
 
-def test_a_lock_whose_holder_died_is_taken_after_its_term(fresh, clock):
+@pytest.mark.requirement("P21")
+def test_a_lock_whose_holder_died_is_taken_after_its_term(new_cluster, clock):
     """And not before: the holder might only be slow."""
-    cluster = fresh()
-    died = mortal(cluster, 1, True)  # it has the Lease, and no more
+    cluster = new_cluster()
+    died = fail_after(cluster, 1, True)  # it has the Lease, and no more
     with (
         pytest.raises(Killed),
         lock.locked(died, "one", "default", Deadline.after(300, clock)),

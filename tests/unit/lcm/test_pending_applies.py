@@ -10,19 +10,20 @@ import re
 
 import pytest
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.cli import outcome
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.errors import Outlook
-from tacker_k8s_cr.kinds.base import Rank
-from tacker_k8s_cr.lcm import staging
-from tacker_k8s_cr.lcm.operation import Operation
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.objects import State
-from tacker_k8s_cr.options import Options
-from tacker_k8s_cr.planning.plan import Apply
-from tests.fakes.stage import Stage
+from tacker_k8s_cr.cli import exit_codes
+from tacker_k8s_cr.kinds.base import ApplyOrder
+from tacker_k8s_cr.lcm import stage_runner
+from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.lcm.request import Request
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.errors import Outlook
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import State
+from tacker_k8s_cr.plan.options import Options
+from tacker_k8s_cr.plan.plan import Apply
+from tests.fakes.scheduled_cluster import ScheduledCluster
 from tests.functional import manifests
 
 HOOK = "x.example.org"
@@ -38,7 +39,7 @@ def ref(name):
 
 def away(name, cause=REFUSED, outlook=Outlook.OPEN):
     why = f'failed calling webhook "{HOOK}": {cause}'
-    return errors.NotYet(
+    return errors.DependencyMissing(
         ref(name), why, hook=HOOK, cause=cause, outlook=outlook
     )
 
@@ -49,17 +50,17 @@ def config_map(name, **annotations):
         objects.PREFIX + key.replace("_", "-"): value
         for key, value in annotations.items()
     }
-    return Apply(ref(name), manifest, Rank.CONFIG)
+    return Apply(ref(name), manifest, ApplyOrder.CONFIG)
 
 
 def deployment(name="web"):
     manifest = manifests.deployment(name)
     manifest["metadata"]["namespace"] = "default"
     one = ObjectRef("apps", "Deployment", "default", name)
-    return Apply(one, manifest, Rank.WORKLOAD)
+    return Apply(one, manifest, ApplyOrder.WORKLOAD)
 
 
-class World(Stage):
+class World(ScheduledCluster):
     """A cluster whose webhook cannot be called for some objects."""
 
     def __init__(self):
@@ -79,20 +80,21 @@ class World(Stage):
         ]
 
     def operation(self, seconds, **options):
-        return Operation(
+        return Session(
             "instantiate",
-            self.cluster,
-            "one",
-            "default",
-            Deadline.after(seconds, self.clock),
-            Options(**options),
-            self.seen.append,
+            Request(
+                self.cluster,
+                "one",
+                deadline=Deadline.after(seconds, self.clock),
+                options=Options(**options),
+                on_progress=self.seen.append,
+            ),
         )
 
     def write(self, *steps, seconds=1800.0, **options):
         op = self.operation(seconds, **options)
-        with op.telling():
-            staging.bring_in(op, steps, "objects", self.idle)
+        with op.annotate_errors():
+            stage_runner.apply_stage(op, steps, "objects", self.idle)
         return op
 
 
@@ -154,7 +156,7 @@ def test_a_certificate_for_another_name_ends_it_at_once(world):
     """No object is in progress that could provide another one."""
     world.refuse("a", "b", cause=OTHER_NAME, outlook=Outlook.NONE)
 
-    with pytest.raises(errors.Failed) as caught:
+    with pytest.raises(errors.ObjectsFailed) as caught:
         world.write(config_map("good"), config_map("a"), config_map("b"))
 
     assert 0.0 == world.now
@@ -164,7 +166,7 @@ def test_a_certificate_for_another_name_ends_it_at_once(world):
     assert f"ConfigMap/default/a: failed: not written: {WORDS}" in str(error)
     assert "replace the certificate of the webhook's server" in str(error)
     assert (ref("good"),) == error.written
-    assert 3 == outcome.of_error(error).exit
+    assert 3 == exit_codes.of_error(error).exit
 
 
 WORDS = f'failed calling webhook "{HOOK}": {OTHER_NAME}'
@@ -175,7 +177,7 @@ def test_a_certificate_for_another_name_waits_for_what_moves(world):
     world.refuse("a", cause=OTHER_NAME, outlook=Outlook.NONE)
     world.at(20.0, lambda: world.cluster.report(WEB, WORKS))
 
-    with pytest.raises(errors.Failed):
+    with pytest.raises(errors.ObjectsFailed):
         world.write(deployment(), config_map("a"))
 
     assert 20.0 <= world.now <= 30.0
@@ -185,8 +187,8 @@ def test_an_unknown_authority_ends_it_after_the_stall_timeout(world):
     """What injects the caBundle has had its time."""
     world.refuse("a", cause=UNTRUSTED, outlook=Outlook.DOUBTFUL)
 
-    with pytest.raises(errors.Failed) as caught:
-        world.write(config_map("a"), dwell=100.0)
+    with pytest.raises(errors.ObjectsFailed) as caught:
+        world.write(config_map("a"), stall_timeout=100.0)
 
     assert 100.0 <= world.now <= 105.0
     (item,) = caught.value.unsettled
@@ -200,7 +202,7 @@ def test_an_unknown_authority_that_gets_known_is_no_error(world):
     world.refuse("a", cause=UNTRUSTED, outlook=Outlook.DOUBTFUL)
     world.at(90.0, world.accept)
 
-    op = world.write(config_map("a"), dwell=100.0)
+    op = world.write(config_map("a"), stall_timeout=100.0)
 
     assert not op.progress.unwritten
 
@@ -209,21 +211,24 @@ def test_an_object_may_have_a_stall_timeout_of_its_own(world):
     """By its annotation, as for an object that stalls."""
     world.refuse("a", cause=UNTRUSTED, outlook=Outlook.DOUBTFUL)
 
-    with pytest.raises(errors.Failed):
-        world.write(config_map("a", blocked_after="10"), dwell=100.0)
+    with pytest.raises(errors.ObjectsFailed):
+        world.write(config_map("a", stall_timeout="10"), stall_timeout=100.0)
 
     assert 10.0 <= world.now <= 15.0
 
 
 def test_a_patient_operation_first_waits_for_the_others(world):
-    """``on_failed`` says so; then all that failed is named."""
+    """``on_failure`` says so; then all that failed is named."""
     world.refuse("a", cause=OTHER_NAME, outlook=Outlook.NONE)
     world.refuse("b")
     world.at(50.0, functools.partial(world.accept, "b"))
 
-    with pytest.raises(errors.Failed) as caught:
+    with pytest.raises(errors.ObjectsFailed) as caught:
         world.write(
-            config_map("a"), config_map("b"), on_failed="settle", dwell=20.0
+            config_map("a"),
+            config_map("b"),
+            on_failure="wait_all",
+            stall_timeout=20.0,
         )
 
     assert 50.0 <= world.now <= 60.0
@@ -233,30 +238,31 @@ def test_a_patient_operation_first_waits_for_the_others(world):
 # -- The deadline ------------------------------------------------------------
 
 
+@pytest.mark.requirement("P5")
 def test_what_is_not_written_at_the_deadline_is_a_time_out(world):
     """The last answer is reported, with the exit code of a time-out."""
     world.refuse("a")
 
-    with pytest.raises(errors.NotYet) as caught:
+    with pytest.raises(errors.DependencyMissing) as caught:
         world.write(config_map("good"), config_map("a"), seconds=20.0)
 
     assert 20.0 == world.now
     assert f"{REFUSED}; the deadline passed" in str(caught.value)
-    assert 4 == outcome.of_error(caught.value).exit
+    assert 4 == exit_codes.of_error(caught.value).exit
 
 
 def test_what_is_not_current_at_the_deadline_is_named_too(world):
     """It may be why the webhook does not answer."""
     world.refuse("a")
 
-    with pytest.raises(errors.NotReady) as caught:
+    with pytest.raises(errors.ReadinessTimeout) as caught:
         world.write(deployment(), config_map("a"), seconds=20.0)
 
     assert [WEB] == [item.ref for item in caught.value.unsettled]
     assert f'a: not written: failed calling webhook "{HOOK}"' in str(
         caught.value
     )
-    found = outcome.of_error(caught.value, True, world.seen[-1], world.now)
+    found = exit_codes.of_error(caught.value, True, world.seen[-1], world.now)
     assert 4 == found.exit
     (item,) = found.as_dict()["not_written"]
     until = datetime.datetime.fromisoformat(item.pop("until")[:-1] + "+00:00")

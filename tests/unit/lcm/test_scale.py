@@ -6,23 +6,23 @@ import dataclasses
 
 import pytest
 
-from tacker_k8s_cr import errors
-from tacker_k8s_cr import lcm
-from tacker_k8s_cr import objects
-from tacker_k8s_cr.deadline import Deadline
-from tacker_k8s_cr.inventory import Phase
-from tacker_k8s_cr.kinds.scaling import Bounds
-from tacker_k8s_cr.objects import ObjectRef
-from tacker_k8s_cr.options import Options
-from tacker_k8s_cr.recording import record
+from tacker_k8s_cr.kinds.autoscaling import ReplicaLimits
+from tacker_k8s_cr.lcm import api as lcm
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.options import Options
+from tacker_k8s_cr.state import store
 from tests.fakes import FakeCluster
 from tests.fakes.workloads import Workloads
 from tests.functional import manifests
-from tests.unit.packages import package
+from tests.unit.packages import make_package
 
 WEB = ObjectRef("apps", "Deployment", "default", "web")
 HPA = ObjectRef("autoscaling", "HorizontalPodAutoscaler", "default", "web")
-MOVE = Options(autoscaled="move")
+ADJUST = Options(autoscaler_limits="adjust")
 
 
 def scaler():
@@ -32,7 +32,7 @@ def scaler():
         "kind": HPA.kind,
         "metadata": {
             "name": HPA.name,
-            "annotations": {objects.PREFIX + "readiness": "created"},
+            "annotations": {objects.PREFIX + "readiness": "exists"},
         },
         "spec": {
             "minReplicas": 2,
@@ -46,8 +46,8 @@ def scaler():
     }
 
 
-AUTOSCALED = package(manifests.deployment("web", 2), scaler())
-PLAIN = package(manifests.deployment("web", 2), manifests.config_map("c"))
+AUTOSCALED = make_package(manifests.deployment("web", 2), scaler())
+PLAIN = make_package(manifests.deployment("web", 2), manifests.config_map("c"))
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def cluster(clock):
 
 
 def recorded(cluster):
-    return record.read(cluster, "one", "default").inventory
+    return store.read(cluster, "one", "default").inventory
 
 
 def bounds(cluster):
@@ -67,58 +67,75 @@ def bounds(cluster):
 def vain(cluster, clock, number, options):
     """A scale whose replicas nobody makes."""
     cluster.world.controller.idle = True
-    with pytest.raises(errors.NotReady):
+    with pytest.raises(errors.ReadinessTimeout):
         lcm.scale(
-            cluster,
-            "one",
+            lcm.Request(
+                cluster,
+                "one",
+                options=options,
+                deadline=Deadline.after(5, clock),
+            ),
             {WEB: number},
-            options=options,
-            deadline=Deadline.after(5, clock),
         )
     cluster.world.controller.idle = False
 
 
-def test_bounds_of_a_number_that_was_refused_are_taken_back(cluster, life):
-    """They moved before it: the scale has begun, and says so (P22)."""
-    lcm.instantiate(cluster, "one", AUTOSCALED, **life)
+def test_bounds_of_a_number_that_was_refused_are_taken_back(
+    cluster, operation_args
+):
+    """They moved before it: the scale has begun, and says so."""
+    lcm.instantiate(lcm.Request(cluster, "one", **operation_args), AUTOSCALED)
     cluster.fail(errors.Rejected(WEB, 403, "Forbidden", "quota"), "patch", WEB)
 
     with pytest.raises(errors.Rejected) as caught:
-        lcm.scale(cluster, "one", {WEB: 7}, options=MOVE, **life)
+        lcm.scale(
+            lcm.Request(cluster, "one", options=ADJUST, **operation_args),
+            {WEB: 7},
+        )
 
     assert caught.value.begun
     assert Phase.SCALING is recorded(cluster).phase
-    lcm.roll_back(cluster, "one", **life)
+    lcm.roll_back(lcm.Request(cluster, "one", **operation_args))
     assert (2, 5) == bounds(cluster)
     assert Phase.INSTANTIATED is recorded(cluster).phase
 
 
-def test_bounds_that_are_right_already_are_not_written(cluster, life):
-    """A refusal of the number alone leaves nothing begun (P22)."""
-    lcm.instantiate(cluster, "one", AUTOSCALED, **life)
-    lcm.scale(cluster, "one", {WEB: 5}, options=MOVE, **life)
+def test_bounds_that_are_right_already_are_not_written(
+    cluster, operation_args
+):
+    """A refusal of the number alone leaves nothing begun."""
+    lcm.instantiate(lcm.Request(cluster, "one", **operation_args), AUTOSCALED)
+    lcm.scale(
+        lcm.Request(cluster, "one", options=ADJUST, **operation_args), {WEB: 5}
+    )
     assert (5, 5) == bounds(cluster)
     cluster.fail(errors.Rejected(WEB, 403, "Forbidden", "quota"), "patch", WEB)
 
     with pytest.raises(errors.Rejected) as caught:
-        lcm.scale(cluster, "one", {WEB: 5}, options=MOVE, **life)
+        lcm.scale(
+            lcm.Request(cluster, "one", options=ADJUST, **operation_args),
+            {WEB: 5},
+        )
 
     assert not caught.value.begun
     assert Phase.INSTANTIATED is recorded(cluster).phase
 
 
 @pytest.mark.parametrize("lost", [WEB, HPA], ids=["number", "bounds"])
-def test_a_scale_whose_answer_is_lost_has_begun(cluster, life, lost):
-    """The server may have done what it did not answer (P21)."""
-    lcm.instantiate(cluster, "one", AUTOSCALED, **life)
+def test_a_scale_whose_answer_is_lost_has_begun(cluster, operation_args, lost):
+    """The server may have done what it did not answer."""
+    lcm.instantiate(lcm.Request(cluster, "one", **operation_args), AUTOSCALED)
     cluster.fail(errors.Unreachable("server", "timed out"), "patch", lost)
 
     with pytest.raises(errors.Unreachable) as caught:
-        lcm.scale(cluster, "one", {WEB: 7}, options=MOVE, **life)
+        lcm.scale(
+            lcm.Request(cluster, "one", options=ADJUST, **operation_args),
+            {WEB: 7},
+        )
 
     assert caught.value.begun
     assert Phase.SCALING is recorded(cluster).phase
-    lcm.roll_back(cluster, "one", **life)
+    lcm.roll_back(lcm.Request(cluster, "one", **operation_args))
     assert (2, 5) == bounds(cluster)
     assert 2 == cluster.get(WEB)["spec"]["replicas"]
 
@@ -128,9 +145,9 @@ def gone(cluster):
 
 
 def unknown(cluster):
-    entry = record.read(cluster, "one", "default")
+    entry = store.read(cluster, "one", "default")
     left = dataclasses.replace(entry.inventory, scaling={WEB: None})
-    record.write(cluster, left, entry)
+    store.write(cluster, left, entry)
 
 
 def autoscaled(cluster):
@@ -147,81 +164,92 @@ def refused(cluster):
 @pytest.mark.parametrize(
     ("happens", "why"),
     [
-        (gone, "is gone from the cluster"),
+        (gone, "no longer exists in the cluster"),
         (unknown, "its number before could not be read"),
-        (autoscaled, "its number is kept by HorizontalPodAutoscaler"),
+        (autoscaled, "its replicas are managed by HorizontalPodAutoscaler"),
         (refused, "quota"),
     ],
 )
 def test_a_rollback_of_a_scale_comes_to_rest_when_repeated(
-    cluster, clock, life, happens, why
+    cluster, clock, operation_args, happens, why
 ):
-    """It says what it could not restore, and the second time ends (P22)."""
-    lcm.instantiate(cluster, "one", PLAIN, **life)
+    """It says what it could not restore, and the second time ends."""
+    lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PLAIN)
     vain(cluster, clock, 3, Options())
     happens(cluster)
 
-    with pytest.raises(errors.NotRestored, match=why):
-        lcm.roll_back(cluster, "one", **life)
+    with pytest.raises(errors.RollbackIncomplete, match=why):
+        lcm.roll_back(lcm.Request(cluster, "one", **operation_args))
     assert Phase.SCALING is recorded(cluster).phase
     if happens is refused:
         refused(cluster)
-    report = lcm.roll_back(cluster, "one", **life)
+    report = lcm.roll_back(lcm.Request(cluster, "one", **operation_args))
 
-    assert ["kept"] == [row.action.value for row in report.rows]
+    assert ["retained"] == [row.action.value for row in report.objects]
     assert Phase.INSTANTIATED is recorded(cluster).phase
     if live := cluster.get(WEB):
         # Its controller needs no write to go on.
         cluster.world.controller(cluster, live)
-    lcm.change(cluster, "one", PLAIN, **life)
+    lcm.change(lcm.Request(cluster, "one", **operation_args), PLAIN)
 
 
 @pytest.mark.parametrize(
-    ("noted", "movable"), [({}, True), ({"autoscaled": "refuse"}, False)]
+    ("noted", "movable"), [({}, True), ({"autoscaler-limits": "keep"}, False)]
 )
 def test_a_number_that_an_autoscaler_of_the_instance_keeps_may_be_set(
-    cluster, life, noted, movable
+    cluster, operation_args, noted, movable
 ):
     """Another option does not help where an annotation refuses it."""
     web = manifests.deployment("web", 2)
     notes = {objects.PREFIX + name: value for name, value in noted.items()}
     web["metadata"]["annotations"] = notes
-    lcm.instantiate(cluster, "one", package(web, scaler()), **life)
+    lcm.instantiate(
+        lcm.Request(cluster, "one", **operation_args),
+        make_package(web, scaler()),
+    )
 
     with pytest.raises(errors.NotScalable) as caught:
-        lcm.scale(cluster, "one", {WEB: 7}, **life)
+        lcm.scale(lcm.Request(cluster, "one", **operation_args), {WEB: 7})
 
     assert "between 2 and 5" in caught.value.why
     assert movable is caught.value.movable
 
 
-@pytest.mark.parametrize("options", [Options(), MOVE])
-def test_the_autoscaler_of_somebody_else_is_not_moved(cluster, life, options):
+@pytest.mark.parametrize("options", [Options(), ADJUST])
+def test_the_autoscaler_of_somebody_else_is_not_moved(
+    cluster, operation_args, options
+):
     """No option helps, and the error offers none."""
-    lcm.instantiate(cluster, "one", PLAIN, **life)
+    lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PLAIN)
     autoscaled(cluster)
 
     with pytest.raises(errors.NotScalable) as caught:
-        lcm.scale(cluster, "one", {WEB: 7}, options=options, **life)
+        lcm.scale(
+            lcm.Request(cluster, "one", options=options, **operation_args),
+            {WEB: 7},
+        )
 
-    assert "no object of the instance one" in caught.value.why
+    assert "does not belong to instance one" in caught.value.why
     assert not caught.value.movable
 
 
 def test_a_change_forgets_the_bounds_of_a_scale_before_it(
-    cluster, clock, life
+    cluster, clock, operation_args
 ):
-    """They are no longer those from before a later scale (P22)."""
-    lcm.instantiate(cluster, "one", AUTOSCALED, **life)
-    vain(cluster, clock, 6, MOVE)
-    assert {WEB: Bounds(2, 5)} == recorded(cluster).bounds
+    """They are no longer those from before a later scale."""
+    lcm.instantiate(lcm.Request(cluster, "one", **operation_args), AUTOSCALED)
+    vain(cluster, clock, 6, ADJUST)
+    assert {WEB: ReplicaLimits(2, 5)} == recorded(cluster).bounds
     web = manifests.deployment("web", 2, nodeName="a")
 
-    lcm.change(cluster, "one", package(web, scaler()), **life)
+    lcm.change(
+        lcm.Request(cluster, "one", **operation_args),
+        make_package(web, scaler()),
+    )
 
     assert {} == recorded(cluster).bounds
     assert (6, 6) == bounds(cluster)
-    vain(cluster, clock, 8, MOVE)
-    lcm.roll_back(cluster, "one", **life)
+    vain(cluster, clock, 8, ADJUST)
+    lcm.roll_back(lcm.Request(cluster, "one", **operation_args))
     assert (6, 6) == bounds(cluster)
     assert 6 == cluster.get(WEB)["spec"]["replicas"]

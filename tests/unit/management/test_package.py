@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 import tacker_k8s_cr as k8s_cr
-from tools.management import composing
 from tools.management import images
+from tools.management import package_folder
 from tools.plane.errors import PlaneError
 
 
@@ -24,26 +24,26 @@ from tools.plane.errors import PlaneError
 )
 def test_variables_have_their_values(text: str, expected: str) -> None:
     """That of the sample, else the one that the manifest says itself."""
-    assert expected == composing.substituted(text, {"B": "set"})
+    assert expected == package_folder.substituted(text, {"B": "set"})
 
 
 def test_a_variable_without_a_value_is_an_error() -> None:
     """No manifest goes out with a hole in it."""
     with pytest.raises(PlaneError, match="the variable A has no value"):
-        composing.substituted("a: ${A}", {})
+        package_folder.substituted("a: ${A}", {})
 
 
 def test_the_package_names_the_images_that_are_made() -> None:
     """Of Cluster API the version is that of the plane's modules."""
     named = set()
-    for provider in composing.PROVIDERS:
-        path = composing.SAMPLE / "compose" / provider.name
+    for provider in package_folder.PROVIDERS:
+        path = package_folder.SAMPLE / "compose" / provider.name
         overlay = yaml.safe_load((path / "kustomization.yaml").read_text())
         (image,) = overlay["images"]
         named.add(f"{image['newName']}:{image['newTag']}")
     (deployment,) = (
         manifest
-        for manifest in k8s_cr.load(composing.SAMPLE).manifests
+        for manifest in k8s_cr.load(package_folder.SAMPLE).manifests
         if manifest["kind"] == "Deployment"
     )
     (container,) = deployment["spec"]["template"]["spec"]["containers"]

@@ -13,14 +13,18 @@ NAMED = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
 
 
 def _read(*values: Any) -> tuple[list[Any], list[str]]:
-    found = [documents.Found(v, n, 1) for n, v in enumerate(values, 1)]
+    found = [
+        documents.ParsedDocument(v, n, 1) for n, v in enumerate(values, 1)
+    ]
     read = manifests.read(found, "a.yaml")
     once = manifests.distinct(read.documents)
     return once.documents, [str(p) for p in read.problems + once.problems]
 
 
 def _warnings(*values: Any) -> list[str]:
-    found = [documents.Found(v, n, 1) for n, v in enumerate(values, 1)]
+    found = [
+        documents.ParsedDocument(v, n, 1) for n, v in enumerate(values, 1)
+    ]
     read = manifests.read(found, "a.yaml")
     once = manifests.distinct(read.documents)
     assert [] == read.problems + once.problems
@@ -48,8 +52,8 @@ def test_all_that_is_lacking_is_named_at_once() -> None:
     _, problems = _read({"a": 1}, NAMED, {"kind": "A", "metadata": None}, [1])
 
     assert [
-        "a.yaml, document 1: lacks apiVersion, kind, metadata.name",
-        "a.yaml, document 3: lacks apiVersion, metadata.name",
+        "a.yaml, document 1: missing apiVersion, kind, metadata.name",
+        "a.yaml, document 3: missing apiVersion, metadata.name",
         "a.yaml, document 4: is a sequence, wanted a mapping with kind and "
         "name",
     ] == problems
@@ -91,7 +95,7 @@ def test_manifest_that_cannot_be_meant_is_refused(
 
 
 def test_prefix_may_stand_for_a_name() -> None:
-    """The rest of the name is chosen when the manifest is used (R7)."""
+    """The rest of the name is chosen when the manifest is used."""
     value = {**NAMED, "metadata": {"generateName": "a-"}}
 
     assert ([value], []) == (
@@ -106,7 +110,7 @@ def test_prefix_may_stand_for_a_name() -> None:
 def test_only_a_server_knows_which_kinds_need_no_name(
     metadata: dict[str, Any],
 ) -> None:
-    """Such as its reviews; of a built-in kind with a name we know (R3)."""
+    """Such as its reviews; of a built-in kind with a name we know."""
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SubjectAccessReview",
@@ -116,7 +120,7 @@ def test_only_a_server_knows_which_kinds_need_no_name(
     _, problems = _read({"apiVersion": "v1", "kind": "Secret", **metadata})
 
     assert {**review, "metadata": {}} == document.manifest
-    assert ["a.yaml: lacks metadata.name"] == problems
+    assert ["a.yaml: missing metadata.name"] == problems
 
 
 def test_status_is_left_out() -> None:
@@ -167,7 +171,7 @@ def test_lists_in_lists_are_taken_apart() -> None:
     outer = {"apiVersion": "v1", "kind": "List", "items": [inner]}
     _, (problem,) = _read(outer)
 
-    assert problem.startswith("a.yaml, item 1, item 1: lacks apiVersion")
+    assert problem.startswith("a.yaml, item 1, item 1: missing apiVersion")
 
 
 def test_object_whose_kind_ends_with_list_is_an_object() -> None:
@@ -178,6 +182,7 @@ def test_object_whose_kind_ends_with_list_is_an_object() -> None:
     assert value == document.manifest
 
 
+@pytest.mark.requirement("IN-6")
 def test_same_object_twice_is_refused_with_both_places() -> None:
     """One of the two would win, and nobody could say which."""
     again = _with(apiVersion="v1", data={"a": "b"})

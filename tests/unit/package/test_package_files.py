@@ -8,10 +8,10 @@ import pathlib
 import pytest
 
 from tacker_k8s_cr import package
-from tacker_k8s_cr.errors import PackageInvalid
-from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.model.errors import PackageInvalid
+from tacker_k8s_cr.model.errors import RequestInvalid
 from tacker_k8s_cr.package import files
-from tacker_k8s_cr.package import loading
+from tacker_k8s_cr.package import loader
 
 
 def _manifest(name: str) -> str:
@@ -36,8 +36,9 @@ def _problems(*paths: pathlib.Path) -> list[str]:
     return [str(problem) for problem in caught.value.problems]
 
 
+@pytest.mark.requirement("CR-16")
 def test_folder_gives_its_files_sorted_by_path(tmp_path: pathlib.Path) -> None:
-    """YAML and JSON (CR-16) at any depth, without other and hidden files."""
+    """YAML and JSON at any depth, without other and hidden files."""
     _write(
         tmp_path,
         b_yaml=_manifest("b"),
@@ -91,7 +92,7 @@ def test_faults_of_all_files_are_reported_at_once(
     (tmp_path / "f.yaml").write_bytes(b"a: \xff")
 
     assert [
-        f"{tmp_path}/a.yaml: lacks apiVersion, metadata.name",
+        f"{tmp_path}/a.yaml: missing apiVersion, metadata.name",
         f"{tmp_path}/b.yaml, line 1, column 5: mapping values are not "
         "allowed in this context",
         f"{tmp_path}/f.yaml: is not UTF-8 text (line 1)",
@@ -100,6 +101,7 @@ def test_faults_of_all_files_are_reported_at_once(
     ] == _problems(tmp_path)
 
 
+@pytest.mark.requirement("P19")
 def test_empty_package_is_refused(tmp_path: pathlib.Path) -> None:
     """A folder without manifests is a mistake, not an instance of nothing."""
     _write(tmp_path, a_yaml="# nothing\n---\n")
@@ -112,8 +114,8 @@ def test_absent_path_is_named(tmp_path: pathlib.Path) -> None:
     _write(tmp_path, a_yaml="kind: A")
 
     assert [
-        f"{tmp_path}/x: is not there",
-        f"{tmp_path}/a.yaml: lacks apiVersion, metadata.name",
+        f"{tmp_path}/x: does not exist",
+        f"{tmp_path}/a.yaml: missing apiVersion, metadata.name",
     ] == _problems(tmp_path / "x", tmp_path / "a.yaml")
 
 
@@ -153,7 +155,7 @@ def test_large_file_is_refused(tmp_path: pathlib.Path) -> None:
 
 def test_all_files_together_have_a_limit(tmp_path: pathlib.Path) -> None:
     """So have the manifests of a package together."""
-    for number in range(loading.MAX_TEXT // files.MAX_FILE + 1):
+    for number in range(loader.MAX_TEXT // files.MAX_FILE + 1):
         text = b"#" * (files.MAX_FILE - 1)
         (tmp_path / f"{number}.yaml").write_bytes(text + b"\n")
     (tmp_path / "a.yaml").write_text(_manifest("a"))
@@ -174,7 +176,7 @@ def test_choices_of_a_csar_need_a_csar(tmp_path: pathlib.Path) -> None:
     """Files and folders have neither definition files nor flavours."""
     _write(tmp_path, a_yaml=_manifest("a"))
 
-    with pytest.raises(RequestInvalid, match="is no CSAR"):
+    with pytest.raises(RequestInvalid, match="is not a CSAR"):
         package.load(tmp_path, def_files=["a.yaml"])
-    with pytest.raises(RequestInvalid, match="is no CSAR"):
+    with pytest.raises(RequestInvalid, match="is not a CSAR"):
         package.load(tmp_path, flavour="simple")

@@ -12,10 +12,10 @@ import pytest
 
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr import package
-from tacker_k8s_cr.objects import GroupKind
-from tacker_k8s_cr.objects import Manifest
-from tacker_k8s_cr.package import numbers
-from tacker_k8s_cr.package import targets
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.package import replica_counts
+from tacker_k8s_cr.package import vdu_mapping
 from tools import csar
 
 SAMPLES = csar.whole_samples()
@@ -62,7 +62,7 @@ def test_every_vdu_has_its_object(sample: pathlib.Path) -> None:
     """An aspect of a sample scales something."""
     loaded = package.load(sample)
     assert loaded.vnfd is not None
-    found = targets.by_vdu(loaded, _scalable)
+    found = vdu_mapping.map_vdus(loaded, _scalable)
 
     assert loaded.vnfd.vdus.keys() == found.keys()
     assert loaded.vnfd.aspects
@@ -174,7 +174,7 @@ def test_a_sample_that_is_not_whole_is_not_built(
 def test_a_vnfd_without_aspects_says_what_is_there(
     tmp_path: pathlib.Path,
 ) -> None:
-    """Of a management cluster nothing is scaled; it has one VDU (TK-8)."""
+    """Of a management cluster nothing is scaled; it has one VDU."""
     folder = tmp_path / "whole"
     shutil.copytree(MANAGEMENT, folder)
     for name in csar.recipe(MANAGEMENT).needs:
@@ -187,8 +187,8 @@ def test_a_vnfd_without_aspects_says_what_is_there(
 
     assert loaded.vnfd is not None
     assert {} == loaded.vnfd.aspects
-    assert ({}, {"core": 1}) == numbers.at_level(loaded.vnfd)
-    assert {"core"} == targets.by_vdu(loaded, _scalable).keys()
+    assert ({}, {"core": 1}) == replica_counts.at_level(loaded.vnfd)
+    assert {"core"} == vdu_mapping.map_vdus(loaded, _scalable).keys()
 
 
 def _deployment(name: str) -> Manifest:
@@ -210,6 +210,7 @@ def test_recipe_that_is_none_is_refused(
         csar.build(source, tmp_path / "p.zip")
 
 
+@pytest.mark.requirement("TK-20")
 def test_all_samples_are_built_with_one_command(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

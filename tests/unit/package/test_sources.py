@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import pytest
 
 from tacker_k8s_cr import package
-from tacker_k8s_cr.errors import PackageInvalid
-from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.model.errors import PackageInvalid
+from tacker_k8s_cr.model.errors import RequestInvalid
 from tacker_k8s_cr.package import archives
-from tacker_k8s_cr.package import unrendered
-from tacker_k8s_cr.package.unrendered import Source
-from tests.unit.package import csars
+from tacker_k8s_cr.package import unrendered_sources
+from tacker_k8s_cr.package.unrendered_sources import Source
+from tests.unit.package import csar_builder
 
 CHART = "apiVersion: v2\nname: router\nversion: 1.0.0\n"
 TEMPLATE = "metadata: {{ .Release.Name }}\n"
@@ -32,7 +32,7 @@ metadata: {name: apps}
 
 
 def written(folder: pathlib.Path, files: dict[str, str]) -> pathlib.Path:
-    return csars.unpacked(
+    return csar_builder.write_folder(
         folder, {name: text.encode() for name, text in files.items()}
     )
 
@@ -130,7 +130,7 @@ def test_a_base_and_its_overlays_are_named(tmp_path):
     assert [
         kustomization_at(root / "base"),
         kustomization_at(root / "overlays/lab"),
-        f"{root}/c.yaml: lacks apiVersion, metadata.name",
+        f"{root}/c.yaml: missing apiVersion, metadata.name",
     ] == problems(root)
 
 
@@ -159,13 +159,14 @@ def test_only_the_outermost_folders_are_named(charts, others):
     files = [f"{path}/Chart.yaml".lstrip("/") for path in charts]
     files += [f"{path}/x.yaml".lstrip("/") for path in others]
 
-    found = unrendered.folders(
+    found = unrendered_sources.folders(
         files, lambda name: {"name": "a", "version": "1"}
     )
 
     for path in charts:
         assert 1 == sum(
-            unrendered.within(path, {folder: Source.CHART}) for folder in found
+            unrendered_sources.within(path, {folder: Source.CHART})
+            for folder in found
         )
 
 
@@ -252,9 +253,11 @@ def test_a_chart_in_a_csar_is_named_once(tmp_path):
         "Files/kubernetes/router/Chart.yaml": CHART,
         "Files/kubernetes/router/templates/a.yaml": TEMPLATE,
         "Files/kubernetes/site/kustomization.yaml": KUSTOMIZATION,
-        csars.ONE: csars.manifest("one"),
+        csar_builder.ONE: csar_builder.manifest("one"),
     }
-    path = csars.packed(tmp_path / "p.zip", csars.files(artifacts=listed))
+    path = csar_builder.write_archive(
+        tmp_path / "p.zip", csar_builder.files(artifacts=listed)
+    )
 
     assert [
         "Files/kubernetes/router: is a Helm chart; use the output of helm "
@@ -262,13 +265,15 @@ def test_a_chart_in_a_csar_is_named_once(tmp_path):
         "Files/kubernetes/site: is a kustomization; use the output of kubectl "
         "kustomize instead",
     ] == problems(path)
-    assert ["one"] == names(package.load(path, def_files=[csars.ONE]))
+    assert ["one"] == names(package.load(path, def_files=[csar_builder.ONE]))
 
 
 def test_archives_in_a_csar_without_manifests_are_named(tmp_path):
     """A packed chart alone is not a package."""
     listed = {"Files/kubernetes/router-1.0.0.tgz": "x"}
-    path = csars.packed(tmp_path / "p.zip", csars.files(artifacts=listed))
+    path = csar_builder.write_archive(
+        tmp_path / "p.zip", csar_builder.files(artifacts=listed)
+    )
 
     assert [
         "Files/kubernetes/router-1.0.0.tgz: is an archive; pack the manifests "
@@ -281,15 +286,17 @@ def test_archives_in_a_csar_without_manifests_are_named(tmp_path):
 
 def test_standard_input_is_a_file_of_any_number_of_documents(tmp_path):
     """It may stand among other paths, and its faults have their document."""
-    other = written(tmp_path, {"a.yaml": csars.manifest("a")}) / "a.yaml"
-    text = f"{csars.manifest('b')}---\n{csars.manifest('c')}"
+    other = (
+        written(tmp_path, {"a.yaml": csar_builder.manifest("a")}) / "a.yaml"
+    )
+    text = f"{csar_builder.manifest('b')}---\n{csar_builder.manifest('c')}"
 
     loaded = package.load(other, "-", stdin=io.BytesIO(text.encode()))
     found = problems("-", stdin=io.BytesIO(f"{text}---\nx: 1\n".encode()))
 
     assert ["a", "b", "c"] == names(loaded)
     assert [
-        "standard input, document 3: lacks apiVersion, kind, metadata.name"
+        "standard input, document 3: missing apiVersion, kind, metadata.name"
     ] == found
 
 
@@ -308,7 +315,7 @@ def test_standard_input_is_read_once():
 
 def test_without_a_stream_a_dash_is_the_name_of_a_file(tmp_path, monkeypatch):
     """A library does not read standard input unless it is told to."""
-    written(tmp_path, {"-": csars.manifest("a")})
+    written(tmp_path, {"-": csar_builder.manifest("a")})
     monkeypatch.chdir(tmp_path)
 
     assert ["a"] == names(package.load("-"))
@@ -322,7 +329,7 @@ def test_without_a_stream_a_dash_is_the_name_of_a_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize("mark", ["", "\n", "\r\n"])
 def test_a_byte_order_mark_names_the_encoding(tmp_path, encoding, mark):
     """UTF-16 is read as kubectl reads it, from a file or standard input."""
-    text = f'{csars.manifest("a")}data: {{k: "é"}}{mark}'
+    text = f'{csar_builder.manifest("a")}data: {{k: "é"}}{mark}'
     if encoding == "utf-16-be":
         text = f"\ufeff{text}"
     data = text.encode(encoding)
@@ -340,7 +347,7 @@ def test_text_in_no_encoding_is_refused_with_its_line(tmp_path):
     for name, data in {
         "a": "\ufeffx: 1\n".encode("utf-16-le") + b"\x00\xd8",
         "b": b"x: 1\ny: \xff",
-        "c": csars.manifest("a").encode("utf-16-le"),
+        "c": csar_builder.manifest("a").encode("utf-16-le"),
     }.items():
         (tmp_path / f"{name}.yaml").write_bytes(data)
 

@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from tacker_k8s_cr.errors import PackageInvalid
-from tacker_k8s_cr.errors import Problem
-from tacker_k8s_cr.errors import RequestInvalid
+from tacker_k8s_cr.model.errors import PackageInvalid
+from tacker_k8s_cr.model.errors import Problem
+from tacker_k8s_cr.model.errors import RequestInvalid
+from tacker_k8s_cr.model.package import Vdu
+from tacker_k8s_cr.model.package import Vnfd
 from tacker_k8s_cr.package import vnfd
-from tacker_k8s_cr.package.model import Vdu
-from tacker_k8s_cr.package.model import Vnfd
-from tests.unit.package import csars
+from tests.unit.package import csar_builder
 
 
 def _read(flavour: str = "", **said: Any) -> Vnfd:
     definitions = {
-        csars.TOP: csars.top("df.yaml"),
-        csars.TYPES: csars.types(),
-        csars.FLAVOUR: csars.flavour(**said),
+        csar_builder.TOP: csar_builder.top_definitions("df.yaml"),
+        csar_builder.TYPES: csar_builder.types(),
+        csar_builder.FLAVOUR: csar_builder.flavour(**said),
     }
     return vnfd.read(definitions, flavour)
 
@@ -28,21 +28,28 @@ def _read(flavour: str = "", **said: Any) -> Vnfd:
 def _faults(**said: Any) -> list[str]:
     with pytest.raises(PackageInvalid) as caught:
         _read(**said)
-    assert {csars.FLAVOUR} == {p.where for p in caught.value.problems}
+    assert {csar_builder.FLAVOUR} == {p.where for p in caught.value.problems}
     return [problem.what for problem in caught.value.problems]
 
 
 def _warnings(**said: Any) -> list[str]:
     found: list[Problem] = []
-    definitions = {csars.FLAVOUR: csars.flavour(**said)}
-    vnfd.read({**definitions, csars.TOP: csars.top("df.yaml")}, "", found)
-    assert {csars.FLAVOUR} >= {problem.where for problem in found}
+    definitions = {csar_builder.FLAVOUR: csar_builder.flavour(**said)}
+    vnfd.read(
+        {
+            **definitions,
+            csar_builder.TOP: csar_builder.top_definitions("df.yaml"),
+        },
+        "",
+        found,
+    )
+    assert {csar_builder.FLAVOUR} >= {problem.where for problem in found}
     return [problem.what for problem in found]
 
 
 def _changed(index: int, **properties: Any) -> list[Any]:
     """The usual policies, one of them with other properties."""
-    policies = list(csars.POLICIES)
+    policies = list(csar_builder.POLICIES)
     ((name, policy),) = policies[index].items()
     said = {**policy["properties"], **properties}
     policies[index] = {name: {**policy, "properties": said}}
@@ -84,13 +91,13 @@ def test_hooks_have_their_files() -> None:
 
 def test_descriptor_id_may_be_the_default_of_its_type() -> None:
     """As Tacker takes it where the node has an input in its place."""
-    top = csars.top()
+    top = csar_builder.top_definitions()
     nodes = top["topology_template"]["node_templates"]
     nodes["VNF"]["properties"]["descriptor_id"] = {"get_input": "id"}
     definitions = {
         "a": top,
-        "b": csars.types(),
-        "c": csars.flavour(),
+        "b": csar_builder.types(),
+        "c": csar_builder.flavour(),
     }
 
     assert "by-type" == vnfd.read(definitions).id
@@ -104,12 +111,12 @@ def test_vdu_may_be_of_a_derived_type() -> None:
         "c.Loop": {"derived_from": "c.Loop"},
     }
     vdus = {
-        "web": {**csars.vdu("web"), "type": "b.Vdu"},
-        "loop": {**csars.vdu("loop"), "type": "c.Loop"},
+        "web": {**csar_builder.vdu("web"), "type": "b.Vdu"},
+        "loop": {**csar_builder.vdu("loop"), "type": "c.Loop"},
     }
     definitions = {
         "a": {"node_types": types},
-        "b": csars.flavour(vdus=vdus),
+        "b": csar_builder.flavour(vdus=vdus),
     }
 
     assert ["web"] == list(vnfd.read(definitions).vdus)
@@ -118,8 +125,8 @@ def test_vdu_may_be_of_a_derived_type() -> None:
 def test_flavour_is_chosen_by_its_name() -> None:
     """The only one is the default; of several one must be named."""
     definitions = {
-        "a": csars.flavour("one"),
-        "b": csars.flavour("two"),
+        "a": csar_builder.flavour("one"),
+        "b": csar_builder.flavour("two"),
     }
 
     assert "two" == vnfd.read(definitions, "two").flavour
@@ -134,7 +141,7 @@ def test_flavour_is_chosen_by_its_name() -> None:
 def test_definitions_without_a_flavour_are_refused() -> None:
     """A package that no one could instantiate."""
     with pytest.raises(PackageInvalid, match="no file describes a deployment"):
-        vnfd.read({"a": csars.top()})
+        vnfd.read({"a": csar_builder.top_definitions()})
 
 
 def test_vdu_without_policies_has_no_number() -> None:
@@ -151,20 +158,20 @@ def test_vdu_without_policies_has_no_number() -> None:
 
 def test_only_level_is_the_default() -> None:
     """As SOL001 has it, a default is needed only among several."""
-    levels = csars.policy("InstantiationLevels", levels={1: {}})
-    policies = [*csars.POLICIES[:3], levels]
+    levels = csar_builder.policy("InstantiationLevels", levels={1: {}})
+    policies = [*csar_builder.POLICIES[:3], levels]
 
     assert "1" == _read(policies=policies).default_level
 
 
 def test_a_level_need_not_give_numbers() -> None:
     """Where VduInstantiationLevels gives none, they follow from the deltas."""
-    assert {} == _read(policies=csars.POLICIES[:4]).level_numbers
+    assert {} == _read(policies=csar_builder.POLICIES[:4]).level_numbers
 
 
 def test_a_profile_need_not_set_bounds() -> None:
     """A VDU without vdu_profile may have any number."""
-    vdu = csars.vdu("web")
+    vdu = csar_builder.vdu("web")
     del vdu["properties"]["vdu_profile"]
 
     assert Vdu("web", "web", 0, None) == _read(vdus={"web": vdu}).vdus["web"]
@@ -173,7 +180,7 @@ def test_a_profile_need_not_set_bounds() -> None:
 def test_steps_may_differ() -> None:
     """Each step has its delta, in the order of the aspect."""
     aspects = {"size": {"max_scale_level": 3, "step_deltas": ["a", "b", "a"]}}
-    deltas = csars.policy(
+    deltas = csar_builder.policy(
         "VduScalingAspectDeltas",
         ["web"],
         aspect="size",
@@ -189,12 +196,18 @@ def test_steps_may_differ() -> None:
 
 def test_policies_may_be_one_mapping() -> None:
     """Tacker takes them so as well."""
-    merged = {k: v for policy in csars.POLICIES for k, v in policy.items()}
-    definitions = {"a": csars.flavour()}
+    merged = {
+        k: v for policy in csar_builder.POLICIES for k, v in policy.items()
+    }
+    definitions = {"a": csar_builder.flavour()}
     definitions["a"]["topology_template"]["policies"] = merged
 
     assert _read() == vnfd.read(
-        {**definitions, csars.TOP: csars.top(), csars.TYPES: csars.types()}
+        {
+            **definitions,
+            csar_builder.TOP: csar_builder.top_definitions(),
+            csar_builder.TYPES: csar_builder.types(),
+        }
     )
 
 
@@ -202,7 +215,7 @@ def test_policies_may_be_one_mapping() -> None:
     ("said", "expected"),
     [
         (
-            {"vdus": {"web": csars.vdu("web", -1, 4)}},
+            {"vdus": {"web": csar_builder.vdu("web", -1, 4)}},
             "VDU web: vdu_profile.min_number_of_instances is -1, wanted a "
             "number from 0 on",
         ),
@@ -210,7 +223,7 @@ def test_policies_may_be_one_mapping() -> None:
             {"policies": _changed(0, aspects={"size": {}})},
             "aspect size: max_scale_level is None, wanted a number from 0 on",
         ),
-        ({"policies": "none"}, "policies are no sequence"),
+        ({"policies": "none"}, "policies are not a sequence"),
     ],
 )
 def test_value_without_a_meaning_is_a_fault(
@@ -224,7 +237,7 @@ def test_value_without_a_meaning_is_a_fault(
     ("said", "expected"),
     [
         (
-            {"vdus": {"other": csars.vdu("other")}},
+            {"vdus": {"other": csar_builder.vdu("other")}},
             "policy VduInitialDelta_web: the target web is not known; there "
             "are: other",
         ),
@@ -304,13 +317,13 @@ def test_no_warning_without_a_contradiction() -> None:
 )
 def test_any_shape_is_a_vnfd_or_a_fault(wrong: Any) -> None:
     """Definitions that nothing checked end in no other exception."""
-    parts = csars.flavour()["topology_template"]
+    parts = csar_builder.flavour()["topology_template"]
     for part in parts:
-        document = csars.flavour()
+        document = csar_builder.flavour()
         document["topology_template"][part] = wrong
         with contextlib.suppress(PackageInvalid):
             vnfd.read({"a": document, "b": {"node_types": wrong}})
-    for index in range(len(csars.POLICIES)):
+    for index in range(len(csar_builder.POLICIES)):
         for name in ("aspects", "deltas", "levels", "initial_delta"):
             with contextlib.suppress(PackageInvalid):
                 _read(policies=_changed(index, **{name: wrong}))

@@ -47,7 +47,7 @@ def named(name):
 
 
 @pytest.fixture
-def several(tmp_path):
+def three_server_folders(tmp_path):
     """A plane with three API servers."""
     folders = Folders(tmp_path)
     folders.keep_servers(3)
@@ -55,9 +55,9 @@ def several(tmp_path):
 
 
 @pytest.mark.parametrize("servers", [1, 3])
-def test_no_port_is_wanted_twice(servers, several):
+def test_no_port_is_wanted_twice(servers, three_server_folders):
     """All components run on one machine."""
-    folders = FOLDERS if servers == 1 else several
+    folders = FOLDERS if servers == 1 else three_server_folders
     counted = collections.Counter(
         port for one in whole(folders) for port in one.ports
     )
@@ -98,10 +98,10 @@ def test_aggregated_apis_get_their_requests_signed():
     ) in arguments
 
 
-def test_processes_do_not_inherit_the_environment(several):
+def test_processes_do_not_inherit_the_environment(three_server_folders):
     """Secrets of who starts the plane stay where they are."""
     usual = components.environ(FOLDERS, pathlib.Path("/built"))
-    more = components.environ(several, pathlib.Path("/built"))
+    more = components.environ(three_server_folders, pathlib.Path("/built"))
 
     names = {"HOME", "PATH", "PYTHONPATH", "TMPDIR", "POD_IP", "DOCKER_HOST"}
     assert names == set(usual)

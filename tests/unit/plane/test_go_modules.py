@@ -9,8 +9,8 @@ import pytest
 from tools.plane import binaries
 from tools.plane import build
 from tools.plane import golang
+from tools.plane import module_files
 from tools.plane import modules
-from tools.plane import upstream
 from tools.plane.binaries import Binary
 
 GO_MOD = """module example.org/a
@@ -80,7 +80,7 @@ def test_a_binary_is_a_tool_of_its_module(binary):
     assert binary.package in modules.text(binary.module).split()
 
 
-@pytest.mark.parametrize("source", upstream.SOURCES, ids=str)
+@pytest.mark.parametrize("source", module_files.SOURCES, ids=str)
 def test_a_source_of_manifests_is_required_by_its_module(source):
     """Manifests and binaries are of one version."""
     assert modules.required(modules.text(source.module), source.path)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 
-from tools.soak import figures
 from tools.soak import model
 from tools.soak import steps
-from tools.soak.disturbance import GRACE
-from tools.soak.disturbance import Disturbance
+from tools.soak import summary
+from tools.soak.fault_injection import GRACE
+from tools.soak.fault_injection import Disturbance
 from tools.soak.model import Found
 from tools.soak.model import Instance
 from tools.soak.model import Request
@@ -66,7 +66,7 @@ def test_what_a_kill_may_have_left_is_there_until_something_is_written():
 
     for operation, undisturbed in (("status", False), ("terminate", True)):
         request = Request(operation, expects="refused")
-        step = ended(request, Outcome("InstanceUnknown"), instance=unclean)
+        step = ended(request, Outcome("InstanceNotFound"), instance=unclean)
         look = step.look({})
         assert (True, undisturbed) == (look.complete, look.undisturbed)
         now = step.next_instance(look, Found(), True)
@@ -101,7 +101,9 @@ def test_contending_requests_are_one_step():
     """Both outcomes are judged; the lock refuses one of them."""
     step = Step(1, PRESENT, CHANGE, 10.0)
     assert step.can_be_contended
-    step = ended(CHANGE, Outcome("Busy"), Outcome(), contended=True)
+    step = ended(
+        CHANGE, Outcome("OperationInProgress"), Outcome(), contended=True
+    )
 
     assert ([Result.BUSY, Result.DONE], [], True) == (
         step.results,
@@ -109,7 +111,12 @@ def test_contending_requests_are_one_step():
         step.complete,
     )
     assert not step.can_be_contended
-    both = ended(CHANGE, Outcome("Busy"), Outcome("Busy"), contended=True)
+    both = ended(
+        CHANGE,
+        Outcome("OperationInProgress"),
+        Outcome("OperationInProgress"),
+        contended=True,
+    )
     assert both.wrong
     assert not both.complete
 
@@ -176,16 +183,16 @@ def test_whether_there_was_a_fault():
 
 def test_the_table_has_every_result_and_what_follows_it():
     """Operations by kind; the last row has all of them."""
-    found = figures.Figures(seconds=120.0)
+    found = summary.Figures(seconds=120.0)
     found.add("change", Result.DONE, 1.0)
     found.add("change", Result.DONE, 3.0)
     found.add("change", Result.KILLED, 0.5)
     found.add("heal", Result.DISTURBED, 2.0, "Unavailable")
     found.violations.append(
-        figures.Violation(7, "soak-00", "job", "heal", ("it is left",))
+        summary.Violation(7, "soak-00", "job", "heal", ("it is left",))
     )
 
-    lines = figures.table(found)
+    lines = summary.table(found)
 
     assert "Killed" in lines[0]
     row = next(line.split() for line in lines if line.startswith("change"))
@@ -199,4 +206,4 @@ def test_the_table_has_every_result_and_what_follows_it():
         str(found.violations[0])
     )
     assert 3 == sum(found.as_dict()["operations"]["change"].values())
-    assert "1 killed" in figures.progress(found)
+    assert "1 killed" in summary.progress(found)

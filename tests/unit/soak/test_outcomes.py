@@ -33,13 +33,13 @@ def judged(request, error, around, seconds=1.0):
     [
         (CHANGE, "", CALM, Result.DONE),
         (CHANGE, "", FAULTY, Result.DONE),
-        (CHANGE, "Busy", CONTENDED, Result.BUSY),
+        (CHANGE, "OperationInProgress", CONTENDED, Result.BUSY),
         (CHANGE, "Unavailable", FAULTY, Result.DISTURBED),
         (CHANGE, "LockLost", FAULTY, Result.DISTURBED),
         (INVALID, "Rejected", CALM, Result.REFUSED),
         (INVALID, "Unreachable", FAULTY, Result.DISTURBED),
-        (HEAL, "InstanceUnknown", ABSENT, Result.REFUSED),
-        (STUCK, "NotReady", CALM, Result.FAILED),
+        (HEAL, "InstanceNotFound", ABSENT, Result.REFUSED),
+        (STUCK, "ReadinessTimeout", CALM, Result.FAILED),
         (KILL, "killed", CALM, Result.KILLED),
         (KILL, "", CALM, Result.DONE),
     ],
@@ -53,14 +53,14 @@ def test_what_may_be(request_, error, around, result):
     ("request_", "error", "around"),
     [
         (CHANGE, "Unavailable", CALM),
-        (CHANGE, "Busy", CALM),
-        (CHANGE, "Busy", FAULTY),
-        (CHANGE, "NotReady", CALM),
-        (CHANGE, "InstanceUnknown", FAULTY),
+        (CHANGE, "OperationInProgress", CALM),
+        (CHANGE, "OperationInProgress", FAULTY),
+        (CHANGE, "ReadinessTimeout", CALM),
+        (CHANGE, "InstanceNotFound", FAULTY),
         (CHANGE, "KeyError", FAULTY),
         (CHANGE, "killed", FAULTY),
         (INVALID, "", CALM),
-        (INVALID, "InstanceUnknown", CALM),
+        (INVALID, "InstanceNotFound", CALM),
         (HEAL, "NotHealable", ABSENT),
         (STUCK, "", CALM),
     ],
@@ -72,7 +72,9 @@ def test_what_may_not_be(request_, error, around):
 
 def test_a_slow_machine_makes_an_operation_late_and_nothing_worse():
     """It may reach its deadline, and then has to be finished."""
-    assert (Result.LATE, False) == judged(CHANGE, "NotReady", CALM, 90.5)
+    assert (Result.LATE, False) == judged(
+        CHANGE, "ReadinessTimeout", CALM, 90.5
+    )
     assert (Result.LATE, False) == judged(CHANGE, "Unavailable", CALM, 91)
 
 
@@ -80,16 +82,24 @@ def test_the_lock_of_a_killed_process_may_outlast_a_short_deadline():
     """Without a kill before, no lock may be in the way."""
     unclean = Circumstances(unclean=True)
 
-    assert (Result.LATE, False) == judged(STUCK, "Busy", unclean, 8.0)
-    assert (Result.WRONG, True) == judged(STUCK, "Busy", unclean, 2.0)
-    assert (Result.WRONG, True) == judged(STUCK, "Busy", FAULTY, 8.0)
+    assert (Result.LATE, False) == judged(
+        STUCK, "OperationInProgress", unclean, 8.0
+    )
+    assert (Result.WRONG, True) == judged(
+        STUCK, "OperationInProgress", unclean, 2.0
+    )
+    assert (Result.WRONG, True) == judged(
+        STUCK, "OperationInProgress", FAULTY, 8.0
+    )
 
 
 def test_an_operation_that_outlives_its_deadline_is_wrong():
     """By more than what is documented, whatever came of it."""
     assert (Result.DONE, False) == judged(CHANGE, "", CALM, 101.9)
     assert (Result.DONE, True) == judged(CHANGE, "", CALM, 102.1)
-    assert (Result.LATE, True) == judged(CHANGE, "NotReady", FAULTY, 103)
+    assert (Result.LATE, True) == judged(
+        CHANGE, "ReadinessTimeout", FAULTY, 103
+    )
 
 
 def test_a_drift_that_finds_something_is_wrong():

@@ -99,7 +99,7 @@ def test_what_does_not_exist_is_instantiated_or_refused():
             {"scale", "roll_back", "terminate"},
         ),
         ("healing", Request("heal"), {"heal", "roll_back", "terminate"}),
-        ("ending", Request("terminate"), {"terminate"}),
+        ("terminating", Request("terminate"), {"terminate"}),
     ],
 )
 def test_what_ended_early_is_repeated_or_taken_back(phase, began, operations):

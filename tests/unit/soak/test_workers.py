@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 
-from tools.soak.disturbance import Disturbance
+from tools.soak.fault_injection import Disturbance
+from tools.soak.instance_pool import Population
 from tools.soak.invariants import Look
 from tools.soak.loop import Plan
 from tools.soak.loop import Soak
@@ -13,7 +14,6 @@ from tools.soak.model import Found
 from tools.soak.model import Instance
 from tools.soak.outcomes import KILLED
 from tools.soak.outcomes import Outcome
-from tools.soak.population import Population
 from tools.soak.schedule import Fault
 from tools.soak.worker import BEGUN
 from tools.soak.worker import Sight

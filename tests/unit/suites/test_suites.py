@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import pathlib
 import subprocess
 
@@ -9,15 +11,16 @@ import pytest
 
 from tools.suites import background
 from tools.suites import checkout
+from tools.suites import published
 from tools.suites import records
-from tools.suites import running
+from tools.suites import suite_run
 from tools.suites import table
 from tools.suites.records import Result
-from tools.suites.running import Place
+from tools.suites.suite_run import Place
 from tools.suites.table import Suite
 
 QUICK = Suite("quick", ("code",))
-WHOLE = Suite("whole", (".", ":(exclude)notes"))
+WHOLE = Suite("whole", (".", table.RUNS, ":(exclude)notes"))
 
 MAKEFILE = """\
 quick whole:
@@ -56,7 +59,7 @@ class Project:
 
     def owed(self, *suites):
         commit = checkout.head(self.place.project)
-        found = running.find_owed(self.place, suites, commit)
+        found = suite_run.find_owed(self.place, suites, commit)
         return {suite.name: why for suite, why in found.items()}
 
 
@@ -73,7 +76,7 @@ def test_a_result_counts_until_what_the_suite_covers_changes(project):
     )
 
     for suite in (QUICK, WHOLE):
-        result = running.run(project.place, suite, first)
+        result = suite_run.run(project.place, suite, first)
         assert result.passed
         assert "3 passed" == result.said
     assert {} == project.owed(QUICK, WHOLE)
@@ -90,7 +93,7 @@ def test_a_suite_that_failed_is_run_again(project):
     """What it said at its end is in the record, and all of it in its log."""
     commit = project.commit(Makefile="quick:\n\t@echo broken; false\n")
 
-    result = running.run(project.place, QUICK, commit)
+    result = suite_run.run(project.place, QUICK, commit)
 
     assert (2, "broken") == (result.code, result.said)
     assert {"quick": "failed"} == project.owed(QUICK)
@@ -103,7 +106,7 @@ def test_a_suite_runs_on_what_is_committed(project):
     (project.place.project / "code").write_text("half of a change")
 
     assert not checkout.is_clean(project.place.project)
-    running.run(project.place, QUICK, commit)
+    suite_run.run(project.place, QUICK, commit)
 
     assert "one" in project.place.log_of("quick").read_text()
 
@@ -119,11 +122,11 @@ def test_a_result_of_a_commit_that_is_gone_does_not_count(project):
 
 def test_a_line_that_was_cut_off_is_not_a_result(project):
     """The machine stopped while it was written."""
-    running.run(project.place, QUICK, checkout.head(project.place.project))
+    suite_run.run(project.place, QUICK, checkout.head(project.place.project))
     with project.place.record.open("a") as stream:
         stream.write('{"suite": "whole", "com')
 
-    running.run(project.place, QUICK, checkout.head(project.place.project))
+    suite_run.run(project.place, QUICK, checkout.head(project.place.project))
 
     found = records.read(project.place.record)
     assert ["quick", "quick"] == [result.suite for result in found]
@@ -152,3 +155,39 @@ def test_every_suite_is_a_target_of_the_makefile():
         )
     names = [suite.name for suite in table.SUITES]
     assert sorted(set(names)) == sorted(names)
+
+
+def test_a_run_is_written_for_the_documentation(project):
+    """With its commit and counts; a failure keeps the last that passed."""
+    first = checkout.head(project.place.project)
+    suite_run.run(project.place, QUICK, first)
+    second = project.commit(Makefile="quick:\n\t@echo 2 failed; false\n")
+    suite_run.run(project.place, QUICK, second)
+
+    runs = json.loads(project.place.published.read_text())
+    last, passed = runs["quick"]["last"], runs["quick"]["passed"]
+
+    assert (first, {"passed": 3}) == (passed["commit"], passed["counts"])
+    assert (second, {"failed": 2}) == (last["commit"], last["counts"])
+    assert not last["passed"]
+
+
+def test_the_page_shows_each_suite_outside_ci(tmp_path):
+    """A suite without a recorded run is shown as such."""
+    file = tmp_path / "runs.json"
+    began = "2026-01-02T03:04:05+00:00"
+    passed = Result("e2e", "a" * 40, began, 60, 0, "7 passed in 60 s")
+    published.record(file, passed)
+    published.record(file, dataclasses.replace(passed, suite="test"))
+
+    cells = {row[0]: row[1:] for row in published.cells(file)}
+
+    day = "2026-01-02 03:04"
+    assert (
+        day,
+        "``aaaaaaaaa``",
+        "passed: 7 passed",
+        f"{day}, ``aaaaaaaaa``",
+    ) == cells["``e2e``"]
+    assert ("no run recorded", "", "", "") == cells["``soak``"]
+    assert "``test``" not in cells

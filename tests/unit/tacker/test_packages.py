@@ -9,7 +9,7 @@ import textwrap
 
 import yaml
 
-from tests.unit.package import csars
+from tests.unit.package import csar_builder
 from tools import tacker_packages
 
 WRONG = "Hash: of-another-time"
@@ -17,9 +17,9 @@ WRONG = "Hash: of-another-time"
 
 def files(**more):
     """A package whose hashes have not been computed."""
-    content = csars.files()
-    types = content.pop(csars.TYPES)
-    head, *blocks = content[csars.META].decode().split("\n\n")
+    content = csar_builder.files()
+    types = content.pop(csar_builder.TYPES)
+    head, *blocks = content[csar_builder.META].decode().split("\n\n")
     listed = [
         "\n".join(
             WRONG if line.startswith("Hash") else line
@@ -28,7 +28,7 @@ def files(**more):
         for block in blocks
     ]
     meta = "\n\n".join([head, *listed]).encode()
-    return types, {**content, csars.META: meta, **more}
+    return types, {**content, csar_builder.META: meta, **more}
 
 
 def write(folder, content):
@@ -41,10 +41,13 @@ def write(folder, content):
 def test_a_package_gets_types_hashes_and_files_of_others(tmp_path):
     """As Tacker's tests add them; each flavour is loaded."""
     types, content = files()
-    del content[csars.TWO]
+    del content[csar_builder.TWO]
     package = tmp_path / "samples/a/contents"
     write(package, content)
-    write(tmp_path / "samples/b", {"two.yaml": csars.manifest("two").encode()})
+    write(
+        tmp_path / "samples/b",
+        {"two.yaml": csar_builder.manifest("two").encode()},
+    )
     write(tmp_path / tacker_packages.TYPES, {"types.yaml": types})
 
     (found,) = tacker_packages.checked(tmp_path)
@@ -56,7 +59,7 @@ def test_a_package_gets_types_hashes_and_files_of_others(tmp_path):
 
 def test_a_package_that_is_refused_is_told(tmp_path, capsys):
     """With the whole reason; what Tacker refuses too is passed over."""
-    types, content = files(**{csars.ONE: b"kind: A\n"})
+    types, content = files(**{csar_builder.ONE: b"kind: A\n"})
     write(tmp_path / "samples/a", content)
     write(tmp_path / "samples/tests/x_false_hash", content)
     write(tmp_path / tacker_packages.TYPES, {"types.yaml": types})
@@ -64,7 +67,7 @@ def test_a_package_that_is_refused_is_told(tmp_path, capsys):
     assert 1 == tacker_packages.main([str(tmp_path)])
 
     out = capsys.readouterr().out
-    assert f"REFUSED  samples/a: {csars.ONE}: lacks apiVersion" in out
+    assert f"REFUSED  samples/a: {csar_builder.ONE}: missing apiVersion" in out
     assert "1 packages, 1 refused" in out
 
 
@@ -72,10 +75,14 @@ def test_a_guide_shows_a_package_file_by_file(tmp_path):
     """What it lists and does not show is left out of the package."""
     types, content = files()
     shown = {
-        f"./deployment/{csars.META}": content[csars.META].decode(),
-        f"./deployment/{csars.ONE}": content[csars.ONE].decode(),
-        "top.yaml": content[csars.TOP].decode(),
-        "df.yaml": yaml.safe_dump(yaml.safe_load(content[csars.FLAVOUR])),
+        f"./deployment/{csar_builder.META}": content[
+            csar_builder.META
+        ].decode(),
+        f"./deployment/{csar_builder.ONE}": content[csar_builder.ONE].decode(),
+        "top.yaml": content[csar_builder.TOP].decode(),
+        "df.yaml": yaml.safe_dump(
+            yaml.safe_load(content[csar_builder.FLAVOUR])
+        ),
     }
     blocks = (
         f".. code-block:: console\n\n    $ cat {name}\n"

@@ -102,7 +102,7 @@ def test_a_private_database_has_its_own_temporary_folder(made):
 
 
 def test_settings_come_last(made):
-    """They win over the files, which win over what the room needs."""
+    """They win over the files, which win over what the suite needs."""
     where, chosen = made(
         settings=(("a.b", "c"), ("a.d", "e")), files=("/x.conf",)
     )
@@ -115,7 +115,7 @@ def test_settings_come_last(made):
         pathlib.Path(word).name for word in words if word != "--config-file"
     ]
     paste = (where.conf / "api-paste.ini").read_text()
-    assert "room_auth:filter_factory" in paste
+    assert "local_auth:filter_factory" in paste
     assert "keystonemiddleware" not in paste
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tools.upstream import columns
 from tools.upstream import table
-from tools.upstream.judging import Verdict
 from tools.upstream.results import FAILED
 from tools.upstream.results import PASSED
 from tools.upstream.results import Operation
 from tools.upstream.results import Result
 from tools.upstream.table import Row
+from tools.upstream.verdicts import Verdict
 
 COLUMNS = columns.chosen([])
 TEST = "sol_kubernetes_v2/test_a.py::Test::test_one"

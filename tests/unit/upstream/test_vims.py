@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tools.tacker import services
-from tools.upstream import openid
+from tools.upstream import keycloak
 from tools.upstream import vims
 
 VIM = {
@@ -27,7 +27,7 @@ OPENID = {
     "client_id": "c",
     "client_secret": "planted-s",
 }
-FILTER = services.ON_PATH / "room_auth.py"
+FILTER = services.ON_PATH / "local_auth.py"
 
 
 def test_every_vim_that_the_tests_look_for_is_registered():
@@ -94,7 +94,7 @@ def test_the_files_of_the_tests_are_written(tmp_path):
 def auth():
     """The filter of tacker-server, which is on the path of its process."""
     pytest.importorskip("keystoneauth1")
-    spec = importlib.util.spec_from_file_location("room_auth", FILTER)
+    spec = importlib.util.spec_from_file_location("local_auth", FILTER)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -124,7 +124,7 @@ def test_a_wrong_client_secret_is_answered_as_by_keycloak():
     assert (
         b'{"error":"unauthorized_client",'
         b'"error_description":"Invalid client secret"}'
-    ) == openid.translated(said.encode())
+    ) == keycloak.translated(said.encode())
 
 
 @pytest.mark.parametrize(
@@ -132,4 +132,4 @@ def test_a_wrong_client_secret_is_answered_as_by_keycloak():
 )
 def test_any_other_answer_is_passed_on(said):
     """Byte for byte."""
-    assert said == openid.translated(said)
+    assert said == keycloak.translated(said)

@@ -14,7 +14,7 @@ class Nothing:
     """Named nothing in [tacker] infra_driver and vnflcm_infra_driver."""
 
     def __init__(self) -> None:
-        # v2 knows no plug-ins: its conductor looks up one name.
+        # v2 does not support plug-ins: its conductor resolves one name.
         if found := sys.modules.get(DISPATCH):
             vars(found)["kubernetes"] = types.SimpleNamespace(
                 Kubernetes=NothingV2

@@ -53,7 +53,7 @@ def since(before: set[str]) -> list[dict[str, Any]]:
 
 
 def _said(error: Any) -> str:
-    """What a ProblemDetails says; version 1 encodes it twice."""
+    """The detail of a ProblemDetails; version 1 encodes it twice."""
     while isinstance(error, str):
         try:
             error = json.loads(error)

@@ -1,1 +1,0 @@
-"""Why an object stands still: what it made, what it lacks, who holds it."""

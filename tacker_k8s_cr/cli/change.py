@@ -1,0 +1,134 @@
+"""Put another package in the place of one, or see what that would do."""
+
+from __future__ import annotations
+
+import argparse
+import collections
+from collections.abc import Callable
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr.cli import arguments
+from tacker_k8s_cr.cli import inputs
+from tacker_k8s_cr.cli import listing
+from tacker_k8s_cr.cli.instance_command import InstanceCommand
+from tacker_k8s_cr.cli.plain_progress import NullProgress
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.report import Report
+
+if TYPE_CHECKING:
+    from tacker_k8s_cr.kube.protocol import Cluster
+    from tacker_k8s_cr.plan.forecast import Forecast
+    from tacker_k8s_cr.plan.forecast import ForecastRow
+
+
+class ChangeBase(InstanceCommand):
+    """What a change and its forecast have in common."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        arguments.add_package(parser)
+
+    def package(self, args: argparse.Namespace) -> dict[str, Any]:
+        """Return keywords of both: the new package, and how it is meant."""
+        return {
+            "package": inputs.package(args, self.app.stdin),
+            "vdu_mapping": dict(args.vdu_mapping or ()),
+            "policy": inputs.policy(args),
+        }
+
+    def changing(
+        self,
+        args: argparse.Namespace,
+        cluster: Cluster,
+        deadline: Deadline,
+        **how: Any,
+    ) -> k8s_cr.Request:
+        options = inputs.options(args, cluster.with_deadline(deadline))
+        return self.request(args, cluster, deadline, options=options, **how)
+
+
+class Change(ChangeBase):
+    """Replace the package, then take away what the new one does not name.
+
+    Custom resource definitions, namespaces, volume claims and Clusters are
+    kept unless their manifest had the annotation "prune", or the policy
+    names them. Numbers of replicas stay as they are. The policy stays
+    unless another is given.
+    """
+
+    def operate(
+        self,
+        args: argparse.Namespace,
+        cluster: Cluster,
+        deadline: Deadline,
+        listen: NullProgress,
+    ) -> Report:
+        return k8s_cr.change(
+            self.changing(args, cluster, deadline, on_progress=listen),
+            **self.package(args),
+            on_forecast=_warning(
+                self.app.stderr, self.app.options.verbose_level
+            ),
+        )
+
+
+class ForecastChange(ChangeBase):
+    """Show what a change of package would do; writes nothing.
+
+    Of each object which fields change, whose machines are replaced and why,
+    what goes, what stays, and what no rollback brings back. It takes the
+    arguments of the change, and refuses what that would refuse.
+    """
+
+    timeout = "5m"
+    columns = ("Kind", "Namespace", "Name", "Forecast", "Details")
+    further_columns = ()
+
+    @property
+    def operation(self) -> str:
+        return "forecast"
+
+    def operate(
+        self,
+        args: argparse.Namespace,
+        cluster: Cluster,
+        deadline: Deadline,
+        listen: NullProgress,
+    ) -> Forecast:
+        return k8s_cr.forecast(
+            self.changing(args, cluster, deadline), **self.package(args)
+        )
+
+    def cells(self, report: Forecast) -> list[Sequence[Any]]:
+        kinds = listing.kinds(row.ref for row in report.objects)
+        rows = sorted(report.objects, key=lambda row: listing.order(row.ref))
+        return [_cells(row, kinds[row.ref.group_kind]) for row in rows]
+
+    def summary(self, report: Forecast) -> str:
+        counted = collections.Counter(
+            row.action.value for row in report.objects
+        )
+        said = ", ".join(f"{name} {n}" for name, n in counted.items())
+        return f"objects: {said or 'none'}"
+
+
+def _cells(row: ForecastRow, kind: listing.Kind) -> Sequence[Any]:
+    return (
+        kind,
+        row.ref.namespace,
+        row.ref.name,
+        row.action.value,
+        "\n".join(row.lines),
+    )
+
+
+def _warning(stream: TextIO, verbosity: int) -> Callable[[Forecast], None]:
+    """Tells, before a change acts, what is not to come as a surprise."""
+
+    def told(forecast: Forecast) -> None:
+        if verbosity:
+            for line in forecast.warnings:
+                stream.write(f"{line}\n")
+
+    return told

@@ -1,0 +1,138 @@
+"""Replace members of an instance, and take operations back, as commands."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr.cli import inputs
+from tacker_k8s_cr.cli import resolve_object
+from tacker_k8s_cr.cli.instance_command import InstanceCommand
+from tacker_k8s_cr.cli.plain_progress import NullProgress
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.report import Report
+
+if TYPE_CHECKING:
+    from tacker_k8s_cr.kinds.base import Registry
+    from tacker_k8s_cr.kube.protocol import Cluster
+
+
+class Heal(InstanceCommand):
+    """Replace pods or machines of an instance, and wait for the new ones.
+
+    With --all the package is applied again first: what is missing is made,
+    and what somebody changed is taken back. No other object is removed, a
+    Cluster neither. To repeat a heal that ended early is to finish it.
+    """
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "members",
+            metavar="KIND/NAME",
+            nargs="*",
+            help="a pod or machine of the instance, such as Pod/web-1, in "
+            "several namespaces as KIND/NAMESPACE/NAME",
+        )
+
+    def operate(
+        self,
+        args: argparse.Namespace,
+        cluster: Cluster,
+        deadline: Deadline,
+        listen: NullProgress,
+    ) -> Report:
+        if args.all is bool(args.members):
+            raise errors.RequestInvalid(
+                "heal: it takes either members or --all"
+            )
+        return k8s_cr.heal(
+            self.request(
+                args,
+                cluster,
+                deadline,
+                options=k8s_cr.Options(
+                    stall_timeout=args.stall_timeout,
+                    on_failure=args.on_failure,
+                    grace_seconds=args.grace_seconds,
+                    machine_heal_strategy=args.machine_heal_strategy,
+                    resend=args.resend,
+                ),
+                on_progress=listen,
+            ),
+            None
+            if args.all
+            else _uids(args, cluster.with_deadline(deadline), self.registry),
+        )
+
+
+class Rollback(InstanceCommand):
+    """Take back the operation that ended early, or else the last change.
+
+    Of an instantiation nothing is left; a scale gets the numbers from
+    before; of a change of package what it made goes, and the former
+    manifests are applied again. To repeat it does nothing more.
+    """
+
+    def operate(
+        self,
+        args: argparse.Namespace,
+        cluster: Cluster,
+        deadline: Deadline,
+        listen: NullProgress,
+    ) -> Report:
+        return k8s_cr.roll_back(
+            self.request(
+                args,
+                cluster,
+                deadline,
+                options=k8s_cr.Options(
+                    stall_timeout=args.stall_timeout,
+                    on_failure=args.on_failure,
+                    delete_foreign_objects=args.delete_foreign_objects,
+                    resend=args.resend,
+                ),
+                on_progress=listen,
+            )
+        )
+
+
+def _uids(
+    args: argparse.Namespace, cluster: Cluster, registry: Registry
+) -> set[str]:
+    """The UIDs of the members that are named.
+
+    One that a heal has replaced already may be named too, and one that
+    the record alone tells of. A controller may give a new one the name of
+    the old: as long as a heal of chosen ones is to be finished, who repeats
+    the command means those.
+    """
+    from tacker_k8s_cr.lcm.healing import members
+    from tacker_k8s_cr.lcm.healing import pending_members
+    from tacker_k8s_cr.lcm.healing import selection
+    from tacker_k8s_cr.plan.inventory import Phase
+
+    inventory = inputs.inventory(args, cluster)
+    crews = members.of_instance(cluster, registry, inventory)
+    known = pending_members.recorded(inventory)
+    uids = {goer.ref: uid for uid, goer in known.items()}
+    for uid, place in selection.places(crews).items():
+        uids[place.goer.ref] = uid
+    uids |= {
+        ref: uid for uid, ref in selection.unlisted_members(crews).items()
+    }
+    last = inventory.healing
+    if last and not last.all_members and inventory.phase is Phase.HEALING:
+        uids |= {goer.ref: goer.uid for goer in last.members}
+    return {
+        uids[
+            resolve_object.resolve_object(
+                text,
+                uids,
+                inventory.namespace,
+                lambda kind: cluster.resource(kind).plural,
+            )
+        ]
+        for text in args.members
+    }

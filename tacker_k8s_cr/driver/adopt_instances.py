@@ -1,0 +1,47 @@
+"""Adopt instances of Tacker's own driver, for the command ``adopt``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Sequence
+import importlib
+
+from tacker_k8s_cr.model import errors
+
+Row = tuple[str, str, str, str]
+"""API, id and name of an instance, and the result."""
+
+
+def adopt(
+    instances: Collection[str], every: bool, config_files: Sequence[str]
+) -> Iterator[Row]:
+    """Adopt instances, and list those that can be adopted.
+
+    :param instances: ids; if empty, all instances are listed.
+    :param every: adopt all instances that can be adopted.
+    """
+    # Imported here: Tacker is configured first, and may not be installed.
+    from tacker_k8s_cr.driver.check import installation
+
+    installation.configured(config_files)
+    with installation.silence_warnings():
+        adoptable = importlib.import_module("tacker_k8s_cr.driver.adoptable")
+        adoptable.prepare()
+        found = {item.id: item for item in adoptable.listed()}
+    for id_ in instances:
+        if id_ not in found:
+            why = "not an instance of Tacker's own Kubernetes driver"
+            yield "", id_, "", f"refused: {why}"
+    for id_, item in found.items():
+        result = "can be adopted"
+        if every or id_ in instances:
+            try:
+                with installation.silence_warnings():
+                    adoptable.adopt(item)
+                result = "adopted"
+            except errors.Error as error:
+                result = f"refused: {error}"
+        elif instances:
+            continue
+        yield item.api, id_, item.name, result

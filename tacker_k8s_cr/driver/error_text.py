@@ -1,0 +1,90 @@
+"""Format errors for Tacker's user and for the log.
+
+An error of another class is an internal error. Its text may contain a
+credential, or a database statement with values, and is not shown: its type and
+place are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import logging
+import os
+import traceback
+
+from tacker_k8s_cr.driver import advice
+from tacker_k8s_cr.model import errors
+
+LONGEST = 4000
+"""Characters of a text that Tacker gets: it becomes part of a record in the
+database, which notifications and responses repeat."""
+
+
+_REST = "\n... (the rest is in the conductor's log)"
+
+
+def truncate(text: str) -> str:
+    """Return the text, cut to what the database may store."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}{_REST}"
+
+
+def told(error: errors.Error) -> str:
+    """Return the error, shortened, and the advice about it."""
+    said = truncate(str(error))
+    if not said.endswith(_REST) and error.full() != str(error):
+        said += _REST
+    return "\n".join(filter(None, (said, advice.advice(error))))
+
+
+def error_location(error: BaseException) -> str:
+    """Return the type of an error, and the innermost place."""
+    places = traceback.extract_tb(error.__traceback__)
+    if not places:
+        return type(error).__name__
+    last = places[-1]
+    file = os.path.basename(last.filename)
+    return (
+        f"{type(error).__name__} in {last.name}, line {last.lineno} of {file}"
+    )
+
+
+def trace(error: BaseException) -> str:
+    """Return the traceback of an error, without its text."""
+    return "".join(traceback.format_tb(error.__traceback__)).rstrip()
+
+
+@contextlib.contextmanager
+def translated(
+    log: logging.Logger,
+    operation: str,
+    ours: Callable[[errors.Error], Exception],
+    tackers: type[Exception],
+    fault: Callable[[str], Exception],
+) -> Iterator[None]:
+    """Raise an error of Tacker instead of any other.
+
+    :param ours: converts an error of this project, which is logged in full.
+    :param tackers: those that Tacker's own code raised; they stay.
+    :param fault: makes one of the type of any other.
+    """
+    try:
+        yield
+    except errors.Error as error:
+        hint = advice.advice(error)
+        said = error.full()
+        log.error("%s failed: %s%s", operation, said, hint and f"\n{hint}")
+        log.debug("%s failed", operation, exc_info=True)
+        raise ours(error) from error
+    except tackers:
+        raise
+    except Exception as error:  # noqa: BLE001  it may be anything
+        log.error(
+            "%s failed: fault of the program: %s\n%s",
+            operation,
+            error_location(error),
+            trace(error),
+        )
+        # None: Tacker logs what it is raised from, text and all.
+        raise fault(type(error).__name__) from None

@@ -1,0 +1,77 @@
+"""How Tacker's v1 API calls the management driver.
+
+The file that Tacker compares with the copy in a package hands every call
+on to here, so that it never has to change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import logging
+from typing import Any
+
+from tacker_k8s_cr.driver import additional_params
+from tacker_k8s_cr.driver import configuration
+from tacker_k8s_cr.driver.instances import InstanceTarget
+from tacker_k8s_cr.driver.mgmt import kubeconfig_webhook
+from tacker_k8s_cr.driver.v1 import mapping
+from tacker_k8s_cr.driver.v1 import tacker_errors
+
+LOG = logging.getLogger(__name__)
+
+
+def run_hook(hook: str, call: Mapping[str, Any]) -> None:
+    """One call of Tacker's, at one point of an operation.
+
+    :param call: what Tacker gives with it, by name.
+    """
+    if hook not in kubeconfig_webhook.HOOKS:
+        return
+    vnf_instance = call["vnf_instance"]
+    with (
+        tacker_errors.tacker_errors("delivery", vnf_instance.id),
+        kubeconfig_webhook.log_failures(hook, vnf_instance.id),
+    ):
+        settings = configuration.settings()
+        if hook == kubeconfig_webhook.CHECKS:
+            kubeconfig_webhook.delivery(_said(call, "instantiate"), settings)
+        elif operation := kubeconfig_webhook.DELIVERS.get(hook):
+            if operation == "instantiate" or _ours(vnf_instance):
+                said = _said(call, operation)
+                kubeconfig_webhook.deliver_all(_target(call), said, settings)
+        elif hook in kubeconfig_webhook.WITHDRAWS and _ours(vnf_instance):
+            kubeconfig_webhook.withdraw_all(_target(call), settings)
+
+
+def _ours(vnf_instance: Any) -> bool:
+    """Return whether this driver manages the instance."""
+    info = vnf_instance.instantiated_vnf_info
+    reference = (info and info.instance_id) or ""
+    return mapping.is_our_reference(
+        reference or mapping.noted_reference(vnf_instance)
+    )
+
+
+def _said(call: Mapping[str, Any], operation: str) -> Mapping[str, Any]:
+    """Return the delivery parameters of the request."""
+    asked = call[f"{operation}_vnf_request"]
+    try:
+        params = asked.additional_params
+    except NotImplementedError:
+        # Tacker's objects raise it for an attribute that is not set.
+        params = None
+    return additional_params.read(params, operation).webhook
+
+
+def _target(call: Mapping[str, Any]) -> InstanceTarget:
+    vnf_instance = call["vnf_instance"]
+    # Imported here: it brings in all of Tacker's VNFM and NFVO.
+    from tacker.vnflcm import utils
+
+    found = utils.get_vim(call["context"], vnf_instance.vim_connection_info)
+    info = vnf_instance.instantiated_vnf_info
+    return mapping.target(
+        info and info.instance_id,
+        {**found["access_info"], "vim_id": found["vim_id"]},
+        vnf_instance,
+    )

@@ -1,0 +1,1 @@
+"""The v1 API of Tacker: infrastructure driver and what it needs."""

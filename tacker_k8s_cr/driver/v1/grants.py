@@ -1,0 +1,71 @@
+"""What a scale asks an external NFVO for: so many VNFCs of each VDU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+import uuid
+
+from tacker import objects
+from tacker.plugins.common import constants
+
+from tacker_k8s_cr.model.package import Vnfd
+from tacker_k8s_cr.package import replica_counts
+
+
+def replica_delta(
+    vnfd: Vnfd, levels: Mapping[str, int], aspect: str, level: int
+) -> dict[str, int]:
+    """By VDU, how many more there are when the aspect is at this level."""
+    before = replica_counts.scaled(vnfd, levels)
+    after = replica_counts.scaled(vnfd, {**levels, aspect: level})
+    return {
+        vdu: after[vdu] - before[vdu] for vdu in vnfd.aspects[aspect].steps
+    }
+
+
+def added(more: Mapping[str, int]) -> list[Any]:
+    """A definition for each VNFC that is to come."""
+    return [
+        _definition(str(uuid.uuid4()), vdu)
+        for vdu, number in more.items()
+        for _ in range(number)
+    ]
+
+
+def removed(
+    more: Mapping[str, int], vnfc_resources: Iterable[Any]
+) -> list[Any]:
+    """Return a definition for each VNFC to delete.
+
+    The controller selects the Pods of a VDU to delete; the grant is for
+    their number, and lists the last of them.
+    """
+    found: dict[str, list[Any]] = {}
+    for item in vnfc_resources:
+        found.setdefault(item.vdu_id, []).append(item)
+    return [
+        _definition(item.id, vdu, _handle(item))
+        for vdu, number in more.items()
+        if number < 0
+        for item in found.get(vdu, [])[number:]
+    ]
+
+
+def _definition(id_: str, vdu: str, resource: Any = None) -> Any:
+    return objects.ResourceDefinition(
+        id=id_,
+        type=constants.TYPE_COMPUTE,
+        vdu_id=vdu,
+        resource_template_id=vdu,
+        resource=resource,
+    )
+
+
+def _handle(vnfc_resource: Any) -> Any:
+    known = vnfc_resource.compute_resource
+    return objects.ResourceHandle(
+        vim_connection_id=known.vim_connection_id,
+        resource_id=known.resource_id,
+    )

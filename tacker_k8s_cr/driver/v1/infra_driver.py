@@ -1,0 +1,323 @@
+"""The infrastructure driver of Tacker's v1 API: translates calls.
+
+Tacker creates several of these before it forks, and calls one from many
+threads: nothing is read, sent or started before a method is called, and
+nothing is kept afterwards. If Tacker has one call to begin and another to
+wait, the first performs and waits, and the second does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import contextlib
+import dataclasses
+import functools
+import logging
+from typing import Any
+
+from tacker import objects
+
+from tacker_k8s_cr.driver import additional_params
+from tacker_k8s_cr.driver import adoption
+from tacker_k8s_cr.driver import instances
+from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import references
+from tacker_k8s_cr.driver.instances import InstanceTarget
+from tacker_k8s_cr.driver.v1 import abandoned_instantiation
+from tacker_k8s_cr.driver.v1 import adoption as adoption_v1
+from tacker_k8s_cr.driver.v1 import delegate
+from tacker_k8s_cr.driver.v1 import lcm_op_occs
+from tacker_k8s_cr.driver.v1 import mapping
+from tacker_k8s_cr.driver.v1 import modification
+from tacker_k8s_cr.driver.v1 import scaling
+from tacker_k8s_cr.driver.v1 import sync_db
+from tacker_k8s_cr.driver.v1 import tacker_errors
+from tacker_k8s_cr.driver.v1 import vnf_resources
+from tacker_k8s_cr.driver.v2 import loader
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.package import Package
+
+LOG = logging.getLogger(__name__)
+
+
+@delegate.delegates_to(delegate.driver)
+class KubernetesCr(scaling.Scaling):
+    """Instantiates packages of any Kubernetes manifests."""
+
+    def __init__(self) -> None:
+        loader.install()
+
+    def get_type(self) -> str:
+        """Return the type of its VIMs, by which Tacker selects it."""
+        return "kubernetes"
+
+    def get_name(self) -> str:
+        return "kubernetes_cr"
+
+    def get_description(self) -> str:
+        return "VNF packages of Kubernetes manifests of any kind"
+
+    # -- Instantiate ---------------------------------------------------------
+
+    def pre_instantiation_vnf(
+        self,
+        *,
+        context: Any,
+        vnf_instance: Any,
+        vim_connection_info: Any,
+        instantiate_vnf_req: Any,
+        vnf_package_path: str,
+        **_: Any,
+    ) -> dict[Any, Any]:
+        """Check the request and the package, before anything is written.
+
+        Return what Tacker stores of the objects of the package.
+        """
+        with tacker_errors.tacker_errors("instantiate", vnf_instance.id):
+            asked, found = _read(instantiate_vnf_req, vnf_package_path)
+            target = InstanceTarget(
+                vnf_instance.id,
+                mapping.home(vnf_instance, instances.home(asked)),
+                mapping.access(vim_connection_info),
+                namespace=asked.namespace,
+            )
+            abandoned_instantiation.check_abandoned(
+                context, vnf_instance, target
+            )
+            vim_id = vim_connection_info.vim_id
+            if mapping.note(vnf_instance, target, vim_id):
+                vnf_instance.save()
+            known = objects.VnfResourceList.get_by_vnf_instance_id(
+                context, vnf_instance.id
+            )
+            rows = vnf_resources.vnf_resources(
+                context, vnf_instance, found, known.objects
+            )
+        return {vnf_instance.id: rows} if rows else {}
+
+    def instantiate_vnf(
+        self,
+        *,
+        context: Any,
+        vnf_instance: Any,
+        vnfd_dict: dict[str, Any],
+        vim_connection_info: Any,
+        instantiate_vnf_req: Any,
+        vnf_package_path: str,
+        **_: Any,
+    ) -> str:
+        """Instantiate the package; return when all objects are current.
+
+        As the second half of a heal of a whole instance, heal it in place.
+        """
+        occurrence = lcm_op_occs.mark_started(context, vnf_instance.id)
+        with tacker_errors.tacker_errors(
+            "instantiate", vnf_instance.id, occurrence
+        ):
+            asked, found = _read(instantiate_vnf_req, vnf_package_path)
+            levels = mapping.initial_levels(
+                found, vnfd_dict, instantiate_vnf_req
+            )
+            home = mapping.home(vnf_instance, instances.home(asked))
+            where = references.reference(vnf_instance.id, home)
+            target = dataclasses.replace(
+                mapping.target(where, mapping.access(vim_connection_info)),
+                occurrence=occurrence,
+            )
+            vnfd_dict["scale_status"] = mapping.scale_status(levels)
+            vnfd_dict["current_error_point"] = lcm_op_occs.TOUCHED
+            if not (
+                mapping.healing(vnf_instance)
+                and self._healed(context, vnf_instance, target, levels)
+            ):
+                # Tacker instantiates only instances that it did not store as
+                # instantiated: an existing one is of an earlier attempt.
+                operations.instantiate(
+                    target,
+                    found,
+                    asked,
+                    level=instantiate_vnf_req.instantiation_level_id or "",
+                    scale_levels=levels,
+                    again=True,
+                )
+        vnfd_dict["instance_id"] = where
+        return where
+
+    def create_wait(self, **_: Any) -> None:
+        """Do nothing: ``instantiate_vnf`` has waited."""
+
+    def update_stack_wait(self, **_: Any) -> None:
+        """Do nothing: a repeated instantiation has waited too."""
+
+    def post_vnf_instantiation(
+        self, *, vnf_instance: Any, vim_connection_info: Any, **_: Any
+    ) -> None:
+        """Store the Pods and Machines. Tacker calls it repeatedly."""
+        sync_db.note_members("instantiate", vnf_instance, vim_connection_info)
+
+    # -- Heal ----------------------------------------------------------------
+
+    def heal_vnf(
+        self,
+        *,
+        context: Any,
+        vnf_instance: Any,
+        vim_connection_info: Any,
+        heal_vnf_request: Any,
+        **_: Any,
+    ) -> None:
+        """Replace the Pods and Machines of the requested VNFCs.
+
+        Tacker ignores what its call to wait raises, so all is done here.
+        """
+        occurrence = lcm_op_occs.mark_started(context, vnf_instance.id)
+        with tacker_errors.tacker_errors("heal", vnf_instance.id, occurrence):
+            target = dataclasses.replace(
+                mapping.target_of(vnf_instance, vim_connection_info),
+                occurrence=occurrence,
+            )
+            asked = additional_params.read(
+                heal_vnf_request.additional_params,
+                "heal",
+                home=target.namespace,
+            )
+            modification.adopt(context, vnf_instance, target)
+            inventory, members = instances.members(target)
+            wanted = vnf_resources.chosen(
+                heal_vnf_request.vnfc_instance_id,
+                vnf_instance.instantiated_vnf_info.vnfc_resource_info,
+                members,
+                inventory,
+            )
+            operations.heal(target, wanted, asked)
+
+    def heal_vnf_wait(self, **_: Any) -> None:
+        """Do nothing: ``heal_vnf`` has waited."""
+
+    def post_heal_vnf(
+        self,
+        *,
+        vnf_instance: Any,
+        vim_connection_info: Any,
+        heal_vnf_request: Any,
+        **_: Any,
+    ) -> None:
+        """Store the Pods and Machines, also after a failed heal."""
+        sync_db.note_members(
+            "heal",
+            vnf_instance,
+            vim_connection_info,
+            heal_vnf_request.vnfc_instance_id or (),
+        )
+
+    def _healed(
+        self,
+        context: Any,
+        vnf_instance: Any,
+        target: InstanceTarget,
+        levels: Mapping[str, int],
+    ) -> bool:
+        """Heal all members in place; return False without a record.
+
+        Tacker passes the request of the instantiation.
+        """
+        # Tacker has deleted these values, and stores those that are here
+        # when the heal fails.
+        info = vnf_instance.instantiated_vnf_info
+        info.instance_id = references.reference(target.instance, target.home)
+        info.scale_status = mapping.scale_status(levels)
+        params = lcm_op_occs.parameters(context, target.occurrence)
+        try:
+            asked = additional_params.read(
+                params, "heal", home=target.namespace
+            )
+            modification.adopt(context, vnf_instance, target)
+            operations.heal(target, None, asked)
+        except errors.InstanceNotFound as error:
+            LOG.warning("%s; instantiating again", error)
+            info.instance_id = None
+            return False
+        except errors.Error:
+            with contextlib.suppress(errors.Error):
+                found = instances.members(target)[1]
+                info.vnfc_resource_info = vnf_resources.vnfc_resources(found)
+            raise
+        return True
+
+    # -- Terminate -----------------------------------------------------------
+
+    def delete(
+        self,
+        *,
+        context: Any,
+        vnf_id: str | None,
+        auth_attr: Mapping[str, Any],
+        vnf_instance: Any,
+        terminate_vnf_req: Any = None,
+        **_: Any,
+    ) -> None:
+        """Delete all objects; return when they no longer exist.
+
+        As the first half of a heal of the whole instance, do nothing.
+        """
+        if mapping.healing(vnf_instance):
+            return
+        occurrence = lcm_op_occs.mark_started(context, vnf_instance.id)
+        with tacker_errors.tacker_errors(
+            "terminate", vnf_instance.id, occurrence
+        ):
+            target = mapping.target(vnf_id, auth_attr, vnf_instance)
+            asked = _asked_to_terminate(terminate_vnf_req, target.namespace)
+            # Without a reference this rolls back an instantiation.
+            if vnf_id or abandoned_instantiation.is_readable(target):
+                grace = mapping.grace_seconds(terminate_vnf_req)
+                operations.terminate(target, asked, grace)
+            if mapping.forget_vim(vnf_instance):
+                vnf_instance.save()
+
+    def delete_wait(self, **_: Any) -> None:
+        """Do nothing: ``delete`` has waited."""
+
+    def delete_vnf_instance_resource(self, **_: Any) -> None:
+        """Do nothing: the record lists the objects of all VnfResources."""
+
+    # -- Synchronize ---------------------------------------------------------
+
+    def sync_db(
+        self, *, context: Any, vnf_instance: Any, vim_info: Any, **_: Any
+    ) -> None:
+        """Store what changed without Tacker; called periodically."""
+        with tacker_errors.tacker_errors("synchronize", vnf_instance.id):
+            if adoption_v1.is_possible(vnf_instance):
+                self._adopt(context, vnf_instance, vim_info)
+                return
+            target = mapping.target_of(vnf_instance, vim_info)
+            sync_db.synchronize(context, vnf_instance, target)
+
+    def _adopt(self, context: Any, vnf_instance: Any, vim_info: Any) -> None:
+        """Adopt an instance, else synchronize it by Tacker's own driver."""
+        attempt = functools.partial(
+            adoption_v1.adopt, context, vnf_instance, vim_info
+        )
+        if not adoption.is_adopted(vnf_instance.id, attempt):
+            delegate.driver().sync_db(
+                context=context, vnf_instance=vnf_instance, vim_info=vim_info
+            )
+
+
+def _read(
+    instantiate_vnf_req: Any, path: str
+) -> tuple[additional_params.RequestParams, Package]:
+    """Return the request, and the package that Tacker unpacked."""
+    asked = additional_params.read(instantiate_vnf_req.additional_params)
+    flavour = instantiate_vnf_req.flavour_id
+    return operations.loaded_first(path, asked, flavour)
+
+
+def _asked_to_terminate(
+    terminate_vnf_req: Any, home: str
+) -> additional_params.RequestParams:
+    if terminate_vnf_req is None:
+        return additional_params.RequestParams()
+    params = terminate_vnf_req.additional_params
+    return additional_params.read(params, "terminate", home=home)

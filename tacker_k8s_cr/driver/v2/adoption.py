@@ -1,0 +1,58 @@
+"""Adopt an instance of Tacker's own driver in the v2 API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tacker_k8s_cr.driver import additional_params
+from tacker_k8s_cr.driver import adoption
+from tacker_k8s_cr.driver import instances
+from tacker_k8s_cr.driver.instances import InstanceTarget
+from tacker_k8s_cr.driver.v2 import mapping
+from tacker_k8s_cr.driver.v2 import modification
+
+
+def is_wanted(inst: Any) -> bool:
+    """Return whether a synchronization adopts an instance."""
+    return adoption.is_enabled() and is_possible(inst)
+
+
+def is_possible(inst: Any) -> bool:
+    """Return whether Tacker's own driver created it from manifests."""
+    info = inst.get("instantiatedVnfInfo", None)
+    metadata = (info and info.get("metadata", None)) or {}
+    return additional_params.FILES in metadata and not mapping.is_ours(inst)
+
+
+def adopt(inst: Any, vim_info: Any) -> None:
+    """Adopt the objects, and store the reference of the record.
+
+    The caller holds Tacker's lock on the instance, and stores it.
+
+    :raises Error: any of ``errors``; nothing is noted then.
+    """
+    info = inst.instantiatedVnfInfo
+    metadata = info.metadata
+    namespace = str(metadata.get("namespace") or "default")
+    asked = additional_params.RequestParams(
+        files=tuple(metadata[additional_params.FILES]), namespace=namespace
+    )
+    home = instances.home(asked)
+    target = mapping.target(
+        inst, home=home, namespace=namespace, vim_info=vim_info
+    )
+    former = adoption.Former(
+        modification.package_path(inst),
+        info.flavourId,
+        asked,
+        mapping.scale_levels(inst),
+    )
+    adoption.adopt(target, former)
+    _note(inst, target)
+
+
+def _note(inst: Any, target: InstanceTarget) -> None:
+    inventory, found = instances.members(target)
+    mapping.note_record(inst, target.home)
+    mapping.note_members(inst, found)
+    mapping.note_vdus(inst, inventory)

@@ -1,0 +1,256 @@
+"""The infrastructure driver of Tacker's v2 API: translates calls.
+
+Tacker creates a new one for each operation, and calls it with positional
+arguments. Tacker stores the instance only when the operation is completed:
+the objects of an operation that ended early are in the record in the cluster.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import logging
+from typing import Any
+
+from tacker_k8s_cr.driver import adoption
+from tacker_k8s_cr.driver import instances
+from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver.additional_params import RequestParams
+from tacker_k8s_cr.driver.instances import InstanceTarget
+from tacker_k8s_cr.driver.v2 import abandoned_instantiation
+from tacker_k8s_cr.driver.v2 import adoption as adoption_v2
+from tacker_k8s_cr.driver.v2 import delegate
+from tacker_k8s_cr.driver.v2 import mapping
+from tacker_k8s_cr.driver.v2 import modification
+from tacker_k8s_cr.driver.v2 import problem_details
+from tacker_k8s_cr.driver.v2 import sync_db
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.package import unselected_files
+
+LOG = logging.getLogger(__name__)
+
+
+class KubernetesCrV2:
+    """Instantiates packages of any Kubernetes manifests."""
+
+    def instantiate(
+        self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+    ) -> None:
+        """Instantiate the package; new instances use this driver.
+
+        Tacker instantiates an instance once, so that an existing one is of
+        an operation that is repeated.
+        """
+        about = mapping.occurrence(grant_req)
+        with problem_details.translated("instantiate", inst.id, about):
+            asked, package = operations.loaded_first(
+                vnfd.csar_dir,
+                mapping.request_params(req, "instantiate"),
+                req.flavourId,
+            )
+            target = mapping.target(
+                inst,
+                grant_req,
+                home=instances.home(asked),
+                namespace=asked.namespace,
+            )
+            abandoned_instantiation.check_abandoned(target)
+            operations.instantiate(
+                target,
+                package,
+                asked,
+                level=req.get("instantiationLevelId", None) or "",
+                again=True,
+            )
+            inventory, found = instances.members(target)
+            mapping.note_instantiated(inst, req, asked, found, target.home)
+            mapping.note_vdus(inst, inventory)
+
+    def instantiate_rollback(
+        self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+    ) -> None:
+        """Delete the objects in the record; without a record, do nothing."""
+        about = mapping.occurrence(grant_req)
+        with problem_details.translated(
+            "instantiate_rollback", inst.id, about
+        ):
+            try:
+                asked = mapping.request_params(req, "instantiate")
+            except errors.RequestInvalid:
+                LOG.warning(
+                    "the request was refused before anything was written; "
+                    "nothing is removed"
+                )
+                return
+            asked, known = _namespace(vnfd, req, asked)
+            target = instances.with_record_namespace(
+                mapping.target(
+                    inst,
+                    grant_req,
+                    home=instances.home(asked),
+                    namespace=asked.namespace if known else "",
+                )
+            )
+            try:
+                instances.inventory(target)
+            except errors.Forbidden as error:
+                LOG.warning(
+                    "%s; nothing is removed, since an instantiation reads "
+                    "the record before it writes anything",
+                    error,
+                )
+                return
+            # The record contains it; a manifest takes precedence over it.
+            asked = dataclasses.replace(asked, statefulset_claims="")
+            if operations.terminate(target, asked) is None:
+                LOG.warning(
+                    "no record in the namespace %s; nothing is removed",
+                    target.home,
+                )
+
+    @delegate.shared
+    def terminate(
+        self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+    ) -> None:
+        """Take everything away. Tacker itself resets the instance."""
+        target = mapping.target(inst, grant_req)
+        operations.terminate(
+            target,
+            mapping.request_params(req, "terminate", target.namespace),
+            mapping.grace_seconds(req),
+        )
+
+    @delegate.shared
+    def scale(
+        self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+    ) -> None:
+        """Scale to the level at which the aspect is to end.
+
+        The grant is not asked: it names nothing where there is no VNFC yet.
+        """
+        target = mapping.target(inst, grant_req)
+        asked = mapping.request_params(req, "scale", target.namespace)
+        modification.adopt(inst, target)
+        level = mapping.level(inst, req)
+        operations.scale(target, req.aspectId, level, asked)
+        _note_members(inst, target)
+
+    @delegate.shared
+    def scale_rollback(
+        self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+    ) -> None:
+        """Scale to the level that Tacker still has.
+
+        Tacker does not store the instance after it. Which VNFCs went is
+        their controller's choice; the database follows by its next
+        synchronization where it was another than before.
+        """
+        target = mapping.target(inst, grant_req)
+        before = mapping.level_before(inst, req)
+        if not instances.scale_to_undo(
+            instances.inventory(target), req.aspectId, before
+        ):
+            LOG.info("nothing to roll back: no scale had been applied")
+            return
+        asked = mapping.request_params(req, "scale", target.namespace)
+        operations.scale(target, req.aspectId, before, asked)
+
+    @delegate.shared
+    def heal(
+        self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+    ) -> None:
+        """Replace the named VNFCs, or all, in place."""
+        target = mapping.target(inst, grant_req)
+        modification.adopt(inst, target)
+        inventory, found = instances.members(target)
+        wanted = mapping.members_asked(inst, req, found, inventory)
+        asked = mapping.request_params(req, "heal", target.namespace)
+        operations.heal(target, wanted, asked)
+        _note_members(inst, target)
+
+    @delegate.shared
+    def change_vnfpkg(
+        self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+    ) -> None:
+        """Replace the whole package.
+
+        What the new package still has in files that the request does not
+        select stays: with Tacker's own driver, a request names the files of
+        the VDUs that change.
+
+        :param vnfd: that of the new package.
+        """
+        target = mapping.target(inst, grant_req)
+        asked = mapping.change_asked(req, target.namespace)
+        modification.adopt(inst, target)
+        flavour = inst.instantiatedVnfInfo.flavourId
+        package = operations.load_package(vnfd.csar_dir, asked, flavour)
+        retain = unselected_files.objects(
+            vnfd.csar_dir, asked.files, target.namespace
+        )
+        operations.change(target, package, asked, retain)
+        mapping.note_files(inst, asked.files)
+        _note_members(inst, target)
+
+    @delegate.shared
+    def change_vnfpkg_rollback(
+        self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+    ) -> None:
+        """Restore the previous package from the record.
+
+        If the change was rejected, there is nothing to restore. Tacker
+        stores the instance afterwards, with its current VNFCs.
+
+        :param vnfd: of the previous package.
+        """
+        target = mapping.target(inst, grant_req)
+        asked = mapping.previous_request_params(inst, req, target.namespace)
+        flavour = inst.instantiatedVnfInfo.flavourId
+        package = operations.load_package(vnfd.csar_dir, asked, flavour)
+        operations.roll_back(target, package, asked)
+        _note_members(inst, target)
+
+    # -- Tacker's database against the cluster -------------------------------
+
+    def diff_check_inst(self, inst: Any, vim_info: Any) -> None:
+        """Raise DbSyncNoDiff if Tacker's database is up to date."""
+        if mapping.is_ours(inst):
+            sync_db.check(inst, vim_info)
+        elif not adoption_v2.is_wanted(inst):
+            delegate.driver().diff_check_inst(inst, vim_info)
+
+    def sync_db(self, context: Any, inst: Any, vim_info: Any) -> None:
+        """Store the live state; Tacker holds its lock on the instance."""
+        if mapping.is_ours(inst):
+            sync_db.synchronize(inst, vim_info)
+        elif not (adoption_v2.is_wanted(inst) and _is_adopted(inst, vim_info)):
+            delegate.driver().sync_db(context, inst, vim_info)
+
+
+def _is_adopted(inst: Any, vim_info: Any) -> bool:
+    attempt = functools.partial(adoption_v2.adopt, inst, vim_info)
+    return adoption.is_adopted(inst.id, attempt)
+
+
+def _namespace(
+    vnfd: Any, req: Any, asked: RequestParams
+) -> tuple[RequestParams, bool]:
+    """Return the namespace of an instantiation, and whether it is known.
+
+    A package that can no longer be read, since it has a manifest by URL,
+    must not prevent the deletion of its objects.
+    """
+    if asked.has_namespace:
+        return asked, True
+    try:
+        found, _ = operations.loaded_first(vnfd.csar_dir, asked, req.flavourId)
+    except errors.Error as error:
+        LOG.warning("the package cannot be read: %s", error)
+        return asked, False
+    return found, True
+
+
+def _note_members(inst: Any, target: InstanceTarget) -> None:
+    inventory, found = instances.members(target)
+    mapping.note_members(inst, found)
+    mapping.note_vdus(inst, inventory)

@@ -1,0 +1,259 @@
+"""The policy of a request for a whole package, kept by the instance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from tacker_k8s_cr.kinds import claims
+from tacker_k8s_cr.kinds import generic
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.selectors import ExpectedKind
+from tacker_k8s_cr.model.selectors import KindChoice
+from tacker_k8s_cr.model.selectors import Subject
+from tacker_k8s_cr.model.selectors import expected
+from tacker_k8s_cr.model.selectors import lookup
+from tacker_k8s_cr.model.selectors import subject
+
+NAMESPACE_MODES = ("default", "force", "strict")
+
+
+@dataclasses.dataclass(frozen=True)
+class Readiness:
+    """When the objects of a kind, or one object, are current.
+
+    :param of: what it is about.
+    :param readiness: ``status`` or ``exists``, as in the annotation.
+    :param ready_when: rules, as text or as ``kinds.rules`` reads them.
+    :param failed_when: likewise.
+    """
+
+    of: Subject
+    readiness: str = ""
+    ready_when: tuple[str | Mapping[str, Any], ...] = ()
+    failed_when: tuple[str | Mapping[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        self.judge(generic.ANY)
+
+    def judge(self, kind: Handler) -> Handler:
+        """Return the kind's handler with this judgement instead of its own.
+
+        Raises RequestInvalid for what cannot be followed.
+        """
+        try:
+            found = generic.with_override(
+                kind, self.readiness, self.ready_when, self.failed_when
+            )
+        except errors.RequestInvalid as error:
+            raise errors.RequestInvalid(
+                f"readiness of {self.of}: {error}"
+            ) from error
+        if found is None:
+            raise errors.RequestInvalid(
+                f"readiness of {self.of}: it needs readiness, ready_when "
+                "or failed_when"
+            )
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        said = {
+            "readiness": self.readiness,
+            "ready_when": list(self.ready_when),
+            "failed_when": list(self.failed_when),
+        }
+        return {"of": str(self.of), **{k: v for k, v in said.items() if v}}
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """What an author's annotations leave open, for all of a package.
+
+    An object's own annotation has precedence over this, and this over the
+    handler of its kind.
+
+    :param namespace_mode: ``default`` gives manifests without a namespace
+        the one of the instance, ``force`` gives it to all of them, and with
+        ``strict`` one that names another is an error.
+    :param readiness: when objects are current; of an object wins over that
+        of its kind.
+    :param prune: what a change of package may remove when the new package
+        no longer names it (True), or must keep (False).
+    :param delivery: what the management driver needs to know later on, as
+        plain values. Never a secret.
+    :param expected_kinds: kinds that appear while the package comes up.
+    :param on_terminate: what stays when the instance ends (True), or goes
+        even though something that stays needs it (False).
+    :param labels: on the metadata of every object; not on Pod templates.
+    :param statefulset_claims: ``delete`` or ``retain`` the volume claims of
+        StatefulSets at the end, if their manifests do not specify it.
+    """
+
+    namespace_mode: str = "default"
+    readiness: tuple[Readiness, ...] = ()
+    prune: Mapping[Subject, bool] = dataclasses.field(default_factory=dict)
+    delivery: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    expected_kinds: tuple[ExpectedKind, ...] = ()
+    on_terminate: Mapping[Subject, bool] = dataclasses.field(
+        default_factory=dict
+    )
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    statefulset_claims: str = ""
+
+    def __post_init__(self) -> None:
+        if self.namespace_mode not in NAMESPACE_MODES:
+            raise errors.RequestInvalid(
+                f"namespace_mode: {self.namespace_mode!r} is not one of "
+                f"{', '.join(NAMESPACE_MODES)}"
+            )
+        value = self.statefulset_claims
+        if value and value not in claims.RETENTIONS:
+            raise errors.RequestInvalid(
+                f"statefulset_claims: expected delete or retain, got {value!r}"
+            )
+        subjects = [item.of for item in self.readiness]
+        if twice := {str(s) for s in subjects if subjects.count(s) > 1}:
+            raise errors.RequestInvalid(
+                f"readiness: {', '.join(sorted(twice))} is named twice"
+            )
+
+    def judging(self, registry: Registry) -> Registry:
+        """Return the registry with the readiness rules of this policy."""
+        if not self.readiness:
+            return registry
+        return dataclasses.replace(
+            registry, judges={item.of: item.judge for item in self.readiness}
+        )
+
+    def may_prune(self, ref: ObjectRef) -> bool | None:
+        """Whether a change may remove an object; None where that is open."""
+        return lookup(self.prune, ref)
+
+    def may_keep(self, ref: ObjectRef) -> bool | None:
+        """Whether an object outlives the instance; None where it is open."""
+        return lookup(self.on_terminate, ref)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, without defaults; from_dict reads them."""
+        kinds = {"expected_kinds": [str(item) for item in self.expected_kinds]}
+        end = ON_TERMINATE.listed(self.on_terminate)
+        return {
+            "namespace_mode": self.namespace_mode,
+            "readiness": [item.as_dict() for item in self.readiness],
+            "prune": PRUNE.listed(self.prune),
+            "delivery": dict(self.delivery),
+            **(kinds if self.expected_kinds else {}),
+            **({"on_terminate": end} if self.on_terminate else {}),
+            **({"labels": dict(self.labels)} if self.labels else {}),
+            **(
+                {"statefulset_claims": self.statefulset_claims}
+                if self.statefulset_claims
+                else {}
+            ),
+        }
+
+
+DEFAULT = Policy()
+
+
+# -- As plain values ---------------------------------------------------------
+
+
+def from_dict(given: Mapping[str, Any]) -> Policy:
+    """The policy of plain values. Raises RequestInvalid, naming the place."""
+    _known(
+        "policy",
+        given,
+        (
+            "namespace_mode",
+            "readiness",
+            "prune",
+            "delivery",
+            "expected_kinds",
+            "on_terminate",
+            "labels",
+            "statefulset_claims",
+        ),
+    )
+    return Policy(
+        given.get("namespace_mode") or "default",
+        tuple(
+            _readiness(item, f"readiness[{number}]")
+            for number, item in enumerate(given.get("readiness") or ())
+        ),
+        _chosen("prune", given.get("prune") or {}, PRUNE),
+        dict(given.get("delivery") or {}),
+        expected_kinds=tuple(
+            expected(text, f"expected_kinds[{number}]")
+            for number, text in enumerate(given.get("expected_kinds") or ())
+        ),
+        on_terminate=_chosen(
+            "on_terminate", given.get("on_terminate") or {}, ON_TERMINATE
+        ),
+        labels=_labels(given.get("labels") or {}),
+        statefulset_claims=given.get("statefulset_claims") or "",
+    )
+
+
+def _labels(given: Any) -> dict[str, str]:
+    if not isinstance(given, Mapping) or not all(
+        isinstance(text, str) for pair in given.items() for text in pair
+    ):
+        raise errors.RequestInvalid(
+            f"labels: expected a mapping of strings, got {given!r}"
+        )
+    return dict(given)
+
+
+PRUNE = KindChoice("allow", "protect")
+ON_TERMINATE = KindChoice("keep", "delete")
+
+
+def _chosen(where: str, given: Any, choice: KindChoice) -> dict[Subject, bool]:
+    _known(where, given, (choice.yes, choice.no))
+    return choice.read(where, given)
+
+
+def _readiness(given: Any, where: str) -> Readiness:
+    if not isinstance(given, Mapping):
+        raise errors.RequestInvalid(
+            f"{where}: expected a mapping, got {given!r}"
+        )
+    _known(where, given, ("of", "readiness", "ready_when", "failed_when"))
+    if "of" not in given:
+        raise errors.RequestInvalid(
+            f"{where}: required key 'of' (a kind or an object) is missing"
+        )
+    about = subject(given["of"], f"{where}.of")
+    try:
+        return Readiness(
+            about,
+            given.get("readiness") or "",
+            _rules(given.get("ready_when")),
+            _rules(given.get("failed_when")),
+        )
+    except errors.RequestInvalid as error:
+        raise errors.RequestInvalid(f"{where}: {error}") from error
+
+
+def _rules(given: Any) -> tuple[str | Mapping[str, Any], ...]:
+    if given is None:
+        return ()
+    return tuple(given) if isinstance(given, list | tuple) else (given,)
+
+
+def _known(where: str, given: Any, names: Iterable[str]) -> None:
+    if not isinstance(given, Mapping):
+        raise errors.RequestInvalid(
+            f"{where}: expected a mapping, got {given!r}"
+        )
+    if strange := sorted(str(key) for key in given.keys() - set(names)):
+        raise errors.RequestInvalid(
+            f"{where}: unknown: {', '.join(strange)}; there are "
+            f"{', '.join(names)}"
+        )

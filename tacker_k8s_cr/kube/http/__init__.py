@@ -1,0 +1,1 @@
+"""HTTP to an API server: requests, responses, connections."""

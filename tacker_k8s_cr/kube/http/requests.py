@@ -1,0 +1,345 @@
+"""Send one request, and retry it where its answer allows that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import json
+import logging
+import random
+import threading
+import time
+from typing import Any, NoReturn, Protocol, TypeVar
+
+import tenacity
+import urllib3
+from urllib3 import exceptions
+
+from tacker_k8s_cr.kube.first_answer import Contact
+from tacker_k8s_cr.kube.http import connection_pool
+from tacker_k8s_cr.kube.http import transport_errors
+from tacker_k8s_cr.kube.http.deadline_reader import ReadTimeout
+from tacker_k8s_cr.kube.http.fast_exchange import exchanged
+from tacker_k8s_cr.kube.http.http_model import Request
+from tacker_k8s_cr.kube.http.http_model import Response
+from tacker_k8s_cr.kube.http.http_model import Retryable
+from tacker_k8s_cr.kube.http.read_body import Whole
+from tacker_k8s_cr.kube.http.response_rules import error_for
+from tacker_k8s_cr.kube.http.session import Session
+from tacker_k8s_cr.model import backoff
+from tacker_k8s_cr.model.deadline import Clock
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.errors import Conflict
+from tacker_k8s_cr.model.errors import Unauthenticated
+from tacker_k8s_cr.model.errors import Unavailable
+from tacker_k8s_cr.model.errors import Unreachable
+
+LOG = logging.getLogger(__name__)
+
+_CONNECT = 10.0
+"""Seconds for a connection with its TLS handshake."""
+
+_ONCE = urllib3.Retry(False, redirect=False)
+"""What urllib3 creates from ``False`` for each request."""
+
+_READ = 65.0
+"""Seconds of silence; the server itself ends a request after 60."""
+
+_FIRST_READ, _FIRST_WRITE = 15.0, 30.0
+"""Seconds of silence for the first attempt. A server that cannot reach etcd
+answers nothing, and another one, behind the same balancer, does. A write may
+have to wait for admission webhooks, which have ten seconds each by default."""
+
+_ATTEMPTS = 6
+_ENOUGH = 180.0
+"""Minimum number of attempts, and seconds after which it no longer applies. If
+one of three servers is unavailable, a load balancer may lead several
+connections to it, each of which fails only after a time-out."""
+
+
+Sent = TypeVar("Sent")
+
+
+Received = urllib3.BaseHTTPResponse | Whole
+
+
+class AmbiguousConflict(Conflict):
+    """A 409 that our own first attempt may have caused."""
+
+
+class Transport(Protocol):
+    """The sessions of requests; see ``connection``."""
+
+    def access(self, deadline: Deadline) -> Session: ...
+
+    def refresh(
+        self, refused: Session, deadline: Deadline
+    ) -> Session | None: ...
+
+    def reconnect(self) -> None: ...
+
+
+class Counter:
+    """The number of requests that all threads have sent."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.total = 0
+
+    def add(self) -> None:
+        with self._lock:
+            self.total += 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Client:
+    """Sends requests to one server, none of them after the deadline.
+
+    :param lasting: retry until the deadline, however long the server is
+        unavailable; for streams, whose operation has its own limit.
+    :param contact: limits that apply until the server has answered once.
+    """
+
+    way: Transport
+    server: str
+    counter: Counter
+    deadline: Deadline
+    lasting: bool = False
+    sleep: Callable[[float], None] = time.sleep
+    clock: Clock = time.monotonic
+    contact: Contact | None = None
+
+    def send(self, request: Request) -> Response:
+        """Return an answer below 300; raise the error that others mean."""
+        return self._persist(request, self._whole, self._first)
+
+    def stream(
+        self, request: Request, lasts: float
+    ) -> urllib3.BaseHTTPResponse:
+        """Return an answer that the caller reads as a stream.
+
+        :param lasts: seconds after which the stream ends.
+        """
+
+        def opened(request: Request) -> urllib3.BaseHTTPResponse:
+            response = self._response(request, lasts, preload=False)
+            assert not isinstance(response, Whole)  # noqa: S101  (asked for)
+            return response
+
+        return self._persist(request, opened)
+
+    def _persist(
+        self,
+        request: Request,
+        attempt: Callable[[Request], Sent],
+        first: Callable[[Request], Sent] | None = None,
+    ) -> Sent:
+        begun = self.clock()
+        # Nearly all succeed at once and need no retries.
+        try:
+            return (first or attempt)(request)
+        except Retryable as again:
+            return _Persistence(self, request, again, begun).carry_on(attempt)
+
+    def _first(self, request: Request) -> Response:
+        reads = request.method == "GET"
+        return self._whole(request, _FIRST_READ if reads else _FIRST_WRITE)
+
+    def _whole(self, request: Request, silence: float = _READ) -> Response:
+        response = self._response(request, silence, preload=True)
+        body = _json(response.data)
+        if body is None:
+            why = "what answers there is no Kubernetes API server"
+            raise Unreachable(self.server, why)
+        return Response(response.status, body)
+
+    def _response(
+        self, request: Request, silence: float, preload: bool
+    ) -> Received:
+        access = self.way.access(self.deadline)
+        begun = time.monotonic()
+        response = self._sent(request, access, silence, preload)
+        if response.status == 401:
+            renewed = self.way.refresh(access, self.deadline)
+            if renewed is not None:
+                response.drain_conn()
+                response = self._sent(request, renewed, silence, preload)
+        if response.status < 300:
+            return response
+        error = error_for(request, self._refusal(response), self.server)
+        if isinstance(error, Retryable) and response.status >= 500:
+            connection_pool.reconnect(access.pool, begun)
+        if isinstance(error, Unauthenticated):
+            error = access.refused(error)
+        raise error
+
+    def _refusal(self, response: Received) -> Response:
+        try:
+            data = response.data
+        except (exceptions.HTTPError, OSError) as error:
+            raise transport_errors.to_error(self.server, error) from error
+        response.release_conn()
+        after = _seconds(response.headers.get("Retry-After"))
+        body = _json(data)
+        if body is None:
+            # A page of a proxy may contain anything: only one line is shown.
+            text = data[:200].decode(errors="replace").strip()
+            plain = text and "<" not in text and "\n" not in text
+            body = {"message": text if plain else "no word of Kubernetes'"}
+        return Response(response.status, body, after)
+
+    def _sent(
+        self, request: Request, access: Session, silence: float, preload: bool
+    ) -> Received:
+        left = self.deadline.remaining
+        if not left:
+            raise Unavailable.not_sent(str(request))
+        whole = self.deadline if preload else self.deadline.at_most(silence)
+        headers = {**access.headers, "Accept": request.accept}
+        if request.body is not None:
+            headers["Content-Type"] = request.content_type
+        self.counter.add()
+        url = access.base + request.path
+        asked = (request.method, url, request.body, headers)
+        limit = ReadTimeout(min(silence, left), whole)
+        connect = min(_CONNECT, left)
+        if self.contact is not None:
+            # At least the time that a server needs to accept a connection.
+            connect = min(connect, max(1.0, self.contact.left(self.clock())))
+        begun = time.monotonic()
+        try:
+            quick = exchanged(access.pool, *asked, limit) if preload else None
+            response = quick or access.pool.urlopen(
+                *asked,
+                retries=_ONCE,
+                redirect=False,
+                assert_same_host=False,
+                timeout=urllib3.Timeout(connect=connect, read=limit),
+                preload_content=preload,
+            )
+        except (exceptions.HTTPError, OSError) as error:
+            # Other idle connections may lead to the same server.
+            connection_pool.reconnect(access.pool, begun)
+            raise transport_errors.to_error(self.server, error) from error
+        if self.contact is not None:
+            self.contact.answered = True
+        return response
+
+
+class _Persistence:
+    """Retries of one request until it succeeds or its time is over."""
+
+    def __init__(
+        self, sender: Client, request: Request, first: Retryable, begun: float
+    ):
+        self.sender = sender
+        self.begun = begun
+        self.request = request
+        self.first: Retryable | None = first
+        self.last = first
+        self.late = False
+        self.carried_out = first.carried_out
+        self.started = sender.clock()
+        self.pauses: dict[int, float] = {}
+
+    def carry_on(self, attempt: Callable[[Request], Sent]) -> Sent:
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(Retryable),
+            wait=self.pause,
+            stop=self.spent,
+            before_sleep=self.say,
+            retry_error_callback=self.give_up,
+            sleep=self.sender.sleep,
+        )
+        try:
+            sent: Sent = retrying(self.once, attempt)
+        except Conflict as error:
+            if self.carried_out:
+                raise AmbiguousConflict(
+                    error.ref, error.message, error.code
+                ) from error
+            raise
+        if self.carried_out and isinstance(sent, Response):
+            passed = self.sender.clock() - self.begun
+            return dataclasses.replace(sent, repeated=max(passed, 0.001))
+        return sent
+
+    def once(self, attempt: Callable[[Request], Sent]) -> Sent:
+        if self.first is not None:
+            first, self.first = self.first, None
+            raise first
+        try:
+            return attempt(self.request)
+        except Retryable as again:
+            self.last = again
+            self.carried_out = self.carried_out or again.carried_out
+            raise
+        except Unavailable as error:
+            if error.was_sent:
+                raise
+            # The deadline passed during the pause, or while another thread
+            # renewed the credential: the reason is what came before.
+            self.last.why.late = True
+            raise self.last.why from self.last
+
+    def pause(self, state: tenacity.RetryCallState) -> float:
+        """Return the delay; the random part is drawn once per attempt."""
+        attempt = state.attempt_number
+        draw = random.random()  # noqa: S311
+        delay = backoff.REQUEST.delay(attempt, draw)
+        pause = max(delay, _raised(state).after)
+        return self.pauses.setdefault(attempt, pause)
+
+    def spent(self, state: tenacity.RetryCallState) -> bool:
+        pause = self.pause(state)
+        if pause >= self.sender.deadline.remaining:
+            self.late = True
+            return True
+        contact = self.sender.contact
+        now = self.sender.clock()
+        if (
+            contact is not None
+            and isinstance(_raised(state).why, Unreachable)
+            and contact.is_given_up(state.attempt_number, now + pause)
+        ):
+            return True
+        waited = now - self.started + pause
+        few = state.attempt_number < _ATTEMPTS and waited <= _ENOUGH
+        if self.sender.lasting or few:
+            return False
+        return waited > _raised(state).patience
+
+    def give_up(self, state: tenacity.RetryCallState) -> NoReturn:
+        again = _raised(state)
+        again.why.late = self.late
+        raise again.why from again.__cause__
+
+    def say(self, state: tenacity.RetryCallState) -> None:
+        if state.attempt_number == 1:
+            why = _raised(state).why
+            LOG.info("%s: %s; trying again", self.request, why)
+            if self.sender.contact and isinstance(why, Unreachable):
+                self.sender.contact.notify(why.sentence())
+
+
+def _raised(state: tenacity.RetryCallState) -> Retryable:
+    error = state.outcome.exception() if state.outcome else None
+    assert isinstance(error, Retryable)  # noqa: S101
+    return error
+
+
+def _seconds(retry_after: str | None) -> float:
+    """Read Retry-After in seconds; a date, which proxies send, means 1 s."""
+    try:
+        return min(float(retry_after or 0), 60.0)
+    except ValueError:
+        return 1.0
+
+
+def _json(data: bytes) -> Any:
+    """Return the object in a JSON text; None for anything else."""
+    try:
+        body = json.loads(data) if data else {}
+    except ValueError:
+        return None
+    return body if isinstance(body, dict) else None

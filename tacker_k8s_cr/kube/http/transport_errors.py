@@ -1,0 +1,66 @@
+"""What an error of the connection means: pure."""
+
+from __future__ import annotations
+
+import ssl
+
+from urllib3 import exceptions
+
+from tacker_k8s_cr.kube.http.http_model import Retryable
+from tacker_k8s_cr.model.errors import Error
+from tacker_k8s_cr.model.errors import Unreachable
+
+_RESTART = 20.0
+"""Seconds to go on while nobody listens: a restart takes about 6."""
+
+_LOOKUP = 5.0
+"""Seconds to go on while the server's name is not known."""
+
+_GARBLED = (
+    "DECRYPTION_FAILED_OR_BAD_RECORD_MAC",
+    "SSLV3_ALERT_BAD_RECORD_MAC",
+    "TLSV1_ALERT_DECODE_ERROR",
+    "TLSV1_ALERT_INTERNAL_ERROR",
+)
+"""What OpenSSL says when one side did not understand a record: nothing that
+a setting explains, and gone with the next connection."""
+
+
+def to_error(server: str, error: Exception) -> Error | Retryable:
+    """What an error of the connection means."""
+    cause: BaseException | None = error
+    if isinstance(error, exceptions.SSLError) and error.args:
+        cause = error.args[0]
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        why = f"its certificate is not trusted: {cause.verify_message}"
+        return Unreachable(server, why)
+    ended = (ssl.SSLEOFError, ssl.SSLZeroReturnError)
+    if isinstance(cause, ssl.SSLError) and not isinstance(cause, ended):
+        why = f"TLS failed: {cause.reason or 'no reason'}"
+        failed = Unreachable(server, why)
+        if cause.reason in _GARBLED:
+            return Retryable(failed, patience=_LOOKUP, carried_out=True)
+        return failed
+    if isinstance(error, exceptions.NameResolutionError):
+        why = "its name is not known"
+        return Retryable(Unreachable(server, why), patience=_LOOKUP)
+    if isinstance(error, exceptions.NewConnectionError):
+        return Retryable(
+            Unreachable(server, _system(error)), patience=_RESTART
+        )
+    if isinstance(error, exceptions.ConnectTimeoutError):
+        return Retryable(Unreachable(server, "no answer"), patience=_RESTART)
+    if isinstance(error, exceptions.ProxyError):
+        return Retryable(Unreachable(server, "proxy failed"), patience=_LOOKUP)
+    why = "the connection broke"
+    if isinstance(error, exceptions.ReadTimeoutError):
+        why = "it did not answer in time"
+    return Retryable(
+        Unreachable(server, why), patience=_RESTART, carried_out=True
+    )
+
+
+def _system(error: Exception) -> str:
+    """The system's word for it, such as ``Connection refused``."""
+    cause = error.__cause__ or error.__context__
+    return getattr(cause, "strerror", None) or "no connection"

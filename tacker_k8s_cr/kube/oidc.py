@@ -1,0 +1,194 @@
+"""Keep the tokens of OpenID Connect users, one for each user of a process.
+
+One thread requests a token before the last one expires, and again when an API
+server refuses it. Tokens are in memory only; neither they nor passwords are
+logged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import logging
+import os
+import threading
+import time
+
+from tacker_k8s_cr.kube import oidc_token
+from tacker_k8s_cr.kube.http.http_model import Retryable
+from tacker_k8s_cr.kube.kubeconfig import Kubeconfig
+from tacker_k8s_cr.kube.kubeconfig import OidcUser
+from tacker_k8s_cr.kube.single_flight import acquire_before
+from tacker_k8s_cr.model.deadline import Clock
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.errors import TokenRequestFailed
+
+LOG = logging.getLogger(__name__)
+
+_SECONDS = 10.0
+"""Seconds for an answer of the provider."""
+
+_HASTE = 3.0
+"""The same while there is a valid token."""
+
+_PAUSE = 5.0
+"""Seconds between attempts to renew a token that is still valid."""
+
+_SULK = 10.0
+"""Seconds for which a refusal is cached: providers lock a user out after a few
+attempts with a wrong password, so only one thread may make one."""
+
+_MOMENT = 1.0
+"""Seconds for which a missing answer is cached: threads that waited for it
+must not each wait for the provider again."""
+
+_NEVER = Deadline.never()
+
+_MOST = 256
+"""Maximum number of users whose tokens are kept."""
+
+
+def token(
+    kubeconfig: Kubeconfig,
+    refused: str = "",
+    deadline: Deadline = _NEVER,
+    clock: Clock = time.monotonic,
+) -> oidc_token.OidcToken:
+    """Return a valid token other than the refused one.
+
+    :raises TokenRequestFailed: by the provider's refusal.
+    :raises Retryable: if the provider did not answer, or not in time.
+    """
+    key = os.getpid(), _name(kubeconfig)
+    found = _USERS.get(key)
+    if found is None:
+        while len(_USERS) >= _MOST:
+            with contextlib.suppress(KeyError, RuntimeError):
+                _USERS.pop(next(iter(_USERS)))
+        found = _USERS.setdefault(key, _User())
+    return found.token(kubeconfig, refused, deadline, clock)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Failure:
+    """Why there is no token, cached for all threads.
+
+    :param patience: None if a retry is useless.
+    """
+
+    why: TokenRequestFailed
+    patience: float | None
+    until: float
+
+    def again(self, now: float) -> TokenRequestFailed | Retryable:
+        """Return a copy of the error, since callers add to it."""
+        why = dataclasses.replace(self.why)
+        if self.patience is None:
+            return why
+        return Retryable(why, self.until - now, self.patience)
+
+
+class _User:
+    """The token of one user, for all threads of a process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: oidc_token.OidcToken | None = None
+        self._failure: _Failure | None = None
+
+    def token(
+        self,
+        kubeconfig: Kubeconfig,
+        refused: str,
+        deadline: Deadline,
+        clock: Clock,
+    ) -> oidc_token.OidcToken:
+        held = self._usable(refused, clock)
+        if held and clock() < held.until:
+            return held
+        # One thread requests it; threads with a valid token do not wait.
+        if held and not self._lock.acquire(blocking=False):
+            return held
+        if not held and not acquire_before(self._lock, deadline):
+            raise _too_late(kubeconfig)
+        try:
+            held = self._usable(refused, clock)
+            if held and clock() < held.until:
+                return held
+            self._held = self._next(kubeconfig, held, deadline, clock)
+            return self._held
+        finally:
+            self._lock.release()
+
+    def _usable(
+        self, refused: str, clock: Clock
+    ) -> oidc_token.OidcToken | None:
+        held = self._held
+        if held is None or held.text == refused:
+            return None
+        return held if clock() < held.end else None
+
+    def _next(
+        self,
+        kubeconfig: Kubeconfig,
+        held: oidc_token.OidcToken | None,
+        deadline: Deadline,
+        clock: Clock,
+    ) -> oidc_token.OidcToken:
+        """Return another token, or the one that is still valid."""
+        now = clock()
+        failure = self._failure
+        if failure is not None and now < failure.until:
+            if held is not None:
+                return dataclasses.replace(held, until=failure.until)
+            raise failure.again(now)
+        self._failure = None
+        seconds = min(_HASTE if held else _SECONDS, deadline.remaining)
+        if not seconds:
+            if held is not None:
+                return held
+            raise _too_late(kubeconfig)
+        refresh = self._held.refresh if self._held else ""
+        try:
+            return oidc_token.fetch_token(
+                kubeconfig, _openid(kubeconfig), refresh, seconds, clock
+            )
+        except (Retryable, TokenRequestFailed) as error:
+            patience = error.patience if isinstance(error, Retryable) else None
+            why = error.why if isinstance(error, Retryable) else error
+            if held is not None:
+                LOG.warning("%s; the token that we have still holds", why)
+                return dataclasses.replace(held, until=now + _PAUSE)
+            if isinstance(why, TokenRequestFailed):
+                holds = _SULK if patience is None else _MOMENT
+                self._failure = _Failure(why, patience, clock() + holds)
+            raise
+
+
+def _too_late(kubeconfig: Kubeconfig) -> Retryable:
+    why = "it has not answered by the deadline"
+    return Retryable(
+        TokenRequestFailed(_openid(kubeconfig).url, why, kubeconfig.where)
+    )
+
+
+def _openid(kubeconfig: Kubeconfig) -> OidcUser:
+    assert kubeconfig.openid is not None  # noqa: S101
+    return kubeconfig.openid
+
+
+_USERS: dict[tuple[int, str], _User] = {}
+"""By process: a fork must not use the locks of its parent."""
+
+
+def _name(kubeconfig: Kubeconfig) -> str:
+    """Return a digest of the user and of what the trust is based on."""
+    parts = [
+        *dataclasses.astuple(_openid(kubeconfig)),
+        kubeconfig.where,
+        kubeconfig.ca,
+        kubeconfig.proxy,
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -1,0 +1,205 @@
+"""Change the package of an instance, or forecast the change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+import logging
+
+from tacker_k8s_cr.kinds.policy import Policy
+from tacker_k8s_cr.lcm import claims
+from tacker_k8s_cr.lcm import execute
+from tacker_k8s_cr.lcm import forecast as foreseen
+from tacker_k8s_cr.lcm import machine_annotations
+from tacker_k8s_cr.lcm import prepare
+from tacker_k8s_cr.lcm import scale_levels as sizes
+from tacker_k8s_cr.lcm import target_inventory
+from tacker_k8s_cr.lcm import version_step
+from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.lcm.prepare import PackageChoices
+from tacker_k8s_cr.lcm.prepare import Prepared
+from tacker_k8s_cr.lcm.request import Request
+from tacker_k8s_cr.lcm.scale_levels import Size
+from tacker_k8s_cr.lcm.transfer import adopt_from
+from tacker_k8s_cr.lcm.transfer import source_instances
+from tacker_k8s_cr.lcm.version_step import VersionStep
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.package import Package
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.model.report import Report
+from tacker_k8s_cr.plan.forecast import Forecast
+from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.plan import Plan
+
+LOG = logging.getLogger(__name__)
+
+ChosenPolicy = Policy | Callable[[Policy], Policy] | None
+"""A policy, or what makes one of that of the instance; None to keep it."""
+
+OnForecast = Callable[[Forecast], None]
+
+
+def change(
+    request: Request,
+    package: Package,
+    *,
+    vdu_mapping: Mapping[str, str] | None = None,
+    policy: ChosenPolicy = None,
+    size: Size | None = None,
+    on_forecast: OnForecast | None = None,
+) -> Report:
+    """Replace the package; then delete what the new one does not contain.
+
+    Custom resource definitions, namespaces, volume claims and Clusters are
+    retained unless the former manifest specifies ``prune: "true"``, or the
+    policy names them. Replica counts stay unchanged. The former state is
+    recorded for ``roll_back``.
+
+    :param policy: replaces the policy of the instance.
+    :param size: scale levels, and replica counts of VDUs that later scale
+        operations count from; None keeps those of the instance. Replica counts
+        of existing objects stay unchanged in any case.
+    :param on_forecast: called before the first write with the Machines that
+        will be replaced, and what is irreversible. An error that it raises
+        ends the change.
+
+    Raises RolloutRefused if the options refuse to replace Machines.
+    """
+    op = Session("change", request)
+    asked = package, vdu_mapping, policy, size
+    found = _looked(op, *asked, whole=False)
+    op.warn(found.ready.warnings)
+    _report_forecast(op, found.forecast, on_forecast)
+    if found.ahead:
+        with op.locked():
+            version_step.apply_versions(op, found.ahead)
+            found = _looked(op, *asked, whole=False, stepping=False)
+    ready, planned = found.ready, found.planned
+    inventory = dataclasses.replace(
+        target_inventory.target_inventory(
+            found.before, package, ready, found.policy, request.options.adopt
+        ),
+        phase=Phase.CHANGING,
+        previous_package=found.before.rollback_point(package.digest),
+        scaling={},
+        bounds={},
+        healing=None,
+    )
+    some = source_instances.transfer_sources(op, ready)
+    with source_instances.locked(op, some) as let_go:
+        stay = machine_annotations.remove_annotations(op, op.inventory)
+        inventory = dataclasses.replace(inventory, machines_to_delete=stay)
+        inventory = adopt_from.transfer(op, inventory, some)
+        let_go()
+        spared = execute.execute(op, planned, ready, inventory)
+        op.ledger.save_idle(adopt_from.finalize(op.inventory))
+    for ref, why in ready.recreated.items():
+        op.actions[ref] = Action.RECREATED
+        op.notes[ref] = (why,)
+    others = dict.fromkeys(ready.owners.shared, Action.SHARED)
+    kept = {**planned.kept, **spared, **claims.claims_left(op)}
+    return op.report({**others, **dict.fromkeys(kept, Action.RETAINED)}, kept)
+
+
+def forecast(
+    request: Request,
+    package: Package,
+    *,
+    vdu_mapping: Mapping[str, str] | None = None,
+    policy: ChosenPolicy = None,
+) -> Forecast:
+    """What ``change`` would do with these arguments; writes nothing.
+
+    It raises what the change would raise before its first write.
+    """
+    op = Session("forecast", request)
+    asked = package, vdu_mapping, policy, None
+    found = _looked(op, *asked, whole=True)
+    return dataclasses.replace(
+        found.forecast,
+        seconds=request.deadline.now - op.begun,
+        requests=op.cluster.requests - op.requests,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Looked:
+    """A change that is checked, planned and forecast."""
+
+    before: Inventory
+    policy: Policy
+    ready: Prepared
+    planned: Plan
+    forecast: Forecast
+    ahead: VersionStep | None
+
+
+def _looked(
+    op: Session,
+    package: Package,
+    vdu_mapping: Mapping[str, str] | None,
+    policy: ChosenPolicy,
+    size: Size | None,
+    *,
+    whole: bool,
+    stepping: bool = True,
+) -> _Looked:
+    op.ledger.read(
+        Phase.INSTANTIATED, Phase.CHANGING, Phase.SCALING, Phase.HEALING
+    )
+    op.require_supported("change")
+    before = execute.recovered_inventory(op)
+    if policy is None:
+        policy = before.policy
+    elif not isinstance(policy, Policy):
+        policy = policy(before.policy)
+    op.report_checking(len(package.documents))
+    ready = prepare.prepare(
+        op,
+        package,
+        before,
+        PackageChoices(
+            policy,
+            size or sizes.at_change(package.vnfd, before),
+            vdu_mapping=vdu_mapping,
+        ),
+        keep=_all if whole else foreseen.may_roll_or_lose,
+    )
+    op.use_registry(ready.registry)
+    # These were sent when the instance was instantiated.
+    ready = dataclasses.replace(ready, requests=())
+    planned = execute.plan_change(op, ready, before, policy)
+    step = None
+    if stepping:
+        step = version_step.version_step(
+            op, before, ready, package.digest, op.request.registry
+        )
+    forecast = foreseen.build_forecast(op, before, ready, planned, whole=whole)
+    if step:
+        forecast = forecast.saying(
+            dict.fromkeys(step.rising, version_step.WHY)
+        )
+    return _Looked(before, policy, ready, planned, forecast, step)
+
+
+def _all(ref: ObjectRef) -> bool:
+    return True
+
+
+def _report_forecast(
+    op: Session, found: Forecast, on_forecast: OnForecast | None
+) -> None:
+    """Log replaced Machines and irreversible effects before the change."""
+    for ref, rollout in found.rollouts.items():
+        op.notes[ref] = (str(rollout),)
+    if op.options.rollout == "refuse" and found.replaced:
+        raise errors.RolloutRefused(
+            {ref: str(rollout) for ref, rollout in found.replaced.items()}
+        )
+    for line in found.warnings:
+        LOG.info("%s: %s: %s", op.instance, op.name, line)
+    if on_forecast:
+        on_forecast(found)

@@ -1,0 +1,1 @@
+"""Delete or orphan objects, and wait until they no longer exist."""

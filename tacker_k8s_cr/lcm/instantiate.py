@@ -1,0 +1,107 @@
+"""Bring the first package of an instance in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+
+from tacker_k8s_cr.kinds import policy as policies
+from tacker_k8s_cr.kinds.policy import Policy
+from tacker_k8s_cr.lcm import execute
+from tacker_k8s_cr.lcm import permissions_check
+from tacker_k8s_cr.lcm import prepare
+from tacker_k8s_cr.lcm import scale_levels as sizes
+from tacker_k8s_cr.lcm import target_inventory
+from tacker_k8s_cr.lcm import undo
+from tacker_k8s_cr.lcm.operation import DEFAULT_NAMESPACE
+from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.lcm.request import Request
+from tacker_k8s_cr.lcm.transfer import adopt_from
+from tacker_k8s_cr.lcm.transfer import source_instances
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.package import Package
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.model.report import Report
+from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.plan.inventory import Phase
+
+
+def instantiate(
+    request: Request,
+    package: Package,
+    *,
+    level: str = "",
+    scale_levels: Mapping[str, int] | None = None,
+    vdu_mapping: Mapping[str, str] | None = None,
+    policy: Policy = policies.DEFAULT,
+) -> Report:
+    """Instantiate a package; return when all its objects are current.
+
+    An instance whose instantiation ended early is continued where it stopped.
+    If an object is refused half way, the created ones are deleted.
+
+    :param level: instantiation level of the VNFD; empty for its default.
+    :param scale_levels: level of each scaling aspect, instead of ``level``.
+        VDUs then have their initial delta and what the steps add, as in
+        Tacker's v1 API; VduInstantiationLevels is not read.
+    :param vdu_mapping: by VDU id, its object, where neither the name nor an
+        annotation of the object specifies it.
+    :param policy: the request's settings for the package as a whole.
+
+    Raises any error of ``errors``; its ``written`` reports what was left.
+    """
+    namespace = request.namespace or DEFAULT_NAMESPACE
+    request = dataclasses.replace(request, namespace=namespace)
+    op = Session("instantiate", request)
+    with permissions_check.read_permissions(
+        op.cluster, op.home, wanted=request.options.check_permissions
+    ):
+        op.ledger.read()
+    before = Inventory(
+        request.instance, op.namespace, record=op.record_namespace
+    )
+    if op.ledger.entry:
+        before = execute.recovered_inventory(op)
+        if before.phase is not Phase.INSTANTIATING:
+            raise errors.InstanceExists(request.instance, before.phase.value)
+    op.report_checking(len(package.documents))
+    size = sizes.at_instantiate(package.vnfd, level, scale_levels)
+    choices = prepare.PackageChoices(policy, size, True, vdu_mapping)
+    ready = prepare.prepare(op, package, before, choices)
+    op.use_registry(ready.registry)
+    op.warn(ready.warnings)
+    # What an earlier try made, and this package does not name, goes.
+    planned = execute.plan_change(op, ready, before, policy)
+    some = source_instances.transfer_sources(op, ready)
+    made = execute.record_namespace(op, planned)
+    inventory = target_inventory.target_inventory(
+        before.with_owned(made), package, ready, policy, request.options.adopt
+    )
+    refused: errors.Error | None = None
+    try:
+        with source_instances.locked(op, some) as let_go:
+            try:
+                inventory = adopt_from.transfer(op, inventory, some)
+                let_go()
+                execute.execute(op, planned.without(made), ready, inventory)
+                op.ledger.save_idle(adopt_from.finalize(op.inventory))
+            except execute.REFUSALS as error:
+                if before.owned:  # keep an earlier attempt's objects
+                    raise
+                refused = error
+                op.ledger.record_error(error, request.deadline)
+                created = list(op.actions.values()).count(Action.CREATED)
+                undo.undo(op)
+                if op.ledger.entry is None:
+                    error.undone = created
+    except errors.Error as error:
+        if op.ledger.entry is None:
+            undo.take_back_namespace(op, made)
+            op.annotate_error(error)
+        raise
+    if refused:
+        if op.ledger.entry is None:
+            undo.take_back_namespace(op, made)
+        op.annotate_error(refused)
+        raise refused
+    return op.report(dict.fromkeys(ready.owners.shared, Action.SHARED))

@@ -1,0 +1,47 @@
+"""What every operation is given, beside its own arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+
+from tacker_k8s_cr import kinds
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.plan.options import DEFAULT
+from tacker_k8s_cr.plan.options import Options
+from tacker_k8s_cr.wait.progress import WaitState
+
+ProgressCallback = Callable[[WaitState], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """An instance, and how an operation on it is to be carried out.
+
+    One request serves any number of operations until its deadline.
+
+    :param cluster: the connection to the API server.
+    :param instance: the name of the instance.
+    :param deadline: the end of the time for all operations of the request.
+    :param namespace: where objects are created whose manifest names none.
+        Once the instance has a record, the record's namespace counts, and
+        another one given here is refused.
+    :param record_namespace: the namespace of the record, if it is another.
+        Every later operation on the instance has to name it, and may leave
+        the namespace out.
+    :param registry: the handlers of kinds.
+    :param options: what the caller allows and refuses.
+    :param on_progress: called with each change of what is waited for.
+    """
+
+    cluster: Cluster
+    instance: str
+    _: dataclasses.KW_ONLY
+    deadline: Deadline
+    namespace: str = ""
+    record_namespace: str = ""
+    registry: Registry = kinds.BUILT_IN
+    options: Options = DEFAULT
+    on_progress: ProgressCallback | None = None

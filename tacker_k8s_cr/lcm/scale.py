@@ -1,0 +1,306 @@
+"""Set numbers of replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import functools
+import logging
+
+from tacker_k8s_cr.engine import replicas
+from tacker_k8s_cr.engine.set_replicas import ScaleStrategy
+from tacker_k8s_cr.engine.set_replicas import ScaleTarget
+from tacker_k8s_cr.engine.topology_scaling import TopologyScaling
+from tacker_k8s_cr.kinds.autoscaling import ReplicaLimits
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.kinds.capi import contract
+from tacker_k8s_cr.lcm import execute
+from tacker_k8s_cr.lcm import prepare
+from tacker_k8s_cr.lcm import wait_unlabelled
+from tacker_k8s_cr.lcm.machine_scaling import MachineScaling
+from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.lcm.request import Request
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.model.report import Report
+from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.plan.inventory import MemberRef
+from tacker_k8s_cr.plan.inventory import Phase
+
+LOG = logging.getLogger(__name__)
+
+REFUSALS = (errors.NotScalable, *execute.REFUSALS)
+"""Errors of a number that is not to be set; to try again does not help."""
+
+
+def scale(
+    request: Request,
+    targets: Mapping[ObjectRef, int] | None = None,
+    *,
+    aspect: str = "",
+    number_of_steps: int = 0,
+    level: int | None = None,
+    machines_to_delete: Collection[str] = (),
+) -> Report:
+    """Set numbers of replicas: of objects, or of an aspect's VDUs.
+
+    Numbers are absolute, so that doing it twice is doing it once. For an
+    aspect ``level`` is where to, and ``number_of_steps`` how far from
+    where it is.
+
+    :param targets: by object its number. What a Cluster's topology makes
+        may be named by its own name, or by its place in the Cluster.
+    :param machines_to_delete: names or UIDs of Machines to delete first on
+        scale-in; their controllers select the rest.
+    """
+    op = Session("scale", request)
+    op.ledger.read(Phase.INSTANTIATED, Phase.SCALING, Phase.HEALING)
+    op.require_supported()
+    inventory = op.inventory
+    if inventory.interrupted:
+        inventory = execute.recovered_inventory(op)
+    levels = inventory.scale_levels
+    if aspect:
+        levels, targets = replicas.replicas_for_aspect(
+            inventory, aspect, number_of_steps, level
+        )
+    if not targets:
+        raise errors.RequestInvalid("scale: give an object or --aspect")
+    op.use_registry(registry_of(op, request.registry, inventory))
+    targets = {
+        strategy_for(op, inventory, ref).resolve_ref(ref): number
+        for ref, number in targets.items()
+    }
+    wanted = tuple(
+        strategy_for(op, inventory, ref).resolve(
+            ref, number, request.options.autoscaler_limits
+        )
+        for ref, number in targets.items()
+    )
+    machines = _machines(op, wanted, machines_to_delete)
+    # The levels change once the counts have: repeating a scale by steps then
+    # continues it, and does not scale twice.
+    scaling = dataclasses.replace(
+        inventory,
+        phase=Phase.SCALING,
+        scaling={
+            **{target.ref: target.before for target in wanted},
+            **(_at_levels(inventory, targets) if aspect else {}),
+            **(inventory.scaling if _again(inventory) else {}),
+        },
+        bounds={
+            **_bounds(wanted),
+            **(inventory.bounds if _again(inventory) else {}),
+        },
+        machines_to_delete=machines.annotated,
+    )
+    with op.locked():
+        op.ledger.write(scaling.with_journal(op.name, "replicas", ()))
+        try:
+            machines.annotate()
+            set_replicas_and_wait(op, wanted)
+            op.wait_applied()
+            machines.wait()
+        except errors.Error as error:
+            _failed(op, inventory, machines, error)
+            raise
+        stay = machines.release()
+        op.ledger.save_idle(
+            dataclasses.replace(
+                op.inventory,
+                scale_levels=levels,
+                replica_overrides=_kept(
+                    inventory, targets, by_name=not aspect
+                ),
+                bounds={},
+                machines_to_delete=stay,
+                healing=None,
+                previous_package=None,
+            )
+        )
+    return op.report()
+
+
+# -- By kind -----------------------------------------------------------------
+
+
+def strategy_for(
+    op: Session, inventory: Inventory, ref: ObjectRef
+) -> ScaleStrategy:
+    """Return the scale strategy of a kind: the one place that selects it."""
+    strategy = ScaleStrategy
+    if f".{ref.group}".endswith(f".{contract.GROUP}"):
+        strategy = TopologyScaling
+    return strategy(op.cluster, inventory, op.registry)
+
+
+class NoMachines:
+    """What a scale does about Machines if none is concerned: nothing."""
+
+    annotated: tuple[MemberRef, ...] = ()
+
+    def annotate(self) -> None:
+        pass
+
+    def wait(self) -> None:
+        pass
+
+    def release(self, *, brief: bool = False) -> tuple[MemberRef, ...]:
+        return ()
+
+
+def _machines(
+    op: Session,
+    targets: Sequence[ScaleTarget],
+    machines_to_delete: Collection[str],
+) -> MachineScaling | NoMachines:
+    concerned = (
+        machines_to_delete
+        or op.inventory.machines_to_delete
+        or op.inventory.healing
+        or any(target.strategy.has_machines for target in targets)
+    )
+    return (
+        MachineScaling(op, targets, machines_to_delete)
+        if concerned
+        else NoMachines()
+    )
+
+
+def registry_of(
+    op: Session, registry: Registry, inventory: Inventory
+) -> Registry:
+    """Return the handlers of an instance's objects.
+
+    Discovery and the package are read only for kinds that have no handler,
+    and for Clusters and claims, which others judge together.
+    """
+    for ref in inventory.owned:
+        handler = registry.find(ref.group_kind)
+        if (
+            handler is None
+            or (handler.replicas is None and "." in ref.group)
+            or ref.kind in prepare.JUDGED_TOGETHER
+        ):
+            return prepare.registry_for(op.cluster, registry, inventory)
+    if inventory.policy.readiness:
+        return inventory.policy.judging(registry)
+    return registry
+
+
+# -- Numbers -----------------------------------------------------------------
+
+
+def _again(inventory: Inventory) -> bool:
+    """Whether a scale ended early, from before which numbers are known."""
+    return inventory.phase is Phase.SCALING
+
+
+def _failed(
+    op: Session,
+    before: Inventory,
+    machines: MachineScaling | NoMachines,
+    error: errors.Error,
+) -> None:
+    """Remove annotations that no deletion will follow.
+
+    A scale that was refused before the first write is forgotten. If a write
+    may have been carried out, all annotations stay: the replica count may
+    decrease in a moment.
+    """
+    if op.uncertain:
+        return
+    stay = machines.release(brief=True)
+    if isinstance(error, execute.REFUSALS) and not op.actions:
+        op.ledger.write(dataclasses.replace(before, machines_to_delete=stay))
+
+
+def _bounds(
+    targets: Iterable[ScaleTarget],
+) -> dict[ObjectRef, ReplicaLimits]:
+    return {
+        target.ref: target.keeper.bounds
+        for target in targets
+        if target.keeper and target.keeper.bounds
+    }
+
+
+def _at_levels(
+    inventory: Inventory, refs: Iterable[ObjectRef]
+) -> dict[ObjectRef, int]:
+    """The numbers that objects have at the levels so far."""
+    so_far = dataclasses.replace(inventory, replica_overrides={})
+    found = replicas.desired_replicas(so_far)
+    return {ref: found[ref] for ref in refs if ref in found}
+
+
+def _kept(
+    inventory: Inventory, targets: Mapping[ObjectRef, int], by_name: bool
+) -> dict[ObjectRef, int]:
+    """The numbers to remember beside those of the levels."""
+    others = {
+        r: n
+        for r, n in inventory.replica_overrides.items()
+        if r not in targets
+    }
+    return {**others, **targets} if by_name else others
+
+
+def set_replicas_and_wait(op: Session, targets: Sequence[ScaleTarget]) -> None:
+    """Set the numbers, and wait for the objects in what comes."""
+    for target in targets:
+        op.ledger.guard()
+        written = {target.written: Action.SCALED}
+        try:
+            if target.strategy.set_limits(
+                op.ledger.fenced_cluster, target, op.manager
+            ):
+                # Not an object of the report, and yet to be rolled back.
+                op.uncertain = True
+            obj = target.strategy.set_replicas(
+                op.ledger.fenced_cluster,
+                target,
+                op.manager,
+                functools.partial(op.actions.update, written),
+            )
+        except (errors.Unavailable, errors.Unreachable):
+            # A request whose answer is lost may have been carried out.
+            op.uncertain = True
+            raise
+        if target.notes:
+            op.notes[target.written] = target.notes
+            LOG.warning("%s: %s", target.ref, "; ".join(target.notes))
+        op.actions.update(written)
+        if target.written in op.inventory.owned:
+            op.await_object(target.written, obj, Action.SCALED, "replicas")
+
+
+def try_set_replicas(
+    op: Session, targets: Sequence[ScaleTarget]
+) -> dict[ObjectRef, str]:
+    """Set what numbers can be set; by number, why the others cannot."""
+    refused = {}
+    for target in targets:
+        try:
+            set_replicas_and_wait(op, [target])
+        except REFUSALS as error:
+            refused[target.ref] = short_reason(error)
+    return refused
+
+
+def short_reason(error: errors.Error) -> str:
+    """The reason of an error about a number, without its name."""
+    if isinstance(error, errors.NotScalable):
+        return error.why
+    return error.sentence()
+
+
+def settle(op: Session, targets: Sequence[ScaleTarget]) -> None:
+    """Wait for the objects, and for objects that topologies generate."""
+    op.wait_applied()
+    if any(target.strategy.has_machines for target in targets):
+        wait_unlabelled.wait_replicas(op, targets)

@@ -1,0 +1,1 @@
+"""Transfer objects from one instance to another."""

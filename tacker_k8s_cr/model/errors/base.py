@@ -1,0 +1,92 @@
+"""The four parts that all errors of this project have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import types
+
+from tacker_k8s_cr.model.errors import problems
+from tacker_k8s_cr.model.errors.problems import Problem
+from tacker_k8s_cr.model.objects import ObjectRef
+
+
+class Error(Exception):
+    """The root of all errors of this project.
+
+    A message has four parts: what failed and why (``sentence``), what has
+    been written (``written``, ``undone``), and what to do next
+    (``remedy``). A front end adds the names of its own options.
+
+    ``written`` names what the operation had written when it stopped and
+    still exists. ``begun`` is whether it had written or deleted anything
+    that it did not undo: if not, every object is as it was. ``places`` has
+    the document of each object of the package. The operation sets them,
+    since the code that raises cannot know them. ``late`` means that the
+    deadline of the operation ended the attempts; the code that ended them
+    sets it. ``undone``
+    counts the objects that the operation had created and has deleted again.
+    """
+
+    written: tuple[ObjectRef, ...] = ()
+    begun: bool = False
+    late: bool = False
+    undone: int = 0
+    remedy: str = ""
+    places: Mapping[ObjectRef, str] = types.MappingProxyType({})
+
+    def causes(self) -> Sequence[Problem]:
+        """Return what is wrong, one by one, where there may be several."""
+        return ()
+
+    @property
+    def details(self) -> tuple[Problem, ...]:
+        """All causes with their documents; a sentence names a few."""
+        return problems.located(self.causes(), self.places)
+
+    def sentence(self) -> str:
+        """Return what failed and why, without what has been written."""
+        return problems.sentence(self.details) or super().__str__()
+
+    def full_sentence(self) -> str:
+        """Return the sentence with every object."""
+        return self.sentence()
+
+    def summary(self) -> str:
+        """Return the sentence, and whether the deadline passed."""
+        return self._with_deadline(self.sentence())
+
+    def full(self) -> str:
+        """Return the message with every object, for a log."""
+        return self._with_state(self._with_deadline(self.full_sentence()))
+
+    def __str__(self) -> str:
+        return self._with_state(self.summary())
+
+    def _with_deadline(self, said: str) -> str:
+        if not self.late or "the deadline passed" in said:
+            return said
+        if "\n" in said:
+            return f"{said}\nThe deadline passed."
+        return f"{said}; the deadline passed"
+
+    def _with_state(self, sentence: str) -> str:
+        """Return the message with what has been written and what to do."""
+        lines = [
+            sentence,
+            _deleted_again(self.undone) if self.undone else "",
+            _still_there(self.written) if self.written else "",
+            self.remedy,
+        ]
+        return "\n".join(filter(None, lines))
+
+
+def _still_there(written: Sequence[ObjectRef]) -> str:
+    return (
+        f"Written before that, and still there: {len(written)} object(s): "
+        f"{problems.listed(written, 5)}"
+    )
+
+
+def _deleted_again(count: int) -> str:
+    return f"Created before that, and deleted again: {count} object(s)"

@@ -1,0 +1,36 @@
+"""Errors about a credential, or its delivery."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tacker_k8s_cr.model.errors.base import Error
+
+
+@dataclasses.dataclass(eq=False)
+class KubeconfigInvalid(Error):
+    """A kubeconfig is invalid or not allowed; never shows its values."""
+
+    where: str
+    why: str
+
+    def sentence(self) -> str:
+        return f"{self.where}: {self.why}"
+
+
+@dataclasses.dataclass(eq=False)
+class DeliveryFailed(Error):
+    """A receiver did not accept a delivery.
+
+    :param url: without user information and query.
+    :param status: of the last answer; 0 when there was none.
+    :param answer: first line of the last answer, or why there was none.
+    """
+
+    url: str
+    status: int
+    answer: str
+
+    def sentence(self) -> str:
+        said = f"answered {self.status}: " if self.status else ""
+        return f"{self.url}: {said}{self.answer}"

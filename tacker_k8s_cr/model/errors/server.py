@@ -1,0 +1,243 @@
+"""Errors of the API server, or of the connection to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import enum
+
+from tacker_k8s_cr.model.errors import problems
+from tacker_k8s_cr.model.errors.base import Error
+from tacker_k8s_cr.model.errors.problems import Problem
+from tacker_k8s_cr.model.objects import ObjectRef
+
+
+class ClusterError(Error):
+    """The root of errors of the API server, or the connection to it."""
+
+
+@dataclasses.dataclass(eq=False)
+class Unreachable(ClusterError):
+    """No connection: no answer, or the certificate is not trusted."""
+
+    server: str
+    why: str
+
+    was_sent = True
+
+    def sentence(self) -> str:
+        return f"the API server {self.server} cannot be reached: {self.why}"
+
+
+@dataclasses.dataclass(eq=False)
+class Unauthenticated(ClusterError):
+    """The server does not accept our credential (401).
+
+    :param whose: the VIM or the kubeconfig that it comes from.
+    """
+
+    server: str
+    why: str = ""
+    whose: str = ""
+
+    def sentence(self) -> str:
+        whose = f" of {self.whose}" if self.whose else ""
+        detail = f": {self.why}" if self.why else ""
+        return (
+            f"the API server {self.server} refuses the credential{whose}"
+            f"{detail}"
+        )
+
+
+class TokenRequestFailed(Unauthenticated):
+    """An identity provider, the server here, does not issue a token."""
+
+    def sentence(self) -> str:
+        whose = f" for {self.whose}" if self.whose else ""
+        return (
+            f"the identity provider {self.server} gives no token{whose}: "
+            f"{self.why}"
+        )
+
+
+@dataclasses.dataclass(eq=False)
+class Forbidden(ClusterError):
+    """The authorizer denied a request (403), in the server's own words."""
+
+    verb: str
+    resource: str
+    namespace: str
+    message: str
+
+    def sentence(self) -> str:
+        where = (
+            f"in the namespace {self.namespace}"
+            if self.namespace
+            else "at the cluster scope"
+        )
+        return (
+            f"forbidden to {self.verb} {self.resource} {where}: {self.message}"
+        )
+
+
+@dataclasses.dataclass(eq=False)
+class PermissionsMissing(ClusterError):
+    """Permissions that are needed and missing, found before any write.
+
+    :param missing: the verbs on each resource in each namespace.
+    :param remedy: what the user can do next; empty if nothing.
+    """
+
+    server: str
+    missing: Sequence[str]
+    remedy: str = ""
+
+    def causes(self) -> Sequence[Problem]:
+        return [Problem("", line) for line in self.missing]
+
+    def sentence(self) -> str:
+        lines = problems.limited([f"  {line}" for line in self.missing])
+        return "\n".join([f"missing permissions on {self.server}:", *lines])
+
+
+@dataclasses.dataclass(eq=False)
+class Rejected(ClusterError):
+    """The server, or an admission webhook, rejected what was sent.
+
+    :param denied: by admission, which checks more than the object.
+    :param misfit: the manifest does not fit the schema of its kind, which
+        the server answers with 500: its code is left out of the sentence.
+    :param fields: paths of the fields that do not fit, each with the reason.
+    """
+
+    ref: ObjectRef
+    code: int
+    reason: str
+    message: str
+    denied: bool = False
+    misfit: bool = False
+    fields: Sequence[tuple[str, str]] = ()
+
+    def causes(self) -> Sequence[Problem]:
+        code = "" if self.misfit else f" ({self.code} {self.reason})"
+        return [Problem("", f"{self.message}{code}", self.ref)]
+
+
+@dataclasses.dataclass(eq=False)
+class DryRunFailed(ClusterError):
+    """Refusals of several objects, found before anything was written."""
+
+    refusals: Sequence[ClusterError]
+
+    def causes(self) -> Sequence[Problem]:
+        return [
+            cause
+            for error in self.refusals
+            for cause in error.causes() or [Problem("", error.sentence())]
+        ]
+
+
+@dataclasses.dataclass(eq=False)
+class FieldConflict(ClusterError):
+    """Fields that another manager owns: by path, the managers."""
+
+    ref: ObjectRef
+    fields: Mapping[str, str]
+
+    def causes(self) -> Sequence[Problem]:
+        return [
+            Problem("", f"field {path} is owned by {manager}", self.ref)
+            for path, manager in sorted(self.fields.items())
+        ]
+
+
+@dataclasses.dataclass(eq=False)
+class Conflict(ClusterError):
+    """The object changed since we read it (409 on a resourceVersion).
+
+    :param code: of the response; 404 for an object that does not exist.
+    """
+
+    ref: ObjectRef
+    message: str
+    code: int = 409
+
+    def causes(self) -> Sequence[Problem]:
+        return [Problem("", self.message, self.ref)]
+
+
+class Outlook(enum.Enum):
+    """How long it makes sense to retry what is not possible yet."""
+
+    OPEN = "until the deadline"
+    DOUBTFUL = "until the stall timeout"
+    NONE = "while other objects are in progress"
+
+
+@dataclasses.dataclass(eq=False)
+class DependencyMissing(ClusterError):
+    """Not possible before a kind, a namespace or a webhook is available.
+
+    This may change during an operation, so applies are retried until the
+    deadline.
+
+    :param also: more errors of the same kind, reported together.
+    :param hook: the webhook that is waited for, if any.
+    :param missing: kind and name of the missing object, if known; a
+        namespaced object is ``namespace/name``.
+    :param cause: why the webhook could not be called.
+    :param outlook: whether waiting may help.
+    """
+
+    ref: ObjectRef
+    why: str
+    also: Sequence[DependencyMissing] = ()
+    hook: str = ""
+    missing: tuple[str, str] = ("", "")
+    cause: str = ""
+    outlook: Outlook = Outlook.OPEN
+
+    @property
+    def brief(self) -> str:
+        """The reason in a few words, for a display."""
+        if self.hook and self.cause:
+            named = self.hook.startswith("conversion webhook ")
+            hook = self.hook if named else f"webhook {self.hook}"
+            return f"{hook}: {self.cause}"
+        return " ".join(self.why.split())
+
+    @property
+    def unwritten(self) -> Mapping[ObjectRef, str]:
+        """The reason for each object that is not written."""
+        return {error.ref: error.why for error in (self, *self.also)}
+
+    def causes(self) -> Sequence[Problem]:
+        return [
+            Problem("", self.why, self.ref),
+            *(cause for other in self.also for cause in other.causes()),
+        ]
+
+
+@dataclasses.dataclass(eq=False)
+class Unavailable(ClusterError):
+    """The server kept answering that it cannot serve now (429, 5xx)."""
+
+    what: str
+    code: int
+    message: str
+
+    @classmethod
+    def not_sent(cls, what: str) -> Unavailable:
+        """The deadline passed before the request was sent."""
+        error = cls(what, 408, "the deadline passed")
+        error.late = True
+        return error
+
+    @property
+    def was_sent(self) -> bool:
+        """Whether the server may have received the request."""
+        return self.code != 408
+
+    def sentence(self) -> str:
+        return f"{self.what}: {self.message} ({self.code})"

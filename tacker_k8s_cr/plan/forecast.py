@@ -1,0 +1,238 @@
+"""What a change of package would do, object by object, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import enum
+from typing import Any
+
+from tacker_k8s_cr.kinds.capi import rollouts
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.plan.diff import Difference
+from tacker_k8s_cr.plan.diff import Where
+
+
+class ForecastAction(enum.Enum):
+    """What a change of package would do with an object."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    RECREATE = "recreate"
+    PRUNE = "prune"
+    KEEP = "keep"
+    SHARE = "share"
+    UNCHANGED = "unchanged"
+    ROLLS_MACHINES = "rolls-machines"
+
+
+@dataclasses.dataclass(frozen=True)
+class Rollout:
+    """Machines that are replaced, and why.
+
+    :param machines: how many the object has; None where that is unknown.
+    :param parts: which of them, in words; empty for all.
+    :param certain: whether they are replaced in any case, or only if a
+        provider or a class requires it.
+    :param causes: the fields that differ, with what they refer to.
+    :param waits: each is replaced only when a client deletes it.
+    """
+
+    machines: int | None
+    causes: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    certain: bool = True
+    waits: bool = False
+
+    def __str__(self) -> str:
+        count = "" if self.machines is None else f"{self.machines} "
+        verb = "are" if self.certain else "may be"
+        part = f" ({'; '.join(self.parts)})" if self.parts else ""
+        when = " when somebody deletes them" if self.waits else ""
+        why = "; ".join(self.causes)
+        return f"{count}machine(s){part} {verb} replaced{when}: {why}"
+
+
+@dataclasses.dataclass(frozen=True)
+class ForecastRow:
+    """One object.
+
+    :param why: the reason, where the package alone does not tell it.
+    :param final: what cannot be undone.
+    """
+
+    ref: ObjectRef
+    action: ForecastAction
+    why: str = ""
+    differences: tuple[Difference, ...] = ()
+    rollout: Rollout | None = None
+    irreversible: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What there is to say on it, the important first."""
+        return (
+            *((str(self.rollout),) if self.rollout else ()),
+            *(f"cannot be undone: {text}" for text in self.irreversible),
+            *((self.why,) if self.why else ()),
+            *map(str, self.differences),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Forecast:
+    """What a change of package would do. It contains no secrets.
+
+    :param requests: sent to the API server for it.
+    :param whole: whether every object was compared, or only those whose change
+        may replace Machines or may be irreversible.
+    """
+
+    instance: str
+    namespace: str
+    objects: tuple[ForecastRow, ...]
+    whole: bool = True
+    seconds: float = 0.0
+    requests: int = 0
+
+    def of(self, *fates: ForecastAction) -> tuple[ObjectRef, ...]:
+        return tuple(row.ref for row in self.objects if row.action in fates)
+
+    @property
+    def rollouts(self) -> Mapping[ObjectRef, Rollout]:
+        """By object, why its machines are or may be replaced."""
+        return {r.ref: r.rollout for r in self.objects if r.rollout}
+
+    @property
+    def replaced(self) -> Mapping[ObjectRef, Rollout]:
+        """As ``rollouts``, of those that the change itself replaces."""
+        return {ref: r for ref, r in self.rollouts.items() if not r.waits}
+
+    @property
+    def irreversible(self) -> Mapping[ObjectRef, tuple[str, ...]]:
+        """By object, what cannot be undone."""
+        return {
+            row.ref: row.irreversible
+            for row in self.objects
+            if row.irreversible
+        }
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Machines that are replaced, and what cannot be undone: lines."""
+        return (
+            *(f"{ref}: {found}" for ref, found in self.rollouts.items()),
+            *(
+                f"{ref}: cannot be undone: {text}"
+                for ref, texts in self.irreversible.items()
+                for text in texts
+            ),
+        )
+
+    def saying(self, why: Mapping[ObjectRef, str]) -> Forecast:
+        """With another thing to say on some objects."""
+        rows = (
+            dataclasses.replace(
+                row, why="; ".join(filter(None, (row.why, why[row.ref])))
+            )
+            if row.ref in why
+            else row
+            for row in self.objects
+        )
+        return dataclasses.replace(self, objects=tuple(rows))
+
+    def as_dict(self) -> Mapping[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "instance": self.instance,
+            "namespace": self.namespace,
+            "operation": "forecast",
+            "seconds": round(self.seconds, 3),
+            "requests": self.requests,
+            "objects": [
+                {
+                    **row.ref._asdict(),
+                    "forecast": row.action.value,
+                    "reason": row.why,
+                    "differences": [d.as_dict() for d in row.differences],
+                    "rollout": row.rollout
+                    and {
+                        "machines": row.rollout.machines,
+                        "parts": list(row.rollout.parts),
+                        "certain": row.rollout.certain,
+                        "when_deleted": row.rollout.waits,
+                        "causes": list(row.rollout.causes),
+                    },
+                    "irreversible": list(row.irreversible),
+                }
+                for row in self.objects
+            ],
+        }
+
+
+def rollout(
+    group_kind: GroupKind,
+    differences: Iterable[Difference],
+    machines: int | None,
+    templates: Mapping[str, Sequence[Difference]],
+    live: Manifest | None = None,
+    would: Manifest | None = None,
+) -> Rollout | None:
+    """What the differences of an object do to its machines, if anything.
+
+    :param templates: by the new name of each template that changed, how.
+    :param live: the object, and how it would be.
+    """
+    causes: list[str] = []
+    parts: dict[str, None] = {}
+    certain = False
+    differences = tuple(differences)
+    other = _came_or_go(group_kind, differences)
+    begins = bool(live and would and rollouts.resumes_rollout(live, would))
+    for found in differences:
+        does = rollouts.rollout_effect(group_kind, found.where)
+        if begins and rollouts.is_strategy(found.where):
+            does = rollouts.RolloutEffect()
+        if does is None or rollouts.pool(group_kind, found.where) in other:
+            continue
+        certain = certain or does.certain
+        causes.append(_cause(found, templates))
+        if does.part:
+            parts[does.part] = None
+    if not causes:
+        return None
+    waits = bool(would and rollouts.when_deleted(would))
+    return Rollout(machines, tuple(causes), tuple(parts), certain, waits)
+
+
+def _came_or_go(
+    group_kind: GroupKind, differences: Iterable[Difference]
+) -> set[Where]:
+    """Groups of workers that are new, or go: none of theirs is replaced."""
+    return {
+        pool
+        for found in differences
+        if (pool := rollouts.pool(group_kind, found.where))
+        and found.where == (*pool, "class")
+        and None in (found.before, found.after)
+    }
+
+
+def _cause(
+    found: Difference, templates: Mapping[str, Sequence[Difference]]
+) -> str:
+    changed = templates.get(found.after or "")
+    if found.where[-1:] != ("name",) or not changed:
+        return str(found)
+    return f"{found}, in which {', '.join(_within(changed))}"
+
+
+def _within(differences: Sequence[Difference]) -> Iterator[str]:
+    for found in differences:
+        if found.where[:1] == ("spec",):
+            yield str(found)

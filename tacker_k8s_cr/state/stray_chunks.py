@@ -1,0 +1,42 @@
+"""Pieces of a record that was removed, and that came after it.
+
+A write that got no answer may be carried out later, such as by an etcd
+member that was paused. Then the record is removed already.
+"""
+
+from __future__ import annotations
+
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.kube.protocol import results_or_raise
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.state import store
+
+
+def remove(cluster: Cluster, instance: str, home: str) -> bool:
+    """Remove the pieces of a record that has no head.
+
+    Return whether there were any. Where Secrets may not be listed, none is
+    found.
+
+    :param home: the namespace of the record.
+    """
+    try:
+        found = {
+            ObjectRef.of(obj): objects.uid(obj)
+            for obj in cluster.list_metadata(
+                store.SECRET, home, store.selector(instance)
+            )
+        }
+    except errors.Forbidden:
+        return False
+    if store.secret_ref(instance, home) in found:
+        return False
+    for _ in results_or_raise(
+        cluster.map_parallel(
+            lambda ref: cluster.delete(ref, found[ref]), found
+        )
+    ):
+        pass
+    return bool(found)

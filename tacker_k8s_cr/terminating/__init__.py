@@ -1,1 +1,0 @@
-"""Objects deleted, left, and waited for until they are gone."""

@@ -1,0 +1,1 @@
+"""Wait until objects are ready or deleted, and explain why they are not."""

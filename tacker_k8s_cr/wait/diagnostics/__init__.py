@@ -1,0 +1,1 @@
+"""Why an object is stalled: its children, missing objects and finalizers."""

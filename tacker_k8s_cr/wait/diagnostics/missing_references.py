@@ -1,0 +1,91 @@
+"""Objects that an object refers to and that do not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
+from tacker_k8s_cr.kinds.capi import contract
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import GroupKind
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+
+MOST = 20
+"""References of one object that are looked at; each costs a request."""
+
+SECRET = GroupKind("", "Secret")
+CONFIG_MAP = GroupKind("", "ConfigMap")
+
+_BY_KEY = (
+    ("secretref", SECRET),
+    ("configmapref", CONFIG_MAP),
+    ("identityref", SECRET),
+)
+"""Ends of the keys of references that do not say their kind."""
+
+
+def missing(cluster: Cluster, obj: Manifest) -> Iterator[ObjectRef]:
+    """Yield objects that the spec of this one names and that do not exist."""
+    seen = dict.fromkeys(references_of(obj))
+    for ref in list(seen)[:MOST]:
+        if _absent(cluster, ref):
+            yield ref
+
+
+def _absent(cluster: Cluster, ref: ObjectRef) -> bool:
+    """Whether it is known not to be there."""
+    try:
+        resource = cluster.resource(ref.group_kind)
+        if not resource.namespaced:
+            ref = ObjectRef(ref.group, ref.kind, "", ref.name)
+        return cluster.get_metadata(ref) is None
+    except errors.KindNotServed:
+        return bool(ref.group)
+    except errors.ClusterError:
+        return False
+
+
+def references_of(obj: Manifest) -> Iterator[ObjectRef]:
+    """Yield the references in an object's spec that can be determined."""
+    namespace = str(objects.field(obj, ("metadata", "namespace"), ""))
+    yield from _walked(obj.get("spec"), "", namespace)
+
+
+def _walked(value: Any, key: str, namespace: str) -> Iterator[ObjectRef]:
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _walked(item, key, namespace)
+    if not isinstance(value, Mapping):
+        return
+    if ref := _reference(value, key, namespace):
+        yield ref
+    for inner, item in value.items():
+        if inner == "secretName" and isinstance(item, str) and item:
+            yield ObjectRef("", "Secret", namespace, item)
+        else:
+            yield from _walked(item, inner, namespace)
+
+
+def _reference(
+    value: Mapping[str, Any], key: str, namespace: str
+) -> ObjectRef | None:
+    name, kind = value.get("name"), value.get("kind")
+    if not isinstance(name, str) or not name:
+        return None
+    place = value.get("namespace")
+    place = place if isinstance(place, str) and place else namespace
+    if isinstance(kind, str) and kind:
+        group = contract.group_of(value)
+        if not group and not ("apiVersion" in value or "apiGroup" in value):
+            group = str(value.get("group") or "")
+            if not group and kind not in ("Secret", "ConfigMap"):
+                return None
+        return ObjectRef(group, kind, place, name)
+    for end, found in _BY_KEY:
+        if key.lower().endswith(end):
+            return ObjectRef(found.group, found.kind, place, name)
+    return None

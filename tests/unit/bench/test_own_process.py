@@ -1,0 +1,68 @@
+"""What a process occupies, and operations at once."""
+
+import socket
+import threading
+
+from tools.bench import concurrent_operations
+from tools.bench import processes
+
+
+def test_a_process_knows_what_it_occupied_at_most():
+    """In MiB, and no less after memory was given back."""
+    before = processes.peak()
+    block = bytearray(64 * 2**20)
+    block[::4096] = b"x" * len(block[::4096])
+    del block
+
+    assert processes.peak() >= max(before, 64)
+
+
+def test_the_most_sockets_and_threads_are_remembered():
+    """Also when they are gone."""
+    most = processes.Most()
+    over = threading.Event()
+    threads = [threading.Thread(target=over.wait) for _ in range(3)]
+    with socket.socket(), socket.socket():
+        most.look()
+    sockets = most.sockets
+    most.look()
+    for thread in threads:
+        thread.start()
+    most.look()
+    over.set()
+    for thread in threads:
+        thread.join()
+
+    assert sockets >= 2
+    assert most.sockets == sockets
+    assert most.threads >= 4
+
+
+def test_who_looks_is_not_counted():
+    """The thread that looks again and again is the bench's own."""
+    alone = processes.Most()
+    alone.look()
+    with processes.watched() as most:
+        most.look()
+
+    assert most.threads == alone.threads
+
+
+def test_operations_at_once_begin_together():
+    """None begins before all are there, and each has a time of its own."""
+    inside = threading.Barrier(4)
+
+    found = concurrent_operations.at_once(lambda number: inside.wait(10), 4)
+
+    assert 4 == len(found.each)
+    assert max(found.each) <= found.whole
+
+
+def test_operations_one_by_one_are_in_turn():
+    """Each begins when the one before has ended."""
+    order = []
+
+    found = concurrent_operations.in_turn(order.append, 4)
+
+    assert [0, 1, 2, 3] == order
+    assert sum(found.each) <= found.whole

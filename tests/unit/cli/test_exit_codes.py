@@ -1,0 +1,181 @@
+"""What an error means by exit code, and as JSON."""
+
+from __future__ import annotations
+
+import inspect
+import json
+
+import pytest
+
+from tacker_k8s_cr.cli import exit_codes
+from tacker_k8s_cr.kinds.base import Handler
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.errors import PendingObject
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import State
+from tacker_k8s_cr.model.objects import Verdict
+from tacker_k8s_cr.wait.progress import AwaitedObject
+from tacker_k8s_cr.wait.progress import Goal
+from tacker_k8s_cr.wait.progress import WaitState
+
+REF = ObjectRef("apps", "Deployment", "ns", "web")
+LATE = PendingObject(
+    REF, Verdict(State.IN_PROGRESS, "1/2 available"), 12.3456, ("a note",)
+)
+REGISTRY = Registry({}, Handler(lambda obj: Verdict(State.CURRENT, "stored")))
+
+
+@pytest.mark.parametrize(
+    ("error", "begun", "expected"),
+    [
+        (errors.RequestInvalid("no"), False, 2),
+        (errors.Rejected(REF, 422, "Invalid", "no"), False, 2),
+        (errors.Rejected(REF, 422, "Invalid", "no"), True, 3),
+        (errors.OperationInProgress("a", "b"), False, 2),
+        (errors.LockLost("a", "b"), True, 3),
+        (errors.ObjectsFailed([LATE], 1), True, 3),
+        (errors.ObjectsFailed([LATE], 1), False, 3),
+        (errors.ReadinessTimeout([LATE], 1), True, 4),
+        (errors.DeletionTimeout([LATE], 1), True, 4),
+    ],
+)
+def test_an_error_has_an_exit_code(error, begun, expected):
+    """Refused, failed after writing and timed out are told apart."""
+    error.begun = begun
+
+    assert expected == exit_codes.of_error(error).exit
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (errors.Unavailable("get x", 408, "the deadline passed"), 4),
+        (errors.Unreachable("https://a", "refused"), 4),
+        (errors.DependencyMissing(REF, "its webhook does not answer"), 4),
+        (errors.Rejected(REF, 422, "Invalid", "no"), 2),
+        (errors.ObjectsFailed([LATE], 1), 3),
+    ],
+)
+def test_what_time_ended_is_told_from_what_was_refused(error, expected):
+    """What was tried until the deadline counts as time that was up."""
+    assert expected == exit_codes.of_error(error, late=True).exit
+
+
+def test_an_error_that_the_deadline_ended_is_a_time_out():
+    """Whatever its class, and though other things were done after it."""
+    error = errors.DependencyMissing(REF, "its webhook does not answer")
+    error.late = True
+    refused = errors.DryRunFailed([error])
+    refused.late = True
+
+    assert 4 == exit_codes.of_error(error, late=False).exit
+    assert 4 == exit_codes.of_error(refused, late=False).exit
+
+
+CLASSES = {
+    cls.__name__: cls
+    for cls in map(errors.__dict__.get, errors.__all__)
+    if inspect.isclass(cls) and issubclass(cls, errors.Error)
+}
+ALWAYS = {
+    "ReadinessTimeout": 4,
+    "DeletionTimeout": 4,
+    "ObjectsFailed": 3,
+    "RollbackIncomplete": 3,
+}
+"""What these say themselves; others depend on how far the operation came."""
+
+
+@pytest.mark.parametrize("name", sorted(CLASSES))
+def test_each_class_of_errors_has_the_documented_exit_code(name):
+    """2 before a write, 3 after it, 4 when the deadline ended it."""
+    error = CLASSES[name].__new__(CLASSES[name])
+    error.sentence = lambda: "so it is"
+    error.causes = tuple
+    found = []
+    ways = [(False, False), (True, False), (True, True)]
+    for begun, late in ways[: 2 if name in ALWAYS else 3]:
+        error.begun = begun
+        error.late = late
+        found.append(int(exit_codes.of_error(error).exit))
+
+    assert found == ([ALWAYS[name]] * 2 if name in ALWAYS else [2, 3, 4])
+
+
+def test_a_rollback_that_left_something_has_failed():
+    """It has come to its end, so that nothing was refused."""
+    error = errors.RollbackIncomplete({REF: "it belongs to another instance"})
+
+    assert 3 == exit_codes.of_error(error).exit
+
+
+def test_an_error_is_a_value_for_json():
+    """JSON has the type, the sentence, what was written and what is open."""
+    error = errors.ReadinessTimeout([LATE], 60)
+    error.written = (REF,)
+    ref = {
+        "group": "apps",
+        "kind": "Deployment",
+        "namespace": "ns",
+        "name": "web",
+    }
+
+    found = json.loads(json.dumps(exit_codes.of_error(error).as_dict()))
+
+    assert {
+        "type": "ReadinessTimeout",
+        "exit": 4,
+        "message": str(error),
+        "details": [],
+        "written": [ref],
+        "unsettled": [
+            {
+                **ref,
+                "state": "in progress",
+                "reason": "1/2 available",
+                "age": 12.346,
+                "notes": ["a note"],
+            }
+        ],
+        "not_written": [],
+    } == found
+
+
+def test_an_interrupt_before_the_first_write_says_so():
+    """Nothing was heard of any object: nothing was written."""
+    ended = exit_codes.interrupted("instantiate", "a", None, 0.0)
+
+    assert 130 == ended.exit
+    assert "before anything was written" in ended.message
+
+
+@pytest.mark.parametrize("goal", Goal)
+def test_an_interrupt_says_what_is_known(goal):
+    """Each open object is told with its age, and how to go on."""
+    progress = WaitState(REGISTRY, goal).awaiting(
+        {REF: AwaitedObject("u", 1, 10.0)}
+    )
+
+    ended = exit_codes.interrupted("change", "a", progress, 12.0)
+
+    assert f"{REF}: in progress: nothing heard of it yet (for 2 s)" in (
+        ended.message
+    )
+    assert "status shows it" in ended.message
+    assert ((REF,) if goal is Goal.CURRENT else ()) == ended.written
+
+
+def test_a_defect_is_told_without_its_text():
+    """The text of a foreign exception may quote a Secret: it is left out."""
+    try:
+        exit_codes.of_error("hunter2")
+    except AttributeError as error:
+        ended = exit_codes.internal_error(error)
+
+    assert 1 == ended.exit
+    assert "AttributeError in tacker_k8s_cr.cli.exit_codes, line " in (
+        ended.message
+    )
+    assert "hunter2" not in ended.message
+    assert "--debug" in ended.message

@@ -1,0 +1,211 @@
+"""Where the story plays: a cluster, a namespace of its own, one instance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import pathlib
+import time
+import uuid
+
+import tacker_k8s_cr as k8s_cr
+from tacker_k8s_cr.kube.protocol import Cluster
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import uid
+from tacker_k8s_cr.model.report import Report
+from tools import leftovers
+from tools.demo.output import Show
+from tools.leftovers import Snapshot
+
+SECONDS = 150.0
+"""For one operation; none comes near it on two cores."""
+
+COLLECTED = 60.0
+"""Seconds after which garbage must have been collected."""
+
+MANAGER = "tacker-k8s-cr-demo"
+
+
+class Unexpected(Exception):
+    """Something is not as the story has it."""
+
+
+def expect(wanted: object, found: object, what: str) -> None:
+    """Raises Unexpected unless it is as the story has it."""
+    if wanted != found:
+        raise Unexpected(f"{what}: expected {wanted}, found {found}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A part of the story; it returns what was seen, in some words."""
+
+    title: str
+    act: Callable[[], str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Scene:
+    """What the steps of a story share.
+
+    :param alone: whether no other client changes the cluster meanwhile.
+    :param folder: for files of the story; removed at its end.
+    :param made: all that the instance had at any time.
+    """
+
+    cluster: Cluster
+    show: Show
+    folder: pathlib.Path
+    alone: bool
+    instance: str = "demo"
+    namespace: str = dataclasses.field(
+        default_factory=lambda: f"demo-{uuid.uuid4().hex[:6]}"
+    )
+    made: set[ObjectRef] = dataclasses.field(default_factory=set)
+
+    # -- The instance --------------------------------------------------------
+
+    def instantiate(self, path: pathlib.Path) -> Report:
+        deadline = Deadline.after(SECONDS)
+        with self.show.progress("instantiate", deadline) as listen:
+            report = k8s_cr.instantiate(
+                k8s_cr.Request(
+                    self.cluster,
+                    self.instance,
+                    namespace=self.namespace,
+                    deadline=deadline,
+                    on_progress=listen,
+                ),
+                k8s_cr.load(path),
+            )
+        self.made.update(row.ref for row in report.objects)
+        return report
+
+    def change(self, path: pathlib.Path) -> Report:
+        deadline = Deadline.after(SECONDS)
+        with self.show.progress("change", deadline) as listen:
+            report = k8s_cr.change(
+                k8s_cr.Request(
+                    self.cluster,
+                    self.instance,
+                    namespace=self.namespace,
+                    deadline=deadline,
+                    on_progress=listen,
+                ),
+                k8s_cr.load(path),
+            )
+        self.made.update(row.ref for row in report.objects)
+        return report
+
+    def scale(self, aspect: str, level: int) -> Report:
+        deadline = Deadline.after(SECONDS)
+        with self.show.progress(f"scale {aspect}", deadline) as listen:
+            return k8s_cr.scale(
+                k8s_cr.Request(
+                    self.cluster,
+                    self.instance,
+                    namespace=self.namespace,
+                    deadline=deadline,
+                    on_progress=listen,
+                ),
+                aspect=aspect,
+                level=level,
+            )
+
+    def terminate(self) -> Report:
+        deadline = Deadline.after(SECONDS)
+        with self.show.progress("terminate", deadline) as listen:
+            return k8s_cr.terminate(
+                k8s_cr.Request(
+                    self.cluster,
+                    self.instance,
+                    namespace=self.namespace,
+                    deadline=deadline,
+                    on_progress=listen,
+                )
+            )
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a record of the instance."""
+        try:
+            k8s_cr.status(
+                k8s_cr.Request(
+                    self.cluster,
+                    self.instance,
+                    namespace=self.namespace,
+                    deadline=Deadline.after(30),
+                )
+            )
+        except errors.InstanceNotFound:
+            return False
+        return True
+
+    # -- The namespace, and what is around it --------------------------------
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[Snapshot]:
+        """The namespace, from here to the end; yields what was there.
+
+        What the story created in it is deleted too, however the story ends.
+        """
+        ref = ObjectRef("", "Namespace", "", self.namespace)
+        made = self.cluster.create(
+            {
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {"name": self.namespace},
+            },
+            MANAGER,
+        )
+        try:
+            self._furnished()
+            yield leftovers.snapshot(self.cluster)
+        finally:
+            with contextlib.suppress(errors.InstanceNotFound):
+                self.terminate()
+            self.cluster.delete(ref, uid(made))
+            _until(
+                lambda: self.cluster.get_metadata(ref) is None,
+                f"{ref} is not gone",
+            )
+
+    def _furnished(self) -> None:
+        """Wait for what Kubernetes itself puts into a new namespace."""
+        usual = (
+            ObjectRef("", "ServiceAccount", self.namespace, "default"),
+            ObjectRef("", "ConfigMap", self.namespace, "kube-root-ca.crt"),
+        )
+        _until(
+            lambda: all(map(self.cluster.get_metadata, usual)),
+            f"the namespace {self.namespace} lacks one of {usual}",
+        )
+
+    def left(
+        self, before: Snapshot, seconds: float = COLLECTED
+    ) -> list[ObjectRef]:
+        """What is there that was not before.
+
+        Where others are at work too, what is neither in our namespace nor
+        was in a report may be theirs.
+        """
+        return leftovers.remaining(
+            self.cluster,
+            before,
+            Deadline.after(seconds),
+            lambda ref: (
+                self.alone or self.namespace in (ref.namespace, ref.name)
+            ),
+        )
+
+
+def _until(there: Callable[[], bool], otherwise: str) -> None:
+    deadline = Deadline.after(SECONDS)
+    while not there():
+        if deadline.expired:
+            raise Unexpected(otherwise)
+        time.sleep(0.1)

@@ -1,0 +1,1 @@
+"""Pages whose commands are run: blocks, their output, recordings as SVG."""

@@ -1,0 +1,1 @@
+"""Check that texts use the terms of the field, and their spelling."""

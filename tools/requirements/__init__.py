@@ -1,0 +1,1 @@
+"""Requirements, and the tests that claim them."""
