@@ -215,12 +215,18 @@ class ApiServer:
     def _got(
         self, ref: ObjectRef, accept: str, version: str = ""
     ) -> Manifest | None:
+        def found(resource: Resource) -> Manifest | None:
+            try:
+                return self._send(verbs.get(ref, resource, accept)).body
+            except ResourceNotServed:
+                if resource.namespaced and not ref.namespace:
+                    # No server has an object at that path, however far it
+                    # is behind the others.
+                    return None
+                raise
+
         try:
-            return self._served(
-                ref.group_kind,
-                version,
-                lambda it: self._send(verbs.get(ref, it, accept)).body,
-            )
+            return self._served(ref.group_kind, version, found)
         except (NotFound, KindNotServed):
             return None
 

@@ -215,6 +215,18 @@ def test_a_page_that_is_not_found_where_the_kind_still_is(
     assert 6 == len(script.sent)
 
 
+def test_an_object_without_the_namespace_that_its_kind_has(
+    script: ScriptedServer, informed_cluster: Cluster
+) -> None:
+    """It cannot exist; its server does not lag behind others."""
+    nameless = ObjectRef("example.org", "Widget", "", "one")
+    script.then(PAGE)
+
+    assert None is informed_cluster.get_metadata(nameless)
+
+    assert ["/apis/example.org/v1/widgets/one"] == asked(script)
+
+
 @pytest.mark.parametrize(
     ("do", "reply", "expected"),
     [
