@@ -14,7 +14,7 @@ from typing import Any
 from tacker_k8s_cr.engine import replicas
 from tacker_k8s_cr.kinds.policy import Policy
 from tacker_k8s_cr.lcm import api as lcm
-from tacker_k8s_cr.lcm.scale_levels import Size
+from tacker_k8s_cr.lcm.preparation.scale_levels import Size
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.package import Package

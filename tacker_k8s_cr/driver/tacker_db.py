@@ -11,7 +11,7 @@ from tacker_k8s_cr.driver import configuration
 from tacker_k8s_cr.driver import vim
 from tacker_k8s_cr.driver.check import installation
 from tacker_k8s_cr.driver.check.check_rules import Unfinished
-from tacker_k8s_cr.lcm import permissions_check
+from tacker_k8s_cr.lcm.preparation import permissions_check
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.deadline import Deadline
 

@@ -22,11 +22,11 @@ from tacker_k8s_cr.kinds import topology_replicas
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kinds.policy import Policy
 from tacker_k8s_cr.kube.protocol import results_or_raise
-from tacker_k8s_cr.lcm import field_owners
-from tacker_k8s_cr.lcm import permissions_check
-from tacker_k8s_cr.lcm.operation import DEFAULT_NAMESPACE
-from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.lcm.preparation import field_owners
+from tacker_k8s_cr.lcm.preparation import permissions_check
 from tacker_k8s_cr.lcm.request import Request
+from tacker_k8s_cr.lcm.session import DEFAULT_NAMESPACE
+from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import Manifest

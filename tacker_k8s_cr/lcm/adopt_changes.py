@@ -16,12 +16,12 @@ from tacker_k8s_cr.engine import preflight
 from tacker_k8s_cr.engine import replicas
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kube.protocol import results_or_raise
-from tacker_k8s_cr.lcm import execute
-from tacker_k8s_cr.lcm import field_owners
-from tacker_k8s_cr.lcm import prepare
-from tacker_k8s_cr.lcm import scale_levels as sizes
-from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.lcm.execution import execute
+from tacker_k8s_cr.lcm.preparation import field_owners
+from tacker_k8s_cr.lcm.preparation import prepare
+from tacker_k8s_cr.lcm.preparation import scale_levels as sizes
 from tacker_k8s_cr.lcm.request import Request
+from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model import ownership
 from tacker_k8s_cr.model.objects import Manifest

@@ -8,22 +8,22 @@ import dataclasses
 import logging
 
 from tacker_k8s_cr.kinds.policy import Policy
-from tacker_k8s_cr.lcm import claims
-from tacker_k8s_cr.lcm import execute
 from tacker_k8s_cr.lcm import forecast as foreseen
-from tacker_k8s_cr.lcm import machine_annotations
-from tacker_k8s_cr.lcm import prepare
-from tacker_k8s_cr.lcm import scale_levels as sizes
-from tacker_k8s_cr.lcm import target_inventory
-from tacker_k8s_cr.lcm import version_step
-from tacker_k8s_cr.lcm.operation import Session
-from tacker_k8s_cr.lcm.prepare import PackageChoices
-from tacker_k8s_cr.lcm.prepare import Prepared
+from tacker_k8s_cr.lcm.changing import version_step
+from tacker_k8s_cr.lcm.changing.version_step import VersionStep
+from tacker_k8s_cr.lcm.execution import execute
+from tacker_k8s_cr.lcm.preparation import prepare
+from tacker_k8s_cr.lcm.preparation import scale_levels as sizes
+from tacker_k8s_cr.lcm.preparation import target_inventory
+from tacker_k8s_cr.lcm.preparation.prepare import PackageChoices
+from tacker_k8s_cr.lcm.preparation.prepare import Prepared
+from tacker_k8s_cr.lcm.preparation.scale_levels import Size
 from tacker_k8s_cr.lcm.request import Request
-from tacker_k8s_cr.lcm.scale_levels import Size
+from tacker_k8s_cr.lcm.scaling import machine_annotations
+from tacker_k8s_cr.lcm.session import Session
+from tacker_k8s_cr.lcm.stages import claims
 from tacker_k8s_cr.lcm.transfer import adopt_from
 from tacker_k8s_cr.lcm.transfer import source_instances
-from tacker_k8s_cr.lcm.version_step import VersionStep
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.package import Package

@@ -9,9 +9,9 @@ from tacker_k8s_cr.engine import drift_detection
 from tacker_k8s_cr.engine import preserve_replicas
 from tacker_k8s_cr.kube.protocol import Cluster
 from tacker_k8s_cr.kube.protocol import results_or_raise
-from tacker_k8s_cr.lcm import prepare
-from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.lcm.preparation import prepare
 from tacker_k8s_cr.lcm.request import Request
+from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import ObjectRef

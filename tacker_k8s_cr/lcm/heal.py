@@ -7,20 +7,20 @@ from collections.abc import Mapping
 import dataclasses
 
 from tacker_k8s_cr.engine import delete
-from tacker_k8s_cr.lcm import execute
-from tacker_k8s_cr.lcm import machine_annotations
-from tacker_k8s_cr.lcm import prepare
-from tacker_k8s_cr.lcm import recreate_members
-from tacker_k8s_cr.lcm import stage_runner
+from tacker_k8s_cr.lcm.execution import execute
+from tacker_k8s_cr.lcm.execution import recreate_members
 from tacker_k8s_cr.lcm.healing import members as crews
 from tacker_k8s_cr.lcm.healing import remediation
 from tacker_k8s_cr.lcm.healing import selection
 from tacker_k8s_cr.lcm.healing import wait_replaced
 from tacker_k8s_cr.lcm.healing.selection import HealSelection
 from tacker_k8s_cr.lcm.healing.selection import MemberLocation
-from tacker_k8s_cr.lcm.operation import Session
-from tacker_k8s_cr.lcm.prepare import Prepared
+from tacker_k8s_cr.lcm.preparation import prepare
+from tacker_k8s_cr.lcm.preparation.prepare import Prepared
 from tacker_k8s_cr.lcm.request import Request
+from tacker_k8s_cr.lcm.scaling import machine_annotations
+from tacker_k8s_cr.lcm.session import Session
+from tacker_k8s_cr.lcm.stages import stage_runner
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.report import Action

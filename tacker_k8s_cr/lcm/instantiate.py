@@ -7,15 +7,15 @@ import dataclasses
 
 from tacker_k8s_cr.kinds import policy as policies
 from tacker_k8s_cr.kinds.policy import Policy
-from tacker_k8s_cr.lcm import execute
-from tacker_k8s_cr.lcm import permissions_check
-from tacker_k8s_cr.lcm import prepare
-from tacker_k8s_cr.lcm import scale_levels as sizes
-from tacker_k8s_cr.lcm import target_inventory
-from tacker_k8s_cr.lcm import undo
-from tacker_k8s_cr.lcm.operation import DEFAULT_NAMESPACE
-from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.lcm.execution import execute
+from tacker_k8s_cr.lcm.execution import undo
+from tacker_k8s_cr.lcm.preparation import permissions_check
+from tacker_k8s_cr.lcm.preparation import prepare
+from tacker_k8s_cr.lcm.preparation import scale_levels as sizes
+from tacker_k8s_cr.lcm.preparation import target_inventory
 from tacker_k8s_cr.lcm.request import Request
+from tacker_k8s_cr.lcm.session import DEFAULT_NAMESPACE
+from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.transfer import adopt_from
 from tacker_k8s_cr.lcm.transfer import source_instances
 from tacker_k8s_cr.model import errors

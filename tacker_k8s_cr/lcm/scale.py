@@ -17,12 +17,12 @@ from tacker_k8s_cr.engine.topology_scaling import TopologyScaling
 from tacker_k8s_cr.kinds.autoscaling import ReplicaLimits
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kinds.capi import contract
-from tacker_k8s_cr.lcm import execute
-from tacker_k8s_cr.lcm import prepare
-from tacker_k8s_cr.lcm import wait_unlabelled
-from tacker_k8s_cr.lcm.machine_scaling import MachineScaling
-from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.lcm.execution import execute
+from tacker_k8s_cr.lcm.preparation import prepare
 from tacker_k8s_cr.lcm.request import Request
+from tacker_k8s_cr.lcm.scaling.machine_scaling import MachineScaling
+from tacker_k8s_cr.lcm.session import Session
+from tacker_k8s_cr.lcm.stages import wait_unlabelled
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.report import Action

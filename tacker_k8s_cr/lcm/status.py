@@ -6,9 +6,9 @@ import dataclasses
 
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kube.protocol import results_or_raise
-from tacker_k8s_cr.lcm import prepare
-from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.lcm.preparation import prepare
 from tacker_k8s_cr.lcm.request import Request
+from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.errors import problems
 from tacker_k8s_cr.model.objects import ObjectRef

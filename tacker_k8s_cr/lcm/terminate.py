@@ -13,15 +13,15 @@ from tacker_k8s_cr.engine import retained_objects
 from tacker_k8s_cr.kinds import policy as policies
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kube.protocol import results_or_raise
-from tacker_k8s_cr.lcm import claims
-from tacker_k8s_cr.lcm import execute
-from tacker_k8s_cr.lcm import machine_annotations
-from tacker_k8s_cr.lcm import retain
-from tacker_k8s_cr.lcm import stage_runner
-from tacker_k8s_cr.lcm import undo
-from tacker_k8s_cr.lcm.deletion import workload_cleanup
-from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.lcm.execution import execute
+from tacker_k8s_cr.lcm.execution import undo
 from tacker_k8s_cr.lcm.request import Request
+from tacker_k8s_cr.lcm.scaling import machine_annotations
+from tacker_k8s_cr.lcm.session import Session
+from tacker_k8s_cr.lcm.stages import claims
+from tacker_k8s_cr.lcm.stages import stage_runner
+from tacker_k8s_cr.lcm.termination import retain
+from tacker_k8s_cr.lcm.termination import workload_cleanup
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import Manifest

@@ -534,7 +534,9 @@ def test_a_webhook_that_does_not_answer_is_waited_for_by_name(
     assert name == found.hook
     seen = Seen(cluster, before)
 
-    with caplog.at_level(logging.INFO, "tacker_k8s_cr.lcm.pending_applies"):
+    with caplog.at_level(
+        logging.INFO, "tacker_k8s_cr.lcm.stages.pending_applies"
+    ):
         report = k8s_cr.instantiate(
             k8s_cr.Request(seen, unique_name, **operation_args),
             make_package(manifests.config_map("a"), manifests.config_map("b")),
@@ -544,7 +546,7 @@ def test_a_webhook_that_does_not_answer_is_waited_for_by_name(
     (line,) = [
         record.getMessage()
         for record in caplog.records
-        if record.name == "tacker_k8s_cr.lcm.pending_applies"
+        if record.name == "tacker_k8s_cr.lcm.stages.pending_applies"
     ]
     both = [f"ConfigMap/{namespace}/{one}" for one in "ab"]
     assert line.startswith(

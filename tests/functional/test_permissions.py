@@ -8,8 +8,8 @@ import pytest
 
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr.kinds import BUILT_IN
-from tacker_k8s_cr.lcm import permissions_check
 from tacker_k8s_cr.lcm.healing import members
+from tacker_k8s_cr.lcm.preparation import permissions_check
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan.placement import PlacedManifest

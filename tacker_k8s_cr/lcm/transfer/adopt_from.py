@@ -19,7 +19,7 @@ import logging
 from tacker_k8s_cr.engine.conflicts import retry_on_conflict
 from tacker_k8s_cr.kube.protocol import Cluster
 from tacker_k8s_cr.kube.protocol import results_or_raise
-from tacker_k8s_cr.lcm.operation import Session
+from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.transfer.source_instances import SourceInstance
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects

@@ -8,7 +8,7 @@ from tacker_k8s_cr.driver import retry_instantiate
 from tacker_k8s_cr.kinds import plugins
 from tacker_k8s_cr.kinds.policy import Policy
 from tacker_k8s_cr.lcm import api as lcm
-from tacker_k8s_cr.lcm import scale_levels as sizes
+from tacker_k8s_cr.lcm.preparation import scale_levels as sizes
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.deadline import Deadline
 from tacker_k8s_cr.model.objects import ObjectRef

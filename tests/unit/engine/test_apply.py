@@ -9,9 +9,9 @@ import pytest
 from tacker_k8s_cr.engine import apply
 from tacker_k8s_cr.kinds.base import ApplyOrder
 from tacker_k8s_cr.lcm import api as lcm
-from tacker_k8s_cr.lcm import stage_runner
-from tacker_k8s_cr.lcm.operation import Session
 from tacker_k8s_cr.lcm.request import Request
+from tacker_k8s_cr.lcm.session import Session
+from tacker_k8s_cr.lcm.stages import stage_runner
 from tacker_k8s_cr.model import backoff
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacker_k8s_cr.lcm import api as lcm
-from tacker_k8s_cr.lcm import execute
+from tacker_k8s_cr.lcm.execution import execute
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.deadline import Deadline

@@ -12,8 +12,8 @@ from tacker_k8s_cr.engine import finalizers
 from tacker_k8s_cr.engine import grace_period
 from tacker_k8s_cr.engine import orphan
 from tacker_k8s_cr.lcm import api as lcm
-from tacker_k8s_cr.lcm.deletion import workload_cleanup
-from tacker_k8s_cr.lcm.deletion.deletion_watchdog import DeletionWatchdog
+from tacker_k8s_cr.lcm.stages.deletion_watchdog import DeletionWatchdog
+from tacker_k8s_cr.lcm.termination import workload_cleanup
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.deadline import Deadline

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import pytest
 
 from tacker_k8s_cr.lcm import api as lcm
-from tacker_k8s_cr.lcm import permissions_check
+from tacker_k8s_cr.lcm.preparation import permissions_check
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import permissions
 from tacker_k8s_cr.model.deadline import Deadline

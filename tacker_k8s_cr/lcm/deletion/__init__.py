@@ -1,1 +1,0 @@
-"""Delete or orphan objects, and wait until they no longer exist."""

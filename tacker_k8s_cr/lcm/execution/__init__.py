@@ -1,0 +1,1 @@
+"""Carry out a plan, undo it, restore what was before."""

@@ -1,0 +1,1 @@
+"""Check a package and the cluster before the first write."""

@@ -1,0 +1,112 @@
+"""Make our field manager the owner of fields whose values stay as they are.
+
+A forced apply of a value that a field already has leaves the former manager
+as a second owner. Our next apply with another value would then conflict.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from tacker_k8s_cr.engine.conflicts import retry_on_conflict
+from tacker_k8s_cr.lcm.session import Session
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model import ownership
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.plan import live_values
+from tacker_k8s_cr.plan.placement import PlacedManifest
+
+LOG = logging.getLogger(__name__)
+
+LABELS = (objects.INSTANCE, objects.VNF_INSTANCE)
+"""That every object of an instance gets."""
+
+
+def take_over(op: Session, ref: ObjectRef, uid: str) -> None:
+    """Remove other managers' claims on the fields that we have applied.
+
+    No value changes. Status and other subresources are left alone, and so is
+    what other managers apply.
+
+    :param uid: of the object; another one of its name is left alone.
+    :raises Conflict: others wrote the object between all our attempts.
+    """
+
+    def claim() -> None:
+        obj = op.cluster.get_metadata(ref)
+        if obj is None or objects.uid(obj) != uid:
+            return
+        before = list(objects.field(obj, ("metadata", "managedFields"), ()))
+        after = ownership.owned_alone(before, op.manager)
+        if after == before:
+            return
+        body = {
+            "uid": uid,
+            "resourceVersion": obj["metadata"]["resourceVersion"],
+            "managedFields": after,
+        }
+        op.ledger.guard()
+        op.ledger.fenced_cluster.patch(ref, {"metadata": body}, op.manager)
+
+    retry_on_conflict(claim)
+
+
+def as_live(op: Session, item: PlacedManifest, obj: Manifest) -> Manifest:
+    """The manifest, with the object's values where they differ.
+
+    The report and the log name the fields that differ.
+    """
+    if changes_nothing(op, item.manifest, obj):
+        return item.manifest
+    manifest, paths = live_values.with_live_values(item.manifest, obj, LABELS)
+    note = f"live value kept: {', '.join(paths)}"
+    if not changes_nothing(op, manifest, obj):
+        note = f"{note}; the owners of its fields stay as they are"
+    op.notes[item.ref] = (note,)
+    LOG.warning("%s: %s: %s", op.instance, item.ref, note)
+    return manifest
+
+
+def changes_nothing(op: Session, manifest: Manifest, obj: Manifest) -> bool:
+    """Whether a forced apply would leave all but the metadata as it is."""
+    try:
+        would = op.cluster.apply(
+            manifest,
+            op.manager,
+            uid=objects.uid(obj),
+            force=True,
+            dry_run=True,
+        ).obj
+    except errors.Rejected as error:
+        LOG.info("%s: %s", op.instance, error)
+        return False
+    return ownership.content(obj) == ownership.content(would)
+
+
+def own(op: Session, manifest: Manifest, obj: Manifest) -> None:
+    """Apply the manifest, so that this instance alone owns its fields.
+
+    If this would change the object, only the instance's labels are applied.
+    """
+    ref, uid = ObjectRef.of(manifest), objects.uid(obj)
+    if not changes_nothing(op, manifest, obj):
+        manifest = _bare(manifest)
+    op.ledger.guard()
+    op.ledger.fenced_cluster.apply(manifest, op.manager, uid=uid, force=True)
+    take_over(op, ref, uid)
+    LOG.info("%s: adopted", ref)
+
+
+def _bare(manifest: Manifest) -> Manifest:
+    """The manifest with nothing but the name and our labels."""
+    metadata = manifest["metadata"]
+    labels = objects.labels(manifest)
+    named = {k: metadata[k] for k in ("name", "namespace") if k in metadata}
+    ours = {name: labels[name] for name in LABELS if name in labels}
+    return {
+        "apiVersion": manifest["apiVersion"],
+        "kind": manifest["kind"],
+        "metadata": {**named, "labels": ours},
+    }

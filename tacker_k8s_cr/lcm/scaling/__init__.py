@@ -1,0 +1,1 @@
+"""Select the Machines of a scale, and annotate them."""

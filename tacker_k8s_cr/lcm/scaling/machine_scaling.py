@@ -1,0 +1,63 @@
+"""What a scale does about Machines, beside setting the replica count."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Sequence
+
+from tacker_k8s_cr.engine.set_replicas import ScaleTarget
+from tacker_k8s_cr.lcm.scaling import machine_annotations
+from tacker_k8s_cr.lcm.scaling import machine_selection
+from tacker_k8s_cr.lcm.session import Session
+from tacker_k8s_cr.lcm.stages import wait_unlabelled
+from tacker_k8s_cr.plan.inventory import MemberRef
+
+
+class MachineScaling:
+    """The Machines that a scale deletes first, and annotations on them.
+
+    :ivar annotated: Machines that bear an annotation of this scale or of an
+        operation that ended early.
+    """
+
+    def __init__(
+        self,
+        op: Session,
+        targets: Sequence[ScaleTarget],
+        machines_to_delete: Collection[str],
+    ):
+        self._op = op
+        self._targets = targets
+        self._selected = machine_selection.select_machines(
+            op, targets, machines_to_delete
+        )
+        stale = machine_annotations.stale_annotations(op.inventory)
+        self._goers = tuple(g for item in self._selected for g in item.goers)
+        self.annotated: tuple[MemberRef, ...] = tuple(
+            {goer.uid: goer for goer in (*self._goers, *stale)}.values()
+        )
+
+    def annotate(self) -> None:
+        """Annotate the selected Machines, and no others.
+
+        Annotations of another selection are removed once the new ones are
+        on: a replica count that has decreased already always finds some.
+        """
+        machine_annotations.add_delete_annotations(self._op, self._goers)
+        machine_annotations.remove_annotations(
+            self._op,
+            self._op.inventory,
+            {machine_annotations.LEAVES: {goer.uid for goer in self._goers}},
+            free={u for item in self._selected for u in item.spared_uids},
+        )
+
+    def wait(self) -> None:
+        """Wait until the Machines are as many as requested, and the right."""
+        wait_unlabelled.wait_replicas(self._op, self._targets)
+        machine_selection.wait_deleted(self._op, self._selected)
+
+    def release(self, *, brief: bool = False) -> tuple[MemberRef, ...]:
+        """Remove annotations; return the Machines that keep theirs."""
+        return machine_annotations.remove_annotations(
+            self._op, self._op.inventory, brief=brief
+        )

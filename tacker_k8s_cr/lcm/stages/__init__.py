@@ -1,0 +1,1 @@
+"""Carry out one stage of a plan, and wait for its objects."""

@@ -1,0 +1,390 @@
+"""Delete the volume claims of StatefulSets when their instance ends.
+
+Only a termination, and the rollback of an instantiation, delete them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import logging
+
+from tacker_k8s_cr.engine import claim_retention as retentions
+from tacker_k8s_cr.engine import delete
+from tacker_k8s_cr.engine.claim_retention import Retention
+from tacker_k8s_cr.kinds import claims
+from tacker_k8s_cr.kinds.claims import ClaimRule
+from tacker_k8s_cr.kube.protocol import results_or_raise
+from tacker_k8s_cr.lcm.preparation import permissions_check
+from tacker_k8s_cr.lcm.session import Session
+from tacker_k8s_cr.lcm.stages import stage_runner
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model import ownership
+from tacker_k8s_cr.model.objects import Manifest
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.plan import claim_plan
+from tacker_k8s_cr.plan import manifest_annotations
+from tacker_k8s_cr.plan import placement
+from tacker_k8s_cr.plan.claim_plan import ClaimDecisions
+from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.plan.plan import Delete
+from tacker_k8s_cr.plan.plan import Stage
+
+LOG = logging.getLogger(__name__)
+
+STAGE = "volume claims"
+
+
+# -- Rules -------------------------------------------------------------------
+
+
+def load_rules(
+    op: Session, inventory: Inventory, retention: Retention
+) -> tuple[ClaimRule, ...]:
+    """Return the claim rules of an instance, each with its retention.
+
+    A rule that is not in the record, because a run was killed or an earlier
+    version wrote the record, is derived from the live StatefulSet, or from
+    its manifest. A StatefulSet without either has no rule.
+    """
+    known = {one.stateful_set for one in inventory.claim_rules}
+    # The record of an unfinished change has the manifests before it.
+    manifests = {
+        **manifest_annotations.manifests(op.inventory),
+        **manifest_annotations.manifests(inventory),
+    }
+    unknown = [
+        ref
+        for ref in sorted(inventory.owned)
+        if ref.group_kind == claims.STATEFUL_SET
+        and ref not in known
+        and (ref not in manifests or claims.template_names(manifests[ref]))
+    ]
+    derived = []
+    for ref, obj in results_or_raise(
+        op.cluster.map_parallel(op.cluster.get, unknown)
+    ):
+        manifest = manifests.get(ref, {})
+        exists = obj and objects.uid(obj) == inventory.owned[ref]
+        source = obj if exists else manifest
+        if not source:
+            continue
+        one = claims.claim_rule(source, claims.manifest_retention(manifest))
+        derived += [one] if one else []
+    return retention.resolve(
+        claims.merge_rules(inventory.claim_rules, derived)
+    )
+
+
+def derive_rules(
+    op: Session, live: Iterable[Manifest | None], retention: Retention
+) -> tuple[ClaimRule, ...]:
+    """Return the claim rules of an instance without a record.
+
+    The manifest specified a retention if our field manager owns the field.
+    """
+    derived = []
+    for obj in filter(None, live):
+        own = ownership.owns(obj, op.manager, claims.WHEN_DELETED)
+        one = claims.claim_rule(
+            obj, claims.manifest_retention(obj) if own else ""
+        )
+        derived += [one] if one else []
+    return retention.resolve(derived)
+
+
+# -- When an instance ends ---------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class FoundClaims:
+    """The claims of an instance at one moment.
+
+    :param volumes: volumes of the instance that are bound to a retained
+        claim, with the claim.
+    """
+
+    decisions: ClaimDecisions = dataclasses.field(
+        default_factory=ClaimDecisions
+    )
+    volumes: Mapping[ObjectRef, ObjectRef] = dataclasses.field(
+        default_factory=dict
+    )
+
+    def required_objects(
+        self, owned: Collection[ObjectRef]
+    ) -> dict[ObjectRef, str]:
+        """Return the objects of the instance to retain, with the reason."""
+        required = {
+            volume: f"it is bound to {claim}, which is retained"
+            for volume, claim in self.volumes.items()
+        }
+        for claim in sorted(self.decisions.requested):
+            place = ObjectRef(
+                "", placement.NAMESPACE.kind, "", claim.namespace
+            )
+            if place in owned:
+                required[place] = f"{claim} is retained in it"
+        return required
+
+    def merge(self, later: FoundClaims) -> FoundClaims:
+        """Add the results of a later check of some of the claims."""
+        old, new = self.decisions, later.decisions
+        return FoundClaims(
+            ClaimDecisions(
+                old.deleted,
+                {**old.retained, **new.retained},
+                old.requested | new.requested,
+            ),
+            {**self.volumes, **later.volumes},
+        )
+
+    def remaining(
+        self, deleted: Collection[ObjectRef]
+    ) -> dict[ObjectRef, str]:
+        """Return the retained claims, with the reason, and log them.
+
+        :param deleted: objects; the claims in deleted namespaces are left
+            out.
+        """
+        kind = placement.NAMESPACE
+        gone = {ref.name for ref in deleted if ref.group_kind == kind}
+        found = {
+            ref: why
+            for ref, why in sorted(self.decisions.retained.items())
+            if ref.namespace not in gone
+        }
+        for ref, why in found.items():
+            LOG.info("%s: retained: %s", ref, why)
+        return found
+
+
+@dataclasses.dataclass(frozen=True)
+class ClaimCleanup:
+    """The claims of an instance that ends, and how to delete them.
+
+    :param owned: objects that the instance created, with UIDs.
+    :param kept: objects of the instance that are not deleted.
+    :param others: claims that are objects of the instance themselves.
+    """
+
+    op: Session
+    rules: tuple[ClaimRule, ...]
+    owned: Mapping[ObjectRef, str]
+    kept: frozenset[ObjectRef] = frozenset()
+    others: frozenset[ObjectRef] = frozenset()
+    retention: Retention = retentions.DEFAULT
+
+    def check_permissions(self) -> None:
+        """Raise PermissionsMissing if claims to delete cannot be deleted."""
+        sets = {
+            one.stateful_set
+            for one in self.rules
+            if one.retention != claims.RETAIN
+            and one.stateful_set not in self.kept
+        }
+        permissions_check.deleting_claims(
+            self.op.cluster, sets, wanted=self.op.options.check_permissions
+        )
+
+    def interleave(
+        self, stages: Sequence[Stage]
+    ) -> Iterator[tuple[Stage | None, tuple[ClaimRule, ...]]]:
+        """Yield each stage with the rules whose claims to delete before it.
+
+        The rules that are left after the last stage come without a stage.
+        """
+        refs = [stage.refs for stage in stages]
+        scheduled = claim_plan.schedule_rules(refs, self.rules)
+        yield from zip((*stages, None), scheduled, strict=True)
+
+    def find(self, some: Iterable[ClaimRule] | None = None) -> FoundClaims:
+        """Look up the claims and decide about each.
+
+        :param some: rules to look up; None for all.
+        """
+        rules = self.rules if some is None else tuple(some)
+        if not rules:
+            return FoundClaims()
+        retained_sets = self._retained_sets(rules)
+        places: dict[str, bool] = {}
+        for one in rules:
+            place = one.stateful_set.namespace
+            deletes = one.retention != claims.RETAIN
+            used = one.stateful_set in retained_sets
+            places[place] = places.get(place, False) or (deletes and not used)
+        listed: list[Manifest] = []
+        unlisted = set()
+        for place, needed in sorted(places.items()):
+            try:
+                listed += self.op.cluster.list_metadata(claims.CLAIM, place)
+            except errors.Forbidden as error:
+                if needed:
+                    self.check_permissions()
+                    raise
+                LOG.warning("cannot list retained volume claims: %s", error)
+                unlisted.add(place)
+        decisions = claim_plan.decide(
+            listed,
+            rules,
+            retained_sets,
+            self.others,
+            self.retention.of_claim,
+        )
+        if not (decisions.retained or unlisted):
+            return FoundClaims(decisions)
+        volumes = self._volumes()
+        for claim in filter(None, map(claims.bound_claim, volumes)):
+            if claim.namespace in unlisted:
+                decisions = claim_plan.retain_unlisted(decisions, claim, rules)
+        bound = claim_plan.bound_volumes(volumes, decisions.retained)
+        return FoundClaims(decisions, bound)
+
+    def request_deletion(self, found: FoundClaims) -> None:
+        """Request the deletion of claims that their Pods still use."""
+        delete.request_deletion(
+            self.op.ledger.fenced_cluster,
+            _steps(found),
+            guard=self.op.ledger.guard,
+        )
+
+    def delete(self, some: Iterable[ClaimRule]) -> FoundClaims:
+        """Delete the claims of these rules and wait until they are deleted."""
+        found = self.find(some)
+        if steps := _steps(found):
+            op = self.op
+            if op.ledger.entry:
+                op.ledger.write(op.inventory.with_journal(op.name, STAGE, ()))
+            LOG.info(
+                "%s: %s: %s, %d object(s)",
+                op.instance,
+                op.name,
+                STAGE,
+                len(steps),
+            )
+            stage_runner.delete_stage(op, steps, STAGE, labelled=False)
+        return found
+
+    def _retained_sets(
+        self, rules: Iterable[ClaimRule]
+    ) -> dict[ObjectRef, str]:
+        """Return the StatefulSets that keep using claims, with the reason."""
+        sets = sorted({one.stateful_set for one in rules})
+        found = {
+            ref: f"{ref}, which is retained, uses it"
+            for ref in sets
+            if ref in self.kept
+        }
+        cluster = self.op.cluster
+        rest = [ref for ref in sets if ref not in found]
+        for ref, obj in results_or_raise(
+            cluster.map_parallel(cluster.get_metadata, rest)
+        ):
+            if obj and objects.uid(obj) != self.owned.get(ref):
+                found[ref] = (
+                    f"{ref}, which the instance did not create, uses it"
+                )
+        return found
+
+    def _volumes(self) -> list[Manifest]:
+        """Return the live volumes of the instance."""
+        cluster = self.op.cluster
+        refs = [r for r in self.owned if r.group_kind == claims.VOLUME]
+        return [
+            obj
+            for ref, obj in results_or_raise(
+                cluster.map_parallel(cluster.get, sorted(refs))
+            )
+            if obj and objects.uid(obj) == self.owned[ref]
+        ]
+
+
+def cleanup(
+    op: Session,
+    inventory: Inventory,
+    retention: Retention,
+    kept: Iterable[ObjectRef],
+) -> ClaimCleanup:
+    """Return the cleanup of an instance.
+
+    :param inventory: of the instance, with resolved claim rules.
+    :param kept: objects of the instance that are not deleted.
+    """
+    return ClaimCleanup(
+        op,
+        inventory.claim_rules,
+        inventory.owned,
+        frozenset(kept),
+        frozenset((*inventory.owned, *inventory.shared)),
+        retention,
+    )
+
+
+def _steps(found: FoundClaims) -> list[Delete]:
+    deleted = found.decisions.deleted
+    return [Delete(ref, uid) for ref, uid in sorted(deleted.items())]
+
+
+# -- In other operations -----------------------------------------------------
+
+LEFT = "its StatefulSet was deleted; terminate deletes or retains its claims"
+
+
+def claims_left(op: Session) -> dict[ObjectRef, str]:
+    """Return the claims of StatefulSets that the operation deleted.
+
+    They stay until the instance is terminated.
+    """
+    inventory = op.inventory
+    rules = tuple(
+        one
+        for one in inventory.claim_rules
+        if op.actions.get(one.stateful_set) is Action.DELETED
+    )
+    look = ClaimCleanup(op, rules, {}, others=frozenset(inventory.owned))
+    try:
+        found = look.find().decisions
+    except errors.ClusterError as error:
+        LOG.warning("cannot list the volume claims that are left: %s", error)
+        return {}
+    return {**dict.fromkeys(sorted(found.deleted), LEFT), **found.retained}
+
+
+def volumes_in_use(
+    op: Session,
+    refs: Collection[ObjectRef],
+    deleted: Collection[ObjectRef] = (),
+) -> dict[ObjectRef, str]:
+    """Return the volumes that are bound to a claim that stays.
+
+    Kubernetes would not finish their deletion.
+
+    :param refs: objects to delete.
+    :param deleted: claims that are deleted with them.
+    """
+    cluster = op.cluster
+    volumes = [ref for ref in refs if ref.group_kind == claims.VOLUME]
+    bound = {
+        ref: claim
+        for ref, obj in results_or_raise(
+            cluster.map_parallel(cluster.get, sorted(volumes))
+        )
+        if obj
+        and (claim := claims.bound_claim(obj)) is not None
+        and claim not in deleted
+    }
+    wanted = sorted(set(bound.values()))
+    live = dict(
+        results_or_raise(cluster.map_parallel(cluster.get_metadata, wanted))
+    )
+    return {
+        ref: f"it is bound to {claim}, which stays"
+        for ref, claim in bound.items()
+        if live[claim] is not None
+    }

@@ -1,0 +1,165 @@
+"""Report the objects of a stage that are not written yet, or give up."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+import logging
+
+from tacker_k8s_cr.engine.apply import Unwritten
+from tacker_k8s_cr.kinds import observation
+from tacker_k8s_cr.lcm.session import Session
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model import retries
+from tacker_k8s_cr.model.errors import DependencyMissing
+from tacker_k8s_cr.model.errors import Outlook
+from tacker_k8s_cr.model.errors import PendingObject
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.objects import State
+from tacker_k8s_cr.model.objects import Verdict
+from tacker_k8s_cr.plan.plan import Apply
+from tacker_k8s_cr.wait.diagnostics import explain
+
+LOG = logging.getLogger(__name__)
+
+NAMED = 5
+"""Maximum number of objects named in a log line."""
+
+NEXT = {
+    Outlook.DOUBTFUL: "check that the caBundle of the webhook matches the "
+    "certificate of its server, then run the operation again",
+    Outlook.NONE: "replace the certificate of the webhook's server by one for "
+    "the name in the webhook's configuration, then run the operation again",
+}
+"""Advice about a webhook that cannot be called."""
+
+
+class PendingApplies:
+    """Follows the applies of a stage that are still to be done."""
+
+    def __init__(self, op: Session, steps: Iterable[Apply]):
+        self._op = op
+        self._stall = {step.ref: _stall(op, step) for step in steps}
+        self._logged: set[str] = set()
+
+    def update(self, unwritten: Unwritten) -> None:
+        """Report what a round has not written, or give up with ObjectsFailed.
+
+        The certificate of a webhook that is for another name has no stall
+        timeout when no other object can bring another certificate.
+        """
+        op = self._op
+        now = op.deadline.now
+        settled = len(op.progress.failed(now)) == op.progress.left
+        alone = settled and all(
+            error.outlook is Outlook.NONE
+            for error in unwritten.refused.values()
+        )
+        stall = {
+            ref: 0.0
+            if alone and error.outlook is Outlook.NONE
+            else self._stall[ref]
+            for ref, error in unwritten.refused.items()
+        }
+        found = retries.update(
+            op.progress.unwritten,
+            unwritten.refused,
+            unwritten.held,
+            now,
+            op.deadline.at,
+            stall,
+        )
+        op.on_progress(dataclasses.replace(op.progress, unwritten=found))
+        self._log(unwritten.refused)
+        over = retries.find_expired(found, now)
+        if op.progress.patient:
+            rest = found.keys() - unwritten.held.keys() - set(over)
+            over = () if rest or not settled else over
+        if over:
+            raise self._failed(over, unwritten.refused)
+
+    def clear(self) -> None:
+        """Report that all objects are written."""
+        op = self._op
+        if op.progress.unwritten:
+            op.on_progress(dataclasses.replace(op.progress, unwritten={}))
+
+    def raise_not_current(self, cause: DependencyMissing) -> None:
+        """Raise an error if objects are not current at the deadline.
+
+        The rest may wait for them, so both are in one error.
+
+        :raises ReadinessTimeout, ObjectsFailed: as at the end of a wait.
+        """
+        if self._op.progress.settled:
+            return
+        try:
+            self._op.wait()
+        except (errors.ReadinessTimeout, errors.ObjectsFailed) as error:
+            error.unwritten = cause.unwritten
+            raise
+
+    def _log(self, refused: Mapping[ObjectRef, DependencyMissing]) -> None:
+        """Log one line for each reason, when it is new."""
+        op = self._op
+        groups: dict[str, list[ObjectRef]] = defaultdict(list)
+        for ref, error in refused.items():
+            groups[f"{error.hook or error.why} {error.outlook}"].append(ref)
+        for reason, refs in groups.items():
+            if reason not in self._logged:
+                LOG.info(
+                    "%s: %s: not written yet, %s: %s",
+                    op.instance,
+                    _list(refs),
+                    _format_end(op, op.progress.unwritten[refs[0]]),
+                    refused[refs[0]].why,
+                )
+        self._logged = set(groups)
+
+    def _failed(
+        self,
+        over: Iterable[ObjectRef],
+        refused: Mapping[ObjectRef, DependencyMissing],
+    ) -> errors.ObjectsFailed:
+        op = self._op
+        now = op.deadline.now
+        items = []
+        for ref in over:
+            error = refused[ref]
+            state = State.BLOCKED
+            if error.outlook is Outlook.NONE:
+                state = State.FAILED
+            verdict = Verdict(state, f"not written: {error.why}")
+            age = now - op.progress.unwritten[ref].since
+            notes = (NEXT[error.outlook],)
+            items.append(PendingObject(ref, verdict, age, notes))
+        rest = [
+            PendingObject(
+                ref,
+                op.progress.verdict(ref, now),
+                now - op.progress.awaited[ref].since,
+            )
+            for ref in op.progress.unsettled
+        ]
+        explained = explain.with_explanations(op.cluster, op.registry, rest)
+        return errors.ObjectsFailed((*items, *explained), now - op.begun)
+
+
+def _stall(op: Session, step: Apply) -> float:
+    own = observation.stall_timeout(step.manifest)
+    return op.options.stall_timeout if own is None else own
+
+
+def _format_end(op: Session, retry: retries.Retry) -> str:
+    now = op.deadline.now
+    end = retries.format_time(retry.until, now, op.deadline.local_time)
+    return f"retrying until {end} ({retry.limit})" if end else "retrying"
+
+
+def _list(refs: Iterable[ObjectRef]) -> str:
+    ordered = sorted(refs)
+    some = ", ".join(map(str, ordered[:NAMED]))
+    more = len(ordered) - NAMED
+    return f"{some} and {more} more" if more > 0 else some

@@ -1,0 +1,89 @@
+"""Wait for objects that an apply would not change, without sending them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import logging
+
+from tacker_k8s_cr.engine import find_unchanged
+from tacker_k8s_cr.lcm.session import Session
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.plan.plan import Apply
+from tacker_k8s_cr.plan.unchanged import Unchanged
+from tacker_k8s_cr.wait.progress import AwaitedObject
+
+LOG = logging.getLogger(__name__)
+
+FRESH = 10.0
+"""Seconds for which the first reading of the objects is used."""
+
+
+def taken_in(
+    op: Session, steps: Sequence[Apply], name: str
+) -> tuple[Apply, ...]:
+    """Wait for objects that need not be sent; return the steps to send.
+
+    The objects were read when the package was checked. They are read again
+    if the operation has written something since: it may have changed them.
+    """
+    some = [
+        step
+        for step in steps
+        if step.unchanged and step.ref.group_kind not in op.redefined
+    ]
+    known = _known(op, some)
+    left = [step for step in some if step.ref in known]
+    taken: set[ObjectRef] = set()
+    # An object that depends on one that is sent is sent after it.
+    while ready := [step for step in left if not op.held(step.after)]:
+        _take_in(op, ready, known, name)
+        taken.update(step.ref for step in ready)
+        left = [step for step in left if step.ref not in taken]
+    if taken:
+        LOG.info(
+            "%s: %s: %s: %d of %d object(s) unchanged, not sent",
+            op.instance,
+            op.name,
+            name,
+            len(taken),
+            len(steps),
+        )
+    return tuple(step for step in steps if step.ref not in taken)
+
+
+def _known(
+    op: Session, steps: Collection[Apply]
+) -> Mapping[ObjectRef, Unchanged]:
+    if not op.wrote and op.deadline.now - op.begun < FRESH:
+        return {step.ref: step.unchanged for step in steps if step.unchanged}
+    if not steps:
+        return {}
+    return find_unchanged.again(op.cluster, steps, op.instance, op.registry)
+
+
+def _take_in(
+    op: Session,
+    steps: Collection[Apply],
+    known: Mapping[ObjectRef, Unchanged],
+    name: str,
+) -> None:
+    now = op.deadline.now
+    awaited = {
+        step.ref: AwaitedObject(
+            step.uid, known[step.ref].generation, now, former=True
+        )
+        for step in steps
+    }
+    seen = {
+        ref: dataclasses.replace(known[ref].seen, still=now) for ref in awaited
+    }
+    for ref in awaited:
+        # An earlier step of the operation wrote it.
+        op.actions.setdefault(ref, Action.UNCHANGED)
+    op.progress = op.progress.awaiting(awaited, name)
+    op.on_progress(op.progress.believed(seen))
+    op.ledger.add_owned({step.ref: step.uid for step in steps})

@@ -1,0 +1,277 @@
+"""Stages of an operation, carried out: writing, waiting, deleting.
+
+Each is announced in the ledger before its first request is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+import dataclasses
+import logging
+import time
+
+from tacker_k8s_cr.engine import apply
+from tacker_k8s_cr.engine import delete
+from tacker_k8s_cr.engine import dry_run
+from tacker_k8s_cr.engine import finalizers
+from tacker_k8s_cr.engine import grace_period
+from tacker_k8s_cr.engine import preflight
+from tacker_k8s_cr.lcm import session
+from tacker_k8s_cr.lcm.session import Session
+from tacker_k8s_cr.lcm.stages import create_only
+from tacker_k8s_cr.lcm.stages import skip_unchanged
+from tacker_k8s_cr.lcm.stages import wait_topology
+from tacker_k8s_cr.lcm.stages.deletion_watchdog import DeletionWatchdog
+from tacker_k8s_cr.lcm.stages.pending_applies import PendingApplies
+from tacker_k8s_cr.model import backoff
+from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.plan import placement
+from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.plan.plan import Apply
+from tacker_k8s_cr.plan.plan import Delete
+from tacker_k8s_cr.plan.plan import Stage
+from tacker_k8s_cr.plan.plan import Submit
+from tacker_k8s_cr.wait import settled
+from tacker_k8s_cr.wait.progress import AwaitedObject
+from tacker_k8s_cr.wait.progress import Goal
+from tacker_k8s_cr.wait.progress import WaitState
+
+LOG = logging.getLogger(__name__)
+
+LONG = 2.0
+"""Seconds of a pause from which on it is worth to watch meanwhile."""
+
+
+def run_stage(op: Session, stage: Stage) -> None:
+    """One stage: journal, requests, and the wait that it asks for."""
+    LOG.info(
+        "%s: %s: %s, %d object(s)",
+        op.instance,
+        op.name,
+        stage.name,
+        len(stage.steps),
+    )
+    applies = [step for step in stage.steps if isinstance(step, Apply)]
+    deletes = [step for step in stage.steps if isinstance(step, Delete)]
+    op.ledger.announce(entering(op, stage, op.inventory))
+    if applies:
+        apply_stage(op, applies, stage.name)
+    submits = [step for step in stage.steps if isinstance(step, Submit)]
+    if submits:
+        op.wrote = True
+        create_only.send(op, submits)
+    if stage.barrier:
+        wait_topology.wait_topology(op)
+    if deletes:
+        delete_stage(op, deletes, stage.name)
+
+
+def entering(op: Session, stage: Stage, inventory: Inventory) -> Inventory:
+    """Return the inventory with the journal of a stage.
+
+    Only objects that the stage may create are pending: a step with a UID
+    creates none.
+    """
+    pending = [
+        step.ref
+        for step in stage.steps
+        if isinstance(step, Apply) and not step.uid
+    ]
+    return inventory.with_journal(op.name, stage.name, pending)
+
+
+# -- Writing -----------------------------------------------------------------
+
+
+def apply_stage(
+    op: Session,
+    steps: Iterable[Apply],
+    name: str,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Apply, and take what was written into the inventory's owned."""
+    op.on_progress(dataclasses.replace(op.progress, stage=name, activity=""))
+    steps = skip_unchanged.taken_in(op, tuple(steps), name)
+    if not steps:
+        return
+    op.wrote = True
+    op.redefined |= set(
+        placement.kinds_by_crd(s.manifest for s in steps).values()
+    )
+    pending = PendingApplies(op, steps)
+
+    def ready(step: Apply) -> bool:
+        return not op.held(step.after)
+
+    dependents = [step for step in steps if step.after]
+
+    def held() -> int:
+        return sum(not ready(step) for step in dependents)
+
+    def pause(seconds: float) -> None:
+        before = held()
+        _pause(op, seconds, lambda: held() < before, sleep)
+
+    try:
+        apply.apply_all(
+            op.ledger.fenced_cluster,
+            steps,
+            op.manager,
+            op.deadline,
+            apply.ApplyHooks(
+                op.ledger.guard,
+                ready,
+                lambda written: _take_in(op, written, name),
+                pending.update,
+                pause,
+            ),
+            field_conflicts=op.options.field_conflicts,
+            brought=_brought(op, steps),
+        )
+        pending.clear()
+    except apply.ApplyInterrupted as error:
+        # A request whose answer is lost may have been carried out.
+        lost = (errors.Unavailable, errors.Unreachable)
+        op.uncertain = op.uncertain or isinstance(error.cause, lost)
+        if isinstance(error.cause, errors.DependencyMissing):
+            pending.raise_not_current(error.cause)
+        raise error.cause from error
+
+
+def _brought(
+    op: Session, steps: Iterable[Apply]
+) -> frozenset[tuple[str, str]]:
+    """Return the names of all objects that the instance applies or applied."""
+    entry = op.ledger.entry
+    refs = {step.ref for step in steps}
+    if entry:
+        refs.update(entry.inventory.owned)
+        refs.update(map(ObjectRef.of, entry.inventory.manifests))
+    return dry_run.names(refs)
+
+
+def _pause(
+    op: Session,
+    seconds: float,
+    enough: Callable[[], bool],
+    sleep: Callable[[float], None],
+) -> None:
+    """Let time pass, and see what becomes of the objects meanwhile.
+
+    What is owned by then is stored before a pause that may be long. Where
+    no object moves there is none to watch, and the lock is looked at.
+    """
+    if op.progress.settled or seconds < LONG:
+        sleep(min(seconds, backoff.APPLY.longest))
+        op.ledger.check()
+        return
+    if seconds > backoff.APPLY.longest and op.ledger.entry:
+        op.ledger.write(op.inventory)
+    op.wait(enough=lambda progress: enough(), seconds=seconds)
+
+
+def _take_in(
+    op: Session, written: Collection[apply.ApplyResult], name: str
+) -> None:
+    if not written:
+        return
+    if new := op.expected & {item.ref.group_kind for item in written}:
+        found = {k: op.cluster.resource(k).subresources for k in new}
+        op.use_registry(preflight.with_statusless_kinds(op.registry, found))
+        op.expected -= new
+    now = op.deadline.now
+    awaited = {}
+    views = []
+    for item in written:
+        # What an earlier step of the operation has written was written.
+        if item.action is not Action.UNCHANGED or item.ref not in op.actions:
+            op.actions[item.ref] = item.action
+        if item.left:
+            op.notes[item.ref] = (item.note,)
+        former = item.action is Action.UNCHANGED
+        awaited[item.ref] = session.awaited_object(
+            item.obj, now, former=former
+        )
+        views.append(item.obj)
+    op.progress = op.progress.awaiting(awaited, name)
+    op.on_progress(op.progress.observed(views, now))
+    op.ledger.add_owned({ref: found.uid for ref, found in awaited.items()})
+    op.ledger.applied(views)
+
+
+# -- Deleting ----------------------------------------------------------------
+
+
+def delete_stage(
+    op: Session,
+    steps: Iterable[Delete],
+    name: str,
+    *,
+    labelled: bool = True,
+) -> None:
+    """Delete objects, wait until they are deleted, and remove their ownership.
+
+    :param labelled: the objects have the label of the instance, which
+        selects the objects to watch.
+    """
+    steps = tuple(steps)
+    now = op.deadline.now
+    going = WaitState(op.registry, Goal.GONE, stage=name).awaiting(
+        {step.ref: AwaitedObject(step.uid, 0, now) for step in steps}
+    )
+    op.uncertain = op.wrote = True
+    asked = delete.request_deletion(
+        op.ledger.fenced_cluster,
+        steps,
+        grace_seconds=op.options.grace_seconds,
+        guard=op.ledger.guard,
+    )
+    for ref in asked.deleted:
+        op.actions[ref] = Action.DELETED
+    _hasten(op, steps, asked)
+    going = going.with_deleted(asked.deleted).observed(
+        asked.terminating.values(), now
+    )
+    waiting = DeletionWatchdog(
+        op.cluster,
+        op.deadline,
+        op.on_progress,
+        op.ledger.check,
+        op.options.stall_timeout,
+        op.progress.patient,
+    )
+    going = settled.wait_settled(
+        settled.Waiting(
+            op.cluster,
+            op.instance if labelled else "",
+            op.deadline,
+            waiting.listen,
+            waiting.guard,
+            op.begun,
+        ),
+        going,
+    )
+    for step in steps:
+        op.actions[step.ref] = Action.DELETED
+    op.ledger.remove_owned(going.awaited)
+
+
+def _hasten(
+    op: Session, steps: Iterable[Delete], asked: delete.DeletionRequest
+) -> None:
+    """Apply the requested measures that speed up a running deletion."""
+    seconds = op.options.grace_seconds
+    writing, guard = op.ledger.fenced_cluster, op.ledger.guard
+    if seconds is not None:
+        going = {step.ref: step.uid for step in steps}
+        grace_period.apply_grace_period(writing, going, seconds, guard)
+    named = op.options.remove_finalizers
+    taken = finalizers.remove_finalizers(
+        writing, asked.terminating, named, op.manager, guard
+    )
+    for ref, names in taken.items():
+        op.notes[ref] = (f"finalizers removed: {', '.join(names)}",)

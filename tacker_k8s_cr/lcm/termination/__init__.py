@@ -1,0 +1,1 @@
+"""Release or retain objects when an instance is terminated."""
