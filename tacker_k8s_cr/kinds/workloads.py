@@ -10,6 +10,8 @@ from tacker_k8s_cr.kinds.base import FOREGROUND
 from tacker_k8s_cr.kinds.base import ApplyOrder
 from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.fields import Condition
+from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model import ownership
 from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import Path
@@ -27,7 +29,11 @@ def deployment(obj: Manifest) -> Verdict:
     found = fields.conditions(obj)
     progressing = found.get("Progressing")
     if progressing and progressing.reason == "ProgressDeadlineExceeded":
-        return base.failed(str(progressing))
+        if not _is_outdated(obj):
+            return base.failed(str(progressing))
+        return base.in_progress(
+            f"{progressing}, from before the last change", progressing.signal
+        )
     wanted = _wanted(obj)
     counters = ("updatedReplicas", "replicas", "availableReplicas")
     if lack := _lack(obj, wanted, counters):
@@ -35,6 +41,20 @@ def deployment(obj: Manifest) -> Verdict:
             return base.in_progress(f"paused: {lack}", "Paused/spec.paused")
         return _lacking(lack, found.get("ReplicaFailure"))
     return base.current(f"{wanted} replica(s) available")
+
+
+def _is_outdated(obj: Manifest) -> bool:
+    """Return whether Progressing was written before the last change.
+
+    The controller reports the new generation before it has made progress
+    with it, and replaces the condition only then.
+    """
+    written = ownership.last_spec_write_time(obj)
+    return any(
+        one.get("type") == "Progressing"
+        and "" < str(one.get("lastUpdateTime") or "") <= written
+        for one in objects.field(obj, ("status", "conditions"), ())
+    )
 
 
 def stateful_set(obj: Manifest) -> Verdict:

@@ -26,6 +26,18 @@ def last_write_time(obj: Manifest) -> str:
     return max((str(entry.get("time") or "") for entry in entries), default="")
 
 
+def last_spec_write_time(obj: Manifest) -> str:
+    """Return the time of the last write to the spec; empty if unknown."""
+    return max(
+        (
+            str(entry.get("time") or "")
+            for entry in objects.field(obj, ("metadata", "managedFields"), ())
+            if "f:spec" in objects.field(entry, ("fieldsV1",), {})
+        ),
+        default="",
+    )
+
+
 REQUEST = datetime.timedelta(seconds=60)
 """For which an API server works on a request at most."""
 

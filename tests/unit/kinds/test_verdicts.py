@@ -110,6 +110,10 @@ ONCE_STORED = {"CronJob", "Ingress"}
 """Kinds whose reason tells more than that they are stored."""
 
 
+WITH_WRITE_TIMES = {"deployment/outdated_condition"}
+"""Files whose verdict depends on when the spec was written."""
+
+
 def test_every_file_states_its_origin():
     """The first line says which controller wrote it, or after what."""
     texts = {file: (DATA / f"{file}.yaml").read_text() for file in FILES}
@@ -118,7 +122,7 @@ def test_every_file_states_its_origin():
         file
         for file, text in texts.items()
         if not text.startswith("# Origin: ")
-        or "managedFields" in text
+        or ("managedFields" in text and file not in WITH_WRITE_TIMES)
         or f"\nkind: {file.partition('/')[0]}\n" not in text.lower()
     ]
 
