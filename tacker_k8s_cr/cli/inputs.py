@@ -174,7 +174,7 @@ def _entry(args: argparse.Namespace, cluster: Cluster) -> StoredRecord | None:
     from tacker_k8s_cr.plan import inventory as inventories
     from tacker_k8s_cr.state import store
 
-    name = inventories.validate_name(args.name)
+    name = inventories.require_valid_name(args.name)
     return store.read(cluster, name, _home(args))
 
 

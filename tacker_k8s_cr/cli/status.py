@@ -112,7 +112,7 @@ class Drift(InstanceCommand):
         return [_cells(row, kinds[row.ref.group_kind]) for row in rows]
 
     def summary(self, report: DriftReport) -> str:
-        return f"{len(report.objects)} of {report.looked} object(s) drifted"
+        return f"{len(report.objects)} of {report.compared} object(s) drifted"
 
 
 def _cells(row: DriftRow, kind: listing.Kind) -> Sequence[Any]:
@@ -121,6 +121,6 @@ def _cells(row: DriftRow, kind: listing.Kind) -> Sequence[Any]:
         kind,
         row.ref.namespace,
         row.ref.name,
-        ", ".join(way.value for way in row.ways),
+        ", ".join(way.value for way in row.drifts),
         "\n".join([*details, *map(str, row.differences)]),
     )

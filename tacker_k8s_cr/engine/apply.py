@@ -251,7 +251,7 @@ def _one(
             ),
             step.manifest,
             way,
-            ".".join(step.count),
+            ".".join(step.replicas_path),
             left.update,
         )
     except errors.KindNotServed as error:
@@ -274,7 +274,7 @@ def _one(
         _refuse_while_going(step, theirs)
         raise errors.OwnedByOther({step.ref: ownership.foreign_owner(theirs)})
     version = objects.field(result.obj, ("metadata", "resourceVersion"))
-    same = version == step.version
+    same = version == step.resource_version
     action = Action.UNCHANGED if same else Action.CONFIGURED
     written = ApplyResult(step.ref, result.obj, action, left)
     if left:

@@ -80,7 +80,7 @@ def detect_field_drift(
             ),
             item.manifest,
             conflict_strategy.FORCE if way == conflict_strategy.FAIL else way,
-            ".".join(live[item.ref].count),
+            ".".join(live[item.ref].replicas_path),
         )
         obj = _at_version(cluster, objs[item.ref], item.manifest, instance)
         return drift.authored_only(item.manifest, diff.diff(obj, would))
@@ -132,14 +132,14 @@ def drifted_only(
             why = outcome.sentence().removeprefix(f"{ref}: ")
             row = _also(row, Drift.UNKNOWN, f"not compared: {why}")
         else:
-            row = row.differing(outcome)
+            row = row.with_differences(outcome)
         rows.append(row)
-    return tuple(row for row in rows if row.ways)
+    return tuple(row for row in rows if row.drifts)
 
 
 def _also(row: DriftRow, way: Drift, why: str) -> DriftRow:
     reason = "; ".join(_said(row.reason, why))
-    return dataclasses.replace(row, ways=(*row.ways, way), reason=reason)
+    return dataclasses.replace(row, drifts=(*row.drifts, way), reason=reason)
 
 
 def _said(*texts: str) -> Iterable[str]:

@@ -128,7 +128,7 @@ def dry_run(
             taking if giver else send,
             item.manifest,
             way if uid else conflict_strategy.FAIL,
-            ".".join(live[item.ref].count) if uid else "",
+            ".".join(live[item.ref].replicas_path) if uid else "",
         )
 
     for item, outcome in cluster.map_parallel(tried, early):

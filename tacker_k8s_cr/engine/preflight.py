@@ -146,7 +146,7 @@ def names(documents: Sequence[Document], found: KindResolution) -> None:
     """Refuse objects without a name that the server would keep by one."""
     problems = [
         Problem(document.where, f"{GroupKind.of(document.manifest)}: {_NAME}")
-        for document in naming.nameless(documents)
+        for document in naming.unnamed_documents(documents)
         if GroupKind.of(document.manifest) not in found.create_only
     ]
     if problems:

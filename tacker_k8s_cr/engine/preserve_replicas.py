@@ -170,7 +170,9 @@ def with_replica_paths(
     for item in _numbered(items, registry, live, subresources):
         path = replicas.path_of(registry, item.ref.group_kind)
         if objects.field(item.manifest, path) is not None:
-            found[item.ref] = dataclasses.replace(live[item.ref], count=path)
+            found[item.ref] = dataclasses.replace(
+                live[item.ref], replicas_path=path
+            )
     return found
 
 

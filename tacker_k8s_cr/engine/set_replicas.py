@@ -89,15 +89,15 @@ class ScaleStrategy:
             the object's annotation does not say it.
         """
         if (
-            ref in self.inventory.bounds
-            and self.inventory.scaling.get(ref) == number
+            ref in self.inventory.former_limits
+            and self.inventory.former_replicas.get(ref) == number
         ):
             return self.restore(ref, number)
         return self._resolved(ref, number, autoscaler_limits)
 
     def restore(self, ref: ObjectRef, number: int) -> ScaleTarget:
         """Find the way back to a count, and to limits of an autoscaler."""
-        before = self.inventory.bounds.get(ref)
+        before = self.inventory.former_limits.get(ref)
         way = autoscaling.KEEP if before is None else autoscaling.ADJUST
         target = self._resolved(ref, number, way)
         return dataclasses.replace(target, bounds=before)

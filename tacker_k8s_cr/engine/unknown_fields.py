@@ -69,7 +69,9 @@ def _fitted(
         try:
             _try(cluster, manifest, manager, elsewhere)
         except errors.Rejected as error:
-            manifest, more = unknown_fields.without(manifest, error.fields)
+            manifest, more = unknown_fields.without_fields(
+                manifest, error.fields
+            )
             said = (*said, *more)
             if more:
                 continue

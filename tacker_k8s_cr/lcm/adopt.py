@@ -155,7 +155,7 @@ def _met(
         for document in documents
         if objects.GroupKind.of(document.manifest) not in found.create_only
     ]
-    items = placement.place(
+    items = placement.place_manifests(
         kept,
         found.namespaced,
         op.instance,
@@ -180,7 +180,7 @@ def _met(
 
 
 def _served(op: Session, package: Package) -> Iterator[Document]:
-    without = naming.nameless(package.documents)
+    without = naming.unnamed_documents(package.documents)
     for document in package.documents:
         if document in without or not document.manifest["metadata"].get(
             "name"
@@ -244,7 +244,7 @@ def _inventory(
     return Inventory(
         op.instance,
         op.namespace,
-        record=op.record_namespace,
+        separate_record_namespace=op.record_namespace,
         phase=Phase.INSTANTIATED,
         owned={ref: objects.uid(obj) for ref, obj in met.live.items()},
         digest=package.digest,

@@ -77,7 +77,7 @@ def _placed(
     op: Session, package: Package, before: Inventory
 ) -> tuple[tuple[PlacedManifest, ...], preflight.KindResolution]:
     """The manifests of the package that are of kinds the server has."""
-    documents, _ = naming.named(
+    documents, _ = naming.with_names(
         package.documents, before.generated, lambda: ""
     )
     found = preflight.resolve_kinds(op.cluster, documents)
@@ -87,7 +87,7 @@ def _placed(
         if objects.GroupKind.of(document.manifest) not in found.create_only
     ]
     policy = before.policy
-    items = placement.place(
+    items = placement.place_manifests(
         kept,
         found.namespaced,
         before.instance,
@@ -108,7 +108,7 @@ def _changed(
         for ref, former in manifest_annotations.manifests(before).items()
         if ref in new
         and ref in before.owned
-        and (manifest := container_update.updated(former, new[ref]))
+        and (manifest := container_update.updated_manifest(former, new[ref]))
     }
     views = dict(
         results_or_raise(op.cluster.map_parallel(op.cluster.get, wanted))
@@ -118,7 +118,7 @@ def _changed(
         for ref, obj in views.items()
         if obj
         and objects.uid(obj) == before.owned[ref]
-        and container_update.is_shown(obj, wanted[ref])
+        and container_update.is_updated(obj, wanted[ref])
     }
     for ref in wanted.keys() - live.keys():
         LOG.warning(

@@ -84,8 +84,8 @@ def change(
         ),
         phase=Phase.CHANGING,
         previous_package=found.before.rollback_point(package.digest),
-        scaling={},
-        bounds={},
+        former_replicas={},
+        former_limits={},
         healing=None,
     )
     some = source_instances.transfer_sources(op, ready)
@@ -100,7 +100,7 @@ def change(
         op.actions[ref] = Action.RECREATED
         op.notes[ref] = (why,)
     others = dict.fromkeys(ready.owners.shared, Action.SHARED)
-    kept = {**planned.kept, **spared, **claims.claims_left(op)}
+    kept = {**planned.retained, **spared, **claims.claims_left(op)}
     return op.report({**others, **dict.fromkeys(kept, Action.RETAINED)}, kept)
 
 
@@ -179,7 +179,7 @@ def _looked(
         )
     forecast = foreseen.build_forecast(op, before, ready, planned, whole=whole)
     if step:
-        forecast = forecast.saying(
+        forecast = forecast.with_reasons(
             dict.fromkeys(step.rising, version_step.WHY)
         )
     return _Looked(before, policy, ready, planned, forecast, step)

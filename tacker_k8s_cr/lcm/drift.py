@@ -55,12 +55,13 @@ def drift(
         ref: row
         for ref, (row, _) in seen.items()
         # A completed ephemeral object may be deleted automatically.
-        if Drift.MISSING not in row.ways or not known[ref.group_kind].ephemeral
+        if Drift.MISSING not in row.drifts
+        or not known[ref.group_kind].ephemeral
     }
     there = {
         ref: obj
         for ref, (row, obj) in seen.items()
-        if obj is not None and set(row.ways) <= {Drift.LABEL_MISSING}
+        if obj is not None and set(row.drifts) <= {Drift.LABEL_MISSING}
     }
     live = {ref: LiveObject(inventory.owned[ref]) for ref in there}
     again = tuple(item for item in items if item.ref in there)

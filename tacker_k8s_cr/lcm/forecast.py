@@ -64,7 +64,7 @@ def build_forecast(
             rows[ref] = ForecastRow(
                 ref, ForecastAction.SHARE, "others have it just so"
             )
-        for ref, why in planned.kept.items():
+        for ref, why in planned.retained.items():
             rows[ref] = ForecastRow(ref, ForecastAction.KEEP, why)
     return Forecast(
         op.instance, op.namespace, tuple(rows[ref] for ref in rows), whole
@@ -129,7 +129,7 @@ def _applied(
         ref = item.ref
         if ref in ready.recreated:
             final = (
-                irreversible.MADE_ANEW,
+                irreversible.RECREATED,
                 *irreversible.irreversible_delete(ref, op.registry),
             )
             why = ready.recreated[ref]

@@ -58,7 +58,9 @@ def instantiate(
     ):
         op.ledger.read()
     before = Inventory(
-        request.instance, op.namespace, record=op.record_namespace
+        request.instance,
+        op.namespace,
+        separate_record_namespace=op.record_namespace,
     )
     if op.ledger.entry:
         before = execute.recovered_inventory(op)

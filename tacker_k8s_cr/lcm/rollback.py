@@ -125,7 +125,7 @@ def _forget(
             inventory,
             previous_package=None,
             healing=None,
-            bounds={},
+            former_limits={},
             machines_to_delete=marked,
         )
     )
@@ -174,7 +174,7 @@ def _unscaled(op: Session, inventory: Inventory, registry: Registry) -> Report:
     told = _told(op, inventory)
     lost: dict[ObjectRef, str] = {}
     targets: list[ScaleTarget] = []
-    for ref, number in inventory.scaling.items():
+    for ref, number in inventory.former_replicas.items():
         if number is None:
             lost[ref] = "its number before could not be read"
             continue
@@ -260,7 +260,9 @@ def _unchanged(op: Session, now: Inventory, registry: Registry) -> Report:
         marked = machine_annotations.remove_annotations(op, now)
         back = dataclasses.replace(back, machines_to_delete=marked)
         op.ledger.write(back.with_journal(op.name, "", ()))
-        restore.restore(op, ready, made, manifest_annotations.order(now))
+        restore.restore(
+            op, ready, made, manifest_annotations.recorded_order(now)
+        )
         lost = {**stay, **ready.refused, **restore.not_restored(op, ready)}
         given = undo.release_adopted(op, taken)
         op.ledger.remove_owned(taken)

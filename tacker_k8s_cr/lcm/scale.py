@@ -61,7 +61,7 @@ def scale(
     op.ledger.read(Phase.INSTANTIATED, Phase.SCALING, Phase.HEALING)
     op.require_supported()
     inventory = op.inventory
-    if inventory.interrupted:
+    if inventory.is_interrupted:
         inventory = execute.recovered_inventory(op)
     levels = inventory.scale_levels
     if aspect:
@@ -87,14 +87,14 @@ def scale(
     scaling = dataclasses.replace(
         inventory,
         phase=Phase.SCALING,
-        scaling={
+        former_replicas={
             **{target.ref: target.before for target in wanted},
             **(_at_levels(inventory, targets) if aspect else {}),
-            **(inventory.scaling if _again(inventory) else {}),
+            **(inventory.former_replicas if _again(inventory) else {}),
         },
-        bounds={
+        former_limits={
             **_bounds(wanted),
-            **(inventory.bounds if _again(inventory) else {}),
+            **(inventory.former_limits if _again(inventory) else {}),
         },
         machines_to_delete=machines.annotated,
     )
@@ -116,7 +116,7 @@ def scale(
                 replica_overrides=_kept(
                     inventory, targets, by_name=not aspect
                 ),
-                bounds={},
+                former_limits={},
                 machines_to_delete=stay,
                 healing=None,
                 previous_package=None,

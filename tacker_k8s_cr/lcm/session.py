@@ -54,7 +54,7 @@ class Session:
         self.name = name
         self.request = request
         self.cluster = request.cluster.with_deadline(request.deadline)
-        self.instance = inventories.validate_name(request.instance)
+        self.instance = inventories.require_valid_name(request.instance)
         namespace = request.namespace
         self.home = request.record_namespace or namespace or DEFAULT_NAMESPACE
         self.deadline = request.deadline

@@ -112,7 +112,7 @@ def _find_deleted(
             inventory.owned,
             registry,
             home,
-            manifest_annotations.order(inventory),
+            manifest_annotations.recorded_order(inventory),
         ).stages
         found = [stage for stage in stages if stage.name == journal.stage]
         return frozenset(found[0].refs if found else ())

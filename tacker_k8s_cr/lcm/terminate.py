@@ -119,7 +119,10 @@ def terminate_recorded(
             left = undo.release_adopted(op, met)
             op.ledger.write(ours.with_journal(op.name, "", ()))
         stages = plan.terminate(
-            going, registry, last, manifest_annotations.order(inventory)
+            going,
+            registry,
+            last,
+            manifest_annotations.recorded_order(inventory),
         ).stages
         cleanup = claims.cleanup(op, inventory, retention, {*kept, *met})
         for stage, due in cleanup.interleave(stages):
@@ -259,7 +262,7 @@ def _ended_without_record(op: Session, *, keeping: bool) -> Report:
         _check(op, kept, going, found.decisions.requested)
         home = {ref: going.pop(ref) for ref in (last,) if ref in going}
         # The objects also record the order that their authors specified.
-        order = waves.recorded(manifests)
+        order = waves.recorded_order(manifests)
         registry = op.progress.registry
         stages = plan.terminate(going, registry, order=order).stages
         # Without a record, claims are known only as long as their

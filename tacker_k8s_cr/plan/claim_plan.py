@@ -1,4 +1,4 @@
-"""Which claims of StatefulSets a termination deletes, and when."""
+"""Decide which claims of StatefulSets a termination deletes, and when."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ClaimDecisions:
     """What a termination does with the claims of StatefulSets.
 
     :param deleted: claims to delete, with UIDs.
-    :param retained: the others, with the reason.
+    :param retained: claims to retain, with the reason.
     :param requested: those retained because something requires it, and not
         because the instance did not create them.
     """
@@ -42,7 +42,7 @@ def decide(
     claims: Iterable[Manifest],
     rules: Sequence[ClaimRule],
     retained_sets: Mapping[ObjectRef, str],
-    others: Collection[ObjectRef],
+    excluded: Collection[ObjectRef],
     by_name: Callable[[ObjectRef], str] = lambda claim: "",
 ) -> ClaimDecisions:
     """Decide about each claim that has the name of a rule.
@@ -50,8 +50,8 @@ def decide(
     :param claims: metadata of the claims.
     :param retained_sets: StatefulSets that keep using their claims, with the
         reason.
-    :param others: claims that objects of the instance are, or that it
-        shares; they follow the rules for objects.
+    :param excluded: claims that are objects of the instance, or shared by it;
+        the rules for objects apply to them.
     :param by_name: retention requested for a single claim, which overrides
         that of its StatefulSet.
     """
@@ -60,48 +60,48 @@ def decide(
     requested = set()
     for obj in claims:
         ref = ObjectRef.of(obj)
-        named = [one for one in rules if has_name(one, ref)]
+        matching = [one for one in rules if has_name(one, ref)]
         if (
-            not named
-            or ref in others
+            not matching
+            or ref in excluded
             or objects.INSTANCE in objects.labels(obj)
         ):
             continue
-        reasons = {one: reason_not_created(one, obj) for one in named}
-        own = [one for one in named if not reasons[one]]
-        kept = [
+        reasons = {one: reason_not_created(one, obj) for one in matching}
+        own = [one for one in matching if not reasons[one]]
+        retaining = [
             one
             for one in own
             if (by_name(ref) or one.retention) == RETAIN
             or one.stateful_set in retained_sets
         ]
-        if own and not kept:
+        if own and not retaining:
             deleted[ref] = objects.uid(obj)
         elif objects.field(obj, ("metadata", "deletionTimestamp")):
             continue  # another client has requested its deletion
-        elif kept:
+        elif retaining:
             requested.add(ref)
-            why = BY_NAME if by_name(ref) == RETAIN else kept[0].reason
-            retained[ref] = retained_sets.get(kept[0].stateful_set, why)
+            why = BY_NAME if by_name(ref) == RETAIN else retaining[0].reason
+            retained[ref] = retained_sets.get(retaining[0].stateful_set, why)
         else:
-            retained[ref] = reasons[named[0]]
+            retained[ref] = reasons[matching[0]]
     return ClaimDecisions(deleted, retained, frozenset(requested))
 
 
 def retain_unlisted(
-    found: ClaimDecisions, claim: ObjectRef, rules: Iterable[ClaimRule]
+    decisions: ClaimDecisions, claim: ObjectRef, rules: Iterable[ClaimRule]
 ) -> ClaimDecisions:
     """Add a claim that cannot be read, but to which a volume is bound.
 
     Its name decides: all claims of the rules in that namespace are retained.
     """
-    named = [one for one in rules if has_name(one, claim)]
-    if not named:
-        return found
+    matching = [one for one in rules if has_name(one, claim)]
+    if not matching:
+        return decisions
     return dataclasses.replace(
-        found,
-        retained={**found.retained, claim: named[0].reason},
-        requested=found.requested | {claim},
+        decisions,
+        retained={**decisions.retained, claim: matching[0].reason},
+        requested=decisions.requested | {claim},
     )
 
 

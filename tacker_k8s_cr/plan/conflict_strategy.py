@@ -1,4 +1,4 @@
-"""What becomes of fields that other managers own: fail, force or ignore."""
+"""Strategies for fields of other managers: fail, force or ignore."""
 
 from __future__ import annotations
 
@@ -19,43 +19,49 @@ STRATEGIES = (FAIL, FORCE, IGNORE)
 Sent = TypeVar("Sent")
 
 
-def strategy_for(manifest: Manifest, usual: str) -> str:
+def strategy_for(manifest: Manifest, default: str) -> str:
     """Return the strategy in an object's annotation, or else the default."""
-    return objects.annotation(manifest, "field-conflicts") or usual
+    return objects.annotation(manifest, "field-conflicts") or default
 
 
 def apply_with_strategy(
     send: Callable[[Manifest, bool], Sent],
     manifest: Manifest,
-    way: str,
+    strategy: str,
     count: str = "",
-    left: Callable[[Mapping[str, str]], None] = lambda fields: None,
+    on_ignored: Callable[[Mapping[str, str]], None] = lambda fields: None,
 ) -> Sent:
     """Send a manifest; with ``ignore`` without fields of other managers.
 
     :param send: accepts the manifest, and whether to force conflicts.
-    :param count: a replica count that is sent as it was last seen. If another
-        field manager owns it by now, an autoscaler has changed it, and it is
-        left out with every strategy.
-    :param left: called with the fields that are left out, and their managers.
+    :param count: path of a replica count that is sent as last read. If
+        another field manager owns it by now, an autoscaler has changed it,
+        and it is left out with every strategy.
+    :param on_ignored: called with the fields that are left out, and their
+        managers.
 
-    Raises FieldConflict where that does not help.
+    Raises FieldConflict if the conflict cannot be resolved in this way.
     """
     while True:
         try:
-            return send(manifest, way == FORCE and not count)
+            return send(manifest, strategy == FORCE and not count)
         except errors.FieldConflict as error:
             if count:
-                moved, count = {count} & error.fields.keys(), ""
-                if moved or way == FORCE:
-                    manifest = drop_fields(manifest, moved)
-                    left({path: error.fields[path] for path in moved})
+                managed_elsewhere, count = {count} & error.fields.keys(), ""
+                if managed_elsewhere or strategy == FORCE:
+                    manifest = drop_fields(manifest, managed_elsewhere)
+                    on_ignored(
+                        {
+                            path: error.fields[path]
+                            for path in managed_elsewhere
+                        }
+                    )
                     continue
-            less = drop_fields(manifest, error.fields)
-            if way != IGNORE or less == manifest:
+            reduced = drop_fields(manifest, error.fields)
+            if strategy != IGNORE or reduced == manifest:
                 raise
-            left(error.fields)
-            manifest = less
+            on_ignored(error.fields)
+            manifest = reduced
 
 
 def drop_fields(manifest: Manifest, paths: Iterable[str]) -> Manifest:
@@ -66,51 +72,55 @@ def drop_fields(manifest: Manifest, paths: Iterable[str]) -> Manifest:
     """
     changed: Any = manifest
     for path in paths:
-        changed = _cut(changed, path if path[:1] == "[" else f".{path}")
+        changed = _without_path(
+            changed, path if path[:1] == "[" else f".{path}"
+        )
     found: Manifest = changed
     return found
 
 
-def _cut(value: Any, path: str) -> Any:
-    """A part of a manifest without the field at the path below it."""
+def _without_path(value: Any, path: str) -> Any:
+    """Return a part of a manifest without the field at a path."""
     if path.startswith(".") and isinstance(value, Mapping):
         for key in sorted(value, key=len, reverse=True):
-            rest = path[1 + len(key) :]
-            if path[1:].startswith(key) and rest[:1] in ("", ".", "["):
-                others = {k: v for k, v in value.items() if k != key}
-                if not rest:
-                    return others
-                return {**value, key: _cut(value[key], rest)}
+            remainder = path[1 + len(key) :]
+            if path[1:].startswith(key) and remainder[:1] in ("", ".", "["):
+                other_fields = {k: v for k, v in value.items() if k != key}
+                if not remainder:
+                    return other_fields
+                return {**value, key: _without_path(value[key], remainder)}
         return value
     if path.startswith("[") and isinstance(value, list | tuple):
-        wanted, rest = _selected(path)
+        is_selected, remainder = _item_selector(path)
         return [
-            item if not wanted(item, index) else _cut(item, rest)
+            item
+            if not is_selected(item, index)
+            else _without_path(item, remainder)
             for index, item in enumerate(value)
-            if rest or not wanted(item, index)
+            if remainder or not is_selected(item, index)
         ]
     return value
 
 
-def _selected(path: str) -> tuple[Callable[[Any, int], bool], str]:
-    """Which items of a list the path begins with, and the path below."""
+def _item_selector(path: str) -> tuple[Callable[[Any, int], bool], str]:
+    """Return a predicate for the selected list items, and the rest path."""
     if found := re.match(r"\[(\d+)\]", path):
         number = int(found[1])
         return lambda _, index: index == number, path[found.end() :]
     keys: dict[str, Any] = {}
-    at = 1
+    position = 1
     decoder = json.JSONDecoder()
-    while found := re.compile(r"([^=\]]*)=").match(path, at):
+    while found := re.compile(r"([^=\]]*)=").match(path, position):
         try:
-            keys[found[1]], at = decoder.raw_decode(path, found.end())
+            keys[found[1]], position = decoder.raw_decode(path, found.end())
         except ValueError:
             break
-        at += path[at : at + 1] == ","
-    rest = path[at + 1 :]
-    if path[at : at + 1] != "]" or not keys:
+        position += path[position : position + 1] == ","
+    remainder = path[position + 1 :]
+    if path[position : position + 1] != "]" or not keys:
         return lambda *_: False, path
 
-    def wanted(item: Any, _: int) -> bool:
+    def is_selected(item: Any, _: int) -> bool:
         if "" in keys:
             return bool(item == keys[""])
         return isinstance(item, Mapping) and all(
@@ -119,4 +129,4 @@ def _selected(path: str) -> tuple[Callable[[Any, int], bool], str]:
             for key, value in keys.items()
         )
 
-    return wanted, rest
+    return is_selected, remainder

@@ -28,20 +28,20 @@ CONTAINERS: Mapping[GroupKind, Path] = {
     GroupKind("apps", "ReplicaSet"): TEMPLATE,
     GroupKind("apps", "DaemonSet"): TEMPLATE,
 }
-"""Kinds whose images the scripts set, and where their containers are."""
+"""Kinds whose images the scripts set, with the path of their containers."""
 
 REPLACED = frozenset([GroupKind("", "ConfigMap"), GroupKind("", "Secret")])
 """Kinds that the scripts replace as a whole."""
 
 
-def updated(former: Manifest, new: Manifest) -> Manifest | None:
-    """The manifest that an object has after the script; None if untouched.
+def updated_manifest(former: Manifest, new: Manifest) -> Manifest | None:
+    """Return the manifest after the script ran; None if it is unchanged.
 
-    A ConfigMap or Secret is replaced although nothing in it is new, and
-    loses the labels that the package does not give it.
+    A ConfigMap or Secret is replaced even if its content is the same, and
+    loses the labels that are not in the package.
 
-    :param former: as it was before.
-    :param new: as the new package has it.
+    :param former: the manifest before.
+    :param new: the manifest in the new package.
     """
     kind = GroupKind.of(former)
     if kind in REPLACED:
@@ -62,8 +62,8 @@ def updated(former: Manifest, new: Manifest) -> Manifest | None:
     return placement.set_field(former, path, after)
 
 
-def is_shown(obj: Manifest, manifest: Manifest) -> bool:
-    """Whether an object is as the script leaves it with this manifest."""
+def is_updated(obj: Manifest, manifest: Manifest) -> bool:
+    """Return whether the script has applied this manifest to an object."""
     kind = GroupKind.of(manifest)
     if kind in REPLACED:
         return _content(obj) == _content(manifest)
@@ -71,7 +71,7 @@ def is_shown(obj: Manifest, manifest: Manifest) -> bool:
 
 
 def images_of(manifest: Manifest) -> dict[str, str]:
-    """By name of a container, its image; empty for a kind without any."""
+    """Return by container name its image; empty for a kind without any."""
     path = CONTAINERS.get(GroupKind.of(manifest), TEMPLATE)
     containers = objects.field(manifest, path, [])
     return {
@@ -84,7 +84,7 @@ def images_of(manifest: Manifest) -> dict[str, str]:
 
 
 def _content(obj: Manifest) -> dict[str, Any]:
-    """What a ConfigMap or Secret holds, however its manifest spells it."""
+    """Return the content of a ConfigMap or Secret in one notation."""
     data = dict(objects.field(obj, ("data",), {}))
     for key, text in objects.field(obj, ("stringData",), {}).items():
         data[key] = base64.b64encode(str(text).encode()).decode()

@@ -1,4 +1,4 @@
-"""Which fields of an object differ, and how; no secret is in it."""
+"""The differences between two versions of an object, without secrets."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model import redaction
 from tacker_k8s_cr.model.objects import Manifest
 
-LONGEST = 80
-"""Characters of a value that are shown."""
+MAX_LENGTH = 80
+"""Maximum number of characters of a value."""
 
 Step = str | int
 Where = tuple[Step, ...]
-"""Where a field stands; an item of a list by its name, or by its number."""
+"""Path of a field; a list item is identified by name or by index."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Difference:
         if self.before is None:
             return f"{self.path}: new: {self.after}"
         if self.after is None:
-            return f"{self.path}: was {self.before}, goes"
+            return f"{self.path}: was {self.before}, removed"
         return f"{self.path}: {self.before} -> {self.after}"
 
     def as_dict(self) -> dict[str, str | None]:
@@ -48,26 +48,30 @@ class Difference:
 
 
 def diff(before: Manifest, after: Manifest) -> tuple[Difference, ...]:
-    """How an object differs from what it is to be.
+    """Return the differences between an object and its desired state.
 
-    What the server or a controller writes is left out.
+    Fields that the server or a controller writes are left out.
     """
     kind = str(after.get("kind") or before.get("kind") or "")
-    raw = tuple(_differing(_own(before), _own(after), ()))
+    raw = tuple(
+        _differing(
+            _without_server_fields(before), _without_server_fields(after), ()
+        )
+    )
     if not raw:
         return ()
     secrets = redaction.known_secrets(kind, before, after)
 
-    def shown(value: Any) -> str | None:
+    def format_value(value: Any) -> str | None:
         if value is _ABSENT:
             return None
         text = redaction.remove_secrets(_text(value), secrets)
-        if len(text) > LONGEST:
-            return f"{text[:LONGEST]}... ({len(text)} characters)"
+        if len(text) > MAX_LENGTH:
+            return f"{text[:MAX_LENGTH]}... ({len(text)} characters)"
         return text
 
     return tuple(
-        Difference(_path(where), shown(old), shown(new), where)
+        Difference(_path(where), format_value(old), format_value(new), where)
         for where, old, new in raw
     )
 
@@ -75,8 +79,8 @@ def diff(before: Manifest, after: Manifest) -> tuple[Difference, ...]:
 _ABSENT = object()
 
 
-def _own(obj: Manifest) -> dict[str, Any]:
-    """An object without what is not its author's."""
+def _without_server_fields(obj: Manifest) -> dict[str, Any]:
+    """Return an object without the fields that the server sets."""
     found = {key: value for key, value in obj.items() if key != "status"}
     metadata = found.get("metadata")
     if isinstance(metadata, Mapping):
@@ -85,7 +89,7 @@ def _own(obj: Manifest) -> dict[str, Any]:
             for key, value in metadata.items()
             if key not in objects.SERVER_SET
             and not (
-                # It holds a whole manifest, which other fields show.
+                # It contains the whole manifest: the same differences again.
                 key == "annotations"
                 and isinstance(value, Mapping)
                 and set(value) <= {redaction.LAST_APPLIED}
@@ -97,7 +101,7 @@ def _own(obj: Manifest) -> dict[str, Any]:
 def _differing(
     before: Any, after: Any, where: Where
 ) -> Iterator[tuple[Where, Any, Any]]:
-    """The smallest parts that differ, in the order of their names."""
+    """Yield the smallest parts that differ, in the order of their names."""
     if before == after:
         return
     if before is _ABSENT and isinstance(after, Mapping) and after:
@@ -115,7 +119,7 @@ def _differing(
             )
         return
     if _is_list(before) and _is_list(after):
-        old, new = _named(before), _named(after)
+        old, new = _items_by_name(before), _items_by_name(after)
         if old is not None and new is not None:
             for step in sorted({*old, *new}, key=str):
                 yield from _differing(
@@ -131,10 +135,10 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list | tuple)
 
 
-def _named(items: Sequence[Any]) -> dict[Step, Any] | None:
-    """The items of a list of mappings by name or class, or else by number.
+def _items_by_name(items: Sequence[Any]) -> dict[Step, Any] | None:
+    """Return the items of a list of mappings by name, class or index.
 
-    None for a list of plain values, which is one value.
+    Returns None for a list of scalars, which is compared as one value.
     """
     if not all(isinstance(item, Mapping) for item in items):
         return None
@@ -144,7 +148,7 @@ def _named(items: Sequence[Any]) -> dict[Step, Any] | None:
             isinstance(name, str) for name in names
         ):
             return {
-                to_item(key, name): item
+                item_step(key, name): item
                 for name, item in zip(names, items, strict=True)
             }
     return dict(enumerate(items))
@@ -155,8 +159,8 @@ KEYS = ("name", "class")
 a ClusterClass."""
 
 
-def to_item(key: str, name: object) -> str:
-    """The step of a path to the item of a list that bears a name."""
+def item_step(key: str, name: object) -> str:
+    """Return the step of a path to a list item with a name."""
     return f"[{key}={json.dumps(name)}]"
 
 
@@ -168,7 +172,7 @@ def _path(where: Where) -> str:
         elif step.startswith(tuple(f"[{key}=" for key in KEYS)):
             text += step
         else:
-            # A name with dots in it would look like several.
+            # A name with dots in it would look like several steps.
             quoted = "." in step or "/" in step
             text += f"[{json.dumps(step)}]" if quoted else f".{step}"
     return text.lstrip(".")
@@ -183,7 +187,7 @@ def _text(value: Any) -> str:
 def merge_locally(obj: Any, manifest: Any) -> Any:
     """Merge a manifest into an object locally, when no dry run is available.
 
-    Fields that only another manager has set stay; none is removed.
+    Fields that only another manager has set are retained.
     """
     if isinstance(obj, Mapping) and isinstance(manifest, Mapping):
         return {
@@ -194,11 +198,11 @@ def merge_locally(obj: Any, manifest: Any) -> Any:
             },
         }
     if _is_list(obj) and _is_list(manifest):
-        old, new = _named(obj), _named(manifest)
+        old, new = _items_by_name(obj), _items_by_name(manifest)
         if old and new:
-            both = {
+            merged = {
                 **old,
                 **{k: merge_locally(old.get(k), new[k]) for k in new},
             }
-            return list(both.values())
+            return list(merged.values())
     return manifest

@@ -1,4 +1,4 @@
-"""How objects differ from what an instance has made of them: a value."""
+"""The drift of objects from what an instance has applied."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan.diff import KEYS
 from tacker_k8s_cr.plan.diff import Difference
-from tacker_k8s_cr.plan.diff import to_item
+from tacker_k8s_cr.plan.diff import item_step
 
 
 class Drift(enum.Enum):
-    """In what way an object is not as the instance has made it."""
+    """How an object deviates from what the instance has applied."""
 
     MISSING = "missing"
     UID_CHANGED = "uid-changed"
@@ -35,22 +35,22 @@ class DriftRow:
     """An object that differs from its expected state.
 
     :param uid: in the instance's record.
-    :param reason: a sentence for each of the ways that has one.
+    :param reason: a sentence for each kind of drift that has one.
     :param differences: what a heal would restore, as it is and as it should
         be.
     """
 
     ref: ObjectRef
     uid: str
-    ways: tuple[Drift, ...]
+    drifts: tuple[Drift, ...]
     reason: str = ""
     differences: tuple[Difference, ...] = ()
 
-    def differing(self, found: tuple[Difference, ...]) -> DriftRow:
+    def with_differences(self, found: tuple[Difference, ...]) -> DriftRow:
         if not found:
             return self
-        ways = (*self.ways, Drift.CHANGED)
-        return dataclasses.replace(self, ways=ways, differences=found)
+        drifts = (*self.drifts, Drift.CHANGED)
+        return dataclasses.replace(self, drifts=drifts, differences=found)
 
     def as_dict(self) -> Mapping[str, Any]:
         return {
@@ -59,7 +59,7 @@ class DriftRow:
             "namespace": self.ref.namespace,
             "name": self.ref.name,
             "uid": self.uid,
-            "drift": [way.value for way in self.ways],
+            "drift": [drift.value for drift in self.drifts],
             "reason": self.reason,
             "differences": [found.as_dict() for found in self.differences],
         }
@@ -67,21 +67,21 @@ class DriftRow:
 
 @dataclasses.dataclass(frozen=True)
 class DriftReport:
-    """What has drifted of an instance; nothing, where there are no rows.
+    """The drifted objects of an instance; no rows if there is no drift.
 
-    :param looked: how many objects were looked at.
+    :param compared: how many objects were compared.
     """
 
     instance: str
     namespace: str
     phase: str
     objects: tuple[DriftRow, ...]
-    looked: int = 0
+    compared: int = 0
     seconds: float = 0.0
     requests: int = 0
 
     def as_dict(self) -> Mapping[str, Any]:
-        """Plain values for JSON; no secret is among them."""
+        """Return plain values for JSON, without secrets."""
         return {
             "instance": self.instance,
             "namespace": self.namespace,
@@ -89,7 +89,7 @@ class DriftReport:
             "phase": self.phase,
             "seconds": round(self.seconds, 3),
             "requests": self.requests,
-            "looked": self.looked,
+            "looked": self.compared,
             "objects": [row.as_dict() for row in self.objects],
         }
 
@@ -104,21 +104,25 @@ def metadata_drift(
     if obj is None:
         return DriftRow(ref, uid, (Drift.MISSING,))
     if objects.uid(obj) != uid:
-        whose = ownership.foreign_owner(obj)
-        why = f"it has the UID {objects.uid(obj)} and belongs to {whose}"
-        return DriftRow(ref, uid, (Drift.UID_CHANGED,), why)
+        owner = ownership.foreign_owner(obj)
+        reason = f"it has the UID {objects.uid(obj)} and belongs to {owner}"
+        return DriftRow(ref, uid, (Drift.UID_CHANGED,), reason)
     if objects.field(obj, ("metadata", "deletionTimestamp")):
         return DriftRow(
-            ref, uid, (Drift.TERMINATING,), "somebody asked it to go"
+            ref, uid, (Drift.TERMINATING,), "its deletion was requested"
         )
     label = objects.labels(obj).get(objects.INSTANCE, "")
     if label == instance:
         return DriftRow(ref, uid, ())
     if label and ownership.applied_by(obj, objects.MANAGER + label):
-        why = f"it belongs to the instance {label}"
-        return DriftRow(ref, uid, (Drift.OWNED_BY_OTHER,), why)
-    why = f"its label names {label}" if label else "our label is gone"
-    return DriftRow(ref, uid, (Drift.LABEL_MISSING,), why)
+        reason = f"it belongs to the instance {label}"
+        return DriftRow(ref, uid, (Drift.OWNED_BY_OTHER,), reason)
+    reason = (
+        f"its label names {label}"
+        if label
+        else "its instance label is missing"
+    )
+    return DriftRow(ref, uid, (Drift.LABEL_MISSING,), reason)
 
 
 def authored_only(
@@ -126,8 +130,8 @@ def authored_only(
 ) -> tuple[Difference, ...]:
     """Return those of the differences that are in fields of the manifest.
 
-    Fields that a webhook would fill in are not drift. Texts of a Secret are
-    stored with its data.
+    Fields that a webhook would fill in are not drift. The stringData of a
+    Secret is stored in its data.
     """
     if manifest.get("kind") == "Secret":
         texts = manifest.get("stringData") or {}
@@ -136,12 +140,12 @@ def authored_only(
     return tuple(
         difference
         for difference in differences
-        if _holds(manifest, difference.where)
+        if _has_path(manifest, difference.where)
     )
 
 
-def _holds(value: Any, where: Sequence[str | int]) -> bool:
-    """Whether a value has something at a path, or at a part of it."""
+def _has_path(value: Any, where: Sequence[str | int]) -> bool:
+    """Return whether a value exists at a path, or at a parent of it."""
     for step in where:
         if isinstance(value, Mapping):
             if step not in value:
@@ -162,7 +166,7 @@ def _item(items: Sequence[Any], step: str | int) -> Any:
         return items[step] if step < len(items) else None
     for item in items:
         if isinstance(item, Mapping) and any(
-            step == to_item(key, item.get(key)) for key in KEYS
+            step == item_step(key, item.get(key)) for key in KEYS
         ):
             return item
     return None

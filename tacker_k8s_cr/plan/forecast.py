@@ -1,4 +1,4 @@
-"""What a change of package would do, object by object, as a value."""
+"""The forecast of a change of package, object by object."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ class Rollout:
     :param certain: whether they are replaced in any case, or only if a
         provider or a class requires it.
     :param causes: the fields that differ, with what they refer to.
-    :param waits: each is replaced only when a client deletes it.
+    :param on_delete: each is replaced only when a client deletes it.
     """
 
     machines: int | None
     causes: tuple[str, ...]
     parts: tuple[str, ...] = ()
     certain: bool = True
-    waits: bool = False
+    on_delete: bool = False
 
     def __str__(self) -> str:
         count = "" if self.machines is None else f"{self.machines} "
         verb = "are" if self.certain else "may be"
         part = f" ({'; '.join(self.parts)})" if self.parts else ""
-        when = " when somebody deletes them" if self.waits else ""
+        when = " when a client deletes them" if self.on_delete else ""
         why = "; ".join(self.causes)
         return f"{count}machine(s){part} {verb} replaced{when}: {why}"
 
@@ -62,8 +62,8 @@ class Rollout:
 class ForecastRow:
     """One object.
 
-    :param why: the reason, where the package alone does not tell it.
-    :param final: what cannot be undone.
+    :param why: the reason, where it is not evident from the package.
+    :param irreversible: what cannot be undone.
     """
 
     ref: ObjectRef
@@ -75,7 +75,7 @@ class ForecastRow:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What there is to say on it, the important first."""
+        """The details as lines of text, the most important first."""
         return (
             *((str(self.rollout),) if self.rollout else ()),
             *(f"cannot be undone: {text}" for text in self.irreversible),
@@ -89,19 +89,19 @@ class Forecast:
     """What a change of package would do. It contains no secrets.
 
     :param requests: sent to the API server for it.
-    :param whole: whether every object was compared, or only those whose change
-        may replace Machines or may be irreversible.
+    :param complete: whether every object was compared, or only those whose
+        change may replace Machines or may be irreversible.
     """
 
     instance: str
     namespace: str
     objects: tuple[ForecastRow, ...]
-    whole: bool = True
+    complete: bool = True
     seconds: float = 0.0
     requests: int = 0
 
-    def of(self, *fates: ForecastAction) -> tuple[ObjectRef, ...]:
-        return tuple(row.ref for row in self.objects if row.action in fates)
+    def of(self, *actions: ForecastAction) -> tuple[ObjectRef, ...]:
+        return tuple(row.ref for row in self.objects if row.action in actions)
 
     @property
     def rollouts(self) -> Mapping[ObjectRef, Rollout]:
@@ -111,7 +111,7 @@ class Forecast:
     @property
     def replaced(self) -> Mapping[ObjectRef, Rollout]:
         """As ``rollouts``, of those that the change itself replaces."""
-        return {ref: r for ref, r in self.rollouts.items() if not r.waits}
+        return {ref: r for ref, r in self.rollouts.items() if not r.on_delete}
 
     @property
     def irreversible(self) -> Mapping[ObjectRef, tuple[str, ...]]:
@@ -126,7 +126,10 @@ class Forecast:
     def warnings(self) -> tuple[str, ...]:
         """Machines that are replaced, and what cannot be undone: lines."""
         return (
-            *(f"{ref}: {found}" for ref, found in self.rollouts.items()),
+            *(
+                f"{ref}: {difference}"
+                for ref, difference in self.rollouts.items()
+            ),
             *(
                 f"{ref}: cannot be undone: {text}"
                 for ref, texts in self.irreversible.items()
@@ -134,8 +137,8 @@ class Forecast:
             ),
         )
 
-    def saying(self, why: Mapping[ObjectRef, str]) -> Forecast:
-        """With another thing to say on some objects."""
+    def with_reasons(self, why: Mapping[ObjectRef, str]) -> Forecast:
+        """Return the forecast with further reasons for some objects."""
         rows = (
             dataclasses.replace(
                 row, why="; ".join(filter(None, (row.why, why[row.ref])))
@@ -165,7 +168,7 @@ class Forecast:
                         "machines": row.rollout.machines,
                         "parts": list(row.rollout.parts),
                         "certain": row.rollout.certain,
-                        "when_deleted": row.rollout.waits,
+                        "when_deleted": row.rollout.on_delete,
                         "causes": list(row.rollout.causes),
                     },
                     "irreversible": list(row.irreversible),
@@ -181,58 +184,64 @@ def rollout(
     machines: int | None,
     templates: Mapping[str, Sequence[Difference]],
     live: Manifest | None = None,
-    would: Manifest | None = None,
+    predicted: Manifest | None = None,
 ) -> Rollout | None:
-    """What the differences of an object do to its machines, if anything.
+    """Return the rollout that the differences of an object cause, if any.
 
-    :param templates: by the new name of each template that changed, how.
-    :param live: the object, and how it would be.
+    :param templates: by new name of each changed template, its differences.
+    :param live: the object in the cluster.
+    :param predicted: the object after the change.
     """
     causes: list[str] = []
     parts: dict[str, None] = {}
     certain = False
     differences = tuple(differences)
-    other = _came_or_go(group_kind, differences)
-    begins = bool(live and would and rollouts.resumes_rollout(live, would))
-    for found in differences:
-        does = rollouts.rollout_effect(group_kind, found.where)
-        if begins and rollouts.is_strategy(found.where):
-            does = rollouts.RolloutEffect()
-        if does is None or rollouts.pool(group_kind, found.where) in other:
+    changed_pools = _added_or_removed_pools(group_kind, differences)
+    resumes = bool(
+        live and predicted and rollouts.resumes_rollout(live, predicted)
+    )
+    for difference in differences:
+        effect = rollouts.rollout_effect(group_kind, difference.where)
+        if resumes and rollouts.is_strategy(difference.where):
+            effect = rollouts.RolloutEffect()
+        if (
+            effect is None
+            or rollouts.pool(group_kind, difference.where) in changed_pools
+        ):
             continue
-        certain = certain or does.certain
-        causes.append(_cause(found, templates))
-        if does.part:
-            parts[does.part] = None
+        certain = certain or effect.certain
+        causes.append(_cause(difference, templates))
+        if effect.part:
+            parts[effect.part] = None
     if not causes:
         return None
-    waits = bool(would and rollouts.when_deleted(would))
-    return Rollout(machines, tuple(causes), tuple(parts), certain, waits)
+    on_delete = bool(predicted and rollouts.when_deleted(predicted))
+    return Rollout(machines, tuple(causes), tuple(parts), certain, on_delete)
 
 
-def _came_or_go(
+def _added_or_removed_pools(
     group_kind: GroupKind, differences: Iterable[Difference]
 ) -> set[Where]:
-    """Groups of workers that are new, or go: none of theirs is replaced."""
+    """Return pools that are added or removed: no Machine is replaced."""
     return {
         pool
-        for found in differences
-        if (pool := rollouts.pool(group_kind, found.where))
-        and found.where == (*pool, "class")
-        and None in (found.before, found.after)
+        for difference in differences
+        if (pool := rollouts.pool(group_kind, difference.where))
+        and difference.where == (*pool, "class")
+        and None in (difference.before, difference.after)
     }
 
 
 def _cause(
-    found: Difference, templates: Mapping[str, Sequence[Difference]]
+    difference: Difference, templates: Mapping[str, Sequence[Difference]]
 ) -> str:
-    changed = templates.get(found.after or "")
-    if found.where[-1:] != ("name",) or not changed:
-        return str(found)
-    return f"{found}, in which {', '.join(_within(changed))}"
+    changed = templates.get(difference.after or "")
+    if difference.where[-1:] != ("name",) or not changed:
+        return str(difference)
+    return f"{difference}, in which {', '.join(_spec_differences(changed))}"
 
 
-def _within(differences: Sequence[Difference]) -> Iterator[str]:
-    for found in differences:
-        if found.where[:1] == ("spec",):
-            yield str(found)
+def _spec_differences(differences: Sequence[Difference]) -> Iterator[str]:
+    for difference in differences:
+        if difference.where[:1] == ("spec",):
+            yield str(difference)

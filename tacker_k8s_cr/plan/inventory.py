@@ -1,4 +1,4 @@
-"""What an instance owns, and the journal of its operations, as values."""
+"""The inventory of an instance, and the journal of its operations."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _LABEL = r"[a-z0-9]([a-z0-9-]*[a-z0-9])?"
 _NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 
 
-def validate_name(instance: str) -> str:
-    """The name of an instance, if it can be one. Raises RequestInvalid.
+def require_valid_name(instance: str) -> str:
+    """Return the name of an instance. Raises RequestInvalid for a bad one.
 
     It becomes the value of a label and part of the names of Secrets.
     """
     if len(instance) > 63:
         raise RequestInvalid(
             f"instance {instance!r}: the name has {len(instance)} characters, "
-            "and at most 63 are possible"
+            "at most 63 are allowed"
         )
     if not _NAME.fullmatch(instance):
         raise RequestInvalid(
-            f"instance {instance!r}: a name is made of lower case letters, "
+            f"instance {instance!r}: a name consists of lower case letters, "
             "digits, '-' and '.', with a letter or digit at both ends and on "
             "both sides of each '.'"
         )
@@ -45,7 +45,7 @@ def validate_name(instance: str) -> str:
 
 
 class Phase(enum.Enum):
-    """Where an instance is in its life; what runs, or ran and ended early."""
+    """The phase of an instance: idle, or an operation that is incomplete."""
 
     INSTANTIATING = "instantiating"
     INSTANTIATED = "instantiated"
@@ -57,10 +57,10 @@ class Phase(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Journal:
-    """What the running operation is about to do, written before it does.
+    """What the running operation is about to do, recorded before it does it.
 
-    :param pending: objects that the stage may write. After a crash these,
-        and only these, may be there without being owned.
+    :param pending: objects that the stage may create. After a crash only
+        these may exist without being recorded as owned.
     :param error: why the operation ended early; empty while it runs, and
         after one that was killed.
     """
@@ -75,8 +75,8 @@ class Journal:
 class MemberRef:
     """A Pod or Machine that a heal replaces.
 
-    :param owner: the object of the instance that it works for; itself, for
-        one that the instance owns directly.
+    :param owner: the object of the instance that it belongs to; itself if the
+        instance owns it directly.
     """
 
     ref: ObjectRef
@@ -88,8 +88,8 @@ class MemberRef:
 class Healing:
     """What the running or the last heal was to replace.
 
-    :param everything: every member of the instance was to be replaced.
-    :param operation: the caller's name for the heal, to recognize it again.
+    :param all_members: every member of the instance was to be replaced.
+    :param operation: the caller's name for the heal, to recognize a retry.
     """
 
     all_members: bool = False
@@ -101,16 +101,16 @@ class Healing:
 class Transfer:
     """An object that a source instance transfers to this one.
 
-    :param giver: the source instance.
-    :param home: the namespace of its record.
-    :param met: the source had not created the object either.
-    :param manifest: what it had last applied; None if its record has none.
+    :param source: the source instance.
+    :param record_namespace: the namespace of its record.
+    :param preexisting: the source had not created the object either.
+    :param manifest: last applied by the source; None if not recorded.
     """
 
     uid: str
     source: str
-    home: str
-    met: bool = False
+    record_namespace: str
+    preexisting: bool = False
     manifest: Manifest | None = None
 
 
@@ -119,14 +119,16 @@ class Inventory:
     """All recorded state of an instance, stored in the cluster as its record.
 
     :param namespace: of objects whose manifest names none.
-    :param record: the namespace of the record, if it is another.
-    :param taking: objects that source instances are about to transfer to this
-        one. The sources' records show whether they have.
-    :param taken: objects that source instances have transferred to this one.
-    :param given: objects that this one has just transferred: to which
-        instance.
+    :param separate_record_namespace: the namespace of the record, if it is not
+        that of the instance; otherwise empty.
+    :param incoming: objects that source instances are about to transfer to
+        this one. The sources' records show whether they have.
+    :param transferred_in: objects that source instances have transferred to
+        this one.
+    :param transferred_out: objects that this one has just transferred, with
+        the target instance.
     :param owned: the UID of every object that the instance owns.
-    :param shared: objects that the instance uses and others own.
+    :param shared: objects that the instance uses and other managers own.
     :param manifests: last applied in full, as the package names them.
     :param digest: of the package that contains these manifests.
     :param generated: names of objects whose manifests have only a prefix, by
@@ -135,18 +137,18 @@ class Inventory:
         that in the package (rotated templates).
     :param vdus: the scale target of each VDU.
     :param scale_levels: the level of each scaling aspect.
-    :param numbers: replicas of objects that a scale set by name, for the case
-        that the object has to be created again.
-    :param scaling: by object that the running scale sets, its former replica
-        count; None where that could not be read.
-    :param bounds: former limits of the autoscalers that the running scale
-        changes, by replica count.
+    :param replica_overrides: replica counts that a scale set by object, for
+        the case that the object has to be recreated.
+    :param former_replicas: by object that the running scale sets, its former
+        replica count; None if that could not be read.
+    :param former_limits: by object that the running scale sets, the former
+        limits of its autoscaler.
     :param machines_to_delete: Machines that the running scale has annotated.
     :param policy: the request's settings for the package as a whole.
-    :param met: objects that existed before the instance adopted them.
-    :param healing: of the running or the last heal.
-    :param before: the instance before the running or the last change: the
-        state that a rollback restores.
+    :param preexisting: objects that existed before the instance adopted them.
+    :param healing: what the running or the last heal was to replace.
+    :param previous_package: the instance before the running or the last
+        change: the state that a rollback restores.
     :param receipts: what was delivered and its recipients; no credential in
         it.
     :param claim_rules: of all StatefulSets that the instance created,
@@ -170,10 +172,10 @@ class Inventory:
     replica_overrides: Mapping[ObjectRef, int] = dataclasses.field(
         default_factory=dict
     )
-    scaling: Mapping[ObjectRef, int | None] = dataclasses.field(
+    former_replicas: Mapping[ObjectRef, int | None] = dataclasses.field(
         default_factory=dict
     )
-    bounds: Mapping[ObjectRef, ReplicaLimits] = dataclasses.field(
+    former_limits: Mapping[ObjectRef, ReplicaLimits] = dataclasses.field(
         default_factory=dict
     )
     machines_to_delete: tuple[MemberRef, ...] = ()
@@ -183,7 +185,7 @@ class Inventory:
     previous_package: Inventory | None = None
     receipts: tuple[Mapping[str, Any], ...] = ()
     journal: Journal = Journal()
-    record: str = ""
+    separate_record_namespace: str = ""
     incoming: Mapping[ObjectRef, Transfer] = dataclasses.field(
         default_factory=dict
     )
@@ -198,25 +200,29 @@ class Inventory:
     @property
     def record_namespace(self) -> str:
         """The namespace of the record."""
-        return self.record or self.namespace
+        return self.separate_record_namespace or self.namespace
 
     def rollback_point(self, digest: str) -> Inventory:
-        """What a change that is about to begin may have to go back to.
+        """Return the state that a rollback of the next change restores.
 
-        Of one that makes up for a change that ended early, or repeats one,
-        that is still the state before both.
+        If the next change repeats or replaces one that ended early, this is
+        the state before both.
 
-        :param digest: of the package that is to be brought in.
+        :param digest: of the package that will be applied.
         """
-        again = self.phase is Phase.INSTANTIATED and digest == self.digest
-        if self.previous_package and (again or self.phase is Phase.CHANGING):
+        is_repeated = (
+            self.phase is Phase.INSTANTIATED and digest == self.digest
+        )
+        if self.previous_package and (
+            is_repeated or self.phase is Phase.CHANGING
+        ):
             return self.previous_package
         return dataclasses.replace(
             self,
             previous_package=None,
             healing=None,
-            scaling={},
-            bounds={},
+            former_replicas={},
+            former_limits={},
             machines_to_delete=(),
             receipts=(),
             journal=Journal(),
@@ -226,18 +232,18 @@ class Inventory:
             claim_rules=(),
         )
 
-    def with_owned(self, found: Mapping[ObjectRef, str]) -> Inventory:
-        """With these objects owned as well."""
+    def with_owned(self, added: Mapping[ObjectRef, str]) -> Inventory:
+        """Return the inventory with these objects owned as well."""
         owned = self.owned
-        new = {r for r, uid in found.items() if owned.get(r, uid) != uid}
-        # Another object of that name is one that we made.
+        replaced = {r for r, uid in added.items() if owned.get(r, uid) != uid}
+        # An object with a new UID was created by this instance.
         return dataclasses.replace(
             self,
-            owned={**self.owned, **found},
-            preexisting=self.preexisting - new,
+            owned={**self.owned, **added},
+            preexisting=self.preexisting - replaced,
         )
 
-    def applying(self, objs: Iterable[Manifest]) -> Inventory:
+    def with_claim_rules(self, objs: Iterable[Manifest]) -> Inventory:
         """Add the claim rules of the StatefulSets among these objects.
 
         An adopted StatefulSet has none: its claims have another owner.
@@ -265,83 +271,103 @@ class Inventory:
         return dataclasses.replace(self, claim_rules=merged)
 
     def without_owned(self, refs: Iterable[ObjectRef]) -> Inventory:
-        """With these objects no longer owned."""
-        gone = set(refs)
-        if not gone:
+        """Return the inventory without ownership of these objects."""
+        removed = set(refs)
+        if not removed:
             return self
-        kept = {r: u for r, u in self.owned.items() if r not in gone}
-        taken = self.transferred_in
-        if gone & taken.keys():
-            taken = {r: g for r, g in taken.items() if r not in gone}
+        remaining = {r: u for r, u in self.owned.items() if r not in removed}
+        transferred_in = self.transferred_in
+        if removed & transferred_in.keys():
+            transferred_in = {
+                r: g for r, g in transferred_in.items() if r not in removed
+            }
         return dataclasses.replace(
             self,
-            owned=kept,
-            preexisting=self.preexisting - gone,
-            transferred_in=taken,
+            owned=remaining,
+            preexisting=self.preexisting - removed,
+            transferred_in=transferred_in,
         )
 
     def with_transferred_out(
         self, refs: Iterable[ObjectRef], to: str
     ) -> Inventory:
-        """With these objects given up to another instance.
+        """Return the inventory after a transfer to another instance.
 
-        Nothing brings them back here: neither the manifests, applied once
-        more, nor a rollback of the last change.
+        Neither a repeated apply of the manifests nor a rollback of the last
+        change recreates the objects here.
         """
         refs = frozenset(refs)
-        before = self.previous_package and self.previous_package._forgetting(
-            refs
+        previous = (
+            self.previous_package
+            and self.previous_package._without_objects(refs)
         )
         return dataclasses.replace(
-            self._forgetting(refs),
-            previous_package=before,
+            self._without_objects(refs),
+            previous_package=previous,
             transferred_out={
                 **self.transferred_out,
                 **dict.fromkeys(refs, to),
             },
         )
 
-    def with_returned(self, gifts: Mapping[ObjectRef, Transfer]) -> Inventory:
-        """With objects that another instance gives back.
+    def with_returned(
+        self, transfers: Mapping[ObjectRef, Transfer]
+    ) -> Inventory:
+        """Return the inventory with objects that another instance returns.
 
-        A rollback of the last change must not take them for what that made.
+        A rollback of the last change must not treat them as created by it.
         """
-        before = self.previous_package and self.previous_package._with(gifts)
-        given = {
-            r: to for r, to in self.transferred_out.items() if r not in gifts
+        previous = (
+            self.previous_package
+            and self.previous_package._with_transferred(transfers)
+        )
+        transferred_out = {
+            r: to
+            for r, to in self.transferred_out.items()
+            if r not in transfers
         }
         return dataclasses.replace(
-            self._with(gifts), previous_package=before, transferred_out=given
+            self._with_transferred(transfers),
+            previous_package=previous,
+            transferred_out=transferred_out,
         )
 
-    def _with(self, gifts: Mapping[ObjectRef, Transfer]) -> Inventory:
-        manifests = (gift.manifest for gift in gifts.values())
-        met = {ref for ref, gift in gifts.items() if gift.met}
-        uids = {ref: gift.uid for ref, gift in gifts.items()}
+    def _with_transferred(
+        self, transfers: Mapping[ObjectRef, Transfer]
+    ) -> Inventory:
+        manifests = (transfer.manifest for transfer in transfers.values())
+        preexisting = {
+            ref for ref, transfer in transfers.items() if transfer.preexisting
+        }
+        uids = {ref: transfer.uid for ref, transfer in transfers.items()}
         return dataclasses.replace(
             self,
             owned={**self.owned, **uids},
             manifests=(*self.manifests, *(m for m in manifests if m)),
-            preexisting=self.preexisting | met,
+            preexisting=self.preexisting | preexisting,
         )
 
-    def _forgetting(self, refs: frozenset[ObjectRef]) -> Inventory:
+    def _without_objects(self, refs: frozenset[ObjectRef]) -> Inventory:
         names = {
             author: author._replace(name=name)
             for author, name in self.live_names.items()
         }
 
-        def stays(ref: ObjectRef) -> bool:
+        def is_retained(ref: ObjectRef) -> bool:
             return names.get(ref, ref) not in refs
 
         return dataclasses.replace(
             self.without_owned(refs),
             manifests=tuple(
-                m for m in self.manifests if stays(ObjectRef.of(m))
+                m for m in self.manifests if is_retained(ObjectRef.of(m))
             ),
-            live_names={r: n for r, n in self.live_names.items() if stays(r)},
+            live_names={
+                r: n for r, n in self.live_names.items() if is_retained(r)
+            },
             claim_rules=tuple(
-                one for one in self.claim_rules if stays(one.stateful_set)
+                one
+                for one in self.claim_rules
+                if is_retained(one.stateful_set)
             ),
             replica_overrides={
                 r: n
@@ -351,8 +377,8 @@ class Inventory:
         )
 
     @property
-    def interrupted(self) -> bool:
-        """Whether an operation may have ended between a write and a record."""
+    def is_interrupted(self) -> bool:
+        """Whether an operation may have ended before it recorded a write."""
         return bool(
             self.journal.pending
             or self.incoming
@@ -362,6 +388,6 @@ class Inventory:
     def with_journal(
         self, operation: str, stage: str, pending: Iterable[ObjectRef]
     ) -> Inventory:
-        """With the journal of a stage that is about to begin."""
+        """Return the inventory with the journal of the next stage."""
         journal = Journal(operation, stage, tuple(pending))
         return dataclasses.replace(self, journal=journal)

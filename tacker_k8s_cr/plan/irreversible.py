@@ -1,4 +1,4 @@
-"""What a change does that no rollback can undo."""
+"""Find effects of a change that no rollback can undo."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tacker_k8s_cr.plan import placement
 
 _STORAGE: Path = ("spec", "resources", "requests", "storage")
 
-MADE_ANEW = "it is made anew: what the former object held is lost"
+RECREATED = "it is recreated: the data of the former object is lost"
 
 
 def may_be_irreversible(group_kind: GroupKind) -> bool:
@@ -36,66 +36,68 @@ def may_be_irreversible(group_kind: GroupKind) -> bool:
 def irreversible_update(before: Manifest, after: Manifest) -> tuple[str, ...]:
     """Return what of an object's update is irreversible."""
     kind = GroupKind.of(after)
-    found = []
+    effects = []
     old, new = versions.of(before), versions.of(after)
     if versions.is_control_plane_kind(kind) and old and new and old != new:
-        found.append(f"{old} -> {new}: {versions.LOWERED}")
+        effects.append(f"{old} -> {new}: {versions.LOWERED}")
     if kind == storage.CLAIM:
         sizes = [objects.field(obj, _STORAGE) for obj in (before, after)]
         if sizes[0] != sizes[1]:
-            found.append(f"{sizes[0]} -> {sizes[1]}: a claim cannot shrink")
+            effects.append(f"{sizes[0]} -> {sizes[1]}: a claim cannot shrink")
     if kind == placement.DEFINITION:
-        found += _of_definition(before, after)
+        effects += _definition_losses(before, after)
     if kind == rollouts.CLUSTER:
-        after_ = rollouts.workers(after)
-        found += [
-            f"the workers {name} go: their machines, and what runs on them"
+        new_workers = rollouts.workers(after)
+        effects += [
+            f"the workers {name} are deleted, with machines and workloads"
             for name in rollouts.workers(before)
-            if name not in after_
+            if name not in new_workers
         ]
-    return tuple(found)
+    return tuple(effects)
 
 
 def irreversible_delete(ref: ObjectRef, registry: Registry) -> tuple[str, ...]:
     """Return what is lost with an object and not restored with it."""
     kind = ref.group_kind
     if kind == placement.DEFINITION:
-        return ("all objects of its kind go with it",)
+        return ("all objects of its kind are deleted with it",)
     if kind == placement.NAMESPACE:
-        return ("all that lies in it goes with it",)
+        return ("all objects in it are deleted with it",)
     if kind == storage.CLAIM:
-        return ("what the volume holds goes with it, unless it is retained",)
+        return ("the data of its volume is deleted with it, unless retained",)
     if registry[kind].delete_exclusively or kind in (
         rollouts.DEPLOYMENT,
         rollouts.POOL,
     ):
-        return ("its machines go with it, and what runs on them",)
+        return ("its machines and their workloads are deleted with it",)
     return ()
 
 
-def _of_definition(before: Manifest, after: Manifest) -> list[str]:
-    """Versions and fields that a definition no longer has.
+def _definition_losses(before: Manifest, after: Manifest) -> list[str]:
+    """Return what objects lose by the versions and fields that are removed.
 
-    Of a field that is left out of the schema the server drops the value
-    with the next write of an object.
+    The server drops a field that is no longer in the schema with the next
+    write of an object.
     """
-    found = []
+    effects = []
     old, new = _versions(before), _versions(after)
     for name, version in old.items():
         if name not in new:
-            found.append(f"the version {name} is no longer defined")
+            effects.append(f"the version {name} is no longer defined")
             continue
         if version.get("served") and not new[name].get("served"):
-            found.append(f"the version {name} is no longer served")
-        gone = [
+            effects.append(f"the version {name} is no longer served")
+        lost_fields = [
             ".".join(path)
-            for path in _lost(_schema(version), _schema(new[name]), ())
-        ]
-        if gone:
-            found.append(
-                f"in {name} objects lose what they have in {', '.join(gone)}"
+            for path in _removed_fields(
+                _schema(version), _schema(new[name]), ()
             )
-    return found
+        ]
+        if lost_fields:
+            effects.append(
+                f"objects of {name} lose the fields {', '.join(lost_fields)}"
+            )
+    return effects
 
 
 def _versions(definition: Manifest) -> dict[str, Mapping[str, Any]]:
@@ -109,16 +111,20 @@ def _schema(version: Mapping[str, Any]) -> Mapping[str, Any]:
     return fields.mapping(version, ("schema", "openAPIV3Schema"))
 
 
-def _lost(old: Any, new: Any, path: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Fields that the one schema has and the other drops, outermost only."""
+def _removed_fields(
+    old: Any, new: Any, path: Sequence[str]
+) -> Iterator[Sequence[str]]:
+    """Yield the outermost fields that the new schema drops."""
     if fields.is_true(new, ("x-kubernetes-preserve-unknown-fields",)):
         return
     properties = fields.mapping(new, ("properties",))
     for name, below in fields.mapping(old, ("properties",)).items():
-        here = (*path, name)
+        field_path = (*path, name)
         if name in properties:
-            yield from _lost(below, properties[name], here)
+            yield from _removed_fields(below, properties[name], field_path)
         elif not fields.mapping(new, ("additionalProperties",)):
-            yield here
+            yield field_path
     if items := fields.mapping(old, ("items",)):
-        yield from _lost(items, fields.mapping(new, ("items",)), path)
+        yield from _removed_fields(
+            items, fields.mapping(new, ("items",)), path
+        )

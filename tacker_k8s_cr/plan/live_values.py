@@ -1,7 +1,7 @@
-"""A manifest that changes nothing of the object that exists.
+"""Adjust a manifest so that applying it does not change the live object.
 
 An object that another manager created and changed may differ from its
-manifest. To own it without changing it, what differs is taken from the object.
+manifest. To own it without changing it, differing values are copied from it.
 """
 
 from __future__ import annotations
@@ -12,39 +12,47 @@ from typing import Any
 
 from tacker_k8s_cr.model.objects import Manifest
 
-_APART = ("apiVersion", "kind", "metadata", "status")
+_NOT_COMPARED = ("apiVersion", "kind", "metadata", "status")
 _MISSING = object()
 
 
 def with_live_values(
-    manifest: Manifest, obj: Manifest, ours: Collection[str] = ()
+    manifest: Manifest, obj: Manifest, instance_labels: Collection[str] = ()
 ) -> tuple[Manifest, tuple[str, ...]]:
-    """The manifest with the object's values, and the paths that differed.
+    """Return the manifest with live values, and the paths that differed.
 
-    What the object does not have is left out. A list of which the object has
-    another number of items, or other names of items, is the object's.
+    Fields that the object does not have are left out. A list whose live
+    counterpart has a different length or different item names is replaced.
 
-    :param ours: labels that stay as the manifest has them.
+    :param instance_labels: labels whose values are those of the manifest.
     """
     paths: list[str] = []
     found: dict[str, Any] = {}
     for key, value in manifest.items():
-        if key in _APART:
+        if key in _NOT_COMPARED:
             found[key] = value
             continue
-        taken = _taken(value, obj.get(key, _MISSING), key, paths)
-        if taken is not _MISSING:
-            found[key] = taken
+        live_value = _live_value(value, obj.get(key, _MISSING), key, paths)
+        if live_value is not _MISSING:
+            found[key] = live_value
     metadata = dict(manifest["metadata"])
     for part in ("labels", "annotations"):
         live = dict(obj["metadata"].get(part) or {})
-        if said := metadata.get(part):
-            live.update({key: said[key] for key in ours if key in said})
-            metadata[part] = _taken(said, live, f"metadata.{part}", paths)
+        if authored := metadata.get(part):
+            live.update(
+                {
+                    key: authored[key]
+                    for key in instance_labels
+                    if key in authored
+                }
+            )
+            metadata[part] = _live_value(
+                authored, live, f"metadata.{part}", paths
+            )
     return {**found, "metadata": metadata}, tuple(paths)
 
 
-def _taken(value: Any, live: Any, path: str, paths: list[str]) -> Any:
+def _live_value(value: Any, live: Any, path: str, paths: list[str]) -> Any:
     if value == live:
         return live
     if live is _MISSING:
@@ -52,7 +60,9 @@ def _taken(value: Any, live: Any, path: str, paths: list[str]) -> Any:
         return _MISSING
     if isinstance(value, Mapping) and isinstance(live, Mapping):
         found = {
-            key: _taken(item, live.get(key, _MISSING), f"{path}.{key}", paths)
+            key: _live_value(
+                item, live.get(key, _MISSING), f"{path}.{key}", paths
+            )
             for key, item in value.items()
         }
         return {k: v for k, v in found.items() if v is not _MISSING}
@@ -62,8 +72,8 @@ def _taken(value: Any, live: Any, path: str, paths: list[str]) -> Any:
             paths.append(path)
             return live
         return [
-            _taken(item, other, f"{path}[{at}]", paths)
-            for at, item, other in pairs
+            _live_value(item, live_item, f"{path}[{key}]", paths)
+            for key, item, live_item in pairs
         ]
     if value != live:
         paths.append(path)
@@ -73,23 +83,23 @@ def _taken(value: Any, live: Any, path: str, paths: list[str]) -> Any:
 def _pairs(
     items: list[Any], live: list[Any]
 ) -> list[tuple[str, Any, Any]] | None:
-    """Items of two lists that belong together; None where that is not clear.
+    """Pair the items of two lists; None if the pairs are ambiguous.
 
-    By their names where all have one, else by their place.
+    Items are paired by name if all have one, otherwise by index.
     """
     if len(items) != len(live):
         return None
     names = [_name(item) for item in items]
-    others = {_name(item): item for item in live}
-    if all(names) and set(names) == others.keys():
+    live_items = {_name(item): item for item in live}
+    if all(names) and set(names) == live_items.keys():
         return [
-            (name, item, others[name])
+            (name, item, live_items[name])
             for name, item in zip(names, items, strict=True)
         ]
-    if any(names) or any(others):
+    if any(names) or any(live_items):
         return None
     numbered = enumerate(zip(items, live, strict=True))
-    return [(str(at), item, other) for at, (item, other) in numbered]
+    return [(str(key), item, live_item) for key, (item, live_item) in numbered]
 
 
 def _name(item: Any) -> str:

@@ -1,4 +1,4 @@
-"""What the manifests of an instance say on its objects."""
+"""Annotations in the manifests of an instance."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from tacker_k8s_cr.plan.inventory import Phase
 from tacker_k8s_cr.plan.order import Order
 
 
-def order(inventory: Inventory) -> Order:
-    """In which order the objects came, and go the other way round."""
-    return waves.recorded(manifests(inventory))
+def recorded_order(inventory: Inventory) -> Order:
+    """Return the order of apply; deletion follows the reverse order."""
+    return waves.recorded_order(manifests(inventory))
 
 
 def manifests(inventory: Inventory) -> dict[ObjectRef, Manifest]:
-    """The manifests of an instance, by live object."""
-    return {_live(inventory, m): m for m in _all(inventory)}
+    """Return the manifests of an instance by live object."""
+    return {
+        _live_ref(inventory, m): m
+        for m in _manifests_before_and_after(inventory)
+    }
 
 
 def prune_annotations(
@@ -30,39 +33,43 @@ def prune_annotations(
 
     Annotations of the former manifests take precedence over the policy.
     """
-    said = {
+    annotations = {
         ref: may
         for ref in inventory.owned
         if (may := policy.may_prune(ref)) is not None
     }
-    for manifest in _all(inventory):
+    for manifest in _manifests_before_and_after(inventory):
         ref = ObjectRef.of(manifest)
-        live = _live(inventory, manifest)
-        own = objects.annotation(manifest, "prune")
-        may = policy.may_prune(ref) if own is None else own == "true"
+        live = _live_ref(inventory, manifest)
+        annotation = objects.annotation(manifest, "prune")
+        may = (
+            policy.may_prune(ref)
+            if annotation is None
+            else annotation == "true"
+        )
         if may is not None:
-            said[live] = may
-    return said
+            annotations[live] = may
+    return annotations
 
 
 OPERATIONS = "operations"
-"""Annotation of any manifest: what may be done with the instance."""
+"""Annotation of any manifest: the operations that the instance supports."""
 
 
 def supported_operations(
     inventory: Inventory,
 ) -> tuple[ObjectRef, frozenset[str]] | None:
-    """Return the operations that the package supports, and where it does so.
+    """Return the annotated object and the operations that it allows.
 
     None for all. An existing instance can always be terminated. After a change
     that ended early the former package determines them.
     """
     changing = inventory.phase is Phase.CHANGING and inventory.previous_package
     for manifest in (changing or inventory).manifests:
-        if said := objects.annotation(manifest, OPERATIONS):
-            names = frozenset(name.strip() for name in said.split(","))
+        if annotations := objects.annotation(manifest, OPERATIONS):
+            names = frozenset(name.strip() for name in annotations.split(","))
             always = {"instantiate", "terminate"}
-            return _live(inventory, manifest), names | always
+            return _live_ref(inventory, manifest), names | always
     return None
 
 
@@ -76,15 +83,15 @@ def require_supported(inventory: Inventory, operation: str) -> None:
         )
 
 
-def _live(inventory: Inventory, manifest: Manifest) -> ObjectRef:
-    """The object of a manifest, by the name that it has in the cluster."""
+def _live_ref(inventory: Inventory, manifest: Manifest) -> ObjectRef:
+    """Return the object of a manifest with its name in the cluster."""
     ref = ObjectRef.of(manifest)
     name = inventory.live_names.get(ref)
     return ref if name is None else ref._replace(name=name)
 
 
-def _all(inventory: Inventory) -> tuple[Manifest, ...]:
-    """Those of the instance, and of the running change those before it."""
+def _manifests_before_and_after(inventory: Inventory) -> tuple[Manifest, ...]:
+    """Return all manifests, during a change with those before it."""
     changing = inventory.phase is Phase.CHANGING and inventory.previous_package
     former = changing.manifests if changing else ()
     return (*former, *inventory.manifests)

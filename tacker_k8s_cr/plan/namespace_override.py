@@ -1,4 +1,4 @@
-"""Move the objects of a package into one namespace, with what names them."""
+"""Move the objects of a package, and references to them, to a namespace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tacker_k8s_cr.model.package import Document
 DEPENDS_ON = "depends-on"
 """Annotation with objects that have to be current before this one."""
 
-Place = tuple[str, str, str]
+NamedReference = tuple[str, str, str]
 """Kind, namespace and name, as references between objects name them."""
 
 
@@ -27,40 +27,42 @@ def override_namespace(
     namespaced: Mapping[GroupKind, bool],
     namespace: str,
 ) -> tuple[Document, ...]:
-    """The documents, all of whose namespaced objects go to the namespace.
+    """Return the documents with all namespaced objects in the namespace.
 
-    A reference to an object that moves, moves with it: a mapping that has
-    kind, namespace and name, such as a subject of a RoleBinding or what a
-    Cluster refers to, and a ``service`` that has namespace and name, such
-    as that of a webhook. What names an object that is not of the package
-    stays, and so does a name within a text.
+    References to a moved object are updated: a mapping with kind, namespace
+    and name, such as a subject of a RoleBinding or a reference of a Cluster,
+    and a ``service`` with namespace and name, such as that of a webhook.
+    References to objects outside the package do not change, nor do names
+    within a text.
     """
-    leaving = {
-        (kind.kind, found, ObjectRef.of(document.manifest).name)
+    moved_refs = {
+        (kind.kind, old_namespace, ObjectRef.of(document.manifest).name)
         for document in documents
         for kind in (GroupKind.of(document.manifest),)
-        for found in (document.manifest["metadata"].get("namespace"),)
-        if found and found != namespace and namespaced[kind]
+        for old_namespace in (document.manifest["metadata"].get("namespace"),)
+        if old_namespace and old_namespace != namespace and namespaced[kind]
     }
     return tuple(
         dataclasses.replace(
             document,
-            manifest=_moved(document.manifest, namespaced, leaving, namespace),
+            manifest=_with_namespace(
+                document.manifest, namespaced, moved_refs, namespace
+            ),
         )
         for document in documents
     )
 
 
-def _moved(
+def _with_namespace(
     manifest: Manifest,
     namespaced: Mapping[GroupKind, bool],
-    leaving: Collection[Place],
+    moved_refs: Collection[NamedReference],
     namespace: str,
 ) -> Manifest:
     changed = {
         key: value
-        if key == "metadata" or not leaving
-        else _followed(value, key, leaving, namespace)
+        if key == "metadata" or not moved_refs
+        else _update_references(value, key, moved_refs, namespace)
         for key, value in manifest.items()
     }
     metadata = dict(manifest["metadata"])
@@ -69,41 +71,54 @@ def _moved(
     if needs := objects.annotation(manifest, DEPENDS_ON):
         metadata["annotations"] = {
             **metadata["annotations"],
-            objects.PREFIX + DEPENDS_ON: _renamed(needs, leaving, namespace),
+            objects.PREFIX + DEPENDS_ON: _update_annotation(
+                needs, moved_refs, namespace
+            ),
         }
     return {**changed, "metadata": metadata}
 
 
-def _renamed(text: str, leaving: Collection[Place], namespace: str) -> str:
-    """Objects that an annotation names, where they are now."""
+def _update_annotation(
+    text: str, moved_refs: Collection[NamedReference], namespace: str
+) -> str:
+    """Return an annotation with the new namespaces of the objects in it."""
 
-    def now(found: re.Match[str]) -> str:
-        kind, group, place, name = found.groups("")
-        if (kind, place, name) not in leaving:
-            return found[0]
+    def replacement(match: re.Match[str]) -> str:
+        kind, group, old_namespace, name = match.groups("")
+        if (kind, old_namespace, name) not in moved_refs:
+            return match[0]
         return f"{kind}{group}/{namespace}/{name}"
 
-    return _OBJECT.sub(now, text)
+    return _OBJECT.sub(replacement, text)
 
 
 _OBJECT = re.compile(r"([^\s,./]+)(\.[^\s,/]+)?/([^\s,/]+)/([^\s,/]+)")
 
 
-def _followed(
-    value: Any, key: str, leaving: Collection[Place], namespace: str
+def _update_references(
+    value: Any,
+    key: str,
+    moved_refs: Collection[NamedReference],
+    namespace: str,
 ) -> Any:
-    """A part of a manifest, with references to what moves."""
+    """Return a part of a manifest with updated references."""
     if isinstance(value, list | tuple):
-        return [_followed(item, key, leaving, namespace) for item in value]
+        return [
+            _update_references(item, key, moved_refs, namespace)
+            for item in value
+        ]
     if not isinstance(value, Mapping):
         return value
     changed = {
-        name: _followed(item, name, leaving, namespace)
+        name: _update_references(item, name, moved_refs, namespace)
         for name, item in value.items()
     }
     kind = value.get("kind", "Service" if key == "service" else None)
-    place = (kind, value.get("namespace"), value.get("name"))
-    # In a schema such names may stand for anything.
-    if all(isinstance(part, str) for part in place) and place in leaving:
+    reference = (kind, value.get("namespace"), value.get("name"))
+    # In a schema, fields of these names may have any meaning and type.
+    if (
+        all(isinstance(part, str) for part in reference)
+        and reference in moved_refs
+    ):
         changed["namespace"] = namespace
     return changed

@@ -1,8 +1,8 @@
 """Names for objects whose manifests have only ``generateName``.
 
 The server would give such an object another name at every request. An instance
-finds its objects again by name, so the name is chosen before the first request
-and kept in the record, by the content of the manifest.
+finds its objects by name, so the name is chosen before the first request and
+recorded, by the content of the manifest.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.package import Document
 
 LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-"""Of which Kubernetes makes the end of a name: no vowels, so no words."""
+"""Characters of a generated suffix, as in Kubernetes: no vowels, no words."""
 
 RANDOM = 5
 LONGEST = 63 - RANDOM
-"""Characters of the end, and of a prefix; the rest of a longer prefix is cut,
-as Kubernetes does (its package apiserver, storage/names)."""
+"""Length of a suffix, and maximum length of a prefix; a longer one is cut, as
+in Kubernetes (apiserver, storage/names)."""
 
 
-def named(
+def with_names(
     documents: Sequence[Document],
     known: Mapping[str, str],
-    fresh: Callable[[], str],
+    new_suffix: Callable[[], str],
 ) -> tuple[tuple[Document, ...], dict[str, str]]:
     """Return the documents, all with names, and the names by their keys.
 
     Documents with the same content are distinguished by their order.
 
-    :param known: names that were given before, by key. A manifest that is the
-        same again has the same name.
-    :param fresh: returns the suffix of a new name.
+    :param known: names that were chosen before, by key. An unchanged manifest
+        keeps its name.
+    :param new_suffix: returns the suffix of a new name.
     """
     found: list[Document] = []
     names: dict[str, str] = {}
@@ -53,7 +53,7 @@ def named(
         digest = _digest(document.manifest)
         key = f"{digest}.{seen[digest]}"
         seen[digest] += 1
-        names[key] = known.get(key) or f"{prefix[:LONGEST]}{fresh()}"
+        names[key] = known.get(key) or f"{prefix[:LONGEST]}{new_suffix()}"
         manifest = _with_name(document.manifest, names[key])
         found.append(dataclasses.replace(document, manifest=manifest))
     return tuple(found), names
@@ -73,8 +73,8 @@ def _with_name(manifest: Manifest, name: str) -> Manifest:
     return {**manifest, "metadata": {**metadata, "name": name}}
 
 
-def nameless(documents: Sequence[Document]) -> list[Document]:
-    """Those that have neither a name nor a prefix of one."""
+def unnamed_documents(documents: Sequence[Document]) -> list[Document]:
+    """Return the documents with neither a name nor a generateName."""
     return [
         document
         for document in documents

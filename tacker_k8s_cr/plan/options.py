@@ -28,14 +28,13 @@ class Options:
         manages them.
     :param resend: send every object, including those that an apply would not
         change.
-    :param transfer_from: objects to transfer from another instance, by object
-        which instance it is.
+    :param transfer_from: by object to transfer, its source instance.
     :param grace_seconds: given to what is deleted; None for each kind's own.
     :param delete_foreign_objects: delete namespaces and definitions even
-        though this deletes objects of other owners.
-    :param check_permissions: ask, before the first write, whether the user
+        if this deletes objects of other owners.
+    :param check_permissions: check, before the first write, whether the user
         has the permissions that a package needs.
-    :param on_terminate: what is kept (True) or deleted (False) when an
+    :param on_terminate: what is retained (True) or deleted (False) when an
         instance is terminated, overriding manifests and policy.
     :param on_terminate_default: the same if neither specifies it.
     :param cleanup: what is removed in a workload cluster before its Cluster
@@ -49,8 +48,8 @@ class Options:
     :param remove_finalizers: objects whose finalizers are removed.
     :param recreate: objects that a change may delete and create again, where
         they cannot be changed in place.
-    :param retain: objects that a change keeps, although the package does not
-        name them, unless their kinds or they themselves may be pruned.
+    :param retain: objects that a change retains although the package does not
+        contain them, unless a manifest or the policy allows to prune them.
     :param rollout: ``allow`` a change of package to replace machines, or
         ``refuse`` it.
     :param kubernetes_upgrade: a change upgrades Kubernetes of workload
@@ -62,7 +61,7 @@ class Options:
         autoscaler manages, or ``adjust`` them, unless the object has an
         annotation.
     :param field_validation: whether an unknown field of a manifest, or a
-        repeated variable, is a fault (``strict``), or a warning (``warn``);
+        repeated variable, is an error (``strict``), or a warning (``warn``);
         the field is then left out, and the last variable counts.
     :param machine_heal_strategy: ``delete`` the machines that a heal
         replaces, or ``remediate``: annotate them for a MachineHealthCheck,
@@ -120,6 +119,6 @@ _VALUES: Mapping[str, tuple[str, ...]] = {
     "autoscaler_limits": autoscaling.LIMITS,
     "machine_heal_strategy": ("delete", "remediate"),
 }
-"""By option its values; empty where nothing is chosen."""
+"""By option, its values; an empty value means unset."""
 
 DEFAULT = Options()

@@ -1,4 +1,4 @@
-"""What has to be current before what, as a value, and the way back."""
+"""The order in which objects become current, and are deleted."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tacker_k8s_cr.model.objects import ObjectRef
 
 Needs = Mapping[ObjectRef, frozenset[ObjectRef]]
 
-Place = tuple[int, int, int]
-"""Where an object stands in an order; the lower comes first."""
+Position = tuple[int, int, int]
+"""Sort key of an object in the deletion order; lower ones come first."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Order:
-    """What authors say on the order of a package's objects.
+    """The order that authors specify for a package's objects.
 
-    :param waves: of the objects that name one; the others are of wave 0.
+    :param waves: of the objects that specify one; all others have wave 0.
     :param needs: by object, those that have to be current before it.
     :param late: namespaces and definitions that need other objects, and so
         cannot be among the first.
@@ -38,8 +38,10 @@ class Order:
 NONE = Order()
 
 
-def cycle(graph: Mapping[ObjectRef, Iterable[ObjectRef]]) -> list[ObjectRef]:
-    """Objects that need each other, the first of them twice; or none."""
+def find_cycle(
+    graph: Mapping[ObjectRef, Iterable[ObjectRef]],
+) -> list[ObjectRef]:
+    """Return a dependency cycle, its first object at both ends; or none."""
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:
@@ -49,54 +51,60 @@ def cycle(graph: Mapping[ObjectRef, Iterable[ObjectRef]]) -> list[ObjectRef]:
 
 
 def deletion_order(
-    places: Mapping[ObjectRef, Place], needs: Needs
-) -> Iterator[tuple[Place, list[ObjectRef]]]:
-    """Objects that go together, by their places, dependents first.
+    positions: Mapping[ObjectRef, Position], needs: Needs
+) -> Iterator[tuple[Position, list[ObjectRef]]]:
+    """Yield batches of objects to delete, by position, dependents first.
 
-    Where all of a place is held up by dependents in later places, only
-    those dependents go before their time.
+    If all objects of a position have dependents in later positions, only
+    those dependents are deleted earlier than their position.
     """
-    holders: dict[ObjectRef, set[ObjectRef]] = defaultdict(set)
-    for ref in places:
+    dependents: dict[ObjectRef, set[ObjectRef]] = defaultdict(set)
+    for ref in positions:
         for other in needs.get(ref, ()):
-            if other in places and other != ref:
-                holders[other].add(ref)
-    left: dict[Place, dict[ObjectRef, None]] = defaultdict(dict)
-    for ref, at in places.items():
-        left[at][ref] = None
-    open_ = {ref: len(some) for ref, some in holders.items()}
+            if other in positions and other != ref:
+                dependents[other].add(ref)
+    remaining: dict[Position, dict[ObjectRef, None]] = defaultdict(dict)
+    for ref, position in positions.items():
+        remaining[position][ref] = None
+    open_counts = {ref: len(waiting) for ref, waiting in dependents.items()}
 
     def free(refs: Iterable[ObjectRef]) -> list[ObjectRef]:
-        return [ref for ref in refs if not open_.get(ref)]
+        return [ref for ref in refs if not open_counts.get(ref)]
 
-    for key in sorted(left):
-        while left[key]:
-            at, now = key, free(left[key])
-            if not now:
-                held = _all_holders(left[key], holders) & _in(left)
-                early = free(ref for ref in places if ref in held)
-                at = min((places[ref] for ref in early), default=key)
-                now = [r for r in early if places[r] == at] or [*left[key]]
-            for ref in now:
-                del left[at][ref]
+    for key in sorted(remaining):
+        while remaining[key]:
+            position, batch = key, free(remaining[key])
+            if not batch:
+                blocking = _all_dependents(
+                    remaining[key], dependents
+                ) & _all_refs(remaining)
+                early = free(ref for ref in positions if ref in blocking)
+                position = min((positions[ref] for ref in early), default=key)
+                batch = [r for r in early if positions[r] == position] or [
+                    *remaining[key]
+                ]
+            for ref in batch:
+                del remaining[position][ref]
                 for other in needs.get(ref, ()):
-                    if ref in holders.get(other, ()):
-                        open_[other] -= 1
-            yield at, now
+                    if ref in dependents.get(other, ()):
+                        open_counts[other] -= 1
+            yield position, batch
 
 
-def _in(left: Mapping[Place, Iterable[ObjectRef]]) -> set[ObjectRef]:
-    return {ref for refs in left.values() for ref in refs}
-
-
-def _all_holders(
-    refs: Iterable[ObjectRef], holders: Mapping[ObjectRef, set[ObjectRef]]
+def _all_refs(
+    remaining: Mapping[Position, Iterable[ObjectRef]],
 ) -> set[ObjectRef]:
-    """What depends on these objects, and what on that, and so on."""
+    return {ref for refs in remaining.values() for ref in refs}
+
+
+def _all_dependents(
+    refs: Iterable[ObjectRef], dependents: Mapping[ObjectRef, set[ObjectRef]]
+) -> set[ObjectRef]:
+    """Return the direct and indirect dependents of these objects."""
     found: set[ObjectRef] = set()
-    look = list(refs)
-    while look:
-        new = holders.get(look.pop(), set()) - found
+    pending = list(refs)
+    while pending:
+        new = dependents.get(pending.pop(), set()) - found
         found |= new
-        look.extend(new)
+        pending.extend(new)
     return found

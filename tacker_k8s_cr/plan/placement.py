@@ -1,4 +1,4 @@
-"""Where a manifest goes, and which kinds a package brings."""
+"""Target namespaces of manifests, and the kinds that a package defines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tacker_k8s_cr.plan import namespace_override
 
 @dataclasses.dataclass(frozen=True)
 class PlacedManifest:
-    """A manifest with its target namespace, and its place in the package."""
+    """A manifest with its target namespace and its location in the package."""
 
     ref: ObjectRef
     manifest: Manifest
@@ -30,7 +30,7 @@ class PlacedManifest:
 
 @dataclasses.dataclass(frozen=True)
 class PackagedKind:
-    """A kind that a CustomResourceDefinition of the package brings."""
+    """A kind that a CustomResourceDefinition of the package defines."""
 
     versions: tuple[str, ...]
     namespaced: bool
@@ -40,7 +40,7 @@ class PackagedKind:
 def packaged_kinds(
     manifests: Iterable[Manifest],
 ) -> dict[GroupKind, PackagedKind]:
-    """Kinds that the manifests themselves bring."""
+    """Return the kinds that the manifests define."""
     return {
         kind: found
         for manifest in manifests
@@ -50,7 +50,7 @@ def packaged_kinds(
 
 
 def _is_definition(manifest: Manifest) -> bool:
-    # Nearly none is, and the kind alone shows it.
+    # Few are; comparing the kind first is faster.
     return (
         manifest["kind"] == DEFINITION.kind
         and GroupKind.of(manifest) == DEFINITION
@@ -83,7 +83,7 @@ def _defined(definition: Manifest) -> tuple[GroupKind, PackagedKind]:
 
 
 def kinds_by_crd(manifests: Iterable[Manifest]) -> dict[ObjectRef, GroupKind]:
-    """By definition among the manifests, the kind that it defines."""
+    """Return by CustomResourceDefinition the kind that it defines."""
     return {
         ObjectRef.of(manifest): _defined(manifest)[0]
         for manifest in manifests
@@ -95,7 +95,7 @@ DEFINITION = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
 NAMESPACE = GroupKind("", "Namespace")
 
 
-def place(
+def place_manifests(
     documents: Sequence[Document],
     namespaced: Mapping[GroupKind, bool],
     instance: str,
@@ -103,27 +103,29 @@ def place(
     namespace_mode: str = "default",
     labels: Mapping[str, str] | None = None,
 ) -> tuple[PlacedManifest, ...]:
-    """Every manifest with its namespace and the label of the instance.
+    """Return each manifest with its namespace and the instance label.
 
-    :param namespace_mode: what to do about a manifest that names another, as
-        in ``policy.Policy``.
-    :param labels: that every object gets beside ours.
+    :param namespace_mode: the handling of a manifest with another namespace,
+        as in ``policy.Policy``.
+    :param labels: further labels for every object.
 
-    Raises PackageInvalid when two documents turn out to be one object with
-    different content, or a manifest names a namespace that it may not.
+    Raises PackageInvalid if two documents describe one object with different
+    content, or if the mode forbids the namespace of a manifest.
     """
     items: dict[ObjectRef, PlacedManifest] = {}
     problems = []
-    meant = [document.manifest["metadata"] for document in documents]
-    origin: dict[ObjectRef, str] = {}
+    authored_metadata = [
+        document.manifest["metadata"] for document in documents
+    ]
+    source_namespaces: dict[ObjectRef, str] = {}
     if namespace_mode == "force":
         documents = namespace_override.override_namespace(
             documents, namespaced, namespace
         )
-    for document, written in zip(documents, meant, strict=True):
+    for document, metadata_ in zip(documents, authored_metadata, strict=True):
         manifest = document.manifest
-        # The server drops a mapping that is empty, and would take each
-        # further apply of it for a change.
+        # The server drops an empty mapping, and would treat each further
+        # apply of it as a change.
         metadata = {
             key: value
             for key, value in manifest["metadata"].items()
@@ -136,7 +138,7 @@ def place(
                     Problem(
                         document.where,
                         f"{ObjectRef.of(manifest)} names the namespace "
-                        f"{named}; all of this package has to go to "
+                        f"{named}; all objects of this package have to be in "
                         f"{namespace}",
                     )
                 )
@@ -148,15 +150,23 @@ def place(
         }
         manifest = {**manifest, "metadata": metadata}
         item = PlacedManifest(ObjectRef.of(manifest), manifest, document.where)
-        twin = items.get(item.ref)
+        duplicate = items.get(item.ref)
         # Manifests that name different namespaces are two objects.
-        source = written.get("namespace") or namespace
-        same = source == origin.setdefault(item.ref, source)
-        if twin and same and twin.manifest == item.manifest:
+        source_namespace = metadata_.get("namespace") or namespace
+        is_same_source = source_namespace == source_namespaces.setdefault(
+            item.ref, source_namespace
+        )
+        if (
+            duplicate
+            and is_same_source
+            and duplicate.manifest == item.manifest
+        ):
             continue
-        if twin:
+        if duplicate:
             problems.append(
-                Problem(item.where, f"{item.ref} is already in {twin.where}")
+                Problem(
+                    item.where, f"{item.ref} is already in {duplicate.where}"
+                )
             )
         items[item.ref] = item
     if problems:
@@ -164,18 +174,18 @@ def place(
     return tuple(items.values())
 
 
-def addressed(
+def place_create_only(
     documents: Sequence[Document],
     namespaced: Mapping[GroupKind, bool],
     namespace: str,
     namespace_mode: str = "default",
 ) -> tuple[PlacedManifest, ...]:
-    """Manifests that the server answers and does not keep, with a namespace.
+    """Return manifests of objects that are not stored, with namespaces.
 
     They get no label: the server refuses reviews with any metadata.
 
-    :param namespace_mode: as for ``place``, except ``strict``: no object is
-        stored in the namespace that one names.
+    :param namespace_mode: as for ``place_manifests``, except that ``strict``
+        has no effect: no object is stored in the namespace.
     """
     if namespace_mode == "force":
         documents = namespace_override.override_namespace(
@@ -198,14 +208,14 @@ def addressed(
 def with_replicas(
     item: PlacedManifest, path: Path, number: int | None
 ) -> PlacedManifest:
-    """Asking for so many replicas, or with None not saying how many."""
+    """Return the item with this replica count; with None, without one."""
     return dataclasses.replace(
         item, manifest=set_field(item.manifest, path, number)
     )
 
 
 def set_field(obj: Manifest, path: Path, value: Any) -> Manifest:
-    """The object with the value at the path; with None without the field."""
+    """Return the object with a value at a path; with None, without it."""
     key, *rest = path
     changed = dict(obj)
     if rest:

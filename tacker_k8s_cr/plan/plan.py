@@ -1,4 +1,4 @@
-"""Manifests and what is there -> stages of steps. Nothing here acts."""
+"""Turn manifests and existing objects into stages of steps, as values."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ from tacker_k8s_cr.plan.unchanged import Unchanged
 class Apply:
     """Apply a manifest; with a UID only to the object that has it.
 
-    :param version: the object's resourceVersion before.
-    :param going: an existing object of that name has its deletion requested.
+    :param resource_version: the object's resourceVersion before.
+    :param terminating: the deletion of an existing object of that name has
+        been requested.
     :param after: objects that have to be current before.
-    :param count: the path of a replica count that is sent as it was seen.
+    :param replicas_path: path of a replica count that is sent as last read.
     :param unchanged: set if the apply need not be sent.
     """
 
@@ -37,10 +38,10 @@ class Apply:
     manifest: Manifest
     rank: ApplyOrder
     uid: str = ""
-    version: str = ""
+    resource_version: str = ""
     terminating: bool = False
     after: frozenset[ObjectRef] = frozenset()
-    count: Path = ()
+    replicas_path: Path = ()
     unchanged: Unchanged | None = None
 
 
@@ -48,13 +49,13 @@ class Apply:
 class LiveObject:
     """An existing object of this instance.
 
-    :param count: the path of a replica count that is to stay unchanged.
+    :param replicas_path: path of a replica count that must not change.
     :param unchanged: set if its manifest need not be sent.
     """
 
     uid: str
-    version: str = ""
-    count: Path = ()
+    resource_version: str = ""
+    replicas_path: Path = ()
     unchanged: Unchanged | None = None
 
 
@@ -69,9 +70,9 @@ class Delete:
 
 @dataclasses.dataclass(frozen=True)
 class Submit:
-    """Create an object that the server answers and does not keep.
+    """Create an object that the server answers and does not store.
 
-    :param where: the place of its manifest: it need not have a name.
+    :param where: the location of its manifest, since it may have no name.
     """
 
     ref: ObjectRef
@@ -112,12 +113,12 @@ class Stage:
 class Plan:
     """Stages, in order, and what the change deliberately leaves unchanged.
 
-    :param kept: objects that the new package no longer contains and that are
-        retained: why.
+    :param retained: objects that the new package no longer contains and that
+        are retained, with the reason.
     """
 
     stages: tuple[Stage, ...]
-    kept: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
+    retained: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
 
     def without(self, refs: Collection[ObjectRef]) -> Plan:
         """The plan without the steps on these objects."""
@@ -128,7 +129,7 @@ class Plan:
             )
             for stage in self.stages
         )
-        return Plan(tuple(s for s in stages if s.steps), self.kept)
+        return Plan(tuple(s for s in stages if s.steps), self.retained)
 
 
 # -- Plans -------------------------------------------------------------------
@@ -142,42 +143,43 @@ def instantiate(
     items: Sequence[PlacedManifest],
     registry: Registry,
     live: Mapping[ObjectRef, LiveObject] | None = None,
-    going: Collection[ObjectRef] = (),
+    terminating: Collection[ObjectRef] = (),
     order: Order = orders.NONE,
     requests: Sequence[PlacedManifest] = (),
 ) -> Plan:
-    """Plan to apply the manifests: definitions of kinds first, then the rest.
+    """Plan to apply the manifests: definitions, then all other objects.
 
     Each wave ends before the next begins; namespaces and definitions without a
     wave are applied before all. Within a wave an object waits only for those
     that it depends on.
 
     :param live: existing objects of this instance.
-    :param going: objects to be deleted before their replacement is created.
+    :param terminating: objects whose deletion has to end before their
+        replacement can be created.
     :param requests: what is created after the objects of its wave, and not
         stored by the server.
     """
-    there = live or {}
+    existing = live or {}
     new = LiveObject("")
-    brought = {item.ref for item in items}
+    packaged = {item.ref for item in items}
     stages: dict[tuple[bool, int, bool], list[Step]] = defaultdict(list)
     for item in items:
         rank = registry[item.ref.group_kind].rank
         defines = rank <= ApplyOrder.DEFINITION and item.ref not in order.late
-        first = defines and item.ref not in order.waves
-        wave = 0 if first else order.wave(item.ref)
-        found = there.get(item.ref, new)
-        stages[not first, wave, not defines].append(
+        is_early = defines and item.ref not in order.waves
+        wave = 0 if is_early else order.wave(item.ref)
+        live_object = existing.get(item.ref, new)
+        stages[not is_early, wave, not defines].append(
             Apply(
                 item.ref,
                 item.manifest,
                 rank,
-                found.uid,
-                found.version,
-                item.ref in going,
-                order.needs.get(item.ref, frozenset()) & brought,
-                found.count,
-                found.unchanged,
+                live_object.uid,
+                live_object.resource_version,
+                item.ref in terminating,
+                order.needs.get(item.ref, frozenset()) & packaged,
+                live_object.replicas_path,
+                live_object.unchanged,
             )
         )
     for item in requests:
@@ -199,16 +201,16 @@ def instantiate(
 
 
 def _name(key: tuple[bool, int, bool], waves: bool) -> str:
-    later, wave, rest = key
+    later, wave, is_rest = key
     if not later:
         return DEFINITIONS
     if not waves:
         return "objects"
-    return f"wave {wave}" if rest else f"{DEFINITIONS} of wave {wave}"
+    return f"wave {wave}" if is_rest else f"{DEFINITIONS} of wave {wave}"
 
 
-RECREATED = "objects to be made again"
-"""Name of the stages that delete what the next one makes again."""
+RECREATED = "objects to recreate"
+"""Name of the stages that delete what the next stage creates again."""
 
 
 def change(
@@ -216,37 +218,44 @@ def change(
     registry: Registry,
     before: CurrentState,
     live: Mapping[ObjectRef, LiveObject],
-    going: Collection[ObjectRef] = (),
+    terminating: Collection[ObjectRef] = (),
     order: Order = orders.NONE,
     requests: Sequence[PlacedManifest] = (),
 ) -> Plan:
-    """Apply the new manifests, then delete what they no longer name.
+    """Plan to apply the new manifests, then to delete what they dropped.
 
     :param before: the objects of the instance so far.
     :param live: objects of the instance that exist.
-    :param going: objects that are deleted before ours can be created.
+    :param terminating: objects whose deletion has to end before their
+        replacement can be created.
     :param requests: as for ``instantiate``.
     """
-    named = {item.ref for item in items}
-    gone, kept = prune.prune_decision(named, registry, before)
-    there = {
+    packaged = {item.ref for item in items}
+    pruned, retained = prune.prune_decision(packaged, registry, before)
+    existing = {
         ref: it for ref, it in live.items() if ref not in before.recreated
     }
-    applied: list[Stage] = []
-    brought = instantiate(items, registry, there, going, order, requests)
-    for stage in brought.stages:
-        away = {r: live[r].uid for r in stage.refs if r in before.recreated}
-        applied += [
+    stages: list[Stage] = []
+    applied = instantiate(
+        items, registry, existing, terminating, order, requests
+    )
+    for stage in applied.stages:
+        recreated = {
+            r: live[r].uid for r in stage.refs if r in before.recreated
+        }
+        stages += [
             dataclasses.replace(one, name=RECREATED)
-            for one in terminate(away, registry, order=before.order).stages
+            for one in terminate(
+                recreated, registry, order=before.order
+            ).stages
         ]
-        barrier = stage.barrier or bool(gone)
-        applied.append(dataclasses.replace(stage, barrier=barrier))
-    removed = terminate(gone, registry, order=before.order)
-    return Plan((*applied, *removed.stages), kept)
+        barrier = stage.barrier or bool(pruned)
+        stages.append(dataclasses.replace(stage, barrier=barrier))
+    removed = terminate(pruned, registry, order=before.order)
+    return Plan((*stages, *removed.stages), retained)
 
 
-_GOING: tuple[tuple[str, frozenset[ApplyOrder]], ...] = (
+_DELETION_STAGES: tuple[tuple[str, frozenset[ApplyOrder]], ...] = (
     ("custom resources", frozenset({ApplyOrder.CUSTOM, ApplyOrder.CLUSTER})),
     ("templates", frozenset({ApplyOrder.TEMPLATE})),
     ("webhooks and API services", frozenset({ApplyOrder.HOOK})),
@@ -269,13 +278,13 @@ _GOING: tuple[tuple[str, frozenset[ApplyOrder]], ...] = (
 
 
 CLUSTERS = "clusters"
-RECORD = "namespace of the record"
+RECORD_NAMESPACE = "namespace of the record"
 
 
 def terminate(
     owned: Mapping[ObjectRef, str],
     registry: Registry,
-    last: ObjectRef | None = None,
+    record_namespace: ObjectRef | None = None,
     order: Order = orders.NONE,
 ) -> Plan:
     """Plan to delete everything, in reverse dependency order.
@@ -285,33 +294,45 @@ def terminate(
     to complete their finalizers. The order that an author specified is
     reversed: later waves first, and nothing before its dependents.
 
-    :param last: the namespace that holds the record, deleted separately.
+    :param record_namespace: namespace of the record, deleted separately.
     """
-    names = (CLUSTERS, *(name for name, _ in _GOING), RECORD)
-    places: dict[ObjectRef, tuple[int, int, int]] = {}
+    names = (
+        CLUSTERS,
+        *(name for name, _ in _DELETION_STAGES),
+        RECORD_NAMESPACE,
+    )
+    positions: dict[ObjectRef, tuple[int, int, int]] = {}
     for ref in owned:
         handler = registry[ref.group_kind]
-        if ref == last:
-            name = RECORD
+        if ref == record_namespace:
+            name = RECORD_NAMESPACE
         elif handler.delete_exclusively:
             name = CLUSTERS
         else:
-            name = next(n for n, ranks in _GOING if handler.rank in ranks)
+            name = next(
+                n for n, ranks in _DELETION_STAGES if handler.rank in ranks
+            )
         defines = (
             handler.rank <= ApplyOrder.DEFINITION and ref not in order.late
         )
-        first = defines and ref not in order.waves
-        wave = 0 if first else -order.wave(ref)
-        places[ref] = (2 if ref == last else first, wave, names.index(name))
+        is_early = defines and ref not in order.waves
+        wave = 0 if is_early else -order.wave(ref)
+        positions[ref] = (
+            2 if ref == record_namespace else is_early,
+            wave,
+            names.index(name),
+        )
     return Plan(
         tuple(
             Stage(
-                names[place],
+                names[index],
                 tuple(
                     Delete(r, owned[r], registry[r.group_kind].propagation)
                     for r in refs
                 ),
             )
-            for (*_, place), refs in orders.deletion_order(places, order.needs)
+            for (*_, index), refs in orders.deletion_order(
+                positions, order.needs
+            )
         )
     )

@@ -1,4 +1,4 @@
-"""What a change of package takes away, and what it keeps, and why."""
+"""Decide which objects a change of package deletes, and which it retains."""
 
 from __future__ import annotations
 
@@ -16,23 +16,25 @@ from tacker_k8s_cr.plan.order import Order
 
 @dataclasses.dataclass(frozen=True)
 class CurrentState:
-    """What an instance has, and what its manifests say on their going.
+    """The objects of an instance, and what determines their deletion.
 
-    :param owned: the UIDs of all that it owns.
-    :param home: the namespace of its record, which is never pruned.
-    :param asked: what manifests say on whether they may be pruned, against
-        what is usual for their kind.
+    :param owned: all that it owns, with UIDs.
+    :param record_namespace: the namespace of its record, never pruned.
+    :param prune_annotations: whether an object may be pruned, where its
+        manifest or the policy overrides the default of its kind.
     :param defines: by definition, the kind that it defines.
-    :param needs: by object, those that it cannot do without.
-    :param order: in which it came, as its manifests say.
-    :param used: what others use: why it stays.
-    :param recreated: what is deleted and created again, each right before
-        the stage that creates it.
+    :param needs: by object, its dependencies.
+    :param order: in which the objects were applied.
+    :param in_use: objects in use, with the reason to retain them.
+    :param recreated: objects that are deleted and created again, each right
+        before the stage that creates it.
     """
 
     owned: Mapping[ObjectRef, str]
-    home: ObjectRef | None = None
-    asked: Mapping[ObjectRef, bool] = dataclasses.field(default_factory=dict)
+    record_namespace: ObjectRef | None = None
+    prune_annotations: Mapping[ObjectRef, bool] = dataclasses.field(
+        default_factory=dict
+    )
     defines: Mapping[ObjectRef, GroupKind] = dataclasses.field(
         default_factory=dict
     )
@@ -40,12 +42,12 @@ class CurrentState:
         default_factory=dict
     )
     order: Order = orders.NONE
-    used: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
+    in_use: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
     recreated: Collection[ObjectRef] = ()
 
 
 def prune_decision(
-    named: Collection[ObjectRef], registry: Registry, before: CurrentState
+    packaged: Collection[ObjectRef], registry: Registry, before: CurrentState
 ) -> tuple[dict[ObjectRef, str], dict[ObjectRef, str]]:
     """Return what to delete, by UID, and what to retain, by reason.
 
@@ -54,50 +56,54 @@ def prune_decision(
     dependencies of a retained object are retained with it, unless their own
     manifest specifies otherwise.
     """
-    dropped = {r: u for r, u in before.owned.items() if r not in named}
-    kept = {
-        ref: why for ref in dropped if (why := _stays(ref, registry, before))
+    dropped = {r: u for r, u in before.owned.items() if r not in packaged}
+    retained = {
+        ref: why
+        for ref in dropped
+        if (why := _retention_reason(ref, registry, before))
     }
-    look = list(kept)
-    while look:
-        ref = look.pop()
+    pending = list(retained)
+    while pending:
+        ref = pending.pop()
         needed = before.needs.get(ref, frozenset()) & dropped.keys()
-        for other in sorted(needed - kept.keys()):
-            if not before.asked.get(other):
-                kept[other] = f"{ref}, which stays, needs it"
-                look.append(other)
+        for other in sorted(needed - retained.keys()):
+            if not before.prune_annotations.get(other):
+                retained[other] = f"{ref}, which is retained, needs it"
+                pending.append(other)
     for ref in sorted(
         dropped, key=lambda r: r.group_kind == placement.NAMESPACE
     ):
-        if ref not in kept and _holds(
-            ref, {*named, *kept} - {ref}, before.defines
+        if ref not in retained and _contains_any(
+            ref, {*packaged, *retained} - {ref}, before.defines
         ):
-            kept[ref] = "what stays would go with it"
-    gone = {r: u for r, u in dropped.items() if r not in kept}
-    return gone, dict(sorted(kept.items()))
+            retained[ref] = "deleting it would delete retained objects"
+    pruned = {r: u for r, u in dropped.items() if r not in retained}
+    return pruned, dict(sorted(retained.items()))
 
 
-def _stays(ref: ObjectRef, registry: Registry, before: CurrentState) -> str:
-    """Why an object stays for its own sake; empty if it does not."""
-    if ref == before.home:
-        return "the record of the instance lies in it"
-    if ref in before.used:
-        return before.used[ref]
-    asked = before.asked.get(ref)
-    if asked is False:
-        return "its manifest or the policy says that it is not to be pruned"
-    if asked is None and registry[ref.group_kind].prune_protected:
-        return f"a {ref.kind} is only pruned where that is asked for"
+def _retention_reason(
+    ref: ObjectRef, registry: Registry, before: CurrentState
+) -> str:
+    """Return why an object itself is retained; empty if it is not."""
+    if ref == before.record_namespace:
+        return "it contains the record of the instance"
+    if ref in before.in_use:
+        return before.in_use[ref]
+    annotated = before.prune_annotations.get(ref)
+    if annotated is False:
+        return "its manifest or the policy protects it from pruning"
+    if annotated is None and registry[ref.group_kind].prune_protected:
+        return f"a {ref.kind} is pruned only on request"
     return ""
 
 
-def _holds(
+def _contains_any(
     ref: ObjectRef,
-    staying: Collection[ObjectRef],
+    retained: Collection[ObjectRef],
     defines: Mapping[ObjectRef, GroupKind],
 ) -> bool:
-    """Whether anything that stays would go with a namespace or definition."""
+    """Return whether deleting ref deletes any of the retained objects."""
     if ref.group_kind == placement.NAMESPACE:
-        return any(other.namespace == ref.name for other in staying)
+        return any(other.namespace == ref.name for other in retained)
     kind = defines.get(ref)
-    return any(other.group_kind == kind for other in staying)
+    return any(other.group_kind == kind for other in retained)

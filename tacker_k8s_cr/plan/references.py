@@ -1,4 +1,4 @@
-"""Which objects of a package others of it cannot do without."""
+"""References between the objects of a package."""
 
 from __future__ import annotations
 
@@ -19,32 +19,36 @@ CLUSTER = GroupKind(contract.GROUP, "Cluster")
 def references(
     manifests: Mapping[ObjectRef, Manifest],
 ) -> dict[ObjectRef, frozenset[ObjectRef]]:
-    """Return by object the others that it refers to by kind and name.
+    """Return by object those that it refers to by kind and name.
 
-    A Cluster also needs every object that specifies that Cluster as its own.
+    A Cluster also refers to every object that belongs to it.
     """
     known: dict[tuple[str, str, str], set[ObjectRef]] = defaultdict(set)
     members: dict[tuple[str, str], set[ObjectRef]] = defaultdict(set)
     for ref, manifest in manifests.items():
-        place = ObjectRef.of(manifest)
-        known[place.kind, place.namespace, place.name].add(ref)
-        members[place.namespace, _cluster(manifest)].add(ref)
+        authored = ObjectRef.of(manifest)
+        known[authored.kind, authored.namespace, authored.name].add(ref)
+        members[authored.namespace, _cluster(manifest)].add(ref)
     found = {}
     for ref, manifest in manifests.items():
-        place = ObjectRef.of(manifest)
-        others = {
-            other
-            for kind, namespace, name in _named(manifest.get("spec"))
-            for other in known.get(
-                (kind, namespace or place.namespace, name), ()
+        authored = ObjectRef.of(manifest)
+        referenced = {
+            target
+            for kind, namespace, name in _named_references(
+                manifest.get("spec")
+            )
+            for target in known.get(
+                (kind, namespace or authored.namespace, name), ()
             )
         }
         if ref.group_kind == CLUSTER:
-            others |= members.get((place.namespace, place.name), set())
-            made_from = "ClusterClass", place.namespace, _class(manifest)
-            others |= known.get(made_from, set())
-        if others := others - {ref}:
-            found[ref] = frozenset(others)
+            referenced |= members.get(
+                (authored.namespace, authored.name), set()
+            )
+            class_key = "ClusterClass", authored.namespace, _class(manifest)
+            referenced |= known.get(class_key, set())
+        if referenced := referenced - {ref}:
+            found[ref] = frozenset(referenced)
     return found
 
 
@@ -56,17 +60,17 @@ def _cluster(manifest: Manifest) -> str:
 
 
 def _class(manifest: Manifest) -> str:
-    """The ClusterClass of a Cluster, in both versions of the contract."""
+    """Return the ClusterClass of a Cluster, in either contract version."""
     topology = objects.field(manifest, ("spec", "topology"), {})
     named = objects.field(topology, ("classRef", "name"))
     return str(named or objects.field(topology, ("class",), ""))
 
 
-def _named(value: Any) -> Iterator[tuple[str, str, str]]:
-    """What a part of a manifest names: kind, namespace and name."""
+def _named_references(value: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield the references in a manifest: kind, namespace and name."""
     if isinstance(value, list | tuple):
         for item in value:
-            yield from _named(item)
+            yield from _named_references(item)
     if not isinstance(value, Mapping):
         return
     kind, name = value.get("kind"), value.get("name")
@@ -74,4 +78,4 @@ def _named(value: Any) -> Iterator[tuple[str, str, str]]:
         namespace = value.get("namespace")
         yield kind, namespace if isinstance(namespace, str) else "", name
     for item in value.values():
-        yield from _named(item)
+        yield from _named_references(item)

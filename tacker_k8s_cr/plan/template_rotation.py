@@ -1,8 +1,8 @@
 """New names for Cluster API templates that changed.
 
-A template is immutable or, edited in place, rolls nothing. One whose
-manifest differs from the last applied one gets a name made from its content,
-and what refers to it is made to refer to that name.
+A template is immutable, or editing it in place starts no rollout. If its
+manifest differs from the last applied one, it gets a name derived from its
+content, and references to it are updated.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def rotate(
     Raises PackageInvalid for a changed template to which nothing in the
     package refers: the change would never reach a machine.
     """
-    known = [before]
+    inventories = [before]
     if before.phase is Phase.CHANGING and before.previous_package:
-        # A change that ended early is given up by a change back.
-        known.append(before.previous_package)
+        # Another change may revert one that ended early.
+        inventories.append(before.previous_package)
     last = {ObjectRef.of(manifest): manifest for manifest in before.manifests}
     names: dict[ObjectRef, str] = {}
     changed = []
@@ -55,7 +55,9 @@ def rotate(
             continue
         if _spec(former) != _spec(item.manifest):
             changed.append(item)
-        name = _known(item, known) or template_names.live_name(item.manifest)
+        name = _known_name(item, inventories) or template_names.live_name(
+            item.manifest
+        )
         if name != item.ref.name:
             names[item.ref] = name
     used = {
@@ -81,21 +83,21 @@ def rotate(
 def with_live_names(
     items: Sequence[PlacedManifest], live_names: Mapping[ObjectRef, str]
 ) -> tuple[PlacedManifest, ...]:
-    """The manifests with the names that their objects had before."""
+    """Return the manifests with the live names of their objects."""
     return tuple(_renamed(item, live_names) for item in items)
 
 
 def _renamed(
     item: PlacedManifest, names: Mapping[ObjectRef, str]
 ) -> PlacedManifest:
-    here: dict[tuple[GroupKind, str], str] = {
+    new_names: dict[tuple[GroupKind, str], str] = {
         (ref.group_kind, ref.name): name
         for ref, name in names.items()
         if ref.namespace == item.ref.namespace
     }
-    if not here:
+    if not new_names:
         return item
-    manifest: Manifest = references.with_renamed(item.manifest, here)
+    manifest: Manifest = references.with_renamed(item.manifest, new_names)
     if name := names.get(item.ref):
         manifest = {
             **manifest,
@@ -104,8 +106,8 @@ def _renamed(
     return PlacedManifest(ObjectRef.of(manifest), manifest, item.where)
 
 
-def _known(item: PlacedManifest, inventories: Sequence[Inventory]) -> str:
-    """The name of an object that has this content already; empty if none."""
+def _known_name(item: PlacedManifest, inventories: Sequence[Inventory]) -> str:
+    """Return the live name of a known template; empty if it is new."""
     for inventory in inventories:
         for manifest in inventory.manifests:
             if ObjectRef.of(manifest) == item.ref and _spec(manifest) == _spec(

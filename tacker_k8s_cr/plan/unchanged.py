@@ -25,8 +25,8 @@ Fields = Mapping[str, Any]
 """A set of fields, as ``fieldsV1`` in managedFields holds it.
 
 ``f:`` is a field, ``k:`` an item of a list that is found by keys, ``v:`` an
-item of a set. A dot is the value that contains the others. An empty mapping
-is a value that is owned as a whole.
+item of a set. A dot is the containing value itself. An empty mapping is a
+value that is owned as a whole.
 """
 
 _NAMED = frozenset(("name", "namespace"))
@@ -64,14 +64,14 @@ def difference(manifest: Manifest, obj: Manifest, manager: str) -> str:
         manifest["metadata"].get(key) != obj["metadata"].get(key)
         for key in _NAMED
     ):
-        return "it was read at another version, or is another object"
+        return "it was read in another API version, or is another object"
     if objects.field(obj, ("metadata", "deletionTimestamp")):
         return "its deletion was requested"
     fields = _owned(obj, manager, manifest["apiVersion"])
     if fields is None:
         return f"{manager} has not applied it at this version"
-    place = _differing(fields, _bare(manifest), _bare(obj), "")
-    return f"{place} differs" if place else ""
+    path = _differing(fields, _bare(manifest), _bare(obj), "")
+    return f"{path} differs" if path else ""
 
 
 def _owned(obj: Manifest, manager: str, version: str) -> Fields | None:
@@ -100,37 +100,39 @@ def _bare(obj: Manifest) -> Manifest:
     return {**rest, "metadata": metadata}
 
 
-def _differing(fields: Fields, wanted: Any, live: Any, place: str) -> str:
+def _differing(fields: Fields, wanted: Any, live: Any, path: str) -> str:
     """Return the first path at which the three differ."""
     if not fields:
-        return "" if _equal(wanted, live) else place
+        return "" if _equal(wanted, live) else path
     if isinstance(wanted, Mapping):
-        return _in_mapping(fields, wanted, live, place)
+        return _in_mapping(fields, wanted, live, path)
     if isinstance(wanted, list | tuple):
-        return _in_list(fields, wanted, live, place)
-    return place
+        return _in_list(fields, wanted, live, path)
+    return path
 
 
 def _in_mapping(
-    fields: Fields, wanted: Mapping[str, Any], live: Any, place: str
+    fields: Fields, wanted: Mapping[str, Any], live: Any, path: str
 ) -> str:
     names = {f"f:{name}" for name in wanted}
     if not names or not isinstance(live, Mapping):
-        return place or "the object"
-    if others := names ^ (fields.keys() - {"."}):
-        return f"{place}.{min(others)[2:]}".lstrip(".")
+        return path or "the object"
+    if unmatched := names ^ (fields.keys() - {"."}):
+        return f"{path}.{min(unmatched)[2:]}".lstrip(".")
     for name, value in wanted.items():
-        there = f"{place}.{name}".lstrip(".")
+        key_path = f"{path}.{name}".lstrip(".")
         # A null counts as absent, too.
         if live.get(name) is None:
-            return there
-        if found := _differing(fields[f"f:{name}"], value, live[name], there):
+            return key_path
+        if found := _differing(
+            fields[f"f:{name}"], value, live[name], key_path
+        ):
             return found
     return ""
 
 
 def _in_list(
-    fields: Fields, wanted: Sequence[Any], live: Any, place: str
+    fields: Fields, wanted: Sequence[Any], live: Any, path: str
 ) -> str:
     """Compare a list, each item of which has an owner.
 
@@ -138,21 +140,21 @@ def _in_list(
     order of these has to be the same: an apply restores it.
     """
     if not isinstance(live, list | tuple) or len(fields) != len(wanted):
-        return place
+        return path
     try:
         pairs = _matched(fields, wanted, live)
     except ValueError:
-        return place
-    places = [index for _, index in pairs]
-    if places != sorted(places):
-        return place
-    for item, (path, index) in zip(wanted, pairs, strict=True):
-        below = fields[path]
-        if path.startswith("v:"):
+        return path
+    positions = [index for _, index in pairs]
+    if positions != sorted(positions):
+        return path
+    for item, (entry, index) in zip(wanted, pairs, strict=True):
+        below = fields[entry]
+        if entry.startswith("v:"):
             continue
         if "." not in below:
-            return place
-        if found := _differing(below, item, live[index], f"{place}[]"):
+            return path
+        if found := _differing(below, item, live[index], f"{path}[]"):
             return found
     return ""
 
@@ -164,24 +166,24 @@ def _matched(
 
     Raises ValueError if one has not exactly one match in both.
     """
-    keys = {path: _key(path) for path in fields}
+    keys = {entry: _key(entry) for entry in fields}
     first = next(iter(keys.values()))
     names = tuple(name for name, _ in first)
     if any(tuple(name for name, _ in key) != names for key in keys.values()):
         raise ValueError
-    paths = {key: path for path, key in keys.items()}
-    places: dict[Any, int] = {}
+    paths = {key: entry for entry, key in keys.items()}
+    positions: dict[Any, int] = {}
     for index, item in enumerate(live):
         key = _key_of(item, names)
-        if key in places:
+        if key in positions:
             raise ValueError
-        places[key] = index
+        positions[key] = index
     found = []
     for item in wanted:
         key = _key_of(item, names)
         if key not in paths:
             key = _completed(key, paths)
-        found.append((paths.pop(key), places.get(key, -1)))
+        found.append((paths.pop(key), positions.get(key, -1)))
     if any(index < 0 for _, index in found):
         raise ValueError
     return found
@@ -191,12 +193,12 @@ _Key = tuple[tuple[str, Any], ...]
 """Names with values, each with its type: in Python, 1 equals True and 1.0."""
 
 
-def _key(path: str) -> _Key:
+def _key(entry: str) -> _Key:
     """Return the identification of an item, in the form of the fields."""
-    value = json.loads(path[2:])
-    if path.startswith("v:"):
+    value = json.loads(entry[2:])
+    if entry.startswith("v:"):
         return (("", _typed(value)),)
-    if path.startswith("k:") and isinstance(value, dict) and value:
+    if entry.startswith("k:") and isinstance(value, dict) and value:
         return tuple((n, _typed(value[n])) for n in sorted(value))
     raise ValueError
 

@@ -1,4 +1,4 @@
-"""Manifests without the fields that a server does not accept: pure.
+"""Remove fields from manifests that the server does not accept.
 
 A server-side apply refuses a field that the schema of the kind does not have.
 A create, which Tacker's own driver uses, leaves it out. The same applies to a
@@ -27,30 +27,30 @@ _ENTRY = re.compile(r"\[((?:[^\"\]]|\"(?:[^\"\\]|\\.)*\")*)\]")
 _KEY = re.compile(r"(\w+)=(\"(?:[^\"\\]|\\.)*\"|[^,\"]+)")
 
 
-def without(
+def without_fields(
     manifest: Manifest, fields: Iterable[tuple[str, str]]
 ) -> tuple[Manifest, tuple[str, ...]]:
     """Return the manifest without fields, and a sentence on each of them.
 
     :param fields: paths as the server writes them, each with the reason.
-        Fields with another reason, or that are not found, stay.
+        Fields with another reason, or that are not found, are retained.
     """
-    changed: Any = _copied(manifest)
-    said = []
+    changed: Any = _copy(manifest)
+    warnings = []
     for path, reason in fields:
-        if reason == UNDECLARED and _removed(changed, path):
-            said.append(f"unknown field {path[1:]}, which is left out")
-        elif (found := _REPEATED.fullmatch(reason)) and _reduced(
+        if reason == UNDECLARED and _drop_field(changed, path):
+            warnings.append(f"unknown field {path[1:]}, which is left out")
+        elif (found := _REPEATED.fullmatch(reason)) and _drop_repeated(
             changed, path, found[1]
         ):
-            said.append(
+            warnings.append(
                 f"field {path[1:]} has several entries {found[1]}, of which "
                 "the last one counts"
             )
-    return changed, tuple(said)
+    return changed, tuple(warnings)
 
 
-def is_mendable(field: tuple[str, str]) -> bool:
+def is_removable(field: tuple[str, str]) -> bool:
     """Return whether a field may be left out, by its path and reason."""
     path, reason = field
     repeated = _REPEATED.fullmatch(reason) is not None
@@ -63,32 +63,32 @@ def is_refused(error: errors.Error) -> bool:
         error.refusals if isinstance(error, errors.DryRunFailed) else [error]
     )
     return any(
-        is_mendable(field)
+        is_removable(field)
         for refusal in refusals
         if isinstance(refusal, errors.Rejected)
         for field in refusal.fields
     )
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _copied(item) for key, item in value.items()}
+        return {key: _copy(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_copied(item) for item in value]
+        return [_copy(item) for item in value]
     return value
 
 
-def _removed(manifest: Any, path: str) -> bool:
+def _drop_field(manifest: Any, path: str) -> bool:
     """Remove a field; return whether it existed."""
-    above, name = _parted(manifest, path)
+    above, name = _resolve_path(manifest, path)
     for mapping in above:
         del mapping[name]
     return bool(above)
 
 
-def _reduced(manifest: Any, path: str, key: str) -> bool:
+def _drop_repeated(manifest: Any, path: str, key: str) -> bool:
     """Keep the last of several variables with the same name."""
-    above, name = _parted(manifest, path)
+    above, name = _resolve_path(manifest, path)
     if name != _VARIABLES:
         return False
     for mapping in above:
@@ -102,7 +102,7 @@ def _reduced(manifest: Any, path: str, key: str) -> bool:
     return bool(above)
 
 
-def _parted(manifest: Any, path: str) -> tuple[list[Any], str]:
+def _resolve_path(manifest: Any, path: str) -> tuple[list[Any], str]:
     """Return the mappings that have the last field of a path, and its name."""
     found: list[tuple[Any, str]] = []
     _walk(manifest, path, found)
@@ -117,7 +117,7 @@ def _walk(value: Any, path: str, found: list[tuple[Any, str]]) -> None:
     if path.startswith("["):
         entry = _ENTRY.match(path)
         if entry and isinstance(value, list):
-            for item in _chosen(value, entry[0]):
+            for item in _select_items(value, entry[0]):
                 _walk(item, path[entry.end() :], found)
         return
     if not isinstance(value, dict) or not path.startswith("."):
@@ -135,7 +135,7 @@ def _walk(value: Any, path: str, found: list[tuple[Any, str]]) -> None:
         _walk(value[name], rest[len(name) :], found)
 
 
-def _chosen(items: Sequence[Any], entry: str) -> Iterator[Any]:
+def _select_items(items: Sequence[Any], entry: str) -> Iterator[Any]:
     """Return the items that a path selects, by number or by keys."""
     inner = entry[1:-1]
     if inner.isdecimal():

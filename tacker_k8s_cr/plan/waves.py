@@ -33,18 +33,18 @@ def order_of(
     registry: Registry,
     live_names: Mapping[ObjectRef, str] | None = None,
 ) -> Order:
-    """The order of a package, by the names that objects have in the cluster.
+    """Return the order of a package, by the live names of its objects.
 
-    :param live_names: of objects that go by another name there.
+    :param live_names: names in the cluster that differ from the package.
 
-    Raises PackageInvalid for annotations that cannot be followed, for what
-    is not in the package, and for objects that need each other.
+    Raises PackageInvalid for malformed annotations, for objects that are not
+    in the package, and for dependency cycles.
     """
     package = _Package(items)
     waves, needs = package.waves(), package.needs()
     if not waves and not needs and not package.problems:
         return orders.NONE
-    late = _late(items, registry, waves, needs)
+    late = _late_objects(items, registry, waves, needs)
     implied = package.implied()
     first = {
         item.ref
@@ -68,10 +68,10 @@ def order_of(
     return _renamed(Order(waves, needs, late), live_names or {})
 
 
-def recorded(manifests: Mapping[ObjectRef, Manifest]) -> Order:
-    """The order of objects that an instance has, by their manifests.
+def recorded_order(manifests: Mapping[ObjectRef, Manifest]) -> Order:
+    """Return the order of an instance's objects, by their manifests.
 
-    What a package said was checked when it was brought in.
+    The annotations were checked when the package was applied.
     """
     named = {ref: ObjectRef.of(m) for ref, m in manifests.items()}
     places: dict[ObjectRef, set[ObjectRef]] = defaultdict(set)
@@ -105,13 +105,13 @@ def _renamed(order: Order, names: Mapping[ObjectRef, str]) -> Order:
     )
 
 
-def _late(
+def _late_objects(
     items: Sequence[PlacedManifest],
     registry: Registry,
     waves: Mapping[ObjectRef, int],
     needs: Needs,
 ) -> frozenset[ObjectRef]:
-    """Definitions and namespaces that need what comes after them."""
+    """Return definitions and namespaces that need objects of later waves."""
     early = {
         item.ref: waves.get(item.ref, -math.inf)
         for item in items
@@ -136,7 +136,7 @@ def _late(
 
 
 class _Package:
-    """A package's objects by name, and what is wrong with their order."""
+    """The objects of a package by name, and the problems of their order."""
 
     def __init__(self, items: Sequence[PlacedManifest]):
         self.items = items
@@ -150,31 +150,33 @@ class _Package:
     def waves(self) -> dict[ObjectRef, int]:
         found = {}
         for item in self.items:
-            said = objects.annotation(item.manifest, "wave")
-            if said is not None:
+            value = objects.annotation(item.manifest, "wave")
+            if value is not None:
                 try:
-                    found[item.ref] = int(said)
+                    found[item.ref] = int(value)
                 except ValueError:
-                    self._refuse(item, "wave", said, "a whole number")
+                    self._add_problem(item, "wave", value, "a whole number")
         return found
 
     def needs(self) -> dict[ObjectRef, frozenset[ObjectRef]]:
-        """By object, those that its annotation names."""
+        """Return by object the dependencies in its annotation."""
         found = {}
         for item in self.items:
-            said = objects.annotation(
+            value = objects.annotation(
                 item.manifest, namespace_override.DEPENDS_ON
             )
-            if said is None:
+            if value is None:
                 continue
-            others = (self._meant(item, text) for text in split_list(said))
-            known = frozenset(ref for ref in others if ref is not None)
+            dependencies = (
+                self._resolve(item, text) for text in split_list(value)
+            )
+            known = frozenset(ref for ref in dependencies if ref is not None)
             if known:
                 found[item.ref] = known
         return found
 
     def implied(self) -> dict[ObjectRef, frozenset[ObjectRef]]:
-        """By object, the namespace and the definition that it needs."""
+        """Return by object the namespace and the definition that it needs."""
         kinds = {
             kind: definition
             for definition, kind in placement.kinds_by_crd(
@@ -183,10 +185,15 @@ class _Package:
         }
         found = {}
         for ref in self.where:
-            place = ObjectRef("", "Namespace", "", ref.namespace)
-            others = {place, kinds.get(ref.group_kind)} & self.where.keys()
-            if others:
-                found[ref] = frozenset(o for o in others if o is not None)
+            namespace_ref = ObjectRef("", "Namespace", "", ref.namespace)
+            dependencies = {
+                namespace_ref,
+                kinds.get(ref.group_kind),
+            } & self.where.keys()
+            if dependencies:
+                found[ref] = frozenset(
+                    o for o in dependencies if o is not None
+                )
         return found
 
     def check_waves(
@@ -196,55 +203,60 @@ class _Package:
         implied: Needs,
         first: Iterable[ObjectRef],
     ) -> None:
-        """Nothing may need what is of a later wave."""
+        """Add a problem for each dependency on an object of a later wave."""
         early = set(first)
         for ref, where in self.where.items():
             if ref in early:
                 continue
-            others = needs.get(ref, frozenset()) | implied.get(
+            dependencies = needs.get(ref, frozenset()) | implied.get(
                 ref, frozenset()
             )
-            for other in sorted(others - early):
-                mine, theirs = waves.get(ref, 0), waves.get(other, 0)
-                if theirs > mine:
+            for other in sorted(dependencies - early):
+                wave, needed_wave = waves.get(ref, 0), waves.get(other, 0)
+                if needed_wave > wave:
                     what = (
-                        f"{ref} of wave {mine} needs {other} of wave "
-                        f"{theirs} ({self.where[other]}), which comes later"
+                        f"{ref} of wave {wave} needs {other} of wave "
+                        f"{needed_wave} ({self.where[other]}), which comes "
+                        "later"
                     )
                     self.problems.append(Problem(where, what))
 
     def check_cycles(self, needs: Needs, implied: Needs) -> None:
-        """No object may need itself, by whatever way."""
+        """Add a problem for each dependency cycle."""
         graph = {
             ref: set(needs.get(ref, ())) | set(implied.get(ref, ()))
             for ref in sorted({*needs, *implied})
         }
-        while cycle := orders.cycle(graph):
+        while cycle := orders.find_cycle(graph):
             # The last of the list is the first, and needed by the second.
-            ring = list(reversed(cycle))
-            start = ring.index(min(ring[1:]))
-            ring = [*ring[start:-1], *ring[: start + 1]]
+            cycle_ = list(reversed(cycle))
+            start = cycle_.index(min(cycle_[1:]))
+            cycle_ = [*cycle_[start:-1], *cycle_[: start + 1]]
             chain = ", which needs ".join(
-                f"{ref} ({self.where[ref]})" for ref in ring[1:]
+                f"{ref} ({self.where[ref]})" for ref in cycle_[1:]
             )
-            what = f"{ring[0]} needs {chain}: each would wait for the other"
-            self.problems.append(Problem(self.where[ring[0]], what))
-            graph[ring[0]].discard(ring[1])
+            what = f"{cycle_[0]} needs {chain}: each would wait for the other"
+            self.problems.append(Problem(self.where[cycle_[0]], what))
+            graph[cycle_[0]].discard(cycle_[1])
 
-    def _meant(self, item: PlacedManifest, text: str) -> ObjectRef | None:
-        """The object of the package that an annotation names."""
+    def _resolve(self, item: PlacedManifest, text: str) -> ObjectRef | None:
+        """Return the object of the package that an annotation names."""
         wanted = "an object such as Deployment.apps/edge/web"
         try:
             named = selectors.subject(text)
         except errors.RequestInvalid:
-            self._refuse(item, namespace_override.DEPENDS_ON, text, wanted)
+            self._add_problem(
+                item, namespace_override.DEPENDS_ON, text, wanted
+            )
             return None
         if not isinstance(named, ObjectRef):
-            self._refuse(item, namespace_override.DEPENDS_ON, text, wanted)
+            self._add_problem(
+                item, namespace_override.DEPENDS_ON, text, wanted
+            )
             return None
         known = self._named[named.group, named.kind, named.name]
-        place = named.namespace or item.ref.namespace
-        found = [ref for ref in known if ref.namespace in (place, "")]
+        namespace = named.namespace or item.ref.namespace
+        found = [ref for ref in known if ref.namespace in (namespace, "")]
         if not found and not named.namespace:
             found = known
         if len(found) == 1:
@@ -252,24 +264,26 @@ class _Package:
         if found:
             why = f"{', '.join(map(str, sorted(found)))}: which is meant?"
         else:
-            near = ", ".join(map(str, sorted(known)))
-            why = "is not in the package" + (f"; it has {near}" * bool(near))
+            similar = ", ".join(map(str, sorted(known)))
+            why = "is not in the package" + (
+                f"; it has {similar}" * bool(similar)
+            )
         what = f"{item.ref} depends on {named}: {why}"
         self.problems.append(Problem(item.where, what))
         return None
 
-    def _refuse(
-        self, item: PlacedManifest, annotation: str, said: str, wanted: str
+    def _add_problem(
+        self, item: PlacedManifest, annotation: str, value: str, wanted: str
     ) -> None:
         what = (
-            f"{item.ref}: annotation {objects.PREFIX}{annotation}: {said!r} "
+            f"{item.ref}: annotation {objects.PREFIX}{annotation}: {value!r} "
             f"is not {wanted}"
         )
         self.problems.append(Problem(item.where, what))
 
 
 def split_list(text: str) -> Iterator[str]:
-    """The parts of an annotation that names several things."""
+    """Yield the parts of an annotation that is a list."""
     for part in text.replace("\n", ",").split(","):
         if part.strip():
             yield part.strip()

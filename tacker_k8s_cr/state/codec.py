@@ -27,8 +27,8 @@ def encode_transfer(item: tuple[ObjectRef, Transfer]) -> list[Any]:
         *ref,
         transfer.uid,
         transfer.source,
-        transfer.home,
-        transfer.met,
+        transfer.record_namespace,
+        transfer.preexisting,
         transfer.manifest,
     ]
 

@@ -167,7 +167,11 @@ def _encode(inventory: Inventory) -> dict[str, Any]:
     return {
         "instance": inventory.instance,
         "namespace": inventory.namespace,
-        **({"record": inventory.record} if inventory.record else {}),
+        **(
+            {"record": inventory.separate_record_namespace}
+            if inventory.separate_record_namespace
+            else {}
+        ),
         "phase": inventory.phase.value,
         "digest": inventory.digest,
         "liveNames": [[*r, n] for r, n in inventory.live_names.items()],
@@ -178,10 +182,10 @@ def _encode(inventory: Inventory) -> dict[str, Any]:
         "replicaOverrides": [
             [*r, n] for r, n in inventory.replica_overrides.items()
         ],
-        "scaling": [[*r, n] for r, n in inventory.scaling.items()],
+        "scaling": [[*r, n] for r, n in inventory.former_replicas.items()],
         "autoscalerLimits": [
             [*r, [found.least, found.most]]
-            for r, found in inventory.bounds.items()
+            for r, found in inventory.former_limits.items()
         ],
         "machinesToDelete": [
             codec.encode_member(member)
@@ -274,8 +278,8 @@ def _decode(
         vdus={vdu: ObjectRef(*item) for vdu, item in fields["vdus"].items()},
         scale_levels=fields["scaleLevels"],
         replica_overrides=_by_ref(fields["replicaOverrides"]),
-        scaling=_by_ref(fields["scaling"]),
-        bounds={
+        former_replicas=_by_ref(fields["scaling"]),
+        former_limits={
             ref: ReplicaLimits(*found)
             for ref, found in _by_ref(fields["autoscalerLimits"]).items()
         },
@@ -286,7 +290,7 @@ def _decode(
         if fields["policy"]
         else policy.DEFAULT,
         preexisting=frozenset(refs("preexisting")),
-        record=fields.get("record", ""),
+        separate_record_namespace=fields.get("record", ""),
     )
 
 

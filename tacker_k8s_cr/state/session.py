@@ -166,7 +166,7 @@ class RecordSession:
         """Add the claim rules of applied objects; stored likewise."""
         if self.entry:
             self.entry = dataclasses.replace(
-                self.entry, inventory=self.inventory.applying(objs)
+                self.entry, inventory=self.inventory.with_claim_rules(objs)
             )
 
     def remove_owned(self, gone: Iterable[ObjectRef]) -> None:
@@ -185,7 +185,7 @@ class RecordSession:
             dataclasses.replace(
                 inventory or self.inventory,
                 phase=Phase.INSTANTIATED,
-                scaling={},
+                former_replicas={},
                 journal=Journal(),
             )
         )

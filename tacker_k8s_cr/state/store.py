@@ -186,7 +186,9 @@ def write(
     # The index first, if an empty one: after a crash, chunks without an index
     # could not be found.
     empty = Inventory(
-        inventory.instance, inventory.namespace, record=inventory.record
+        inventory.instance,
+        inventory.namespace,
+        separate_record_namespace=inventory.separate_record_namespace,
     )
     ref = secret_ref(inventory.instance, inventory.record_namespace)
     head = _head(ref, texts.store(empty).head, empty)
@@ -305,7 +307,7 @@ def delete_record(cluster: Cluster, entry: StoredRecord) -> None:
         former.instance,
         former.namespace,
         Phase.TERMINATING,
-        record=former.record,
+        separate_record_namespace=former.separate_record_namespace,
     )
     entry = _moved(cluster, inventory, entry, last=True)
     cluster.delete(ObjectRef.of(entry.head), objects.uid(entry.head))

@@ -162,8 +162,8 @@ def test_a_forecast_tells_what_becomes_of_each_object(
     assert ["data.password: *** -> ***"] == [
         *map(str, rows["login"].differences)
     ]
-    assert "only pruned where that is asked for" in rows["data"].why
-    assert ("in v1 objects lose what they have in spec.size",) == (
+    assert "is pruned only on request" in rows["data"].why
+    assert ("objects of v1 lose the fields spec.size",) == (
         rows[f"things.{group}"].irreversible
     )
     assert {} == forecast.rollouts
@@ -410,7 +410,7 @@ def test_what_is_kept_in_a_definition_that_goes_is_foretold(
 
     found = ref("CustomResourceDefinition", "", f"things.{group}", CRD)
     assert {
-        found: ("all objects of its kind go with it",)
+        found: ("all objects of its kind are deleted with it",)
     } == forecast.irreversible
     told = []
     k8s_cr.change(

@@ -550,7 +550,9 @@ def test_a_class_is_changed_with_what_is_made_of_it(
             lcm.Request(cluster, unique_name, **refusing), newer
         )
         assert {} == forecast.rollouts
-        assert "the workers md-1 go" in " ".join(forecast.irreversible[ref])
+        assert "the workers md-1 are deleted" in " ".join(
+            forecast.irreversible[ref]
+        )
         k8s_cr.change(k8s_cr.Request(cluster, unique_name, **refusing), newer)
         assert before[0] == machines()[0]
         assert before[1] == machines()[1]

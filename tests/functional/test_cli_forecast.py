@@ -59,7 +59,7 @@ def test_a_forecast_from_a_shell(run, files, unique_name):
     assert [{"path": "data.key", "before": "old", "after": "new"}] == (
         found["a"]["differences"]
     )
-    lost = "all objects of its kind go with it"
+    lost = "all objects of its kind are deleted with it"
     assert [lost] == found[f"things.{group}"]["irreversible"]
     assert "a update data.key: old -> new" in table.out
     assert "unchanged 1, update 1, create 1, prune 1" in table.err

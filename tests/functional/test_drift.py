@@ -156,7 +156,7 @@ def test_drift_is_told_field_by_field_and_nothing_is_written(
         password: ["changed"],
         config("new"): ["uid-changed"],
         config("bare"): ["label-missing", "changed"],
-    } == {ref: [way.value for way in row.ways] for ref, row in rows.items()}
+    } == {ref: [way.value for way in row.drifts] for ref, row in rows.items()}
     assert ["data.key: theirs -> value"] == [
         str(field) for field in rows[config("edited")].differences
     ]
@@ -166,7 +166,7 @@ def test_drift_is_told_field_by_field_and_nothing_is_written(
     text = json.dumps(found.as_dict()) + repr(found)
     for shown in ("letmein", word, base64.b64encode(b"letmein").decode()[:9]):
         assert shown not in text
-    assert 9 == found.looked
+    assert 9 == found.compared
 
     cluster.delete(config("new"), rows[config("new")].uid)
     theirs = cluster.get(config("new"))
@@ -247,7 +247,7 @@ def test_what_a_change_kept_and_what_is_shared_drifts_too(
         row.ref: row.reason[:12] for row in rows
     }
     assert {("missing",)} == {
-        tuple(way.value for way in row.ways) for row in rows
+        tuple(way.value for way in row.drifts) for row in rows
     }
 
 
@@ -282,9 +282,9 @@ def test_drift_takes_no_right_to_create_or_delete(
         return {row.ref.name: row for row in rows}
 
     seen = told("get", "patch")
-    assert ["changed"] == [way.value for way in seen["edited"].ways]
-    assert ["missing"] == [way.value for way in seen["lost"].ways]
+    assert ["changed"] == [way.value for way in seen["edited"].drifts]
+    assert ["missing"] == [way.value for way in seen["lost"].drifts]
     seen = told("get")
-    assert ["unknown"] == [way.value for way in seen["edited"].ways]
+    assert ["unknown"] == [way.value for way in seen["edited"].drifts]
     assert seen["edited"].reason.startswith("not compared: ")
-    assert ["missing"] == [way.value for way in seen["lost"].ways]
+    assert ["missing"] == [way.value for way in seen["lost"].drifts]

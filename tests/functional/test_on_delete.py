@@ -79,7 +79,7 @@ def test_machines_take_a_change_when_somebody_deletes_them(
 
     told = str(forecast.rollouts[pool])
     assert told.startswith(
-        "1 machine(s) are replaced when somebody deletes them: "
+        "1 machine(s) are replaced when a client deletes them: "
     )
     assert {} == forecast.replaced
     report = k8s_cr.change(
@@ -95,7 +95,7 @@ def test_machines_take_a_change_when_somebody_deletes_them(
     assert first == workers()
     assert (told,) == rows[pool].notes
     assert Action.RETAINED is rows[former].action
-    assert "until somebody deletes them" in rows[former].verdict.reason
+    assert "until a client deletes them" in rows[former].verdict.reason
     assert cluster.get(former)
     status = k8s_cr.status(
         k8s_cr.Request(cluster, unique_name, **operation_args(namespace))

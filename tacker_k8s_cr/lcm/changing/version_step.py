@@ -65,8 +65,8 @@ def version_step(
         manifests=tuple(step.values()),
         phase=Phase.CHANGING,
         previous_package=past,
-        scaling={},
-        bounds={},
+        former_replicas={},
+        former_limits={},
         healing=None,
     )
     ready = prepare.prepare_from_record(op, inventory, before, only=rising)

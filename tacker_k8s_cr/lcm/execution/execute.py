@@ -82,7 +82,7 @@ def plan_change(
         asked,
         placement.kinds_by_crd(manifests.values()),
         references.references(manifests),
-        waves.recorded(manifests),
+        waves.recorded_order(manifests),
         kept,
         ready.recreated,
     )

@@ -51,7 +51,7 @@ def recreate_members(
     stages = plan.instantiate(
         missing,
         ready.registry,
-        going=ready.owners.terminating,
+        terminating=ready.owners.terminating,
         order=ready.order,
     ).stages
     for stage in stages:

@@ -59,7 +59,7 @@ def undo(op: Session) -> None:
             {ref: uid for ref, uid in made.items() if ref not in kept},
             op.progress.registry,
             last,
-            manifest_annotations.order(op.inventory),
+            manifest_annotations.recorded_order(op.inventory),
         ).stages
         for stage, due in cleanup.interleave(stages):
             found = found.merge(cleanup.delete(due))

@@ -128,7 +128,7 @@ def prepare(
     policy, size = choices.policy, choices.size
     if not before.owned:  # else it was looked at when they were made
         preflight.require_supported_server(cluster)
-    documents, generated = naming.named(
+    documents, generated = naming.with_names(
         package.documents, _generated(before), _suffix
     )
     found, registry = _kinds(cluster, documents, op.request.registry, policy)
@@ -138,10 +138,10 @@ def prepare(
         for document in documents
         if GroupKind.of(document.manifest) in found.create_only
     ]
-    requests = placement.addressed(
+    requests = placement.place_create_only(
         answered, found.namespaced, before.namespace, policy.namespace_mode
     )
-    items = placement.place(
+    items = placement.place_manifests(
         [document for document in documents if document not in answered],
         found.namespaced,
         before.instance,

@@ -115,7 +115,9 @@ def _with(
 def finalize(inventory: Inventory) -> Inventory:
     """At rest, what was taken is the instance's as if it had made it."""
     own = {
-        ref for ref, gift in inventory.transferred_in.items() if not gift.met
+        ref
+        for ref, gift in inventory.transferred_in.items()
+        if not gift.preexisting
     }
     return dataclasses.replace(
         inventory, preexisting=inventory.preexisting - own
@@ -133,7 +135,9 @@ def resolve_interrupted(cluster: Cluster, inventory: Inventory) -> Inventory:
     if not taking:
         return inventory
     records = {}
-    for place in {(gift.source, gift.home) for gift in taking.values()}:
+    for place in {
+        (gift.source, gift.record_namespace) for gift in taking.values()
+    }:
         entry = store.read(cluster, *place)
         records[place] = entry.inventory if entry else None
     live = dict(
@@ -146,7 +150,7 @@ def resolve_interrupted(cluster: Cluster, inventory: Inventory) -> Inventory:
         obj = live[ref]
         if obj is None or objects.uid(obj) != gift.uid:
             continue
-        theirs = records[gift.source, gift.home]
+        theirs = records[gift.source, gift.record_namespace]
         managers = (
             objects.MANAGER + i for i in (gift.source, inventory.instance)
         )
@@ -173,7 +177,7 @@ def return_objects(
         dict
     )
     for ref, gift in gifts.items():
-        places[gift.source, gift.home][ref] = gift
+        places[gift.source, gift.record_namespace][ref] = gift
     back = {}
     for (instance, home), some in sorted(places.items()):
         ledger = RecordSession(op.cluster, instance, home)

@@ -1,4 +1,4 @@
-"""Which objects of a package others do not work without: pure."""
+"""Dependencies between the objects of a package."""
 
 from tacker_k8s_cr.plan.dependencies.links import dependencies_of
 

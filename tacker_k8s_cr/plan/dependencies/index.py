@@ -1,4 +1,4 @@
-"""The manifests of a package, by what others look them up by."""
+"""Indexes over the manifests of a package."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tacker_k8s_cr.plan import placement
 
 
 class ManifestIndex:
-    """Manifests by live object, and by the name that the author gave them.
+    """Manifests by live object, and by the name in the package.
 
-    :ivar defined: by kind, the definition that brings it.
+    :ivar defined: by kind, its definition.
     """
 
     def __init__(self, manifests: Mapping[ObjectRef, Manifest]):
@@ -26,22 +26,24 @@ class ManifestIndex:
         self._named: dict[tuple[str, str, str], ObjectRef] = {}
         for ref, manifest in manifests.items():
             self.by_kind[ref.group_kind].append(ref)
-            place = ObjectRef.of(manifest)
-            self._named[place.kind, place.namespace, place.name] = ref
+            reference = ObjectRef.of(manifest)
+            self._named[
+                reference.kind, reference.namespace, reference.name
+            ] = ref
         self.defined = {
             kind: ref
             for ref, kind in placement.kinds_by_crd(manifests.values()).items()
         }
 
     def find(self, kind: str, namespace: str, name: object) -> list[ObjectRef]:
-        """The object of that name; none, or one."""
+        """Return the object of that name as a list of at most one."""
         found = self._named.get((kind, namespace, str(name)))
         return [found] if found else []
 
     def matching(
         self, kind: GroupKind, wanted: Mapping[str, str]
     ) -> Iterator[ObjectRef]:
-        """Objects with all of these labels, of which there must be some."""
+        """Yield objects with all of these labels; none for no labels."""
         for ref in self.by_kind[kind] if wanted else ():
             labels = objects.labels(self.manifests[ref])
             if wanted.items() <= labels.items():

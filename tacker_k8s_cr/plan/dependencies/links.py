@@ -1,4 +1,4 @@
-"""By object, those that it does not work without."""
+"""Find by object the objects that it depends on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tacker_k8s_cr.plan.dependencies.index import ManifestIndex
 from tacker_k8s_cr.plan.dependencies.pod_templates import Workload
 
 CA_FROM = "cert-manager.io/inject-ca-from"
-"""Annotation that names the Certificate whose authority is trusted."""
+"""Annotation with the Certificate whose authority is trusted."""
 
 SERVICE = GroupKind("", "Service")
 HOOKS = (
@@ -34,32 +34,33 @@ API_SERVICE = GroupKind("apiregistration.k8s.io", "APIService")
 def dependencies_of(
     manifests: Mapping[ObjectRef, Manifest],
 ) -> dict[ObjectRef, frozenset[ObjectRef]]:
-    """By object, those of these that it does not work without.
+    """Return by object those that it depends on.
 
-    A definition is served by the webhooks for its kind, and by the
-    workloads whose account may write its objects; a webhook by the
-    workloads behind its Service; a workload by its account, with the rights
-    of that, and by the configuration that it names or may read. All need
-    what they name by kind and name, their namespace and their definition.
+    A definition depends on the webhooks for its kind, and on the workloads
+    whose service account may write its objects; a webhook on the workloads
+    behind its Service; a workload on its service account, the permissions of
+    that, and the configuration that it refers to or may read. All objects
+    depend on what they refer to by kind and name, on their namespace and on
+    their definition.
     """
     package = _Package(manifests)
     links: dict[ObjectRef, set[ObjectRef]] = defaultdict(set)
     for ref, named in references.references(manifests).items():
         links[ref] |= named
     for ref in manifests:
-        links[ref].update(_of_any(package, ref))
-        links[ref].update(_of_kind(package, ref))
+        links[ref].update(_general_dependencies(package, ref))
+        links[ref].update(_kind_dependencies(package, ref))
     for workload in package.workloads:
-        links[workload.ref].update(_of_workload(package, workload))
+        links[workload.ref].update(_workload_dependencies(package, workload))
     return {
-        ref: frozenset(others)
+        ref: frozenset(dependencies)
         for ref, found in links.items()
-        if (others := found - {ref})
+        if (dependencies := found - {ref})
     }
 
 
 class _Package(ManifestIndex):
-    """The manifests, their workloads, and what the accounts of these may."""
+    """The manifests, their workloads, and the permissions of these."""
 
     def __init__(self, manifests: Mapping[ObjectRef, Manifest]):
         super().__init__(manifests)
@@ -69,19 +70,21 @@ class _Package(ManifestIndex):
             for account in {w.account for w in self.workloads}
         }
 
-    def serves(self, workload: Workload, definition: ObjectRef) -> bool:
-        """Whether a workload may write objects that a definition defines."""
+    def may_write_objects_of(
+        self, workload: Workload, definition: ObjectRef
+    ) -> bool:
+        """Return whether a workload may write objects of a definition."""
         manifest = self.manifests[definition]
         group = str(objects.field(manifest, ("spec", "group"), ""))
         plural = _plural(manifest)
-        spelt = [plural, *(f"{plural}/{s}" for s in _PARTS)]
+        resources = [plural, *(f"{plural}/{s}" for s in _PARTS)]
         return any(
-            grant.allows(rbac.WRITES, group, spelt)
+            grant.allows(rbac.WRITES, group, resources)
             for grant in self.grants[workload.account]
         )
 
-    def reads(self, workload: Workload, plural: str) -> bool:
-        """Whether it may read all of these in its own namespace."""
+    def may_read_all(self, workload: Workload, plural: str) -> bool:
+        """Return whether it may read all of these in its own namespace."""
         return any(
             grant.allows(rbac.READS, "", [plural])
             and grant.namespace in ("", workload.ref.namespace)
@@ -97,8 +100,10 @@ def _plural(definition: Manifest) -> str:
     return str(objects.field(definition, ("spec", "names", "plural"), ""))
 
 
-def _of_any(package: _Package, ref: ObjectRef) -> Iterator[ObjectRef]:
-    """Its namespace, its definition, and who vouches for its webhooks."""
+def _general_dependencies(
+    package: _Package, ref: ObjectRef
+) -> Iterator[ObjectRef]:
+    """Yield its namespace, its definition, and its CA's Certificate."""
     yield from package.find("Namespace", "", ref.namespace)
     if found := package.defined.get(ref.group_kind):
         yield found
@@ -108,18 +113,20 @@ def _of_any(package: _Package, ref: ObjectRef) -> Iterator[ObjectRef]:
     yield from package.find("Certificate", namespace, name)
 
 
-def _of_kind(package: _Package, ref: ObjectRef) -> Iterator[ObjectRef]:
+def _kind_dependencies(
+    package: _Package, ref: ObjectRef
+) -> Iterator[ObjectRef]:
     manifest = package.manifests[ref]
     kind = ref.group_kind
     if kind == placement.DEFINITION:
         for workload in package.workloads:
-            if package.serves(workload, ref):
+            if package.may_write_objects_of(workload, ref):
                 yield workload.ref
         for hook in package.all_of(HOOKS):
-            if _about(package.manifests[hook], manifest):
+            if _selects_kind(package.manifests[hook], manifest):
                 yield hook
     if kind in (placement.DEFINITION, API_SERVICE, *HOOKS):
-        for namespace, name in _called(manifest):
+        for namespace, name in _webhook_services(manifest):
             yield from package.find("Service", namespace, name)
     if kind == SERVICE:
         selector = objects.field(manifest, ("spec", "selector"), {})
@@ -135,8 +142,8 @@ def _of_kind(package: _Package, ref: ObjectRef) -> Iterator[ObjectRef]:
         yield from rbac.aggregated_roles(package, manifest)
 
 
-def _about(hooks: Manifest, definition: Manifest) -> bool:
-    """Whether one of the webhooks is asked about objects of a kind."""
+def _selects_kind(hooks: Manifest, definition: Manifest) -> bool:
+    """Return whether one of the webhooks is called for a kind."""
     groups = {"*", objects.field(definition, ("spec", "group"), "")}
     plurals = {"*", "*/*", _plural(definition)}
     return any(
@@ -147,8 +154,8 @@ def _about(hooks: Manifest, definition: Manifest) -> bool:
     )
 
 
-def _called(manifest: Manifest) -> Iterator[tuple[str, object]]:
-    """The Services that the server calls for an object."""
+def _webhook_services(manifest: Manifest) -> Iterator[tuple[str, object]]:
+    """Yield the Services that the server calls for an object."""
     conversion = ("spec", "conversion", "webhook", "clientConfig")
     clients = [
         objects.field(manifest, conversion),
@@ -160,7 +167,9 @@ def _called(manifest: Manifest) -> Iterator[tuple[str, object]]:
         yield str(service.get("namespace", "")), service.get("name")
 
 
-def _of_workload(package: _Package, workload: Workload) -> Iterator[ObjectRef]:
+def _workload_dependencies(
+    package: _Package, workload: Workload
+) -> Iterator[ObjectRef]:
     namespace, account = workload.account
     yield from package.find("ServiceAccount", namespace, account)
     yield from rbac.bindings(package, workload.account)
@@ -171,23 +180,27 @@ def _of_workload(package: _Package, workload: Workload) -> Iterator[ObjectRef]:
         yield from package.find(kind, namespace, name)
         if kind == "Secret":
             secrets.add(name)
-    yield from _makers(package, namespace, secrets)
-    # An operator that misses a kind of its own does not start.
+    yield from _secret_creators(package, namespace, secrets)
+    # An operator does not start without the kinds that it reconciles.
     for definition in package.defined.values():
-        if package.serves(workload, definition):
+        if package.may_write_objects_of(workload, definition):
             yield definition
     for kind, plural in (("ConfigMap", "configmaps"), ("Secret", "secrets")):
-        if package.reads(workload, plural):
+        if package.may_read_all(workload, plural):
             for ref in package.by_kind[GroupKind("", kind)]:
                 if ref.namespace == namespace:
                     yield ref
 
 
-def _makers(
+def _secret_creators(
     package: _Package, namespace: str, secrets: Collection[object]
 ) -> Iterator[ObjectRef]:
-    """Custom resources that say that they make one of these Secrets."""
+    """Yield custom resources that specify one of these Secrets as output."""
     for ref, manifest in package.manifests.items():
-        made = objects.field(manifest, ("spec", "secretName"))
-        if made in secrets and made and ref.namespace == namespace:
+        secret_name = objects.field(manifest, ("spec", "secretName"))
+        if (
+            secret_name in secrets
+            and secret_name
+            and ref.namespace == namespace
+        ):
             yield ref

@@ -1,4 +1,4 @@
-"""The Pods that manifests ask for, and what these name."""
+"""Pod templates in manifests, and the objects that they refer to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TEMPLATES = (
 class Workload:
     """An object with a template of Pods, or a Pod.
 
-    :param labels: those of its Pods.
+    :param labels: of its Pods.
     """
 
     ref: ObjectRef
@@ -34,7 +34,7 @@ class Workload:
 
     @property
     def account(self) -> tuple[str, str]:
-        """The namespace and the name of the account of its Pods."""
+        """Namespace and name of the service account of its Pods."""
         named = objects.field(self.spec, ("serviceAccountName",), "default")
         return self.ref.namespace, str(named)
 
@@ -42,7 +42,7 @@ class Workload:
 def workloads(
     manifests: Mapping[ObjectRef, Manifest],
 ) -> Iterator[Workload]:
-    """Those of Kubernetes' own kinds: other templates may be of anything."""
+    """Yield workloads of built-in kinds; other templates may be anything."""
     for ref, manifest in manifests.items():
         if ref.group_kind == POD:
             templates = [manifest]
@@ -57,37 +57,37 @@ def workloads(
 
 
 def pod_references(spec: Manifest) -> Iterator[tuple[str, object]]:
-    """Kinds and names of what a Pod mounts, reads or pulls with."""
+    """Yield kind and name of what a Pod mounts, reads or pulls with."""
     for item in objects.field(spec, ("imagePullSecrets",), ()):
         yield "Secret", objects.field(item, ("name",))
-    yield from _walked(spec)
+    yield from _walk(spec)
 
 
-def _walked(value: Any) -> Iterator[tuple[str, object]]:
+def _walk(value: Any) -> Iterator[tuple[str, object]]:
     if isinstance(value, list | tuple):
         for item in value:
-            yield from _walked(item)
+            yield from _walk(item)
     if not isinstance(value, Mapping):
         return
     for key, item in value.items():
         if key in _REFERENCES and isinstance(item, Mapping):
             kind, name_of = _REFERENCES[key]
             yield kind, name_of(item)
-        yield from _walked(item)
+        yield from _walk(item)
 
 
-def _by(*keys: str) -> Callable[[Manifest], object]:
+def _name_in(*keys: str) -> Callable[[Manifest], object]:
     return lambda item: next((item[k] for k in keys if item.get(k)), None)
 
 
 _REFERENCES: Mapping[str, tuple[str, Callable[[Manifest], object]]] = {
-    "secret": ("Secret", _by("secretName", "name")),
-    "secretRef": ("Secret", _by("name")),
-    "secretKeyRef": ("Secret", _by("name")),
-    "nodePublishSecretRef": ("Secret", _by("name")),
-    "configMap": ("ConfigMap", _by("name")),
-    "configMapRef": ("ConfigMap", _by("name")),
-    "configMapKeyRef": ("ConfigMap", _by("name")),
-    "persistentVolumeClaim": ("PersistentVolumeClaim", _by("claimName")),
+    "secret": ("Secret", _name_in("secretName", "name")),
+    "secretRef": ("Secret", _name_in("name")),
+    "secretKeyRef": ("Secret", _name_in("name")),
+    "nodePublishSecretRef": ("Secret", _name_in("name")),
+    "configMap": ("ConfigMap", _name_in("name")),
+    "configMapRef": ("ConfigMap", _name_in("name")),
+    "configMapKeyRef": ("ConfigMap", _name_in("name")),
+    "persistentVolumeClaim": ("PersistentVolumeClaim", _name_in("claimName")),
 }
-"""How the parts of a Pod's spec name what they read."""
+"""By field of a Pod's spec, the kind that it refers to, and its name field."""

@@ -1,4 +1,4 @@
-"""What service accounts may do, by the roles of a package."""
+"""Permissions of service accounts, by the roles of a package."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EVERYTHING = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
 
 @dataclasses.dataclass(frozen=True)
 class RoleGrant:
-    """A rule, and the namespace that it is for; empty for all."""
+    """A rule, and the namespace that it applies to; empty for all."""
 
     namespace: str
     rule: Manifest
@@ -35,7 +35,7 @@ class RoleGrant:
     def allows(
         self, verbs: Collection[str], group: str, resources: Collection[str]
     ) -> bool:
-        """Whether it allows one of the verbs on one of the resources."""
+        """Return whether it allows a verb on one of the resources."""
         return bool(
             set(verbs) & set(self.rule.get("verbs") or ())
             and {"*", group} & set(self.rule.get("apiGroups") or ())
@@ -48,8 +48,8 @@ def grants(
 ) -> Iterator[RoleGrant]:
     """Return all permissions of an account.
 
-    The rules of a role outside the package are not known. It counts as
-    everything, unless its name is known to grant little.
+    The rules of a role outside the package are unknown. It counts as
+    unrestricted, unless its name is known to grant little.
     """
     for binding in bindings(package, account):
         manifest = package.manifests[binding]
@@ -67,40 +67,42 @@ def grants(
 def bindings(
     package: ManifestIndex, account: tuple[str, str]
 ) -> Iterator[ObjectRef]:
-    """The bindings that an account is a subject of."""
+    """Yield the bindings with an account as subject."""
     for ref in package.all_of(_BINDINGS):
         subjects = package.manifests[ref].get("subjects") or ()
-        if any(_is(subject, ref, account) for subject in subjects):
+        if any(_is_subject(subject, ref, account) for subject in subjects):
             yield ref
 
 
 def role(
     package: ManifestIndex, binding: ObjectRef, manifest: Manifest
 ) -> Iterable[ObjectRef]:
-    """The role of a binding, if it is of the package."""
+    """Return the role of a binding, if the package contains it."""
     kind = str(objects.field(manifest, ("roleRef", "kind"), ""))
-    place = binding.namespace if kind == "Role" else ""
+    reference = binding.namespace if kind == "Role" else ""
     name = objects.field(manifest, ("roleRef", "name"))
-    return package.find(kind, place, name)
+    return package.find(kind, reference, name)
 
 
 def aggregated_roles(
     package: ManifestIndex, manifest: Manifest
 ) -> Iterator[ObjectRef]:
-    """The roles that a ClusterRole is put together of."""
+    """Yield the roles that a ClusterRole aggregates."""
     path = ("aggregationRule", "clusterRoleSelectors")
     for selector in objects.field(manifest, path, ()):
         wanted = selector.get("matchLabels") or {}
         yield from package.matching(GroupKind(GROUP, "ClusterRole"), wanted)
 
 
-def _is(subject: Manifest, ref: ObjectRef, account: tuple[str, str]) -> bool:
+def _is_subject(
+    subject: Manifest, ref: ObjectRef, account: tuple[str, str]
+) -> bool:
     namespace, _ = account
     name = subject.get("name")
     if subject.get("kind") == "Group":
-        everybody = "system:serviceaccounts"
-        return name in (everybody, f"{everybody}:{namespace}")
-    place = subject.get("namespace") or ref.namespace
+        all_accounts = "system:serviceaccounts"
+        return name in (all_accounts, f"{all_accounts}:{namespace}")
+    reference = subject.get("namespace") or ref.namespace
     return subject.get("kind") == "ServiceAccount" and (
-        (place, name) == account
+        (reference, name) == account
     )

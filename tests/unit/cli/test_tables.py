@@ -140,7 +140,7 @@ def test_a_table_fits_80_columns(name, monkeypatch):
     assert sorted(ref.kind for ref in REFS) == found
     for row in REPORTS[name].objects:
         words = {
-            "drift": lambda row: [way.value for way in row.ways],
+            "drift": lambda row: [way.value for way in row.drifts],
             "forecast": lambda row: [row.action.value],
         }.get(name, lambda row: [row.action.value])
         assert all(word in said.split() for word in words(row))

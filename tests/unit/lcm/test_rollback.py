@@ -173,7 +173,7 @@ def test_the_rollback_of_a_scale_is_finished_wherever_it_died(
         run_operation(lcm.roll_back, cluster, clock)
         assert 2 == cluster.get(one)["spec"]["replicas"]
         assert Phase.INSTANTIATED is inventory(cluster).phase
-        assert {} == inventory(cluster).scaling
+        assert {} == inventory(cluster).former_replicas
     assert died > 5
 
 

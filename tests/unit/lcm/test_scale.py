@@ -146,7 +146,7 @@ def gone(cluster):
 
 def unknown(cluster):
     entry = store.read(cluster, "one", "default")
-    left = dataclasses.replace(entry.inventory, scaling={WEB: None})
+    left = dataclasses.replace(entry.inventory, former_replicas={WEB: None})
     store.write(cluster, left, entry)
 
 
@@ -239,7 +239,7 @@ def test_a_change_forgets_the_bounds_of_a_scale_before_it(
     """They are no longer those from before a later scale."""
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), AUTOSCALED)
     vain(cluster, clock, 6, ADJUST)
-    assert {WEB: ReplicaLimits(2, 5)} == recorded(cluster).bounds
+    assert {WEB: ReplicaLimits(2, 5)} == recorded(cluster).former_limits
     web = manifests.deployment("web", 2, nodeName="a")
 
     lcm.change(
@@ -247,7 +247,7 @@ def test_a_change_forgets_the_bounds_of_a_scale_before_it(
         make_package(web, scaler()),
     )
 
-    assert {} == recorded(cluster).bounds
+    assert {} == recorded(cluster).former_limits
     assert (6, 6) == bounds(cluster)
     vain(cluster, clock, 8, ADJUST)
     lcm.roll_back(lcm.Request(cluster, "one", **operation_args))

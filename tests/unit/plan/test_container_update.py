@@ -32,15 +32,19 @@ def test_images_are_those_of_the_new_package(kind):
     new["spec"]["replicas"] = 9
     new["spec"]["template"]["spec"]["containers"].append({"name": "more"})
 
-    assert with_image("a:2", kind) == container_update.updated(former, new)
-    assert None is container_update.updated(former, copy.deepcopy(former))
+    assert with_image("a:2", kind) == container_update.updated_manifest(
+        former, new
+    )
+    assert None is container_update.updated_manifest(
+        former, copy.deepcopy(former)
+    )
 
 
 def test_a_stateful_set_is_left_as_it_is():
     """The scripts do not update it."""
     former = with_image("a:1", "StatefulSet")
 
-    assert None is container_update.updated(
+    assert None is container_update.updated_manifest(
         former, with_image("a:2", "StatefulSet")
     )
 
@@ -50,8 +54,10 @@ def test_a_config_map_is_replaced():
     former = manifests.config_map("a", x="1")
     new = {**manifests.config_map("a", y="2"), "immutable": True}
 
-    assert new == container_update.updated(former, new)
-    assert former == container_update.updated(former, copy.deepcopy(former))
+    assert new == container_update.updated_manifest(former, new)
+    assert former == container_update.updated_manifest(
+        former, copy.deepcopy(former)
+    )
 
 
 def test_the_content_of_a_secret_is_compared_however_it_is_written():
@@ -60,9 +66,9 @@ def test_the_content_of_a_secret_is_compared_however_it_is_written():
     obj = {**SECRET, "data": {"key": encoded}}
     del obj["stringData"]
 
-    assert container_update.is_shown(obj, SECRET)
+    assert container_update.is_updated(obj, SECRET)
     other = {**SECRET, "stringData": {"key": "other"}}
-    assert not container_update.is_shown(obj, other)
+    assert not container_update.is_updated(obj, other)
 
 
 def test_only_what_the_object_shows_was_changed_by_the_script():
@@ -70,5 +76,5 @@ def test_only_what_the_object_shows_was_changed_by_the_script():
     live = with_image("a:1")
     live["status"] = {"replicas": 1}
 
-    assert container_update.is_shown(live, with_image("a:1"))
-    assert not container_update.is_shown(live, with_image("a:2"))
+    assert container_update.is_updated(live, with_image("a:1"))
+    assert not container_update.is_updated(live, with_image("a:2"))

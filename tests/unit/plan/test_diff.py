@@ -38,7 +38,7 @@ def told(before, after):
 def test_a_changed_a_new_and_a_missing_field_are_told():
     """Each by its path, with both values."""
     assert [
-        "spec.gone: was 1, goes",
+        "spec.gone: was 1, removed",
         "spec.new.deep: new: true",
         "spec.size: s -> xl",
     ] == told(

@@ -44,9 +44,13 @@ def obj(uid="u", label="one", manager="", **metadata):
         (
             obj(deletionTimestamp="2026-01-01T00:00:00Z"),
             (Drift.TERMINATING,),
-            "asked it to go",
+            "deletion was requested",
         ),
-        (obj(label=""), (Drift.LABEL_MISSING,), "our label is gone"),
+        (
+            obj(label=""),
+            (Drift.LABEL_MISSING,),
+            "its instance label is missing",
+        ),
         (obj(label="two"), (Drift.LABEL_MISSING,), "its label names two"),
         (
             obj(label="two", manager="tacker-k8s-cr:two"),
@@ -59,7 +63,7 @@ def test_what_an_object_tells_of_itself(found, ways, why):
     """A label alone makes nobody an owner."""
     row = drift.metadata_drift(REF, "u", "one", found)
 
-    assert ways == row.ways
+    assert ways == row.drifts
     assert why in row.reason
 
 

@@ -96,7 +96,7 @@ def test_what_waits_for_somebody_is_no_replacement(shape):
 
     rolls, found = told(left("OnDelete"), left("OnDelete", "v1.36.0"))
     assert str(rolls).startswith(
-        "2 machine(s) are replaced when somebody deletes them: spec."
+        "2 machine(s) are replaced when a client deletes them: spec."
     )
     assert {} == found.replaced
     assert {POOL: rolls} == found.rollouts
@@ -195,7 +195,7 @@ def test_versions_and_fields_that_a_definition_loses_are_for_good():
     del schema["properties"]["spec"]["properties"]["size"]
 
     assert (
-        "in v1 objects lose what they have in spec.size",
+        "objects of v1 lose the fields spec.size",
         "the version v0 is no longer defined",
     ) == irreversible.irreversible_update(before, after)
     assert () == irreversible.irreversible_update(before, before)

@@ -83,10 +83,12 @@ plain = {
     "vdus": st.dictionaries(text, refs, max_size=3),
     "scale_levels": st.dictionaries(text, st.integers(0, 9), max_size=3),
     "replica_overrides": st.dictionaries(refs, st.integers(0, 9), max_size=3),
-    "scaling": st.dictionaries(
+    "former_replicas": st.dictionaries(
         refs, st.none() | st.integers(0, 9), max_size=3
     ),
-    "bounds": st.dictionaries(refs, st.builds(ReplicaLimits, sizes, sizes)),
+    "former_limits": st.dictionaries(
+        refs, st.builds(ReplicaLimits, sizes, sizes)
+    ),
     "machines_to_delete": goers,
     "policy": policies,
     "preexisting": st.frozensets(refs, max_size=3),
@@ -219,7 +221,7 @@ def test_owning_and_no_longer_owning(given_, more):
 )
 def test_a_name_of_an_instance_is_taken(name):
     """What can be a label's value and part of a Secret's name is a name."""
-    assert name == inventory.validate_name(name)
+    assert name == inventory.require_valid_name(name)
 
 
 @pytest.mark.parametrize(
@@ -228,4 +230,4 @@ def test_a_name_of_an_instance_is_taken(name):
 def test_a_name_that_cannot_be_is_refused(name):
     """What the server would refuse as a name, we refuse before."""
     with pytest.raises(errors.RequestInvalid, match="name"):
-        inventory.validate_name(name)
+        inventory.require_valid_name(name)

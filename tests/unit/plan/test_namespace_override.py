@@ -28,7 +28,9 @@ def placed(namespaces, *given):
         Document(manifest, f"a.yaml, document {number}")
         for number, manifest in enumerate(given, 1)
     ]
-    items = placement.place(documents, SCOPES, "one", "home", namespaces)
+    items = placement.place_manifests(
+        documents, SCOPES, "one", "home", namespaces
+    )
     return [item.manifest for item in items]
 
 
@@ -138,10 +140,10 @@ def test_with_refuse_a_foreign_namespace_is_an_error():
         )
 
     assert [
-        "a.yaml, document 1: ConfigMap/x/a names the namespace x; all of "
-        "this package has to go to home",
-        "a.yaml, document 4: ConfigMap/y/d names the namespace y; all of "
-        "this package has to go to home",
+        "a.yaml, document 1: ConfigMap/x/a names the namespace x; all "
+        "objects of this package have to be in home",
+        "a.yaml, document 4: ConfigMap/y/d names the namespace y; all "
+        "objects of this package have to be in home",
     ] == [str(problem) for problem in caught.value.problems]
 
 

@@ -42,7 +42,7 @@ def names(documents):
 def test_a_prefix_becomes_a_name(new_suffix):
     """Of any object without a name; what has both keeps its own."""
     given = [document(prefix="a-"), document("b"), document("c", "c-")]
-    found, known = naming.named(given, {}, new_suffix)
+    found, known = naming.with_names(given, {}, new_suffix)
 
     assert ["a-00001", "b", "c"] == names(found)
     assert "generateName" not in found[0].manifest["metadata"]
@@ -51,9 +51,15 @@ def test_a_prefix_becomes_a_name(new_suffix):
 
 def test_the_same_manifest_has_the_same_name_again(new_suffix):
     """One that says something else is another object."""
-    first, known = naming.named([document(prefix="a-", x=1)], {}, new_suffix)
-    same, again = naming.named([document(prefix="a-", x=1)], known, new_suffix)
-    other, _ = naming.named([document(prefix="a-", x=2)], known, new_suffix)
+    first, known = naming.with_names(
+        [document(prefix="a-", x=1)], {}, new_suffix
+    )
+    same, again = naming.with_names(
+        [document(prefix="a-", x=1)], known, new_suffix
+    )
+    other, _ = naming.with_names(
+        [document(prefix="a-", x=2)], known, new_suffix
+    )
 
     assert (names(first), known) == (names(same), again)
     assert names(first) != names(other)
@@ -62,10 +68,12 @@ def test_the_same_manifest_has_the_same_name_again(new_suffix):
 def test_manifests_that_say_the_same_are_several_objects(new_suffix):
     """Told apart by their order."""
     twins = [document(prefix="a-"), document(prefix="a-")]
-    found, known = naming.named(twins, {}, new_suffix)
+    found, known = naming.with_names(twins, {}, new_suffix)
 
     assert ["a-00001", "a-00002"] == names(found)
-    assert names(found) == names(naming.named(twins, known, new_suffix)[0])
+    assert names(found) == names(
+        naming.with_names(twins, known, new_suffix)[0]
+    )
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 2))))
@@ -73,7 +81,7 @@ def test_no_two_objects_share_a_name(given):
     """Whatever manifests come together, and however often."""
     numbers = itertools.count()
     documents = [document(prefix=f"{p}-", x=x) for p, x in given]
-    found, known = naming.named(documents, {}, lambda: str(next(numbers)))
+    found, known = naming.with_names(documents, {}, lambda: str(next(numbers)))
 
     assert len(set(names(found))) == len(documents) == len(known)
 
@@ -81,7 +89,9 @@ def test_no_two_objects_share_a_name(given):
 @pytest.mark.requirement("CR-23")
 def test_a_name_is_no_longer_than_a_label(new_suffix):
     """As Kubernetes cuts a long prefix."""
-    (found,), _ = naming.named([document(prefix="x" * 80)], {}, new_suffix)
+    (found,), _ = naming.with_names(
+        [document(prefix="x" * 80)], {}, new_suffix
+    )
 
     assert 63 == len(names([found])[0])
 
@@ -90,4 +100,6 @@ def test_what_has_neither_is_nameless():
     """Only a server knows whether its kind needs a name."""
     bare = document()
 
-    assert [bare] == naming.nameless([bare, document("a"), document("", "b")])
+    assert [bare] == naming.unnamed_documents(
+        [bare, document("a"), document("", "b")]
+    )

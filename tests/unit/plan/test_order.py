@@ -450,7 +450,7 @@ def test_terminate_goes_the_reverse_way(made):
     """Nothing goes before what depends on it, nor before a later wave."""
     items = placed(*made)
     manifests = {item.ref: item.manifest for item in items}
-    order = waves.recorded(manifests)
+    order = waves.recorded_order(manifests)
     found = plan.terminate(
         dict.fromkeys(manifests, "u"), REGISTRY, order=order
     )
@@ -497,7 +497,7 @@ def test_only_dependents_go_before_their_time():
     found = plan.terminate(
         dict.fromkeys(manifests, "u"),
         REGISTRY,
-        order=waves.recorded(manifests),
+        order=waves.recorded_order(manifests),
     )
 
     assert [["cluster"], ["b"], ["certificate"], ["a"]] == [
@@ -605,7 +605,7 @@ def test_operators_go_after_their_objects(made):
     stages = plan.terminate(
         dict.fromkeys(manifests, "u"),
         REGISTRY,
-        order=waves.recorded(manifests),
+        order=waves.recorded_order(manifests),
     ).stages
 
     assert [

@@ -177,7 +177,7 @@ def test_change_deletes_what_only_the_old_package_names(old, new):
     kept = {r for r in old - new if REGISTRY[r.group_kind].prune_protected}
 
     assert old - new - kept == deleted
-    assert kept == set(planned.kept)
+    assert kept == set(planned.retained)
 
 
 @given(ref_sets)
@@ -188,7 +188,7 @@ def test_a_manifest_may_ask_to_be_pruned_or_kept(found):
         ref: not REGISTRY[ref.group_kind].prune_protected for ref in found
     }
     against = {ref: not said for ref, said in asked.items()}
-    former = prune.CurrentState(uids(found), asked=against)
+    former = prune.CurrentState(uids(found), prune_annotations=against)
     planned = plan.change([], REGISTRY, former, {})
     deleted = {s.ref for s in steps(planned) if isinstance(s, plan.Delete)}
 
@@ -214,7 +214,7 @@ def pruned(new, old, former):
 def test_a_namespace_that_holds_anything_is_kept(new, old):
     """It would take along what the new package names, and what is kept."""
     owned = uids(old | {NAMESPACE})
-    former = prune.CurrentState(owned, asked={NAMESPACE: True})
+    former = prune.CurrentState(owned, prune_annotations={NAMESPACE: True})
     staying = new | {
         ref for ref in old if REGISTRY[ref.group_kind].prune_protected
     }
@@ -225,7 +225,9 @@ def test_a_namespace_that_holds_anything_is_kept(new, old):
 def test_the_namespace_of_the_record_is_never_pruned():
     """Whatever its manifest says: the record would go in mid-operation."""
     former = prune.CurrentState(
-        {NAMESPACE: "uid"}, home=NAMESPACE, asked={NAMESPACE: True}
+        {NAMESPACE: "uid"},
+        record_namespace=NAMESPACE,
+        prune_annotations={NAMESPACE: True},
     )
 
     assert set() == pruned(set(), set(), former)
@@ -240,7 +242,7 @@ def test_a_definition_whose_objects_stay_is_kept():
     thing = ObjectRef(kind.group, kind.kind, "ns", "a")
     former = prune.CurrentState(
         uids({definition, thing}),
-        asked={definition: True},
+        prune_annotations={definition: True},
         defines={definition: kind},
     )
 
@@ -267,7 +269,7 @@ def test_objects_that_are_there_are_applied_by_uid():
     live = {ref: plan.LiveObject("uid-1", "7")}
     (step,) = steps(plan.instantiate([item(ref)], REGISTRY, live))
 
-    assert ("uid-1", "7") == (step.uid, step.version)
+    assert ("uid-1", "7") == (step.uid, step.resource_version)
 
 
 # -- Where a manifest goes ---------------------------------------------------
@@ -288,7 +290,9 @@ SCOPES = {GroupKind("", "Role"): True, GroupKind("", "Node"): False}
 @pytest.mark.requirement("T1")
 def test_a_manifest_without_namespace_gets_the_given_one():
     """Scope comes from discovery, so any kind is placed."""
-    (placed,) = placement.place([document("Role", "r")], SCOPES, "id", "home")
+    (placed,) = placement.place_manifests(
+        [document("Role", "r")], SCOPES, "id", "home"
+    )
 
     assert ObjectRef("", "Role", "home", "r") == placed.ref
     assert "home" == placed.manifest["metadata"]["namespace"]
@@ -296,7 +300,7 @@ def test_a_manifest_without_namespace_gets_the_given_one():
 
 def test_a_manifest_with_a_namespace_keeps_it():
     """A package may use several namespaces."""
-    (placed,) = placement.place(
+    (placed,) = placement.place_manifests(
         [document("Role", "r", "other")], SCOPES, "id", "home"
     )
 
@@ -305,7 +309,7 @@ def test_a_manifest_with_a_namespace_keeps_it():
 
 def test_an_object_of_a_cluster_scoped_kind_has_no_namespace():
     """One that a manifest gives by mistake is left out, as kubectl does."""
-    (placed,) = placement.place(
+    (placed,) = placement.place_manifests(
         [document("Node", "n", "other")], SCOPES, "id", "home"
     )
 
@@ -315,7 +319,9 @@ def test_an_object_of_a_cluster_scoped_kind_has_no_namespace():
 
 def test_every_manifest_bears_the_label_of_the_instance():
     """It is how a watch finds what is ours."""
-    (placed,) = placement.place([document("Role", "r")], SCOPES, "id", "home")
+    (placed,) = placement.place_manifests(
+        [document("Role", "r")], SCOPES, "id", "home"
+    )
 
     assert "id" == objects.labels(placed.manifest)[objects.INSTANCE]
 
@@ -325,7 +331,7 @@ def test_annotations_that_are_empty_are_left_out():
     given_ = document("Role", "r")
     given_.manifest["metadata"]["annotations"] = {}
 
-    (placed,) = placement.place([given_], SCOPES, "id", "home")
+    (placed,) = placement.place_manifests([given_], SCOPES, "id", "home")
 
     assert "annotations" not in placed.manifest["metadata"]
 
@@ -333,7 +339,7 @@ def test_annotations_that_are_empty_are_left_out():
 def test_placing_leaves_the_package_as_it_was():
     """A package is a value that several instances may use."""
     given_ = document("Role", "r")
-    placement.place([given_], SCOPES, "id", "home")
+    placement.place_manifests([given_], SCOPES, "id", "home")
 
     assert {"name": "r"} == given_.manifest["metadata"]
 
@@ -344,7 +350,7 @@ def test_two_documents_that_turn_out_to_be_one_object_are_refused():
     twin = document("Role", "r", "home", where="b.yaml, document 2")
     twin.manifest["rules"] = []
     with pytest.raises(errors.PackageInvalid) as caught:
-        placement.place(
+        placement.place_manifests(
             [document("Role", "r", where="a.yaml, document 1"), twin],
             SCOPES,
             "id",
@@ -358,7 +364,7 @@ def test_two_documents_that_turn_out_to_be_one_object_are_refused():
 
 def test_two_documents_with_the_same_content_are_one_object():
     """One names the namespace that the other is given."""
-    placed = placement.place(
+    placed = placement.place_manifests(
         [document("Role", "r"), document("Role", "r", "home")],
         SCOPES,
         "id",
@@ -411,7 +417,7 @@ def test_a_plan_is_a_value():
     planned = plan.instantiate([item(ref)], REGISTRY)
 
     assert planned == plan.instantiate([item(ref)], REGISTRY)
-    assert planned != dataclasses.replace(planned, kept=(ref,))
+    assert planned != dataclasses.replace(planned, retained=(ref,))
 
 
 CAPI = "cluster.x-k8s.io"
@@ -468,7 +474,9 @@ def test_what_a_kept_cluster_needs_is_kept_with_it():
         (),
         kinds.BUILT_IN,
         prune.CurrentState(
-            owned, asked=asked, needs=references.references(manifests)
+            owned,
+            prune_annotations=asked,
+            needs=references.references(manifests),
         ),
         {},
     )

@@ -76,7 +76,7 @@ def test_workers_that_change_are_told_as_before():
 def test_workers_that_a_topology_no_longer_has_go_for_good():
     """As those do that have objects of their own."""
     assert (
-        "the workers b go: their machines, and what runs on them",
+        "the workers b are deleted, with machines and workloads",
     ) == irreversible.irreversible_update(topology("a", "b"), topology("a"))
     assert () == irreversible.irreversible_update(
         topology("a"), topology("a", "b")

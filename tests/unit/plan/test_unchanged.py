@@ -169,8 +169,8 @@ WEB = 'k:{"port":80,"protocol":"TCP"}'
             {objects.PREFIX + "wave": "1"},
             "metadata.annotations differs",
         ),
-        (("metadata", "name"), "other", "it was read at another version"),
-        (("apiVersion",), "v2", "it was read at another version"),
+        (("metadata", "name"), "other", "it was read in another API version"),
+        (("apiVersion",), "v2", "it was read in another API version"),
     ],
 )
 def test_a_manifest_that_differs_is_sent(path, value, told):

@@ -40,7 +40,7 @@ C = '.spec.template.spec.containers[name="c"]'
 
 def without(*fields):
     before = copy.deepcopy(MANIFEST)
-    found, said = unknown_fields.without(MANIFEST, fields)
+    found, said = unknown_fields.without_fields(MANIFEST, fields)
     assert before == MANIFEST
     return found, said
 
@@ -121,10 +121,10 @@ def test_what_may_be_left_out_is_known_by_its_reason():
     """An error names the option only where it helps."""
     twice = 'duplicate entries for key [name="A"]'
 
-    assert unknown_fields.is_mendable(unknown(".a"))
-    assert unknown_fields.is_mendable((".spec.env", twice))
-    assert not unknown_fields.is_mendable((".spec.ports", twice))
-    assert not unknown_fields.is_mendable((".a", "expected string"))
+    assert unknown_fields.is_removable(unknown(".a"))
+    assert unknown_fields.is_removable((".spec.env", twice))
+    assert not unknown_fields.is_removable((".spec.ports", twice))
+    assert not unknown_fields.is_removable((".a", "expected string"))
 
 
 @given(st.text(alphabet='.[]="\\,aspec0'), st.sampled_from([0, 1]))
@@ -132,4 +132,4 @@ def test_no_path_is_too_strange(path, index):
     """Whatever a server says, nothing is raised and nothing is changed."""
     reasons = (unknown_fields.UNDECLARED, f"duplicate entries for key {path}")
 
-    unknown_fields.without(MANIFEST, [(path, reasons[index])])
+    unknown_fields.without_fields(MANIFEST, [(path, reasons[index])])
