@@ -4,6 +4,8 @@ import importlib.metadata
 import pathlib
 import sys
 
+from docutils import nodes
+
 _here = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(_here / "_ext"), str(_here.parents[1])]
 
@@ -11,6 +13,7 @@ project = "tacker-k8s-cr"
 author = "tacker_k8s_cr contributors"
 copyright = f"2026, {author}"
 release = importlib.metadata.version("tacker-k8s-cr")
+version = release.partition(".dev")[0]
 
 extensions = [
     "answers",
@@ -54,3 +57,15 @@ _git = _here.parents[1] / ".git"
 if not _git.exists() or (_git / "shallow").exists():
     exclude_patterns = ["releasenotes/*"]
     suppress_warnings = ["toc.excluded"]
+
+
+def setup(app):
+    app.connect("doctree-read", name_version)
+
+
+def name_version(app, doctree):
+    """Replace reno's 0.0.0 by the version, as long as it has no tag."""
+    for title in doctree.findall(nodes.title):
+        if app.env.docname.startswith("releasenotes/"):
+            text = title.astext().replace("0.0.0", version)
+            title.children = [nodes.Text(text)]

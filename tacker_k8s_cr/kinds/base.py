@@ -92,7 +92,7 @@ Judge = Callable[[Handler], Handler]
 """A kind's handler with another judgement."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Registry:
     """Handlers by kind. A value: adding to it makes another one.
 
@@ -105,6 +105,10 @@ class Registry:
     judges: Mapping[GroupKind | ObjectRef, Judge] = dataclasses.field(
         default_factory=dict
     )
+
+    def __repr__(self) -> str:
+        """Return a short text: it is the default of a parameter."""
+        return f"<{type(self).__name__} of {len(self.handlers)} kinds>"
 
     def __getitem__(self, group_kind: GroupKind) -> Handler:
         """The kind's own handler, else its family's, else the fallback."""
