@@ -28,7 +28,7 @@ LINES = (
     "...",
     "%YAML 9.9",
     "\tkey: value",
-    "<<: *nobody",
+    "<<: *absent",
     "a: &a [*a]",
     "? [a, b]\n: c",
     "- - - -",

@@ -113,20 +113,20 @@ def test_another_managers_field_conflicts(
     cluster: Cluster, test_namespace: str
 ) -> None:
     """A conflict names the field and who owns it."""
-    cluster.apply(config_map(test_namespace, a="1"), "somebody")
+    cluster.apply(config_map(test_namespace, a="1"), "other-manager")
 
     with pytest.raises(FieldConflict) as caught:
         cluster.apply(config_map(test_namespace, a="2"), MANAGER)
 
-    assert {"data.a": "somebody"} == caught.value.fields
-    assert "field data.a is owned by somebody" in str(caught.value)
+    assert {"data.a": "other-manager"} == caught.value.fields
+    assert "field data.a is owned by other-manager" in str(caught.value)
 
 
 def test_a_conflict_in_a_list_names_the_item(
     cluster: Cluster, test_namespace: str
 ) -> None:
     """A field of an item of a list is named by the item's name."""
-    cluster.apply(deployment(test_namespace, 0), "somebody")
+    cluster.apply(deployment(test_namespace, 0), "other-manager")
     other = deployment(test_namespace, 0)
     container = other["spec"]["template"]["spec"]["containers"][0]
     container["image"] = "registry.example.org/web:2"
@@ -142,7 +142,7 @@ def test_the_same_value_is_shared(
     cluster: Cluster, test_namespace: str
 ) -> None:
     """A field of another manager with the applied value does not conflict."""
-    cluster.apply(config_map(test_namespace, a="1"), "somebody")
+    cluster.apply(config_map(test_namespace, a="1"), "other-manager")
 
     applied = cluster.apply(config_map(test_namespace, a="1", b="2"), MANAGER)
 
@@ -154,7 +154,7 @@ def test_force_takes_a_field_over(
     cluster: Cluster, test_namespace: str
 ) -> None:
     """Force transfers the field to us; its old owner then conflicts."""
-    cluster.apply(config_map(test_namespace, a="1"), "somebody")
+    cluster.apply(config_map(test_namespace, a="1"), "other-manager")
 
     applied = cluster.apply(
         config_map(test_namespace, a="2"), MANAGER, force=True
@@ -162,7 +162,7 @@ def test_force_takes_a_field_over(
 
     assert {"a": "2"} == applied.obj["data"]
     with pytest.raises(FieldConflict) as caught:
-        cluster.apply(config_map(test_namespace, a="3"), "somebody")
+        cluster.apply(config_map(test_namespace, a="3"), "other-manager")
     assert {"data.a": MANAGER} == caught.value.fields
 
 
@@ -170,7 +170,7 @@ def test_a_bare_apply_gives_our_fields_up(
     cluster: Cluster, test_namespace: str
 ) -> None:
     """The object without any field leaves what others own, and only that."""
-    cluster.apply(config_map(test_namespace, a="1"), "somebody")
+    cluster.apply(config_map(test_namespace, a="1"), "other-manager")
     ours = labelled(config_map(test_namespace, b="2"), mine="yes")
     cluster.apply(ours, MANAGER)
     bare = {**config_map(test_namespace)}
@@ -183,7 +183,7 @@ def test_a_bare_apply_gives_our_fields_up(
     managers = [
         entry["manager"] for entry in left["metadata"]["managedFields"]
     ]
-    assert ["somebody"] == managers
+    assert ["other-manager"] == managers
 
 
 @pytest.mark.requirement("P6", "B6")

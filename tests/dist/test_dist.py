@@ -33,7 +33,7 @@ def dists(
 ) -> tuple[tarfile.TarFile, zipfile.ZipFile]:
     """The sdist, and the wheel that was built from it."""
     if not (ROOT / ".git").exists():
-        pytest.skip("the sdist holds what git lists, and this is no clone")
+        pytest.skip("the sdist holds what git lists, and this is not a clone")
     where = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "build", "--no-isolation"]
     subprocess.run(

@@ -270,7 +270,7 @@ def test_a_synchronization_serves_both(v1, made, make_namespaces, kubectl):
         "scale", "deploy/web", "--replicas=3", "-n", make_namespaces("ours")
     )
     held_vnf.wait_for(
-        "the scale level of ours in Tacker",
+        "the scale level of its VNF in Tacker",
         lambda: {"web": 2} == levels(v1, vnfs["ours"]),
     )
     assert 3 == len(v1.vnfcs(vnfs["ours"]))

@@ -169,7 +169,9 @@ def compare(
     """
     found = find_objects(cluster, namespace, told)
     should = {_placed(cluster, m, namespace): m for m in wanted}
-    lost = [f"{ref} is not there" for ref in should.keys() - found.keys()] + [
+    lost = [
+        f"{ref} does not exist" for ref in should.keys() - found.keys()
+    ] + [
         f"{ref} is not as it should be"
         for ref, manifest in should.items()
         if ref in found and not _contains(manifest, found[ref])

@@ -53,7 +53,7 @@ def test_an_autoscaler_keeps_what_a_scale_has_asked_for(
     def by_hand(wanted, back):
         """A foreign replica count, and how the autoscaler corrects it."""
         body = {"spec": {"replicas": wanted}}
-        cluster.patch(web, body, "somebody", subresource="scale")
+        cluster.patch(web, body, "other-manager", subresource="scale")
         found = f"--for=jsonpath={{.spec.replicas}}={back}"
         where = ("--namespace", namespace, "--timeout=90s")
         kubectl("wait", "deployment/web", found, *where)

@@ -87,7 +87,7 @@ class Site:
             timeout=120,
         )
         said = done.stdout + done.stderr
-        self.shows.search("what the check says", said)
+        self.shows.search("the output of the check", said)
         assert "Traceback" not in said
         return done.returncode, said
 
@@ -180,7 +180,7 @@ def test_a_site_that_is_right_has_no_errors(site):
     } <= found.keys()
 
 
-def test_one_option_alone_is_mended_by_what_is_printed(site):
+def test_the_printed_lines_fix_one_missing_option(site):
     """With the line in its place there is nothing more to print."""
     site.configure(infra_driver="noop,openstack,kubernetes")
 

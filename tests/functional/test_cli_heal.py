@@ -182,7 +182,7 @@ def test_an_object_is_adopted_by_name(
 ):
     """A foreign one is not changed without a request."""
     theirs = manifests.config_map("theirs", namespace)
-    cluster.create(theirs, "somebody")
+    cluster.create(theirs, "other-manager")
     package = files(manifests.config_map("theirs", key="ours"))
 
     assert 2 == run("instantiate", unique_name, package).code

@@ -12,7 +12,7 @@ from tests.functional import manifests
 
 pytestmark = pytest.mark.plane
 
-TOKEN = "a-token-that-nobody-has-0123456789"
+TOKEN = "an-unknown-bearer-token-0123456789"
 PATH = {"nonResourceAttributes": {"path": "/version", "verb": "get"}}
 
 
@@ -138,10 +138,10 @@ def test_a_binding_of_a_pod_that_does_not_exist_is_refused(
     binding = {
         "apiVersion": "v1",
         "kind": "Binding",
-        "metadata": {"name": "nobody"},
+        "metadata": {"name": "absent"},
         "target": {"kind": "Node", "name": "node-0"},
     }
-    with pytest.raises(errors.Rejected, match='pods "nobody" not found'):
+    with pytest.raises(errors.Rejected, match='pods "absent" not found'):
         k8s_cr.instantiate(
             k8s_cr.Request(
                 cluster, unique_name, namespace=namespace, deadline=deadline

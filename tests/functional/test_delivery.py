@@ -37,8 +37,10 @@ KEY = base64.b64encode(b"planted-key-of-the-tests, 32 bytes").decode()
 @pytest.fixture
 def account(kubectl, kubeconfig, namespace):
     """A kubeconfig of an account without rights, for the same server."""
-    kubectl("create", "serviceaccount", "somebody", "-n", namespace)
-    token = kubectl("create", "token", "somebody", "-n", namespace).strip()
+    kubectl("create", "serviceaccount", "other-account", "-n", namespace)
+    token = kubectl(
+        "create", "token", "other-account", "-n", namespace
+    ).strip()
     admin = kubeconfigs.load(str(kubeconfig))
     return kubeconfigs.Kubeconfig(
         where="test", server=admin.server, ca=admin.ca, token=token
@@ -240,7 +242,7 @@ def rotate(cluster, kubectl, namespace, account):
     ref = ObjectRef("", "Secret", namespace, "site-a-kubeconfig")
 
     def act():
-        token = kubectl("create", "token", "somebody", "-n", namespace)
+        token = kubectl("create", "token", "other-account", "-n", namespace)
         found = dataclasses.replace(account, token=token.strip())
         value = base64.b64encode(found.to_yaml().encode()).decode()
         cluster.patch(ref, {"data": {"value": value}}, "test")

@@ -44,7 +44,7 @@ def autoscaler(name):
             "scaleTargetRef": {
                 "apiVersion": "apps/v1",
                 "kind": "Deployment",
-                "name": "nobody",
+                "name": "absent",
             },
         },
     }
@@ -129,19 +129,21 @@ def test_drift_is_told_field_by_field_and_nothing_is_written(
     deployment = ObjectRef("apps", "Deployment", namespace, "web")
     uids = {ref: uid for ref, (uid, _) in before.items()}
     cluster.delete(config("lost"), uids[config("lost")])
-    cluster.patch(config("edited"), {"data": {"key": "theirs"}}, "somebody")
+    cluster.patch(
+        config("edited"), {"data": {"key": "theirs"}}, "other-manager"
+    )
     more = {"data": {"more": "theirs"}, "metadata": {"labels": {"x": "y"}}}
-    cluster.patch(config("added"), more, "somebody")
+    cluster.patch(config("added"), more, "other-manager")
     theirs = {"data": {"key": "theirs"}}
-    cluster.patch(config("left"), theirs, "somebody")
-    cluster.patch(deployment, {"spec": {"replicas": 3}}, "somebody")
+    cluster.patch(config("left"), theirs, "other-manager")
+    cluster.patch(deployment, {"spec": {"replicas": 3}}, "other-manager")
     word = base64.b64encode(b"letmein-second").decode()
     password = config("pass", "Secret")
-    cluster.patch(password, {"data": {"word": word}}, "somebody")
+    cluster.patch(password, {"data": {"word": word}}, "other-manager")
     cluster.delete(config("new"), uids[config("new")])
-    cluster.create(manifests.config_map("new", namespace), "somebody")
+    cluster.create(manifests.config_map("new", namespace), "other-manager")
     bare = {"metadata": {"labels": {objects.INSTANCE: None}}}
-    cluster.patch(config("bare"), bare, "somebody")
+    cluster.patch(config("bare"), bare, "other-manager")
     versions = read_versions()
 
     found = k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life))
@@ -160,7 +162,9 @@ def test_drift_is_told_field_by_field_and_nothing_is_written(
     assert ["data.key: theirs -> value"] == [
         str(field) for field in rows[config("edited")].differences
     ]
-    assert rows[config("new")].reason.endswith("the field manager somebody")
+    assert rows[config("new")].reason.endswith(
+        "the field manager other-manager"
+    )
     (field,) = rows[password].differences
     assert "data.word" == field.path
     text = json.dumps(found.as_dict()) + repr(found)
@@ -192,7 +196,7 @@ def test_drift_by_the_program(run, files, unique_name, cluster, config):
     assert 0 == same.code, same.err
     assert [] == same.value["objects"]
     assert 2 == same.value["looked"]
-    cluster.patch(config("a"), {"data": {"key": "theirs"}}, "somebody")
+    cluster.patch(config("a"), {"data": {"key": "theirs"}}, "other-manager")
     table = run("drift", unique_name)
     value = run("drift", unique_name, "-f", "json")
     columns = run(
@@ -220,7 +224,7 @@ def test_what_a_change_kept_and_what_is_shared_drifts_too(
     kept["metadata"]["annotations"] = {
         "k8s-cr.tacker.openstack.org/prune": "false"
     }
-    cluster.create(manifests.config_map("theirs", namespace), "somebody")
+    cluster.create(manifests.config_map("theirs", namespace), "other-manager")
     shared = manifests.config_map("theirs")
     k8s_cr.instantiate(
         k8s_cr.Request(cluster, unique_name, **life),
@@ -268,7 +272,9 @@ def test_drift_takes_no_right_to_create_or_delete(
     life = {"namespace": namespace, "deadline": deadline}
     package = make_package(*map(manifests.config_map, ("edited", "lost")))
     k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
-    cluster.patch(config("edited"), {"data": {"key": "theirs"}}, "somebody")
+    cluster.patch(
+        config("edited"), {"data": {"key": "theirs"}}, "other-manager"
+    )
     cluster.delete(config("lost"), objects.uid(cluster.get(config("lost"))))
 
     def told(*verbs):

@@ -205,7 +205,7 @@ def test_healing_all_restores_what_the_package_says(
     )
     settings = ObjectRef("", "ConfigMap", namespace, "settings")
     lost = ObjectRef("", "ConfigMap", namespace, "lost")
-    cluster.patch(settings, {"data": {"key": "theirs"}}, "somebody")
+    cluster.patch(settings, {"data": {"key": "theirs"}}, "other-manager")
     cluster.delete(lost, objects.uid(cluster.get(lost)))
     before = members()
 
@@ -251,10 +251,10 @@ def test_a_stranger_is_not_healed(
     )
     before = members()
 
-    with pytest.raises(errors.RequestInvalid, match="has the UID nobody"):
+    with pytest.raises(errors.RequestInvalid, match="has the UID unknown"):
         k8s_cr.heal(
             k8s_cr.Request(cluster, unique_name, **operation_args),
-            {"nobody", *before.values()},
+            {"unknown", *before.values()},
         )
 
     assert before == members()
@@ -524,7 +524,7 @@ def test_a_heal_that_cannot_succeed_ends_early_with_the_cause(
         "metadata": {"name": "full", "namespace": namespace},
         "spec": {"hard": {"requests.cpu": "1500m"}},
     }
-    cluster.create(limit, "somebody")
+    cluster.create(limit, "other-manager")
     web = next(uid for name, uid in before.items() if name[:3] == "web")
     chosen = {before["db-0"], web}
     begun = operation_args["deadline"].remaining

@@ -305,7 +305,9 @@ def test_objects_of_others_are_not_taken_away_with_a_namespace(
         k8s_cr.Request(cluster, unique_name, **life),
         make_package(manifests.namespace(unique_name)),
     )
-    cluster.create(manifests.config_map("theirs", unique_name), "somebody")
+    cluster.create(
+        manifests.config_map("theirs", unique_name), "other-manager"
+    )
 
     with pytest.raises(errors.ForeignObjects) as caught:
         k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
@@ -333,7 +335,7 @@ def test_objects_of_others_are_not_taken_away_with_a_definition(
     )
     other = manifests.custom(group, "Thing", "theirs")
     other["metadata"]["namespace"] = namespace
-    made = cluster.create(other, "somebody")
+    made = cluster.create(other, "other-manager")
 
     with pytest.raises(errors.ForeignObjects, match="theirs"):
         k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
@@ -348,13 +350,13 @@ def test_an_object_that_is_going_is_waited_for(
     """A new one takes its place, as soon as it is free."""
     held = manifests.config_map("a", namespace, key="old")
     held["metadata"]["finalizers"] = ["example.org/hold"]
-    made = cluster.create(held, "somebody")
+    made = cluster.create(held, "other-manager")
     going = ref("ConfigMap", namespace, "a")
     cluster.delete(going, objects.uid(made))
     released = threading.Timer(
         1.0,
         lambda: cluster.patch(
-            going, {"metadata": {"finalizers": None}}, "somebody"
+            going, {"metadata": {"finalizers": None}}, "other-manager"
         ),
     )
     released.start()

@@ -214,14 +214,14 @@ def test_an_order_that_cannot_be_followed_is_refused(
             make_package(
                 said(manifests.config_map("a"), depends_on="ConfigMap/b"),
                 said(manifests.config_map("b"), depends_on="ConfigMap/a"),
-                said(manifests.config_map("c"), depends_on="Secret/nobody"),
+                said(manifests.config_map("c"), depends_on="Secret/absent"),
             ),
         )
 
     text = str(caught.value)
     assert f"ConfigMap/{namespace}/a needs ConfigMap/{namespace}/b" in text
     assert "a.yaml, document 2" in text
-    assert "depends on Secret/nobody: is not in the package" in text
+    assert "depends on Secret/absent: is not in the package" in text
     assert [] == seen.written
 
 

@@ -127,7 +127,7 @@ def test_none_of_something_is_current(
             "apiVersion": "storage.k8s.io/v1",
             "kind": "StorageClass",
             "metadata": {"name": unique_name},
-            "provisioner": "example.org/nobody",
+            "provisioner": "example.org/absent",
             "volumeBindingMode": "WaitForFirstConsumer",
         },
         {

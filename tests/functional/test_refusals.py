@@ -53,13 +53,13 @@ def test_a_kind_that_nobody_knows(refused):
     error = refused(
         errors.KindNotServed,
         manifests.config_map("a"),
-        manifests.custom("nobody.example.org", "Thing", "x"),
-        manifests.custom("nobody.example.org", "Other", "y"),
+        manifests.custom("absent.example.org", "Thing", "x"),
+        manifests.custom("absent.example.org", "Other", "y"),
     )
 
     assert "document 2" in str(error)
-    assert "Thing.nobody.example.org" in str(error)
-    assert "Other.nobody.example.org" in str(error)
+    assert "Thing.absent.example.org" in str(error)
+    assert "Other.absent.example.org" in str(error)
 
 
 @pytest.mark.parametrize("key", REMOVED, ids=lambda key: f"{key[0]}-{key[1]}")
@@ -188,7 +188,9 @@ def test_an_object_that_is_just_as_we_want_it_is_shared(
     cluster, namespace, make_package, deadline, unique_name
 ):
     """It is used, and neither written nor ever deleted."""
-    made = cluster.create(manifests.config_map("a", namespace), "somebody")
+    made = cluster.create(
+        manifests.config_map("a", namespace), "other-manager"
+    )
     life = {"namespace": namespace, "deadline": deadline}
 
     report = k8s_cr.instantiate(
@@ -236,9 +238,9 @@ def test_an_object_made_between_our_check_and_our_apply(
 
     def act(manifest):
         if manifest["metadata"]["name"] == "b" and not made:
-            made.append(cluster.create(copy.deepcopy(theirs), "somebody"))
+            made.append(cluster.create(copy.deepcopy(theirs), "other-manager"))
 
-    with pytest.raises(errors.OwnedByOther, match="somebody") as caught:
+    with pytest.raises(errors.OwnedByOther, match="other-manager") as caught:
         k8s_cr.instantiate(
             k8s_cr.Request(
                 Meddled(cluster, act),
@@ -255,7 +257,7 @@ def test_an_object_made_between_our_check_and_our_apply(
     assert [] == leftover_objects(unique_name, namespace)
     left = cluster.get(ObjectRef("", "ConfigMap", namespace, "b"))
     assert {"key": "theirs"} == left["data"]
-    assert ["somebody"] == [
+    assert ["other-manager"] == [
         entry["manager"] for entry in left["metadata"]["managedFields"]
     ]
 

@@ -268,7 +268,7 @@ def test_what_cannot_be_restored_is_named_and_the_rest_is(
         make_package(manifests.config_map("b"), name="b"),
     )
     theirs = manifests.config_map("gone", namespace, key="theirs")
-    cluster.create(theirs, "somebody")
+    cluster.create(theirs, "other-manager")
 
     with pytest.raises(
         errors.RollbackIncomplete, match="gone: could not be"
@@ -356,7 +356,7 @@ def test_what_a_change_took_over_is_given_back(
 ):
     """It existed before, so it stays, and belongs to no instance."""
     theirs = manifests.config_map("theirs", namespace, key="theirs")
-    cluster.create(theirs, "somebody")
+    cluster.create(theirs, "other-manager")
     found = ref("ConfigMap", namespace, "theirs")
     k8s_cr.instantiate(
         k8s_cr.Request(cluster, unique_name, **operation_args),
@@ -397,7 +397,7 @@ def test_what_an_instantiation_took_over_is_given_back(
 ):
     """All else goes, with the record."""
     theirs = manifests.config_map("theirs", namespace, key="theirs")
-    cluster.create(theirs, "somebody")
+    cluster.create(theirs, "other-manager")
     found = ref("ConfigMap", namespace, "theirs")
     group = f"{unique_name}.example.org"
     package = make_package(

@@ -123,7 +123,7 @@ def test_machines_are_scaled_by_every_route(
     with pytest.raises(
         errors.MachineSelectionInvalid, match="not Machines of it"
     ):
-        scale(workers, 2, machines_to_delete=["nobody"])
+        scale(workers, 2, machines_to_delete=["unknown"])
     scale(workers, 2, machines_to_delete=[chosen])
     assert {n: u for n, u in three.items() if n != chosen} == machines(WORKERS)
     scale(workers, 0)

@@ -251,7 +251,7 @@ def test_the_bounds_of_an_autoscaler_are_moved_when_asked(
         k8s_cr.Request(cluster, unique_name, **operation_args),
         make_package(manifests.deployment("web", 2)),
     )
-    cluster.create(foreign, "somebody")
+    cluster.create(foreign, "other-manager")
     with pytest.raises(errors.AutoscalerConflict, match="does not belong"):
         k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **move), {web: 3})
     k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))

@@ -300,7 +300,7 @@ def test_what_is_missing_of_what_it_refers_to_is_named(
     )
     there = manifests.deployment("web", 0)
     there["metadata"]["namespace"] = namespace
-    cluster.create(there, "somebody")
+    cluster.create(there, "other-manager")
 
     with pytest.raises(errors.DeletionTimeout) as caught:
         k8s_cr.terminate(
@@ -347,7 +347,7 @@ def test_finalizers_go_only_where_that_is_asked_for_by_name(
         k8s_cr.Request(cluster, unique_name, **operation_args), package
     )
     theirs = held(manifests.config_map("theirs", namespace))
-    cluster.create(theirs, "somebody")
+    cluster.create(theirs, "other-manager")
     first, second, other = (
         config_map(namespace, name) for name in ("a", "b", "theirs")
     )
@@ -409,7 +409,7 @@ def test_an_object_with_another_uid_is_left_alone(
     label = {objects.INSTANCE: unique_name}
     theirs = manifests.config_map("a", namespace, whose="theirs")
     theirs["metadata"]["labels"] = label
-    made = uid_of(cluster.create(theirs, "somebody"))
+    made = uid_of(cluster.create(theirs, "other-manager"))
     anew = []
 
     def play(progress):
@@ -417,7 +417,7 @@ def test_an_object_with_another_uid_is_left_alone(
             anew.append(None)
             released(cluster, second)
             other = manifests.config_map("b", namespace, whose="theirs")
-            anew.append(uid_of(cluster.create(other, "somebody")))
+            anew.append(uid_of(cluster.create(other, "other-manager")))
 
     k8s_cr.terminate(
         k8s_cr.Request(
@@ -552,7 +552,7 @@ def test_a_definition_is_kept_with_all_that_serves_it(
     )
     theirs = manifests.custom(group, "Thing", "theirs")
     theirs["metadata"]["namespace"] = namespace
-    cluster.create(theirs, "somebody")
+    cluster.create(theirs, "other-manager")
 
     report = k8s_cr.terminate(
         k8s_cr.Request(cluster, unique_name, **operation_args)

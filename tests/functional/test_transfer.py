@@ -207,7 +207,7 @@ def test_what_is_refused_is_refused_before_anything_is_written(
     """The wrong instance, what the package has not, a busy one."""
     trial_environment.begin()
     uid = objects.uid(cluster.get(trial_environment.common))
-    wrong = k8s_cr.Options(transfer_from={trial_environment.common: "nobody"})
+    wrong = k8s_cr.Options(transfer_from={trial_environment.common: "unknown"})
     strange = ObjectRef("", "ConfigMap", namespace, "a")
     more = k8s_cr.Options(
         transfer_from={**trial_environment.taking.transfer_from, strange: "x"}

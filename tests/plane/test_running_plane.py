@@ -66,7 +66,7 @@ def test_a_widget_may_never_become_ready(kubectl, widget, size, reason):
     assert 1 == found["observedGeneration"]
 
 
-def test_a_broken_widget_is_mended_by_another_size(kubectl, widget):
+def test_another_size_fixes_a_broken_widget(kubectl, widget):
     """Blocked is not failed."""
     ref = widget("broken")
     kubectl("wait", "--for=condition=Ready=False", "--timeout=30s", *ref)

@@ -1,4 +1,4 @@
-"""A run of the tests that somebody ends."""
+"""A run of the tests that the user ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left is what was not there before, and belongs to nobody."""
+"""Leftovers did not exist before, and no test owns them."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def config_map(name):
 
 
 def test_objects_are_compared_by_their_uid():
-    """One that was made anew under the same name is another one."""
+    """One that was created again under the same name is another one."""
     before = Snapshot({"1": A})
 
     assert [] == leftovers.left(before, Snapshot({"1": A}))
     assert [A] == leftovers.left(before, Snapshot({"2": A}))
 
 
-def test_leases_of_components_do_not_count_and_ours_do():
-    """Components renew Leases of their own; a lock of ours must be gone."""
+def test_leases_of_components_do_not_count_and_locks_do():
+    """Components renew their Leases; a lock of an instance must be deleted."""
     after = Snapshot({"1": COMPONENT, "2": OURS})
 
     assert [OURS] == leftovers.left(Snapshot({}), after)
 
 
 def test_what_is_collected_in_time_is_not_left():
-    """It is looked again until nothing is left, or until time is up."""
+    """It is polled until nothing is left, or until the deadline."""
     cluster = FakeCluster()
     before = leftovers.snapshot(cluster)
     made = cluster.apply(config_map("a"), "m").obj

@@ -46,10 +46,10 @@ def serve(cluster: FakeCluster, package: Package) -> None:
 
 
 def outcome(path: pathlib.Path) -> str:
-    """What is said of a package; empty when it comes to life.
+    """Return the error about a package; empty when it is instantiated.
 
-    Any other exception than ours is raised, and so is a write before a
-    refusal of the package.
+    Any other exception than the project's is raised, and so is a write
+    before a refusal of the package.
     """
     clock = Clock(least=1.0)
     cluster = FakeCluster(idle=clock.idle)
@@ -153,8 +153,8 @@ def test_whatever_the_documents_hold(tmp_path_factory, documents):
 
 @given(st.text(max_size=200) | st.binary(max_size=200))
 @settings(max_examples=100)
-def test_whatever_a_file_holds(tmp_path_factory, content):
-    """Text or bytes that nobody meant as a manifest."""
+def test_any_content_of_a_file(tmp_path_factory, content):
+    """Text or bytes that were never meant as a manifest."""
     path = tmp_path_factory.getbasetemp() / "generated.yaml"
     data = (
         content.encode(errors="replace") if isinstance(content, str) else b""

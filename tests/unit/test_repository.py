@@ -1,4 +1,4 @@
-"""What the parts that are no code promise each other."""
+"""What the files other than code promise each other."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def _public_errors() -> dict[str, type[errors.Error]]:
 PUBLIC_ERRORS = _public_errors()
 
 
-def test_every_error_is_offered_in_one_place():
-    """Whoever catches errors imports ``errors`` and no module below it."""
+def test_every_error_is_exported_by_one_module():
+    """Callers import ``errors`` and no module below it."""
     offered = {
         name: value
         for name, value in vars(errors).items()
@@ -82,7 +82,7 @@ def test_every_error_is_offered_in_one_place():
 
 
 def test_the_page_of_errors_has_each_of_them_and_no_other():
-    """What it means and what to do is told of every class of error."""
+    """It has the meaning and the next step of every class of error."""
     page = (ROOT / "doc/source/admin/errors.rst").read_text()
     told = re.findall(r"^([A-Z]\w+)\n    \S", page, re.MULTILINE)
 
@@ -121,7 +121,7 @@ def _required(*names: str) -> set[str]:
 
 
 def test_no_import_cycle():
-    """No module imports itself by way of others, wherever the import is.
+    """No module imports itself through other modules, at any depth.
 
     Imports inside functions and for type checks count like any other.
     """
@@ -211,8 +211,8 @@ def test_a_page_names_targets_that_exist(page):
     assert set() == set(named) - targets
 
 
-def test_every_target_says_what_it_does():
-    """A target without a line in ``make help`` would be one nobody finds."""
+def test_every_target_has_a_description():
+    """A user would not find a target without a line in ``make help``."""
     makefile = (ROOT / "Makefile").read_text()
     declared = set(
         re.findall(r"^\.PHONY: ([a-z0-9-]+)$", makefile, re.MULTILINE)

@@ -227,8 +227,8 @@ def test_a_new_credential_is_put_into_the_vim(receiver, play_receiver):
     assert "renewed" == vim["auth_cred"]["bearer_token"]
 
 
-def test_the_vim_goes_with_the_cluster(receiver, play_receiver):
-    """And once it is gone, nothing is left to do."""
+def test_the_vim_is_deleted_with_the_cluster(receiver, play_receiver):
+    """And once it is deleted, nothing is left to do."""
     take(receiver, issued())
 
     assert "VIM edge-site-a-f0e7a2b4 is removed" == take(receiver, TERMINATED)
@@ -236,10 +236,10 @@ def test_the_vim_goes_with_the_cluster(receiver, play_receiver):
     assert take(receiver, TERMINATED).startswith("there is no VIM")
 
 
-def test_an_administrators_certificate_is_taken_and_not_used(
+def test_an_administrators_certificate_is_accepted_and_not_used(
     receiver, play_receiver
 ):
-    """A VIM cannot have one; the reason is what the sender says."""
+    """A VIM cannot have one; the reason has the credential of the sender."""
     body = issued("", delivery.CredentialMode(), username="u")
 
     assert "a Kubernetes VIM needs a bearer token" in take(receiver, body)
@@ -255,8 +255,8 @@ def test_an_administrators_certificate_is_taken_and_not_used(
         (TERMINATED.replace(b'"version":2', b'"version":3'), 400),
     ],
 )
-def test_what_is_no_message_is_refused(receiver, text, status):
-    """For good: it would not become one by sending it again."""
+def test_an_invalid_message_is_refused(receiver, text, status):
+    """Permanently: it would not be valid when sent again."""
     with pytest.raises(Refused) as caught:
         take(receiver, text)
 
@@ -271,8 +271,8 @@ def test_another_kind_of_message_is_taken(receiver, play_receiver):
 
 
 @pytest.mark.parametrize("status", [400, 409, 500])
-def test_a_tacker_that_refuses_is_asked_again(receiver, play_receiver, status):
-    """503 tells the sender to; nothing of the answer is repeated."""
+def test_a_tacker_that_refuses_is_tried_again(receiver, play_receiver, status):
+    """503 asks the sender to; nothing of the answer is repeated."""
     play_receiver.fail = status
 
     with pytest.raises(Refused, match=f"answered {status}") as caught:
@@ -282,8 +282,8 @@ def test_a_tacker_that_refuses_is_asked_again(receiver, play_receiver, status):
     assert "planted" not in str(caught.value)
 
 
-def test_a_tacker_that_is_away_is_asked_again():
-    """Nobody listens on port 1."""
+def test_an_unreachable_tacker_is_tried_again():
+    """No process listens on port 1."""
     away = Receiver(Tacker("http://127.0.0.1:1"), keys_of(KEY), lambda: NOW)
 
     with pytest.raises(Refused, match="refused") as caught:
@@ -293,7 +293,7 @@ def test_a_tacker_that_is_away_is_asked_again():
 
 
 def test_keystone_gives_the_token(play_receiver):
-    """As OpenStack's clients are told by their environment."""
+    """With the environment of OpenStack's clients."""
     environ = {
         "OS_AUTH_URL": f"{play_receiver.url}/v3",
         "OS_USERNAME": "nfv",

@@ -19,7 +19,7 @@ from tests.secrecy import written_texts
 
 pytest_plugins = ["pytester"]
 
-# A frame whose module bears our name stands for code of ours.
+# A frame whose module has the name of the package stands for its code.
 LEAKING = '''
 import logging
 import os
@@ -142,13 +142,13 @@ def test_a_secret_is_found_in_whatever_it_is_packed(
         "token eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlIn0.c2lnbmF0dXJl",
     ],
 )
-def test_what_a_server_makes_is_known_by_its_form(text: str) -> None:
-    """Nobody can plant a mark in a token, or in a key."""
+def test_a_generated_secret_is_known_by_its_form(text: str) -> None:
+    """A token or a key cannot contain a canary."""
     assert canary_secrets.find_secrets(text)
 
 
-def test_ordinary_words_are_no_secrets() -> None:
-    """Nor are certificates, which everybody may see."""
+def test_ordinary_words_are_not_secrets() -> None:
+    """Nor are certificates, which are public."""
     text = (
         "a planted tree; -----BEGIN CERTIFICATE-----\nMIIC\n"
         + base64.b64encode(b"-----BEGIN CERTIFICATE-----").decode()

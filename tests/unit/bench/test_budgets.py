@@ -114,7 +114,7 @@ def test_operations_at_once_are_compared_with_the_same_one_by_one():
 
 
 def test_changes_are_compared_with_kubectls():
-    """With and without the server's dry run; nothing is sent in vain."""
+    """With and without the dry run; an unchanged package needs no applies."""
     measured = {
         "change": {
             "ours": Changed(1.0, 19, 1),

@@ -76,8 +76,8 @@ def test_between_two_counts_are_the_requests_of_the_time_between(before):
     assert metrics.between(before, after(12.0, 1000, 0)) == 1000
 
 
-def test_what_others_send_all_the_time_is_subtracted(before):
-    """Leases that components renew are not ours."""
+def test_background_requests_are_subtracted(before):
+    """Lease renewals of components are not counted for the operation."""
     rate = metrics.rate(before, after(20.0, 0, 30))
 
     assert rate == 3
@@ -89,8 +89,8 @@ def test_noise_never_makes_a_count_negative(before):
     assert metrics.between(before, after(12.0, 0, 1), noise=3) == 0
 
 
-def test_one_verb_of_one_resource_can_be_asked_for(before):
-    """Watches too: whoever asks knows when they end."""
+def test_requests_of_one_verb_and_resource_can_be_counted(before):
+    """Watches too; the caller decides when they end."""
     assert (8, 0) == (
         before.of("configmaps", "WATCH"),
         before.of("configmaps", "LIST"),
@@ -104,8 +104,8 @@ def test_a_server_says_how_busy_it_is(before):
     assert 0.5 == metrics.busy(before, after)
 
 
-def test_a_server_that_does_not_tell_its_time_is_not_busy():
-    """Whoever waits for it to come to rest does not wait long."""
+def test_a_server_without_a_busy_time_counts_as_idle():
+    """The wait for an idle server is short."""
     before, after = metrics.counted("", 1.0), metrics.counted("", 2.0)
 
     assert 0 == metrics.busy(before, after)

@@ -17,8 +17,8 @@ def test_a_process_knows_what_it_occupied_at_most():
     assert processes.peak() >= max(before, 64)
 
 
-def test_the_most_sockets_and_threads_are_remembered():
-    """Also when they are gone."""
+def test_the_peak_of_sockets_and_threads_is_remembered():
+    """The peak counts sockets and threads that were closed since."""
     most = processes.Most()
     over = threading.Event()
     threads = [threading.Thread(target=over.wait) for _ in range(3)]
@@ -38,8 +38,8 @@ def test_the_most_sockets_and_threads_are_remembered():
     assert most.threads >= 4
 
 
-def test_who_looks_is_not_counted():
-    """The thread that looks again and again is the bench's own."""
+def test_the_sampling_thread_is_not_counted():
+    """The thread that samples belongs to the bench."""
     alone = processes.Most()
     alone.look()
     with processes.watched() as most:

@@ -20,8 +20,8 @@ def test_a_ratio_is_that_of_one_round():
     assert (row.ours, row.peer) == (4, 10)
 
 
-def test_rounds_of_different_number_are_not_compared():
-    """Every value of ours has one of the peer's."""
+def test_different_numbers_of_rounds_are_not_compared():
+    """Each value of the project has one of the peer."""
     with pytest.raises(ValueError, match="zip"):
         rows.compared("apply", "s", [1, 2], [1])
 
@@ -36,7 +36,7 @@ def test_rounds_of_different_number_are_not_compared():
     ],
 )
 def test_a_budget_is_met_on_its_bound(budget, value, met):
-    """A budget says at most, or at least; the bound itself is good."""
+    """A budget is an upper or a lower bound, and includes the bound."""
     assert budget.met(value) is met
 
 
@@ -113,7 +113,7 @@ def test_a_table_has_a_line_for_each_row_in_columns():
 
 
 def test_a_table_for_the_page_is_one_that_docutils_reads():
-    """A simple table, with the title in the place of the first heading."""
+    """A simple table, with the title instead of the first heading."""
     shown = rows.rst(
         "Beside others",
         [

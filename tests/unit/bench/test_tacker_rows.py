@@ -27,8 +27,8 @@ def test_a_row_compares_the_medians():
     assert row.met is None
 
 
-def test_a_budget_counts_what_the_workload_takes():
-    """Half a second, and the time that nobody can do anything about."""
+def test_a_budget_includes_the_time_of_the_workload():
+    """Half a second, and the time that the client cannot change."""
     found = [measured(rows.NOTHING, 1.0), measured(rows.OURS, 2.5)]
 
     [within] = rows.rows(found, {WHAT: 1.0})
@@ -38,8 +38,8 @@ def test_a_budget_counts_what_the_workload_takes():
     assert not beyond.met
 
 
-def test_what_failed_has_no_number():
-    """Nor has what others did in its place; the table says why."""
+def test_a_failed_run_has_no_number():
+    """Nor has a run of the peer that failed; the table reports why."""
     [row] = rows.rows(
         [
             measured(rows.OURS, 2.0),
@@ -55,8 +55,8 @@ def test_what_failed_has_no_number():
     assert f"{WHAT}, {rows.THEIRS}: Data too long" in text
 
 
-def test_a_budget_is_missed_where_ours_was_not_measured():
-    """A failure is no success."""
+def test_a_budget_is_missed_where_the_project_was_not_measured():
+    """A failed run does not meet its budget."""
     [row] = rows.rows(
         [measured(rows.OURS, failure="x"), measured(rows.NOTHING, 1.0)],
         {WHAT: 1.0},

@@ -41,7 +41,7 @@ REGISTRY = Registry({}, Handler(lambda obj: Verdict(State.CURRENT, "stored")))
     ],
 )
 def test_an_error_has_an_exit_code(error, begun, expected):
-    """Refused, failed after writing and timed out are told apart."""
+    """Refused, failed after a write, and timed out have distinct codes."""
     error.begun = begun
 
     assert expected == exit_codes.of_error(error).exit
@@ -151,8 +151,8 @@ def test_an_interrupt_before_the_first_write_says_so():
 
 
 @pytest.mark.parametrize("goal", Goal)
-def test_an_interrupt_says_what_is_known(goal):
-    """Each open object is told with its age, and how to go on."""
+def test_an_interrupt_reports_open_objects(goal):
+    """Each open object has its age; the text states how to continue."""
     progress = WaitState(REGISTRY, goal).awaiting(
         {REF: AwaitedObject("u", 1, 10.0)}
     )

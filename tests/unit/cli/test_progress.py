@@ -44,7 +44,7 @@ class Clock:
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that reports to be a terminal."""
 
     def isatty(self):
         return True
@@ -153,7 +153,7 @@ def test_an_operation_survives_that_nobody_reads_its_progress():
 
 
 def test_a_display_shows_state_reason_and_age_of_what_is_open():
-    """The heading counts; each open object has a row; text is no markup."""
+    """The heading counts; each open object has a row; markup is escaped."""
     clock = Clock()
     stream = Terminal()
     shown = rich_progress.RichProgress(
@@ -327,12 +327,12 @@ def test_a_sentence_about_the_server_stays():
     writing = PlainProgress(Deadline(200.0, Clock()), stream)
 
     with drawing:
-        drawing.notify("nobody [bold] listens")
-    writing.notify("nobody listens")
+        drawing.notify("a [bold] message")
+    writing.notify("a message")
     NullProgress(Deadline(200.0, Clock())).notify("unheard of")
 
-    assert "nobody [bold] listens" in stream.getvalue()
-    assert "   0.0 s  nobody listens\n" in stream.getvalue()
+    assert "a [bold] message" in stream.getvalue()
+    assert "   0.0 s  a message\n" in stream.getvalue()
     assert "unheard" not in stream.getvalue()
 
 

@@ -47,8 +47,8 @@ def test_a_kind_is_written_in_many_ways(text):
     assert WORKERS == chosen(text, WORKERS, WEB_A, PROXY)
 
 
-def test_a_plural_is_the_servers():
-    """A plural is not guessed: the server says what it is."""
+def test_a_plural_is_read_from_the_server():
+    """A plural is not guessed: discovery of the server has it."""
     assert PROXY == chosen("networkpolicies/proxy", WORKERS, PROXY)
 
 
@@ -82,8 +82,8 @@ def test_a_group_that_is_another_is_not_meant():
         ("secret/x", "Deployment.apps, MachineDeployment.cluster.x-k8s.io"),
     ],
 )
-def test_what_is_not_there_is_refused_with_what_is(text, said):
-    """An object that the instance has not: the error says what it has."""
+def test_an_unknown_object_is_refused_with_the_known_ones(text, said):
+    """The error lists the objects that the instance has."""
     with pytest.raises(RequestInvalid) as caught:
         chosen(text, WEB_A, WORKERS)
 

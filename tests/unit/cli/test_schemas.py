@@ -1,4 +1,4 @@
-"""The JSON of every command is what its schema says, and nothing else."""
+"""The JSON of every command is valid by its schema, and nothing is extra."""
 
 from __future__ import annotations
 
@@ -157,8 +157,8 @@ def test_the_error_of_a_refusal_names_its_object():
     )
 
 
-def test_an_unknown_property_is_noticed():
-    """Whoever adds one has to document it."""
+def test_an_unknown_property_is_detected():
+    """A new property has to be documented."""
     value = dict(exit_codes.of_error(errors.RequestInvalid("no")).as_dict())
     output_schemas.load_validator("status").validate(value)
 

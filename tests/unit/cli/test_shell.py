@@ -45,7 +45,7 @@ def test_help_needs_nothing_that_is_slow():
 
 
 def test_the_help_lists_the_commands_and_the_exit_codes():
-    """Each command has its line; the codes are told in the same place."""
+    """Each command has its line; the exit codes are in the same place."""
     code, out, _ = run("--help")
 
     assert 0 == code
@@ -143,7 +143,7 @@ def test_a_column_that_is_none_is_refused_before_anything_is_done():
 
 
 def test_an_error_is_a_sentence():
-    """What cannot be is said on standard error, and nothing else."""
+    """An invalid argument gives one sentence on standard error only."""
     code, out, err = run("status", "a", connect=unreachable)
 
     assert (2, "") == (code, out)
@@ -249,7 +249,7 @@ def test_a_server_that_is_away_is_told_soon(tmp_path):
 
 
 class Nothing:
-    """A cluster that nobody asks anything."""
+    """A cluster that receives no requests."""
 
     def with_deadline(self, deadline):
         return self

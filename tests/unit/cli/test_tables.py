@@ -201,7 +201,7 @@ def test_a_column_is_chosen_among_all(monkeypatch):
 
 
 def test_kinds_of_one_name_have_their_groups(monkeypatch):
-    """Where two groups have a kind, the kind alone says too little."""
+    """Where two groups have a kind of one name, the group is shown too."""
     refs = [
         ObjectRef("cluster.x-k8s.io", "Cluster", "default", "a"),
         ObjectRef("postgresql.cnpg.io", "Cluster", "default", "a"),

@@ -1,4 +1,4 @@
-"""How an instance ends, as the command line says it."""
+"""Terminate an instance through the command line."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def test_claims_of_stateful_sets_are_deleted_or_retained():
     )
 
 
-def test_nothing_is_cleared_only_where_that_is_said():
-    """It wins over what the manifest of a Cluster says."""
+def test_nothing_is_cleaned_up_only_on_request():
+    """The option wins over the annotation of the Cluster's manifest."""
     assert {"persistentvolumeclaims"} == ending(
         "--cleanup", "persistentvolumeclaims"
     ).cleanup

@@ -231,7 +231,7 @@ def delivered(cluster, clock, sent_messages):
     return run
 
 
-# -- What is told ------------------------------------------------------------
+# -- The messages -------------------------------------------------------------
 
 
 @pytest.mark.requirement("TK-15", "P24")
@@ -286,8 +286,8 @@ def test_a_token_can_be_registered_as_a_vim(admin):
     )
 
 
-def test_the_notice_of_an_end_has_no_credential():
-    """It says which cluster of which instance is no more."""
+def test_a_terminate_notification_has_no_credential():
+    """It names the instance and the cluster that no longer exists."""
     told = json.loads(message.terminated_message(ID, SITE, "u-1"))
 
     jsonschema.validate(told, SCHEMA)
@@ -312,8 +312,8 @@ def test_the_same_content_is_the_same_message(admin):
     ) == message.issued_message(ID, _stored(), admin)
 
 
-def test_a_cluster_made_again_is_another_one():
-    """Its end is no repeat of the end of the one before it."""
+def test_a_recreated_cluster_is_another_one():
+    """Its termination does not repeat that of the cluster before it."""
     assert message.terminated_message(
         ID, SITE, "u-1"
     ) != message.terminated_message(ID, SITE, "u-2")
@@ -473,10 +473,10 @@ def test_a_kubeconfig_with_a_command_is_refused(
     "changes", [{"insecure": True}, {"server": "http://192.0.2.10:6443"}]
 )
 @pytest.mark.requirement("P24")
-def test_a_kubeconfig_that_trusts_anybody_is_refused(
+def test_a_kubeconfig_without_verification_is_refused(
     cluster, delivered, admin, changes
 ):
-    """Nobody is handed a credential that would go to any server."""
+    """No receiver gets a credential that is sent to any server."""
     text = dataclasses.replace(admin, **changes).to_yaml()
     cluster.apply(secret_of(text), "t")
 
@@ -545,10 +545,10 @@ def test_a_probe_that_fails_ends_it(cluster, delivered, sent_messages, admin):
     assert [] == sent_messages.bodies
 
 
-def test_a_probe_that_may_fail_is_a_warning(
+def test_an_optional_api_check_logs_a_warning(
     cluster, delivered, sent_messages, admin, caplog
 ):
-    """With try the message goes out, and the log says why it was doubted."""
+    """With try the message is sent, and the log has the cause."""
     cluster.apply(secret_of(admin.to_yaml()), "t")
 
     delivered(ask=fails, api_check=deliver.ApiCheck.TRY)
@@ -570,8 +570,10 @@ def test_a_probe_that_may_fail_is_brief(cluster, delivered, admin):
     assert [10.0] == left
 
 
-def test_a_probe_can_be_left_out(cluster, delivered, sent_messages, admin):
-    """With skip nobody asks."""
+def test_the_api_check_can_be_skipped(
+    cluster, delivered, sent_messages, admin
+):
+    """With skip no request is sent."""
     cluster.apply(secret_of(admin.to_yaml()), "t")
 
     delivered(ask=fails, api_check=deliver.ApiCheck.SKIP)
@@ -591,10 +593,10 @@ def stored_receipts(cluster):
 
 
 @pytest.mark.requirement("TK-19")
-def test_a_receipt_is_kept_in_the_record(
+def test_a_receipt_is_stored_in_the_record(
     cluster, delivered, sent_messages, admin
 ):
-    """What was sent to whom and when; no credential."""
+    """It has content, receiver and time, and no credential."""
     cluster.apply(secret_of(admin.to_yaml()), "t")
 
     [found] = delivered()
@@ -688,7 +690,7 @@ def test_what_was_not_taken_leaves_no_receipt(cluster, delivered, admin):
 
 
 def test_an_instance_without_clusters_delivers_nothing(cluster, sent_messages):
-    """There is nothing to hand over, which is no error."""
+    """There is nothing to deliver, which is not an error."""
     store.write(cluster, Inventory("other", "default"), None)
 
     assert () == deliver.deliver(
@@ -704,7 +706,7 @@ def test_an_instance_without_a_record_is_unknown(cluster, sent_messages):
     with pytest.raises(errors.InstanceNotFound):
         deliver.deliver(
             cluster,
-            "nobody",
+            "absent",
             deliver.Delivery(RECEIVER, post=sent_messages),
             deadline=Deadline.never(),
         )

@@ -100,7 +100,7 @@ class Workload(FakeCluster):
             raise errors.Unauthenticated(ENDPOINT, kubeconfig.where)
 
     def made(self):
-        """What lies in it for somebody's access."""
+        """What the namespace holds for the access of the receiver."""
         return {
             ref.kind: stored.obj
             for ref, stored in self.world.objects.items()
@@ -108,7 +108,7 @@ class Workload(FakeCluster):
         }
 
     def token(self, kubeconfig, account, seconds, deadline):
-        """Play TokenRequest: a token says when it ends."""
+        """Play TokenRequest: a token has its expiry."""
         self.asked_tokens.append((kubeconfig.token, account, seconds))
         end = int(NOW) + seconds + len(self.asked_tokens)
         claims = base64.urlsafe_b64encode(json.dumps({"exp": end}).encode())
@@ -244,7 +244,7 @@ def receipts(cluster):
 def test_the_account_is_bound_and_has_a_token(
     cluster, delivered, sent_messages, workload_clients
 ):
-    """A VIM can be registered with what is told."""
+    """A VIM can be registered with what is delivered."""
     [receipt] = delivered()
 
     [told] = sent_messages.told
@@ -308,12 +308,12 @@ def test_a_repeat_makes_nothing_and_tells_nothing(
 
 
 @pytest.mark.parametrize("expires_after", [0, HOUR])
-def test_another_role_is_bound_in_the_place_of_the_former(
+def test_another_role_is_bound_instead_of_the_former(
     cluster, delivered, sent_messages, workload_clients, expires_after
 ):
-    """The server would let nobody change what a binding refers to.
+    """The server does not let a binding refer to another role.
 
-    Who has the credential is told what it is good for by now.
+    The receiver is notified of the permissions that the credential has now.
     """
     wide = deliver.CredentialMode(
         deliver.CredentialKind.SCOPED, expires_after=expires_after
@@ -338,9 +338,9 @@ def test_a_role_that_is_not_there_is_named(
     delivered, sent_messages, workload_clients
 ):
     """Nothing is made for it."""
-    with pytest.raises(errors.RequestInvalid, match="no ClusterRole nobody"):
+    with pytest.raises(errors.RequestInvalid, match="no ClusterRole absent"):
         delivered(
-            deliver.CredentialMode(deliver.CredentialKind.SCOPED, "nobody")
+            deliver.CredentialMode(deliver.CredentialKind.SCOPED, "absent")
         )
 
     assert {} == workload_clients.made()
@@ -359,10 +359,10 @@ def test_a_server_may_take_a_while_to_know_its_own_token(
     assert 1 == len(sent_messages.bodies)
 
 
-def test_a_credential_that_its_server_never_takes_is_not_handed_on(
+def test_a_credential_that_its_server_never_accepts_is_not_delivered(
     cluster, sent_messages, workload_clients
 ):
-    """What is wrong then, waiting does not mend."""
+    """Waiting does not fix the cause."""
     workload_clients.refusals = 1000
     clock = [0.0]
 
@@ -480,10 +480,10 @@ def test_the_end_revokes_what_a_change_of_mode_could_not(
     assert {} == workload_clients.made()
 
 
-def test_an_account_is_noted_before_it_is_made(
+def test_an_account_is_recorded_before_it_is_created(
     cluster, delivered, workload_clients
 ):
-    """What nobody took is revoked, too, whatever is set by then."""
+    """An undelivered account is revoked too, whatever the settings are."""
 
     def away(receiver, body, deadline):
         raise errors.DeliveryFailed(receiver.shown, 0, "no answer in time")
@@ -598,10 +598,10 @@ def test_a_bounded_token_is_made_anew_when_it_ends(
     )
 
 
-def test_a_bounded_token_of_an_account_that_went_is_made_anew(
+def test_a_token_of_a_recreated_account_is_requested_again(
     delivered, sent_messages, workload_clients
 ):
-    """Somebody revoked it; whoever repeats wants it to work."""
+    """A client revoked it; a repeated delivery has a valid one."""
     delivered(BOUNDED)
     account = workload_clients.made()["ServiceAccount"]
     workload_clients.delete(ObjectRef.of(account), account["metadata"]["uid"])
@@ -658,7 +658,7 @@ def test_the_end_is_told_and_the_account_goes(
 def test_the_administrators_credential_is_left_alone(
     delivered, withdrawn, sent_messages, workload_clients
 ):
-    """It cannot be revoked; nobody goes to the workload cluster."""
+    """It cannot be revoked; no request goes to the workload cluster."""
     delivered(deliver.CredentialMode())
 
     assert withdrawn(deliver.CredentialMode())
@@ -678,10 +678,10 @@ def test_what_was_scoped_is_revoked_whatever_is_set_now(
     assert {} == workload_clients.made()
 
 
-def test_a_receiver_that_is_away_holds_nothing_up(
+def test_an_unreachable_receiver_delays_nothing(
     cluster, delivered, withdrawn, workload_clients, caplog
 ):
-    """It is logged, and the credential is revoked all the same."""
+    """It is logged, and the credential is revoked anyway."""
     delivered()
 
     def away(receiver, body, deadline):
@@ -725,12 +725,12 @@ def test_without_a_receiver_the_account_still_goes(
     assert {} == workload_clients.made()
 
 
-def test_an_instance_without_a_record_has_nothing_to_tell(
+def test_an_instance_without_a_record_sends_no_notification(
     cluster, delivery, sent_messages
 ):
-    """Terminating it again is no error."""
+    """Terminating it again is not an error."""
     assert deliver.withdraw(
-        cluster, "nobody", delivery(), deadline=Deadline.after(60)
+        cluster, "absent", delivery(), deadline=Deadline.after(60)
     )
     assert [] == sent_messages.bodies
 
@@ -769,10 +769,10 @@ def test_only_who_was_told_loses_its_receipt(cluster, delivered, withdrawn):
     assert [OTHER.id] == [receipt.receiver for receipt in receipts(cluster)]
 
 
-def test_the_accounts_of_all_receivers_go(
+def test_the_accounts_of_all_receivers_are_deleted(
     delivered, withdrawn, workload_clients
 ):
-    """Whoever is named by the settings at the end."""
+    """Those of the receivers in the settings at termination too."""
     delivered(receiver=OTHER)
     delivered()
 
@@ -942,10 +942,10 @@ def test_who_could_not_be_told_then_is_told_at_the_end(
     assert [] == receipts(cluster)
 
 
-def test_a_cluster_made_anew_is_another(
+def test_a_recreated_cluster_is_another(
     cluster, delivered, sent_messages, workload_clients
 ):
-    """The receiver is told that one ended, and of the one that is there."""
+    """The receiver is notified of the end of one, and of the new one."""
     delivered(ADMINS)
     entry = store.read(cluster, ID, "default")
     cluster.delete(SITE, entry.inventory.owned[SITE])

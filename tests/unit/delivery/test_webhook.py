@@ -86,8 +86,10 @@ def refused(receiver, pauses, seconds=600, **settings):
 
 
 @pytest.mark.requirement("J3")
-def test_a_message_is_taken_and_its_signature_holds(start, recorded_pauses):
-    """A receiver that knows the key takes the message at once."""
+def test_a_message_is_accepted_and_its_signature_is_valid(
+    start, recorded_pauses
+):
+    """A receiver with the key accepts the message at once."""
     receiver = start(secret=KEY)
 
     taken = post(receiver, recorded_pauses, secrets=(KEY,))
@@ -179,7 +181,7 @@ def test_a_user_and_password_are_sent(start, recorded_pauses):
 def test_a_netrc_file_is_not_read(
     start, recorded_pauses, tmp_path, monkeypatch
 ):
-    """A password in a .netrc file goes to nobody."""
+    """A password in a .netrc file is not sent."""
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login u password p\n")
     monkeypatch.setenv("NETRC", str(netrc))
@@ -256,8 +258,8 @@ def test_who_asks_for_more_time_than_there_is_ends_it(start, recorded_pauses):
 
 
 @pytest.mark.requirement("TK-14")
-def test_it_is_tried_until_the_deadline(start, recorded_pauses):
-    """A receiver that never mends ends in an error that says how often."""
+def test_it_is_retried_until_the_deadline(start, recorded_pauses):
+    """The error of a receiver that keeps failing counts the attempts."""
     receiver = start(*[Answer(500, "out of order")] * 99)
 
     error = refused(receiver, recorded_pauses, 60)
@@ -273,7 +275,7 @@ def test_it_is_tried_until_the_deadline(start, recorded_pauses):
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 413, 422])
 @pytest.mark.requirement("TK-14")
 def test_other_refusals_end_it_at_once(start, recorded_pauses, status):
-    """A 4xx that waiting does not mend is not repeated."""
+    """A 4xx that waiting does not fix is not repeated."""
     receiver = start(Answer(status, "no\nmore"))
 
     error = refused(receiver, recorded_pauses)
@@ -420,7 +422,7 @@ def test_the_query_of_a_url_is_in_no_log(start, recorded_pauses, caplog):
 def test_the_wait_between_attempts_is_logged_without_secrets(
     start, recorded_pauses, caplog
 ):
-    """A log line says what was answered, where, and when it goes on."""
+    """A log line has the response, the URL, and the time of the next try."""
     receiver = start(Answer(500, f"failed on {PLANTED}"))
 
     post(receiver, recorded_pauses, token="s3cret-t0ken-00")

@@ -11,7 +11,7 @@ tacker_host.load_drivers()
 
 @pytest.fixture
 def options():
-    """Sets options of ours, for as long as the test lasts."""
+    """Set options of the project, for as long as the test lasts."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(tacker_host.override_configuration())
         yield lambda **values: stack.enter_context(

@@ -190,8 +190,8 @@ def test_unknown_keys_of_ours_are_refused_by_name():
         ("instantiate", {"delete_foreign_objects": True}),
     ],
 )
-def test_a_parameter_that_an_operation_cannot_use_is_refused(operation, ours):
-    """It would do nothing; the error says which operations have a use."""
+def test_a_parameter_of_another_operation_is_refused(operation, ours):
+    """It has no effect; the error lists the operations that use it."""
     said = refused({"tacker_k8s_cr": ours}, operation)
 
     assert f": of no use to {operation}; it is for" in said
@@ -365,8 +365,8 @@ def test_tackers_own_keys_do_no_harm_elsewhere(operation):
         ),
     ],
 )
-def test_what_does_not_fit_is_refused(params, said):
-    """The error says where, what was wanted, and what kind was found."""
+def test_a_value_of_the_wrong_type_is_refused(params, said):
+    """The error has the path, the expected type, and the actual one."""
     assert said == refused(params)
 
 
@@ -413,8 +413,8 @@ def test_charts_are_tackers_own_drivers(use_helm, said):
     ) is said
 
 
-def test_parameters_of_charts_are_not_judged():
-    """Tacker's own driver knows more keys than we do."""
+def test_parameters_of_charts_are_not_validated():
+    """Tacker's own driver has more keys than this one."""
     asked = additional_params.read(
         {"use_helm": True, "vdu_mapping": {"VDU1": {"helmreleasename": "a"}}}
     )

@@ -1,4 +1,4 @@
-"""What an error of the driver says on top of what is wrong."""
+"""What an error of the driver advises on top of its cause."""
 
 import itertools
 

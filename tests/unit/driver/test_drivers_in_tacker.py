@@ -71,7 +71,7 @@ REFUSED = {
     "change_ext_conn_vnf_wait": "a change of external connectivity",
     "post_change_ext_conn_vnf": "a change of external connectivity",
 }
-"""What no manifest says; of these Tacker calls the second only."""
+"""What manifests do not contain; of these Tacker calls the second only."""
 
 NEW = objects.VnfInstance(
     id="3f0d2a5e-5d2c-4c9e-8a7e-0f1e2d3c4b5a",
@@ -194,7 +194,7 @@ print(f"{{took:.3f}} {{before:.3f}}", "kubernetes.client.rest" in sys.modules)
 
 
 def imported(tackers):
-    """Seconds of ours, seconds of Tacker's module, and the client's part."""
+    """Seconds of the project, of Tacker's module, and the client's part."""
     return subprocess.run(
         [sys.executable, "-c", IMPORT.format(tackers=tackers)],
         capture_output=True,
@@ -223,7 +223,7 @@ def test_importing_the_driver_is_cheap(record_property):
 
 
 def test_importing_the_driver_brings_no_kubernetes_client():
-    """Its import takes longer than that of all of ours."""
+    """Its import takes longer than that of the whole package."""
     _, _, client = imported("tacker.vnfm.infra_drivers.abstract_driver")
 
     assert "False" == client

@@ -53,7 +53,7 @@ def said(caplog, options):
 
 
 def test_a_line_names_instance_and_operation(said):
-    """Before what it says, and only while the operation runs."""
+    """Before the message, and only while the operation runs."""
     with log_context.log_ids("i-1", "op-1"):
         LOG.info("%s: %s", "Pod/edge/a", "current: 100 % there")
     LOG.info("idle")
@@ -72,8 +72,8 @@ def test_lines_of_others_are_left_alone(said):
     assert ["hello"] == said()
 
 
-def test_an_operation_is_known_further_in(said):
-    """Who knows the instance only does not make the operation unknown."""
+def test_an_operation_is_kept_in_nested_calls(said):
+    """A nested context with the instance only keeps the operation."""
     with log_context.log_ids("i-1", "op-1"):
         with log_context.log_ids("i-1"):
             LOG.info("same")

@@ -39,8 +39,8 @@ def test_the_request_wins_over_the_configuration(options):
     ) == operations.options(asked, settings, 7)
 
 
-def test_where_the_record_of_a_new_instance_lies(options):
-    """As the request, else the configuration says, else with the objects."""
+def test_the_record_namespace_of_a_new_instance(options):
+    """From the request, else the configuration, else that of the objects."""
     asked = additional_params.read({"namespace": "edge"})
     said = additional_params.read(
         {"tacker_k8s_cr": {"record_namespace": "here"}}
@@ -111,7 +111,7 @@ def test_a_request_says_what_becomes_of_claims(options):
 
 
 def test_an_instance_does_not_show_the_access_to_its_cluster():
-    """It is printed in a traceback, or by who looks for a mistake."""
+    """Its repr, as in a traceback or a debugger, has no credential."""
     target = instances.InstanceTarget(
         "i", "edge", {"bearer_token": "planted-0815"}
     )
@@ -119,8 +119,8 @@ def test_an_instance_does_not_show_the_access_to_its_cluster():
     assert "planted" not in repr(target)
 
 
-def test_machines_are_replaced_unless_somebody_says_else(options):
-    """The option says it for all requests, and one of them else."""
+def test_machines_are_replaced_unless_configured_otherwise(options):
+    """The option applies to all requests; a request overrides it."""
     assert (
         "allow"
         == operations.options(

@@ -98,8 +98,8 @@ def test_the_numbers_are_those_of_the_instantiation_level(cluster, retry):
     assert {"webs": 0} == levels(cluster)
 
 
-def test_the_numbers_are_those_of_the_scale_levels(cluster, retry):
-    """In v1 Tacker names these, in the place of the level."""
+def test_the_replicas_are_those_of_the_scale_levels(cluster, retry):
+    """In v1 Tacker names these, instead of the level."""
     assert {"web": 3, "db": 1} == retry(scale_levels={"webs": 2})
     assert {"webs": 2} == levels(cluster)
 
@@ -115,8 +115,8 @@ def test_a_number_that_somebody_set_is_that_of_the_level_again(
     assert {"web": 1, "db": 1} == retry()
 
 
-def test_a_level_that_is_not_there_is_refused_before_a_change(cluster, retry):
-    """Its names are told; the package is not touched."""
+def test_an_unknown_level_is_refused_before_a_change(cluster, retry):
+    """The error has its names; the package is not changed."""
     other = dataclasses.replace(GIVEN, documents=GIVEN.documents[:1])
 
     with pytest.raises(errors.RequestInvalid, match="small, big"):
@@ -126,7 +126,7 @@ def test_a_level_that_is_not_there_is_refused_before_a_change(cluster, retry):
 
 
 def test_without_a_vnfd_there_are_no_levels(cluster, retry):
-    """The package is brought in all the same."""
+    """The package is instantiated anyway."""
     bare = dataclasses.replace(GIVEN, vnfd=None)
 
     assert {"web": 1, "db": 1} == retry(bare)

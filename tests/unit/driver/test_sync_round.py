@@ -7,12 +7,12 @@ from tacker_k8s_cr.model import errors
 
 ONE = {"auth_url": "https://one.example.org:6443"}
 OTHER = {"auth_url": "https://other.example.org:6443"}
-AWAY = errors.Unreachable("https://one.example.org:6443", "nobody is there")
+AWAY = errors.Unreachable("https://one.example.org:6443", "it is down")
 
 
 @pytest.fixture
 def asked():
-    """Looks at an instance; the VIMs that were really asked, in order."""
+    """Read an instance; return the VIMs that were reached, in order."""
     round_ = SyncRound()
     done = []
 
@@ -30,7 +30,7 @@ def test_a_vim_that_is_away_is_asked_once_in_a_round(asked):
     """The next of its instances fails at once, with the same reason."""
     with pytest.raises(errors.Unreachable):
         asked("a", ONE, AWAY)
-    with pytest.raises(errors.Unreachable, match="nobody is there"):
+    with pytest.raises(errors.Unreachable, match="it is down"):
         asked("b", ONE)
     asked("c", OTHER)
 

@@ -95,7 +95,7 @@ def test_other_keys_of_an_entry_are_ignored():
 
 
 def test_a_package_without_a_vnfd_keeps_the_mapping():
-    """The operation itself says what is wrong with it."""
+    """The operation itself reports what is wrong with it."""
     entry = {"kind": "Deployment", "name": "web"}
     asked = additional_params.read({"vdu_mapping": {"front": entry}})
     package = packages.make_package(WEB)

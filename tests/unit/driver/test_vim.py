@@ -1,4 +1,4 @@
-"""What a VIM of Tacker's database says of a cluster."""
+"""What a VIM of Tacker's database states about a cluster."""
 
 import dataclasses
 
@@ -89,7 +89,7 @@ def test_line_ends_may_have_become_blanks():
 
 @pytest.mark.requirement("T9")
 def test_verification_is_off_by_choice_only():
-    """A VIM without certificate authority is verified all the same."""
+    """A VIM without certificate authority is verified anyway."""
     assert of(ACCESS, INSECURE).insecure
     assert not of(ACCESS).insecure
 
@@ -152,7 +152,7 @@ def test_what_tacker_would_use_comes_first():
 
 
 def test_a_vim_without_credential_is_refused():
-    """It says what a VIM may have, and which of that this one has."""
+    """The error lists what a VIM may have, and what this one has."""
     assert (
         "VIM https://192.0.2.10:6443: wanted: bearer_token, or username and "
         "password, or oidc_token_url, client_id, username and password; "
@@ -161,8 +161,8 @@ def test_a_vim_without_credential_is_refused():
     assert refused(bearer_token="").endswith("found: none of them")
 
 
-def test_half_of_openid_connect_is_refused():
-    """What lacks is named."""
+def test_incomplete_oidc_settings_are_refused():
+    """The missing ones are named."""
     assert (
         "VIM https://192.0.2.10:6443: oidc_token_url wants client_id and "
         "password, too"
@@ -190,7 +190,7 @@ BASIC = {
 
 @pytest.mark.parametrize("access", [ACCESS, OIDC, BASIC])
 def test_an_api_server_without_tls_needs_the_option(access):
-    """Whoever is on the way could read the credential."""
+    """An observer on the network could read the credential."""
     plain = {**access, "auth_url": "http://192.0.2.10:8080", "vim_id": "edge"}
 
     assert (
@@ -250,8 +250,8 @@ def test_a_request_cannot_switch_verification_off(said):
 
 
 @pytest.mark.parametrize("made", [dict, objects.VimConnectionInfo])
-def test_a_v2_vim_that_says_little_is_refused(made):
-    """What Tacker's object has not set is no value."""
+def test_an_incomplete_v2_vim_is_refused(made):
+    """An unset attribute of Tacker's object is not a value."""
     info = made(vimType="kubernetes")
 
     assert "auth_url is not the URL" in refused(vim.access(info))

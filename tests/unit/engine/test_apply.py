@@ -104,10 +104,8 @@ def test_what_gets_current_at_once_needs_no_pause(cluster, clock):
     assert [] == run.slept
 
 
-def test_what_is_tried_again_and_what_is_held_do_not_hinder_each_other(
-    cluster, clock
-):
-    """The pause begins anew when something moved."""
+def test_retried_and_held_objects_do_not_block_each_other(cluster, clock):
+    """The pause begins again when something moved."""
     for _ in range(5):
         cluster.fail(
             errors.DependencyMissing(ref("x"), "not there"), "patch", ref("x")
@@ -174,8 +172,8 @@ def test_what_is_never_sent_is_told(cluster, clock):
         run(0)
 
 
-def test_what_was_written_beside_a_refusal_is_told(cluster, clock):
-    """It is there, and somebody has to own it."""
+def test_objects_written_beside_a_refusal_are_reported(cluster, clock):
+    """They exist, so the record has to contain them."""
     denied = errors.Rejected(ref("b"), 422, "Invalid", "no")
     cluster.fail(denied, "patch", ref("b"))
     run = Run(cluster, clock, step("a"), step("b", rank=ApplyOrder.CUSTOM))
@@ -194,7 +192,7 @@ def test_a_failure_ends_what_is_only_tried_again(cluster, operation_args):
         if ObjectRef.of(obj) == web:
             late = {"type": "Progressing", "status": "False"}
             late["reason"] = "ProgressDeadlineExceeded"
-            late["message"] = "the image is not there"
+            late["message"] = "the image does not exist"
             fake.report(
                 web,
                 {
@@ -214,7 +212,7 @@ def test_a_failure_ends_what_is_only_tried_again(cluster, operation_args):
     )
 
     with pytest.raises(
-        errors.ObjectsFailed, match="the image is not there"
+        errors.ObjectsFailed, match="the image does not exist"
     ) as told:
         lcm.instantiate(lcm.Request(cluster, "one", **operation_args), given)
 
@@ -225,9 +223,9 @@ def test_a_failure_ends_what_is_only_tried_again(cluster, operation_args):
 def test_a_pause_in_which_nothing_can_move_is_short(
     cluster, operation_args, clock
 ):
-    """No stream would show anything, but the lock may go to another.
+    """No stream would show anything, but the lock may be taken.
 
-    So the deadline may be far away, and nobody sleeps until then.
+    So the deadline may be far away, and no thread sleeps until then.
     """
     pauses = []
 
@@ -248,10 +246,10 @@ def test_a_pause_in_which_nothing_can_move_is_short(
     assert backoff.APPLY.longest == max(pauses)
 
 
-def test_a_record_holds_what_is_there_before_a_long_pause(
+def test_a_record_has_the_existing_objects_before_a_long_pause(
     cluster, operation_args
 ):
-    """Whoever is killed while it waits for a dependency loses nothing."""
+    """A process killed while it waits for a dependency loses nothing."""
     late = manifests.config_map("late")
     late["metadata"]["annotations"] = {
         objects.PREFIX + "depends-on": "Deployment.apps/web"
@@ -266,7 +264,7 @@ def test_a_record_holds_what_is_there_before_a_long_pause(
             given,
         )
 
-    # Nobody looks for an object that was never written.
+    # No request reads an object that was never written.
     assert (
         "ConfigMap/default/late: not written: it depends on "
         "Deployment.apps/default/web"
@@ -281,7 +279,7 @@ def test_a_record_holds_what_is_there_before_a_long_pause(
 def test_the_namespace_of_the_record_waits_for_nothing(
     cluster, operation_args
 ):
-    """Whatever its annotation says: there is no record before it."""
+    """Whatever its annotation has: there is no record before it."""
     home = manifests.namespace("home")
     home["metadata"]["annotations"] = {
         objects.PREFIX + "depends-on": "ConfigMap/a",

@@ -12,7 +12,7 @@ from tests.functional import manifests
 
 
 class Paged(FakeCluster):
-    """Says how many objects of its lists were taken, and in which pages."""
+    """Record how many objects were read from its lists, and in which pages."""
 
     def list_objects(self, *args, page=0, **kwargs):
         self.pages.append(page)
@@ -61,7 +61,7 @@ def test_what_bears_the_label_is_judged(cluster):
 
 
 def test_a_list_is_read_no_further_than_is_needed(cluster):
-    """A next page is not asked for when all that are wanted were seen."""
+    """The next page is not requested once all requested objects were read."""
     for name in "abcd":
         cluster.apply(config_map(name), "m")
 

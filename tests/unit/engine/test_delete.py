@@ -25,7 +25,7 @@ def cluster():
 
 @pytest.fixture
 def home(cluster):
-    """A namespace that is about to be deleted, as ``foreign`` is told."""
+    """A namespace that is about to be deleted, as ``foreign`` expects it."""
     return made(cluster, manifests.namespace("home"))
 
 
@@ -38,7 +38,9 @@ def made(cluster, *given, namespace="", owner=None):
             metadata["namespace"] = namespace
         if owner:
             metadata["ownerReferences"] = [owned_by(cluster, owner)]
-        obj = cluster.create({**manifest, "metadata": metadata}, "somebody")
+        obj = cluster.create(
+            {**manifest, "metadata": metadata}, "other-manager"
+        )
         found[ObjectRef.of(obj)] = objects.uid(obj)
     return found
 
@@ -105,8 +107,8 @@ def test_what_goes_itself_is_not_foreign(cluster, home):
     assert {} == delete.foreign_dependents(cluster, {**home, **ours}, "one")
 
 
-def test_what_lies_in_a_going_namespace_is_foreign(cluster, home):
-    """It says with what it would go."""
+def test_an_object_in_a_namespace_being_deleted_is_foreign(cluster, home):
+    """The reason names the namespace."""
     made(cluster, manifests.config_map("theirs", "home"))
 
     assert {config_map_ref("theirs"): "it would go with Namespace/home"} == (
@@ -114,10 +116,10 @@ def test_what_lies_in_a_going_namespace_is_foreign(cluster, home):
     )
 
 
-def test_a_later_object_of_the_name_of_ours_is_foreign(cluster, home):
-    """Somebody removed ours, and made another with its name."""
+def test_a_later_object_of_the_same_name_is_foreign(cluster, home):
+    """A client deleted the first one, and created another of its name."""
     made(cluster, manifests.config_map("a", "home"))
-    going = {**home, config_map_ref("a"): "the uid of ours"}
+    going = {**home, config_map_ref("a"): "the managed uid"}
 
     assert [config_map_ref("a")] == [
         *delete.foreign_dependents(cluster, going, "one")
@@ -147,8 +149,8 @@ def test_an_object_of_a_going_kind_is_foreign_in_any_namespace(cluster):
     ]
 
 
-def test_another_namespace_of_that_name_is_not_looked_into(cluster, home):
-    """Ours is gone already; nothing will go with it."""
+def test_a_later_namespace_of_the_same_name_is_not_listed(cluster, home):
+    """The first one is already deleted; its objects are too."""
     made(cluster, manifests.config_map("theirs", "home"))
 
     assert {} == delete.foreign_dependents(
@@ -178,8 +180,8 @@ def test_a_definition_that_is_going_already_is_not_looked_into(cluster):
     assert {} == delete.foreign_dependents(cluster, going, "one")
 
 
-def test_an_object_that_is_going_already_passes(cluster, home):
-    """Somebody else asked for that."""
+def test_an_object_already_being_deleted_passes(cluster, home):
+    """Another client requested its deletion."""
     held = manifests.config_map("theirs", "home")
     held["metadata"]["finalizers"] = ["example.org/hold"]
     ((ref, uid),) = made(cluster, held).items()
@@ -204,7 +206,7 @@ def of_record(name, instance):
 
 
 def test_the_record_of_another_instance_is_foreign(cluster, home):
-    """Without it nobody would know what that instance owns."""
+    """Without it the objects of that instance would be unknown."""
     made(cluster, of_record("ours", "one"), of_record("theirs", "two"))
 
     assert [ObjectRef("", "Secret", "home", "theirs")] == [
@@ -258,8 +260,8 @@ def test_an_owner_that_is_in_no_list_is_looked_up(cluster):
     assert {} == delete.foreign_dependents(cluster, going, "one")
 
 
-def test_an_owner_of_another_uid_is_no_owner(cluster):
-    """The one that was meant is gone."""
+def test_an_owner_of_another_uid_does_not_count(cluster):
+    """The owner of that UID is deleted."""
     going = defined(cluster, "Thing")
     going.update(made(cluster, manifests.config_map("ours", "default")))
     ours = ObjectRef("", "ConfigMap", "default", "ours")
@@ -292,13 +294,15 @@ def test_an_owner_that_may_not_be_read_proves_nothing(cluster):
     ]
 
 
-def test_owners_that_go_round_in_a_circle_are_foreign(cluster, home):
-    """And the look at them ends."""
+def test_a_cycle_of_owner_references_is_foreign(cluster, home):
+    """And the search ends."""
     made(cluster, manifests.config_map("a", "home"))
     a = config_map_ref("a")
     made(cluster, manifests.config_map("b", "home"), owner=a)
     owner = owned_by(cluster, config_map_ref("b"))
-    cluster.patch(a, {"metadata": {"ownerReferences": [owner]}}, "somebody")
+    cluster.patch(
+        a, {"metadata": {"ownerReferences": [owner]}}, "other-manager"
+    )
 
     assert {a, config_map_ref("b")} == (
         delete.foreign_dependents(cluster, home, "one").keys()
@@ -311,7 +315,7 @@ def test_owners_that_go_round_in_a_circle_are_foreign(cluster, home):
 def certificate(cluster, name="web"):
     """A Certificate of that group, whose definition stays."""
     cluster.create(
-        manifests.definition("cert-manager.io", "Certificate"), "somebody"
+        manifests.definition("cert-manager.io", "Certificate"), "other-manager"
     )
     found = manifests.custom("cert-manager.io", "Certificate", name)
     return made(cluster, found, namespace="home")
@@ -326,8 +330,8 @@ def secret(cluster, **annotations):
     return made(cluster, found, namespace="home")
 
 
-def test_the_secret_of_our_certificate_is_ours(cluster, home):
-    """cert-manager gives it no owner, unless it is told to."""
+def test_the_secret_of_a_managed_certificate_is_managed(cluster, home):
+    """cert-manager sets no owner unless it is configured to."""
     going = {**home, **certificate(cluster)}
     secret(cluster, **{"cert-manager.io/certificate-name": "web"})
 
@@ -355,7 +359,7 @@ def test_the_secret_of_our_certificate_that_is_gone_is_ours(cluster, home):
 def test_a_secret_of_another_certificate_is_foreign(
     cluster, home, annotations
 ):
-    """Only the annotation tells; a name that is alike does not."""
+    """Only the annotation counts; a similar name does not."""
     going = {**home, **certificate(cluster)}
     tls = secret(cluster, **annotations)
 
@@ -365,7 +369,7 @@ def test_a_secret_of_another_certificate_is_foreign(
 def test_the_secret_of_a_later_certificate_of_that_name_is_foreign(
     cluster, home
 ):
-    """Whoever made that Certificate has its key there."""
+    """The creator of that Certificate has its key there."""
     ours = certificate(cluster)
     going = {**home, **dict.fromkeys(ours, "the UID of an earlier one")}
     tls = secret(cluster, **{"cert-manager.io/certificate-name": "web"})
@@ -409,7 +413,7 @@ def test_a_claim_of_a_similar_name_is_foreign(cluster, home, name):
 
 
 def test_a_dot_in_the_name_of_a_set_is_a_dot(cluster, home):
-    """Names are no patterns."""
+    """Names are not patterns."""
     dotted = stateful_set("data")
     dotted["metadata"]["name"] = "d.b"
     going = {**home, **made(cluster, dotted, namespace="home")}
@@ -431,10 +435,10 @@ def test_the_claims_of_a_set_that_is_gone_are_ours(cluster, home):
 
 
 def test_the_claims_of_a_later_set_of_that_name_are_foreign(cluster, home):
-    """Whoever made it has its data there."""
+    """The creator of that StatefulSet has its data there."""
     made(cluster, stateful_set("data"), namespace="home")
     made(cluster, claim("data-db-0"), namespace="home")
-    going = {**home, SET: "the uid of ours"}
+    going = {**home, SET: "the managed uid"}
 
     assert {SET, claim_ref("data-db-0")} == (
         delete.foreign_dependents(cluster, going, "one").keys()
@@ -472,7 +476,7 @@ def test_what_a_claim_of_ours_owns_is_ours(cluster, home):
 
 
 def test_a_kind_that_may_not_be_listed_is_named(cluster, home):
-    """There may be something; the rest is looked at all the same."""
+    """There may be objects of it; the other kinds are listed anyway."""
     made(cluster, manifests.config_map("theirs", "home"))
     cluster.fail(
         errors.Forbidden("list", "secrets", "home", "no"),

@@ -175,8 +175,8 @@ BESIDE = (
 )
 
 
-def test_nothing_stays_unless_it_is_said():
-    """All of an instance goes with it."""
+def test_nothing_is_retained_by_default():
+    """Everything of an instance is deleted with it."""
     assert set() == kept(package(*OPERATOR, *BESIDE))
 
 
@@ -351,8 +351,8 @@ def test_manifests_of_any_shape_serve_nobody():
     assert {} == dependencies.dependencies_of(found)
 
 
-def test_an_end_that_is_repeated_keeps_the_same():
-    """Only what its own request says wins over what was settled."""
+def test_a_repeated_terminate_retains_the_same():
+    """Only its own request wins over what was recorded."""
     found = package(
         at("a", manifests.config_map("one"), on_terminate="delete"),
         at("a", manifests.config_map("two")),

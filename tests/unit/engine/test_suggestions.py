@@ -87,7 +87,7 @@ def test_a_server_that_fails_then_costs_the_suggestion_only():
 
 
 def test_the_server_is_asked_once_and_only_where_it_helps():
-    """Not for versions that are known to be gone."""
+    """Not for versions that are known to be removed."""
     asked = []
 
     def resources():
@@ -106,7 +106,7 @@ def test_the_server_is_asked_once_and_only_where_it_helps():
 
 @pytest.mark.parametrize("key", REMOVED, ids=lambda key: f"{key[0]}-{key[1]}")
 def test_a_removal_names_what_replaces_it(key):
-    """Another apiVersion than the one that is gone, or words."""
+    """Another apiVersion than the removed one, or words."""
     found = REMOVED[key]
 
     assert found.use != found.api_version

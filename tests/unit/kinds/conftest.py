@@ -1,4 +1,4 @@
-"""Objects of every state, each from a file that says where it is from."""
+"""Objects of every state, each from a file that states its origin."""
 
 from __future__ import annotations
 

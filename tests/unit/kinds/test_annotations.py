@@ -1,4 +1,4 @@
-"""What the author of a package says about one object."""
+"""What the author of a package sets on one object."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def test_created():
     assert State.CURRENT is handler.assess(obj).state
 
 
-def test_created_still_goes():
-    """What is asked to go is terminating, whatever was called enough."""
+def test_readiness_exists_does_not_hide_a_deletion():
+    """An object with a deletionTimestamp is terminating, whatever the rule."""
     obj = manifest(readiness="exists")
     obj["metadata"]["deletionTimestamp"] = "2026-11-21T11:30:00Z"
 
@@ -119,7 +119,7 @@ def test_all_faults_at_once():
 
 
 def test_the_deadline_error_names_the_rule_to_add(load):
-    """An object that only shows a phase says what its author can do."""
+    """For an object with only a phase, the error shows the author a rule."""
     reason = generic.generic_verdict(load("gizmo/phase_only")).reason
 
     assert "k8s-cr.tacker.openstack.org/ready-when" in reason

@@ -202,4 +202,4 @@ WITHOUT = {
         )
     ),
 }
-"""Kinds that are as they should be without anybody's report."""
+"""Kinds that are ready without a controller's report."""

@@ -60,15 +60,15 @@ def owned(**labels):
     ],
 )
 @pytest.mark.requirement("P8")
-def test_what_a_topology_made_is_scaled_there(labels, entry):
-    """The label tells, and names the entry of the Cluster."""
+def test_the_machines_of_a_topology_are_scaled_there(labels, entry):
+    """The label names the entry of the Cluster."""
     assert entry == autoscaling.topology_entry(owned(**labels))
     assert str(entry) in autoscaling.is_topology_managed(owned(**labels))
     assert str(CLUSTER) in autoscaling.is_topology_managed(owned(**labels))
 
 
-def test_a_topology_is_told_from_the_label_alone():
-    """Without the Cluster's name the number is still not ours to set."""
+def test_a_topology_is_recognized_by_the_label_alone():
+    """Without the Cluster's name the replicas still belong to the topology."""
     made = obj({"topology.cluster.x-k8s.io/owned": ""})
 
     assert autoscaling.topology_entry(made) is None

@@ -57,8 +57,8 @@ def test_a_group_of_workers_is_made_from_templates_of_its_class(shape):
 
 
 @pytest.mark.parametrize("version", ["v1beta2", "v1beta1"])
-def test_what_workers_refer_to(version):
-    """By what it is for; a reference that says nothing is left out."""
+def test_the_references_of_workers(version):
+    """By purpose; a reference without a name is left out."""
     made = ObjectRef(
         "infrastructure.cluster.x-k8s.io",
         "DevMachineTemplate",
@@ -112,8 +112,8 @@ def test_a_cluster_without_a_class():
     ],
     ids=["v1beta2", "v1beta1"],
 )
-def test_a_class_may_lie_in_another_namespace(said):
-    """In both versions of the contract, whoever asks for it."""
+def test_a_class_may_be_in_another_namespace(said):
+    """In both versions of the contract."""
     cluster = {"metadata": {"namespace": "edge"}, "spec": {"topology": said}}
     there = CLASS._replace(namespace="classes")
 

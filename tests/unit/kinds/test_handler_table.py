@@ -1,4 +1,4 @@
-"""What else the table says of kinds, and where it ends."""
+"""What else the table has for kinds, and where it ends."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def test_what_holds_data_is_kept():
     } == kept
 
 
-def test_only_a_cluster_goes_alone():
-    """Its parts must not be touched before it is gone."""
+def test_only_a_cluster_is_deleted_on_its_own():
+    """Its parts must not be changed until it is deleted."""
     alone = {
         str(kind)
         for kind, handler in kinds.BUILT_IN.handlers.items()

@@ -44,8 +44,8 @@ def test_a_control_plane_that_is_replaced_is_waited_for(file, load):
     assert State.IN_PROGRESS is of_package[clusters.CLUSTER].assess(obj).state
 
 
-def test_a_topology_says_it_itself(load):
-    """Other workers of it are waited for all the same."""
+def test_a_topology_states_it_itself(load):
+    """Other workers of it are waited for anyway."""
     handler = kinds.BUILT_IN[clusters.CLUSTER]
     obj = load("cluster/topology_available")
     topology = obj["spec"]["topology"]

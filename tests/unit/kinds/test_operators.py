@@ -60,7 +60,7 @@ def test_a_row_names_its_source(row):
 @pytest.mark.requirement("P15")
 def test_a_bad_rule_is_refused_when_it_is_loaded(rule):
     """Not found out by a deadline."""
-    row = Row("example.org", ("Gizmo",), "nobody/nowhere", (rule,))
+    row = Row("example.org", ("Gizmo",), "unknown/nowhere", (rule,))
 
     with pytest.raises(errors.RequestInvalid):
         assert row.handler
@@ -77,8 +77,8 @@ def test_a_bad_rule_is_refused_when_it_is_loaded(rule):
         ("constraints.gatekeeper.sh", "MyOwnRule", True),
     ],
 )
-def test_groups_that_say_whose_they_are(group, kind, known):
-    """Nobody can list the kinds of these."""
+def test_groups_that_name_their_owner(group, kind, known):
+    """The kinds of these cannot be listed in advance."""
     found = kinds.BUILT_IN.find(GroupKind(group, kind))
 
     assert known == (found is not None)

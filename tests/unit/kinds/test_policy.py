@@ -1,4 +1,4 @@
-"""What a request says on a package as a whole, and how it is read."""
+"""What a request sets for a package as a whole, and how it is read."""
 
 from __future__ import annotations
 
@@ -136,8 +136,8 @@ def test_an_object_goes_before_its_kind():
     assert asked.may_prune(ObjectRef("", "Thing", "x", "two")) is None
 
 
-def test_a_policy_judges_in_the_place_of_the_kind():
-    """Only where it says something, and only the judgement."""
+def test_a_policy_assesses_instead_of_the_kind():
+    """Only where it has a rule, and only the assessment."""
     obj = {
         "apiVersion": "example.org/v1",
         "kind": "Thing",

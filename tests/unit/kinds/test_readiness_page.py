@@ -1,4 +1,4 @@
-"""The page on readiness says what the table does."""
+"""The page on readiness agrees with the table."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_these_leave_machines_alone(kind, path):
     ],
 )
 def test_these_may_replace_machines(kind, path):
-    """As a provider or a class has it: nobody else can tell."""
+    """A provider or a class decides; no other source has it."""
     assert not replacing(kind, path).certain
 
 
@@ -123,8 +123,8 @@ def workers(version, bootstrap="KubeadmConfigTemplate", template="a"):
     ],
 )
 @pytest.mark.requirement("I11")
-def test_a_control_plane_goes_up_by_one(before, after, wanted):
-    """What is no version is for Cluster API to judge."""
+def test_a_control_plane_is_upgraded_by_one_minor(before, after, wanted):
+    """An invalid version is for Cluster API to reject."""
     said = versions.upgrade_error(leader(before), leader(after), chained=False)
 
     assert (wanted is None) == (said is None)
@@ -159,10 +159,10 @@ def test_a_class_may_name_the_versions_to_go_through():
     ],
 )
 @pytest.mark.requirement("I11")
-def test_workers_have_to_get_on_with_their_control_plane(
+def test_workers_must_be_compatible_with_their_control_plane(
     theirs, mine, live, wanted
 ):
-    """New ones have to join it: that they never would is told."""
+    """New ones have to join it: the error states that they never would."""
     said = versions.version_skew_error(mine, leader(theirs), live)
 
     assert (wanted is None) == (said is None)

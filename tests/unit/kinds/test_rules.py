@@ -1,4 +1,4 @@
-"""Rules in which a package says when an object is current."""
+"""Rules by which a package defines when an object is ready."""
 
 from __future__ import annotations
 
@@ -210,8 +210,8 @@ def test_rules_decide_in_order():
     ) == str(handler.assess(broken))
 
 
-def test_rules_do_not_believe_an_older_generation():
-    """A rule that is met says nothing while the generation is behind."""
+def test_rules_ignore_an_older_generation():
+    """A matching rule has no effect while the generation is behind."""
     handler = generic.by_rules(["status.phase=Running"])
     obj = {**OBJ, "status": {**OBJ["status"], "observedGeneration": 1}}
 
@@ -219,7 +219,7 @@ def test_rules_do_not_believe_an_older_generation():
 
 
 def test_rules_for_failure_alone_leave_the_rest_to_the_kind():
-    """Without a rule for current, the kind itself says when it is."""
+    """Without a rule for ready, the handler of the kind decides."""
     kind = Handler(
         generic.generic_verdict, ApplyOrder.WORKLOAD, ("spec", "replicas")
     )

@@ -88,8 +88,8 @@ def test_a_patch_has_the_entry_and_what_it_was_read_from(obj, data):
     assert "version" not in patch["spec"]["topology"]
 
 
-def test_an_object_is_no_entry():
-    """A Cluster by itself, and a name with a colon of another kind."""
+def test_an_object_is_not_an_entry():
+    """A Cluster alone, and a name with a colon of another kind."""
     role = ObjectRef("rbac.authorization.k8s.io", "Role", "ns", "system:a")
 
     assert topology_replicas.parse_ref(CLUSTER) is None
@@ -97,8 +97,8 @@ def test_an_object_is_no_entry():
     assert role == topology_replicas.cluster_ref(role)
 
 
-def test_an_entry_that_is_not_there_is_told_from_one_without_a_number():
-    """Of the first nothing is known; the second is somebody else's."""
+def test_an_absent_entry_differs_from_one_without_replicas():
+    """The first is unknown; the second belongs to another manager."""
     obj = cluster(1, {"md-0": 1}, {})
     there = TopologyReplicas(CLUSTER, "machineDeployments", "md-0")
     unsaid = topology_replicas.with_number(obj, there, None)

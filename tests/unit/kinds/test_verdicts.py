@@ -46,7 +46,7 @@ SPEAKING = [
     if row.state is State.CURRENT
     and "\n  observedGeneration:" in (DATA / f"{row.file}.yaml").read_text()
 ]
-"""Files of what is current, whose controller says for which generation."""
+"""Files of current objects, whose controller reports the generation."""
 
 
 def assess(obj) -> Verdict:
@@ -107,7 +107,7 @@ def test_every_kind_has_files(group_kind, load):
 
 
 ONCE_STORED = {"CronJob", "Ingress"}
-"""Kinds whose reason tells more than that they are stored."""
+"""Kinds whose reason states more than that they are stored."""
 
 
 WITH_WRITE_TIMES = {"deployment/outdated_condition"}
@@ -115,7 +115,7 @@ WITH_WRITE_TIMES = {"deployment/outdated_condition"}
 
 
 def test_every_file_states_its_origin():
-    """The first line says which controller wrote it, or after what."""
+    """The first line names the controller that wrote it, or its source."""
     texts = {file: (DATA / f"{file}.yaml").read_text() for file in FILES}
 
     assert [] == [
@@ -146,8 +146,8 @@ def test_seeing_twice_is_seeing_once(load):
         assert load(file) == obj, file
 
 
-def test_what_is_asked_to_go_is_terminating(load):
-    """Whatever the status says, an object with a deletion time is going."""
+def test_an_object_with_a_deletion_timestamp_is_terminating(load):
+    """Whatever the status has."""
     for file in FILES:
         obj = load(file)
         obj["metadata"]["deletionTimestamp"] = "2026-11-21T11:30:00Z"

@@ -1,4 +1,4 @@
-"""A server on the loopback interface that answers as it is told."""
+"""A server on the loopback interface that answers as configured."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def url(script: ScriptedServer) -> Iterator[str]:
 
 @pytest.fixture
 def recorded_pauses() -> list[float]:
-    """How long a sender paused; nobody really waits."""
+    """How long a sender paused; no time passes."""
     return []
 
 

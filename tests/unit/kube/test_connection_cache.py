@@ -50,7 +50,7 @@ def test_operations_share_connections(
 
 
 def test_nothing_stays_open(script: ScriptedServer, url: str) -> None:
-    """The last who leaves closes it; the next opens it anew."""
+    """The last user closes it; the next opens it again."""
     script.then(*[SAYS] * 3)
 
     with shared(of(url)) as one:
@@ -83,9 +83,9 @@ def test_a_credential_without_tls_is_spoken_of(
     url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Once for each server, whatever else is not verified."""
-    nobody = Kubeconfig(where="test", server="http://nobody.example.org")
+    unreachable = Kubeconfig(where="test", server="http://absent.example.org")
 
-    for kubeconfig in (of(url), of(url), nobody):
+    for kubeconfig in (of(url), of(url), unreachable):
         with shared(kubeconfig):
             pass
 

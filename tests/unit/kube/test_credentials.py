@@ -94,7 +94,7 @@ def yields(**status: str) -> str:
 
 
 def test_a_token() -> None:
-    """It goes into every request."""
+    """Every request has it."""
     assert {"Authorization": "Bearer abc"} == of(token="abc").headers
 
 
@@ -147,7 +147,7 @@ def test_a_plug_ins_token(tmp_path: pathlib.Path) -> None:
 def test_a_plug_ins_certificate(
     tmp_path: pathlib.Path, key: ec.EllipticCurvePrivateKey
 ) -> None:
-    """A command may yield a certificate, which reaches no disk of ours."""
+    """A command may yield a certificate, which is not written to a disk."""
     text = yields(
         clientCertificateData=certificate(key), clientKeyData=pem(key)
     )
@@ -173,7 +173,7 @@ def test_a_plug_in_that_fails(
     text: str,
     why: str,
 ) -> None:
-    """Its own words are told, not what it printed for us."""
+    """Its standard error is quoted, not its output."""
     with pytest.raises(Unauthenticated, match=why) as caught:
         of(exec_plugin=plugin(tmp_path, text))
 
@@ -194,8 +194,8 @@ def test_a_plug_in_that_does_not_end(tmp_path: pathlib.Path) -> None:
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_command_that_is_not_there() -> None:
-    """It is told as a credential that we do not have."""
+def test_a_command_that_does_not_exist() -> None:
+    """It is reported as a missing credential."""
     missing = {
         "command": "/no/such/command",
         "apiVersion": "client.authentication.k8s.io/v1",
@@ -226,18 +226,18 @@ def test_a_client_certificate(key: ec.EllipticCurvePrivateKey) -> None:
         ({"certificate": "nonsense"}, "or its key cannot be read"),
     ],
 )
-def test_certificates_that_do_not_do(
+def test_invalid_certificates(
     key: ec.EllipticCurvePrivateKey, change: dict[str, str], why: str
 ) -> None:
-    """What is wrong with them is told, without them."""
+    """The error has the cause, without their content."""
     made = of(client_certificate=certificate(key), client_key=pem(key))
 
     with pytest.raises(KubeconfigInvalid, match=why):
         tls.context(BASE, dataclasses.replace(made, **change), verify=True)
 
 
-def test_a_key_of_another(key: ec.EllipticCurvePrivateKey) -> None:
-    """A certificate and a key that do not belong together are told so."""
+def test_a_key_of_another_certificate(key: ec.EllipticCurvePrivateKey) -> None:
+    """The error states that certificate and key do not match."""
     other = ec.generate_private_key(ec.SECP256R1())
     made = of(client_certificate=certificate(key), client_key=pem(other))
 
@@ -246,7 +246,7 @@ def test_a_key_of_another(key: ec.EllipticCurvePrivateKey) -> None:
 
 
 def test_an_encrypted_key(key: ec.EllipticCurvePrivateKey) -> None:
-    """Nobody is asked for a pass phrase."""
+    """There is no prompt for a pass phrase."""
     made = of(
         client_certificate=certificate(key), client_key=pem(key, b"phrase")
     )
@@ -256,7 +256,7 @@ def test_an_encrypted_key(key: ec.EllipticCurvePrivateKey) -> None:
 
 
 def test_an_authority_that_cannot_be_read() -> None:
-    """It is told before anything is sent."""
+    """The error is raised before a request is sent."""
     config = dataclasses.replace(BASE, ca="-----BEGIN CERTIFICATE-----")
 
     with pytest.raises(KubeconfigInvalid, match="authority cannot be read"):
@@ -284,10 +284,10 @@ def test_a_credential_cannot_be_printed() -> None:
     assert "abc" not in repr(of(token="abc"))
 
 
-def test_connecting_needs_a_place(
+def test_connecting_needs_a_kubeconfig(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
-    """Without a kubeconfig anywhere, the error says what was looked for."""
+    """Without a kubeconfig anywhere, the error lists the searched places."""
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
         monkeypatch.delenv(name, raising=False)

@@ -164,8 +164,8 @@ def test_a_group_that_is_new(server: Server) -> None:
 
 
 @pytest.mark.requirement("P4")
-def test_forgetting(server: Server) -> None:
-    """What a group serves is asked for anew, and of that group only."""
+def test_a_forgotten_group_is_discovered_again(server: Server) -> None:
+    """The other groups are not requested."""
     discovery = Discovery()
     discovery.resource(server, WIDGET, "v1")
     discovery.resource(server, GroupKind("", "Pod"), "v1")
@@ -246,7 +246,7 @@ SECONDS = 20.0
 
 
 class Hesitant(Server):
-    """Answers for one path when it is told to."""
+    """Delays its answer for one path on request."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -340,8 +340,8 @@ def test_what_is_forgotten_while_it_is_asked_for(
     assert 2 == slow_server.asked.count("/apis/slow.org/v1")
 
 
-def test_nothing_is_believed_for_ever(server: Server) -> None:
-    """After five minutes it is asked for anew, however busy a VIM is."""
+def test_a_cached_answer_expires(server: Server) -> None:
+    """After five minutes it is requested again, however busy a VIM is."""
     now = 0.0
     discovery = Discovery(lambda: now)
     first = discovery.resource(server, WIDGET, "")

@@ -1,4 +1,4 @@
-"""What a token says of itself, whatever it looks like."""
+"""What a token states about itself, whatever its form."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def token(claims: object) -> str:
         token
     )
 )
-def test_nothing_that_it_holds_is_an_error(text: str) -> None:
-    """A token is opaque to who bears it; many are no JSON Web Tokens."""
+def test_no_content_of_a_token_is_an_error(text: str) -> None:
+    """A token is opaque to a client; many are not JSON Web Tokens."""
     jwt.expiry(text)
     jwt.lifetime(text, 0.0)
     assert isinstance(jwt.subject(text), str)

@@ -1,4 +1,4 @@
-"""A kubeconfig tells what is wrong with it, and never what is in it."""
+"""The errors of a kubeconfig name its faults and never its credentials."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_context_may_be_named() -> None:
 
 @pytest.mark.requirement("IN-2")
 def test_an_unknown_context_names_the_known() -> None:
-    """The error says which contexts there are."""
+    """The error lists the contexts that exist."""
     with pytest.raises(KubeconfigInvalid) as caught:
         parsed(context="mars")
 
@@ -268,8 +268,8 @@ def test_where_there_is_no_pod(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "a: [", "- 1", "just text", "clusters: 7", "{1: 2, {}}: 3"]
 )
-def test_what_is_no_kubeconfig(text: str) -> None:
-    """Anything may be passed in the place of a kubeconfig."""
+def test_an_invalid_kubeconfig(text: str) -> None:
+    """Anything may be passed instead of a kubeconfig."""
     with pytest.raises(KubeconfigInvalid) as caught:
         kubeconfig.parse(text, WHERE)
 
@@ -346,8 +346,8 @@ def test_a_clean_one_stands_for_itself(tmp_path: pathlib.Path) -> None:
     assert 1 == len(clean.to_dict()["clusters"])
 
 
-def test_a_plug_in_cannot_be_handed_on() -> None:
-    """What a plug-in of ours would yield is not the other's to have."""
+def test_a_plug_in_cannot_be_delivered() -> None:
+    """A receiver cannot have what a plug-in of the sender would yield."""
     given = of_user(exec={"command": "true", "apiVersion": "v1"})
 
     with pytest.raises(KubeconfigInvalid, match="exec cannot be handed on"):
@@ -409,10 +409,10 @@ def jwt(claims: dict[str, Any]) -> str:
         ("a.b.c", None),
     ],
 )
-def test_when_a_token_ends(
+def test_the_expiry_of_a_token(
     token: str, expires: datetime.datetime | None
 ) -> None:
-    """A JSON Web Token says when; any other says nothing."""
+    """A JSON Web Token states it; any other has none."""
     assert expires == parsed(of_user(token=token)).expires
 
 

@@ -41,7 +41,7 @@ SECRET = "planted-secret"
 
 
 def jwt(number: int, life: float = 3600.0, made: float | None = None) -> str:
-    """A token as a provider makes it; nobody verifies this one."""
+    """A token as a provider issues it; its signature is not verified."""
     now = time.time() if made is None else made
     claims = {"iat": now, "exp": now + life, "n": number}
     payload = base64.urlsafe_b64encode(json.dumps(claims).encode())
@@ -267,12 +267,12 @@ def test_a_wrong_password_is_not_tried_by_each_thread(
 @pytest.mark.parametrize(
     "reply", [answer_json(503, ""), answer_json(429, ""), close_connection]
 )
-def test_a_provider_that_is_away(
+def test_an_unreachable_provider(
     script: ScriptedServer, of: Callable[..., Kubeconfig], reply: Reply
 ) -> None:
-    """It is no refusal: the request that wants the token is sent again.
+    """It is not a refusal: the request that needs the token is sent again.
 
-    Not before a moment has passed: all who waited share the answer.
+    Not before a moment has passed: all callers that waited share the answer.
     """
     script.then(reply, gives(jwt(1)))
     now = 0.0
@@ -296,10 +296,10 @@ def test_a_provider_that_is_away(
     assert oidc.token(of(), clock=lambda: now).text
 
 
-def test_who_has_a_token_needs_no_other_yet(
+def test_a_client_with_a_token_needs_no_other_yet(
     script: ScriptedServer, of: Callable[..., Kubeconfig]
 ) -> None:
-    """A provider that failed those without one stops nobody else."""
+    """A provider that failed clients without one does not block others."""
     script.then(gives(jwt(1, 100.0)), answer_json(503, ""), gives(jwt(2)))
     now = 0.0
     first = oidc.token(of(), clock=lambda: now)
@@ -316,7 +316,7 @@ def test_who_has_a_token_needs_no_other_yet(
 
 @pytest.fixture
 def silent_server() -> Iterator[socket.socket]:
-    """It takes connections, and says nothing on them."""
+    """It accepts connections, and sends nothing on them."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
         yield listening
 
@@ -372,10 +372,10 @@ def test_requests_keep_their_deadline_beside_a_silent_provider(
     cluster.close()
 
 
-def test_who_has_no_time_asks_nobody(
+def test_a_client_without_time_left_sends_no_request(
     script: ScriptedServer, of: Callable[..., Kubeconfig]
 ) -> None:
-    """And nobody else is told that the provider failed."""
+    """And no other client sees a failed provider."""
     script.then(gives(jwt(1)))
 
     with pytest.raises(Retryable, match="has not answered by the deadline"):

@@ -1,4 +1,4 @@
-"""A watch goes on where it ended, or looks again.
+"""A watch continues where it ended, or lists again.
 
 The events have the form of kube-apiserver 1.36.3's; the endings are those
 seen of it, and those a network adds.
@@ -150,7 +150,7 @@ def test_a_watch_does_not_last(
 
 
 class Noting(StreamGroup):
-    """Ends after some pauses, which nobody waits for."""
+    """Ends after some pauses, for which no time passes."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -187,12 +187,12 @@ def test_a_quiet_watch_is_followed_by_the_next(
     assert [0.2] == line.paused
 
 
-def test_two_watches_without_anything_new_are_not_believed(
+def test_two_watches_without_news_are_not_trusted(
     script: ScriptedServer, sender: Client
 ) -> None:
     """The server may have stalled: all is listed again, on a new connection.
 
-    A bookmark that brings nothing new is no sign of life either.
+    A bookmark that brings nothing new does not prove progress either.
     """
     now = itertools.count(0.0, 20.0)
     timed = dataclasses.replace(
@@ -245,8 +245,10 @@ def test_an_ended_watch_goes_on(
     assert ["list", "7", "8"] == asked(script)[:3]
 
 
-def test_a_bookmark_moves_on(script: ScriptedServer, cluster: Cluster) -> None:
-    """It is no object; only its version is remembered."""
+def test_a_bookmark_updates_the_version(
+    script: ScriptedServer, cluster: Cluster
+) -> None:
+    """It is not an object; only its resourceVersion is kept."""
     script.then(
         *SERVED,
         listed("7"),
@@ -404,17 +406,17 @@ def test_a_restart_is_waited_for(
 def test_past_its_deadline_a_stream_is_silent(
     script: ScriptedServer, cluster: Cluster
 ) -> None:
-    """That time is up is for the caller to say, who knows for what."""
+    """The caller raises the timeout, with the objects that it waited for."""
     late = cluster.with_deadline(Deadline.after(0))
 
     with late.watch([WATCH]) as watching:
         assert [] == list(watching.next_events(0.01))
 
 
-def test_an_error_for_lack_of_time_ends_no_wait(
+def test_a_timeout_of_a_request_does_not_end_the_wait(
     script: ScriptedServer, cluster: Cluster
 ) -> None:
-    """Whoever waits has the deadline for that, and names its objects."""
+    """The caller has the deadline for that, and names its objects."""
     script.then(*[close_connection] * 40)
     # There is no time for a pause, and so not for another attempt.
     late = cluster.with_deadline(Deadline(60.0, lambda: 59.95))

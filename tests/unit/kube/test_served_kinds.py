@@ -1,7 +1,7 @@
-"""Kinds that come and go while a process remembers them.
+"""Kinds that are served and removed while a process caches them.
 
 Answers in the form of kube-apiserver 1.36.3: a path of a kind that is not
-served is a plain page, and an object that is not there a Status.
+served is a plain page, and an object that does not exist a Status.
 """
 
 from __future__ import annotations
@@ -177,10 +177,10 @@ def test_a_list_goes_where_its_kind_is_now(
     assert [V1, *DISCOVERY, V2] == asked(script)
 
 
-def test_an_apply_of_a_kind_that_is_served_no_more(
+def test_an_apply_of_a_kind_that_is_no_longer_served(
     script: ScriptedServer, informed_cluster: Cluster
 ) -> None:
-    """It is not possible yet; the next one knows that the kind is gone."""
+    """It is retried later; the next one has read that the kind is removed."""
     script.then(PAGE, PAGE, CORE, groups())
 
     with pytest.raises(DependencyMissing, match="does not serve its kind"):
@@ -190,10 +190,10 @@ def test_an_apply_of_a_kind_that_is_served_no_more(
         informed_cluster.apply(manifest(), "m")
 
 
-def test_an_object_that_is_not_there(
+def test_an_object_that_does_not_exist(
     script: ScriptedServer, informed_cluster: Cluster
 ) -> None:
-    """That says nothing of its kind, which is not asked for again."""
+    """That does not concern its kind, which is not discovered again."""
     details = {"name": "one", "group": "example.org", "kind": "widgets"}
     script.then(answer_status(404, "not found", "NotFound", details=details))
 
@@ -261,8 +261,8 @@ def test_a_server_that_is_behind_the_others_is_asked_again(
     assert script.sent[-1].connection != script.sent[0].connection
 
 
-def test_a_server_that_stays_behind_is_named() -> None:
-    """It is asked for ten seconds; no object is absent for what it says."""
+def test_a_server_with_stale_discovery_is_named() -> None:
+    """It is polled for ten seconds; its answers make no object absent."""
     now = 0.0
     reconnected = []
 
@@ -357,7 +357,7 @@ def test_a_kind_of_kubernetes_itself_has_no_definition() -> None:
 def test_a_definition_that_was_deleted(
     script: ScriptedServer, informed_cluster: Cluster
 ) -> None:
-    """What its group serves is asked for anew."""
+    """The resources of its group are discovered again."""
     script.then(kinds("CustomResourceDefinition", "definitions"))
     script.then(answer_status(200, "", status="Success"))
 

@@ -58,7 +58,7 @@ def while_(script: ScriptedServer, count: int, at: float = 60.0) -> Deadline:
 def test_no_answer_is_read_past_the_deadline(
     script: ScriptedServer, sender: Client, answer: tuple[str, str]
 ) -> None:
-    """Wherever in it the drops fall; it is told as one that is late."""
+    """Wherever in it the drops fall; it is reported as a late answer."""
     script.then(answer_json(200, {}), answer_slowly(*answer))
     sender.send(GET)
     begun = time.monotonic()

@@ -127,7 +127,7 @@ def test_leaving_early_waits_for_what_runs(pool: WorkerPool) -> None:
         running.append(number)
         done.append(number)
 
-    # However fast the threads are, these items do not end by themselves.
+    # However fast the threads are, the items never run out.
     results = pool.map(work, itertools.count())
     next(results)
     results.close()  # type: ignore[attr-defined]

@@ -153,7 +153,7 @@ def test_what_the_script_did_not_reach_stays_in_the_record(
 
 
 def test_other_drift_is_not_reverted(cluster, operation_args):
-    """What somebody changed by hand stays, and stays drift."""
+    """What a user changed by hand stays, and stays drift."""
     script(cluster)
     cluster.patch(WEB, {"spec": {"minReadySeconds": 7}}, "kubectl")
     cluster.patch(
@@ -183,10 +183,10 @@ def test_a_field_that_was_also_changed_by_hand_stays(cluster, operation_args):
     assert "by hand" == value(cluster)
 
 
-def test_an_instance_amid_an_operation_is_left_alone(
+def test_an_instance_with_an_unfinished_operation_is_left_alone(
     cluster, clock, operation_args
 ):
-    """It is finished or taken back first."""
+    """It is finished or rolled back first."""
     cluster.world.controller.idle = True
     third = package("a:3", "third", dataclasses.replace(NEW_VNFD, id="third"))
     with pytest.raises(errors.ReadinessTimeout):

@@ -113,10 +113,10 @@ def test_healing_is_finished_wherever_it_died(new_cluster, clock):
     assert died > 15
 
 
-def test_a_chosen_member_of_a_heal_that_died_is_replaced_once(
+def test_a_selected_member_of_an_interrupted_heal_is_replaced_once(
     new_cluster, clock
 ):
-    """The journal has who was to go, from before the first went."""
+    """The journal has the selected ones from before the first deletion."""
     chosen = {}
 
     def prepare(cluster):
@@ -188,10 +188,10 @@ def test_another_heal_does_not_go_on_with_one_that_failed(
     assert set() == before.keys() & pods(cluster).keys()
 
 
-def test_a_job_that_is_done_and_gone_is_not_done_again(
+def test_a_completed_and_deleted_job_is_not_created_again(
     cluster, clock, operation_args
 ):
-    """Its spec says how long it stays; to make it again is to run it."""
+    """Its spec sets how long it stays; to create it again is to run it."""
     job = {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -276,7 +276,7 @@ def test_what_does_not_work_is_what_a_heal_of_all_replaces(
 def test_a_controller_that_does_nothing_ends_with_the_deadline(
     cluster, clock, operation_args
 ):
-    """The error says how many are there, of how many."""
+    """The error has the number of existing members, and of expected ones."""
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PACKAGE)
     uid = next(uid for uid, name in pods(cluster).items() if name != "alone")
     cluster.world.controller.idle = True
@@ -335,8 +335,8 @@ def test_an_object_that_is_kept_from_making_members_ends_the_heal(
     assert clock.now - begun < 60
 
 
-def test_an_object_that_went_meanwhile_ends_the_heal(cluster, operation_args):
-    """Nobody makes members for it any more."""
+def test_an_object_deleted_meanwhile_ends_the_heal(cluster, operation_args):
+    """No controller creates members for it any more."""
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PACKAGE)
     uid = next(uid for uid, name in pods(cluster).items() if name != "alone")
 
@@ -355,7 +355,7 @@ def test_an_object_that_went_meanwhile_ends_the_heal(cluster, operation_args):
 def test_a_heal_that_ended_early_is_only_forgotten_by_a_rollback(
     cluster, clock, operation_args
 ):
-    """There is nothing to take back; the instance is at rest again."""
+    """There is nothing to undo; the instance is idle again."""
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PACKAGE)
     cluster.world.controller.idle = True
     with pytest.raises(errors.ReadinessTimeout):
@@ -397,7 +397,7 @@ def test_an_instance_may_be_scaled_after_a_heal_that_failed(
 def test_a_package_may_be_changed_after_a_heal_that_failed(
     cluster, operation_args
 ):
-    """The new package may be what mends it."""
+    """The new package may be what fixes it."""
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PACKAGE)
     uid = next(uid for uid, name in pods(cluster).items() if name != "alone")
     cluster.world.controller.sick = True
@@ -413,8 +413,8 @@ def test_a_package_may_be_changed_after_a_heal_that_failed(
         )
     cluster.world.controller.sick = False
 
-    mended = make_package(manifests.deployment("web", 2, nodeName="a"))
-    lcm.change(lcm.Request(cluster, "one", **operation_args), mended)
+    fixed = make_package(manifests.deployment("web", 2, nodeName="a"))
+    lcm.change(lcm.Request(cluster, "one", **operation_args), fixed)
 
     assert Phase.INSTANTIATED is inventory(cluster).phase
     assert inventory(cluster).healing is None
@@ -568,7 +568,7 @@ def test_a_sick_machine_of_a_control_plane_goes_first():
     ],
 )
 def test_a_machine_waits_until_its_control_plane_is_whole(machines, why):
-    """How it was when the machine was chosen says nothing any more."""
+    """Its state when the machine was selected does not count any more."""
     found = quorum.deletion_blocked_reason(
         [ReplicaGroup(KEEPER, tuple(machines))], {"m0"}, kinds.BUILT_IN
     )
@@ -577,8 +577,8 @@ def test_a_machine_waits_until_its_control_plane_is_whole(machines, why):
     assert (why or "") in (found or "")
 
 
-def test_a_machine_waits_for_one_that_is_going():
-    """Whoever asked it to: at no time are two of them away."""
+def test_a_machine_waits_for_one_that_is_being_deleted():
+    """Whichever client requested it: never are two of them missing."""
     going = machine("m2", control_plane=True)
     going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     others = [machine(f"m{number}", control_plane=True) for number in (0, 1)]
@@ -592,7 +592,7 @@ def test_a_machine_waits_for_one_that_is_going():
 
 
 def test_the_only_machine_of_a_control_plane_is_left_out_of_all():
-    """The rest is healed, and the report says why it was not."""
+    """The rest is healed, and the report has the cause of the omission."""
     found = crew(machine("m0", control_plane=True), machine("w1"))
 
     choice = choose(found)

@@ -1,4 +1,4 @@
-"""Operations that cross a crash, another package, or somebody else."""
+"""Operations that meet a crash, another package, or another client."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def test_a_lock_that_is_refused_leaves_no_namespace(cluster, operation_args):
 
 
 def meeting(cluster, theirs):
-    """Somebody makes this just before we apply ours."""
+    """Another client creates this just before ours is applied."""
     made = []
     apply = cluster.apply
 
@@ -271,10 +271,10 @@ def test_nothing_is_forced_upon_what_somebody_has_just_made(
     assert theirs["data"] == left["data"]
 
 
-def test_what_our_apply_only_met_before_a_crash_is_not_deleted(
+def test_an_object_that_an_apply_only_met_before_a_crash_is_not_deleted(
     cluster, operation_args
 ):
-    """It has our label and our entry, and is still not ours."""
+    """It has the instance's label and field manager, and is still foreign."""
     theirs = manifests.config_map("a", "default", key="theirs")
     met = meeting(cluster, theirs)
     once = errors.Unavailable("patch", 503, "no")
@@ -334,7 +334,7 @@ def definition(*versions):
 def test_a_definition_may_gain_a_version_that_its_objects_use(
     cluster, operation_args
 ):
-    """The objects are there already, and are changed, not lost."""
+    """The objects exist already, and are changed, not lost."""
     thing = manifests.custom(GROUP, "Thing", "x", STORED, size="s")
     lcm.instantiate(
         lcm.Request(cluster, "one", **operation_args),
@@ -448,10 +448,10 @@ def test_a_package_that_no_longer_names_a_number_does_not_change_it(
 
 @pytest.mark.parametrize("field_conflicts", ["fail", "force", "ignore"])
 @pytest.mark.requirement("P7")
-def test_an_autoscaler_that_moves_while_we_apply_keeps_its_number(
+def test_an_autoscaler_that_acts_during_an_apply_keeps_its_replicas(
     cluster, operation_args, field_conflicts
 ):
-    """From the look at a package to its last write minutes may pass."""
+    """Minutes may pass between the first read and the last write."""
     first = manifests.config_map("first")
     lcm.instantiate(
         lcm.Request(cluster, "one", **operation_args),
@@ -597,10 +597,10 @@ def test_an_object_that_would_be_part_of_the_record_is_refused(
 
 
 @pytest.mark.parametrize("versions", [["v1"], "v1", None, [{"served": True}]])
-def test_a_definition_of_the_wrong_shape_is_the_servers_to_refuse(
+def test_an_invalid_definition_is_left_to_the_server_to_refuse(
     cluster, operation_args, versions
 ):
-    """It is no reason to stop with a trace."""
+    """It does not end the operation with a traceback."""
     wrong = definition("v1")
     wrong["spec"]["versions"] = versions
     given = ref("CustomResourceDefinition", wrong["metadata"]["name"])
@@ -613,15 +613,15 @@ def test_a_definition_of_the_wrong_shape_is_the_servers_to_refuse(
         )
 
 
-def test_a_record_that_cannot_be_read_is_an_error_of_ours(
+def test_an_unreadable_record_is_an_error_of_the_package(
     cluster, operation_args
 ):
-    """It says which, and what is wrong with it."""
+    """It names the record and its fault."""
     lcm.instantiate(
         lcm.Request(cluster, "one", **operation_args), configs("a")
     )
     head = store.secret_ref("one", "default")
-    cluster.patch(head, {"data": {"head": "e30="}}, "somebody")
+    cluster.patch(head, {"data": {"head": "e30="}}, "other-manager")
 
     with pytest.raises(errors.RecordInvalid, match="cannot be read"):
         lcm.status(lcm.Request(cluster, "one", **operation_args))

@@ -125,15 +125,15 @@ def test_terminate_is_taken_up_wherever_it_died(new_cluster, clock):
     assert died > 10
 
 
-def test_what_was_to_be_adopted_is_given_up_wherever_it_died(
+def test_an_adopted_object_is_released_wherever_the_operation_died(
     new_cluster, clock
 ):
-    """It stays, and bears no mark of ours."""
+    """It stays, without the instance's label."""
     ref = ObjectRef("", "ConfigMap", "default", "old")
     theirs = manifests.config_map("old", "default", other="theirs")
 
     def prepare(cluster):
-        cluster.create(theirs, "somebody")
+        cluster.create(theirs, "other-manager")
 
     died = 0
     adopting = Options(adopt=frozenset([ref]))
@@ -186,10 +186,10 @@ def test_a_namespace_of_the_record_comes_and_goes_wherever_it_died(
     assert died > 15
 
 
-def test_the_end_of_such_a_namespace_is_taken_up_wherever_it_died(
+def test_the_deletion_of_such_a_namespace_resumes_wherever_it_died(
     new_cluster, clock
 ):
-    """The record goes with it, and may be gone when the next begins."""
+    """The record is deleted with it, maybe before the next try begins."""
     given = make_package(
         manifests.namespace("home"), manifests.config_map("a")
     )

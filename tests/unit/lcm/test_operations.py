@@ -61,7 +61,7 @@ def test_the_dry_run_costs_one_more_for_each(cluster, operation_args):
 
 
 def test_terminate_costs_one_for_each(cluster, operation_args):
-    """The server says itself that an object is gone."""
+    """The server itself reports that an object is deleted."""
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), THOUSAND)
 
     assert (
@@ -119,7 +119,7 @@ def test_changing_nothing_writes_nothing(cluster, operation_args):
 
 
 def test_a_refused_object_names_what_was_written(cluster, operation_args):
-    """Where the cause may pass, nothing is undone; the error says so."""
+    """Where the cause may pass, nothing is undone; the error states so."""
     given = make_package(manifests.config_map("a"), manifests.config_map("b"))
     cluster.fail(
         errors.Unavailable("b", 503, "no"), "patch", ref("ConfigMap", "b")
@@ -182,7 +182,7 @@ def test_what_is_not_possible_yet_is_tried_again(cluster, clock):
     for _ in range(3):
         cluster.fail(
             errors.DependencyMissing(
-                ref("ConfigMap", "a"), "the webhook is not there"
+                ref("ConfigMap", "a"), "the webhook is missing"
             ),
             "patch",
             ref("ConfigMap", "a"),
@@ -263,10 +263,8 @@ def test_an_object_that_somebody_removes_ends_the_wait(
         )
 
 
-def test_a_number_that_is_refused_leaves_the_instance_at_rest(
-    cluster, operation_args
-):
-    """Nothing changed, so the next operation has nothing to mend."""
+def test_refused_replicas_leave_the_instance_idle(cluster, operation_args):
+    """Nothing changed, so the next operation has nothing to fix."""
     web = ref("Deployment", "web", "apps")
     cluster.world.controller = play_deployments
     given = make_package(manifests.deployment("web"))
@@ -288,7 +286,7 @@ def test_a_number_that_is_refused_leaves_the_instance_at_rest(
 def test_a_package_may_be_changed_after_a_scale_that_failed(
     cluster, operation_args
 ):
-    """The new package may be what mends it."""
+    """The new package may be what fixes it."""
     web = ref("Deployment", "web", "apps")
     cluster.world.controller = play_deployments
     given = make_package(manifests.deployment("web"))
@@ -299,8 +297,8 @@ def test_a_package_may_be_changed_after_a_scale_that_failed(
         lcm.scale(lcm.Request(cluster, "one", deadline=soon), {web: 2})
     cluster.world.controller = play_deployments
 
-    mended = make_package(manifests.deployment("web", nodeName="a"))
-    lcm.change(lcm.Request(cluster, "one", **operation_args), mended)
+    fixed = make_package(manifests.deployment("web", nodeName="a"))
+    lcm.change(lcm.Request(cluster, "one", **operation_args), fixed)
 
     assert 2 == cluster.get(web)["spec"]["replicas"]
 

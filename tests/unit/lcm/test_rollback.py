@@ -178,8 +178,8 @@ def test_the_rollback_of_a_scale_is_finished_wherever_it_died(
 
 
 @pytest.mark.requirement("P22")
-def test_a_termination_is_not_taken_back(new_cluster, clock):
-    """What is gone is gone; it can only be finished."""
+def test_a_termination_is_not_rolled_back(new_cluster, clock):
+    """Deleted objects stay deleted; it can only be finished."""
 
     def prepare(cluster):
         run_operation(lcm.instantiate, cluster, clock, OLD)
@@ -289,10 +289,10 @@ def adopted(cluster, clock):
     )
 
 
-def test_what_was_taken_over_is_given_back_wherever_it_died(
+def test_an_adopted_object_is_released_wherever_the_rollback_died(
     new_cluster, clock
 ):
-    """It stays, without our mark, and is nobody's of ours."""
+    """It stays, without the instance's label or field manager."""
 
     def prepare(cluster):
         run_operation(lcm.instantiate, cluster, clock, OLD)
@@ -320,10 +320,10 @@ def test_a_termination_gives_back_what_was_taken_over(new_cluster, clock):
         assert [] == owned_objects(cluster) + record_objects(cluster)
 
 
-def test_a_mark_that_the_record_does_not_know_takes_nothing_over(
+def test_a_label_that_the_record_does_not_have_adopts_nothing(
     cluster, clock, operation_args
 ):
-    """Such an object was made by somebody else."""
+    """Such an object was created by another client."""
     run_operation(lcm.instantiate, cluster, clock, OLD)
     theirs = manifests.config_map("theirs", "default")
     cluster.apply(theirs, "kubectl")
@@ -378,14 +378,14 @@ def test_a_rollback_that_can_never_be_finished_comes_to_rest(
     run_operation(lcm.instantiate, cluster, clock, OLD)
     run_operation(lcm.change, cluster, clock, NEW)
     theirs = manifests.config_map("old", "default", key="theirs")
-    cluster.create(theirs, "somebody")
+    cluster.create(theirs, "other-manager")
     with pytest.raises(errors.RollbackIncomplete):
         lcm.roll_back(lcm.Request(cluster, "one", **operation_args))
 
     report = lcm.roll_back(lcm.Request(cluster, "one", **operation_args))
 
     assert Phase.INSTANTIATED is inventory(cluster).phase
-    assert ["belongs to the field manager somebody now"] == [
+    assert ["belongs to the field manager other-manager now"] == [
         row.verdict.reason for row in report.objects if row.ref.name == "old"
     ]
 
@@ -398,7 +398,7 @@ def test_others_would_be_lost_with_a_definition(
     cluster.create(
         manifests.custom(OTHER, "Other", "theirs")
         | {"metadata": {"name": "theirs", "namespace": "default"}},
-        "somebody",
+        "other-manager",
     )
     before = owned_objects(cluster)
 

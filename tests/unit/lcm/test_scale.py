@@ -26,7 +26,7 @@ ADJUST = Options(autoscaler_limits="adjust")
 
 
 def scaler():
-    """Two to five replicas; it never tells how it is."""
+    """Two to five replicas; it never reports a status."""
     return {
         "apiVersion": "autoscaling/v2",
         "kind": HPA.kind,
@@ -65,7 +65,7 @@ def bounds(cluster):
 
 
 def vain(cluster, clock, number, options):
-    """A scale whose replicas nobody makes."""
+    """A scale whose replicas no controller creates."""
     cluster.world.controller.idle = True
     with pytest.raises(errors.ReadinessTimeout):
         lcm.scale(
@@ -80,10 +80,10 @@ def vain(cluster, clock, number, options):
     cluster.world.controller.idle = False
 
 
-def test_bounds_of_a_number_that_was_refused_are_taken_back(
+def test_autoscaler_limits_of_refused_replicas_are_restored(
     cluster, operation_args
 ):
-    """They moved before it: the scale has begun, and says so."""
+    """They moved before it: the scale has begun, and the error reports it."""
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), AUTOSCALED)
     cluster.fail(errors.Rejected(WEB, 403, "Forbidden", "quota"), "patch", WEB)
 
@@ -153,7 +153,7 @@ def unknown(cluster):
 def autoscaled(cluster):
     theirs = scaler()
     theirs["metadata"]["namespace"] = "default"
-    cluster.apply(theirs, "somebody")
+    cluster.apply(theirs, "other-manager")
 
 
 def refused(cluster):
@@ -170,10 +170,10 @@ def refused(cluster):
         (refused, "quota"),
     ],
 )
-def test_a_rollback_of_a_scale_comes_to_rest_when_repeated(
+def test_a_repeated_rollback_of_a_scale_ends_idle(
     cluster, clock, operation_args, happens, why
 ):
-    """It says what it could not restore, and the second time ends."""
+    """It reports what it could not restore, and the second time ends."""
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PLAIN)
     vain(cluster, clock, 3, Options())
     happens(cluster)

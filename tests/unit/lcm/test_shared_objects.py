@@ -38,8 +38,8 @@ def operation_args():
     return {"deadline": Deadline.never()}
 
 
-def test_a_change_keeps_what_others_share(cluster, operation_args):
-    """It goes on to be the owner's, until nobody uses it."""
+def test_a_change_keeps_shared_objects(cluster, operation_args):
+    """The owner keeps them until no instance uses them."""
     lcm.instantiate(
         lcm.Request(cluster, "one", **operation_args), package("common", "a")
     )
@@ -105,8 +105,8 @@ def test_with_what_others_share_stays_what_serves_it(cluster, operation_args):
     assert {m["kind"] for m in whole} == kept
 
 
-def test_a_rollback_keeps_what_others_share(cluster, operation_args):
-    """Though the change that is taken back has made it."""
+def test_a_rollback_keeps_shared_objects(cluster, operation_args):
+    """Though the change that is rolled back has created them."""
     lcm.instantiate(
         lcm.Request(cluster, "one", **operation_args), package("a")
     )
@@ -127,11 +127,11 @@ def test_a_rollback_keeps_what_others_share(cluster, operation_args):
     assert cluster.get(COMMON) is not None
 
 
-def test_what_was_shared_and_is_gone_is_not_said_to_be_current(
+def test_a_deleted_shared_object_is_not_reported_as_current(
     cluster, operation_args
 ):
-    """Whoever looks at the status is told."""
-    cluster.create(manifests.config_map("common", "default"), "somebody")
+    """The status reports that it does not exist."""
+    cluster.create(manifests.config_map("common", "default"), "other-manager")
     lcm.instantiate(
         lcm.Request(cluster, "two", **operation_args), package("common", "b")
     )
@@ -171,12 +171,12 @@ def let_go(cluster):
     cluster.patch(ONE, {"metadata": {"finalizers": None}}, "controller")
 
 
-def test_nobody_begins_to_share_with_an_instance_that_ends(
+def test_no_instance_begins_to_share_with_a_terminating_one(
     cluster, operation_args
 ):
-    """He would lose it, and with a definition all that is his.
+    """It would lose the object, and with a definition all of its objects.
 
-    Who shared it before goes on to, and may change meanwhile.
+    An instance that shared it before continues to, and may change meanwhile.
     """
     lcm.instantiate(
         lcm.Request(cluster, "one", **operation_args), things("one", held=True)
@@ -264,7 +264,7 @@ def test_an_owner_that_begins_to_end_meanwhile_is_noticed(
     ending = []
 
     class Late:
-        """The owner says that it ends just after it was asked."""
+        """The owner records its termination just after the record was read."""
 
         def __getattr__(self, name):
             return getattr(cluster, name)
@@ -290,12 +290,12 @@ def test_an_owner_that_begins_to_end_meanwhile_is_noticed(
 
 
 @pytest.mark.parametrize("delete_foreign_objects", [False, True])
-def test_what_came_during_a_long_end_is_not_taken_along(
+def test_objects_created_during_a_long_terminate_are_not_deleted(
     cluster, delete_foreign_objects
 ):
-    """A definition goes last, long after the first look.
+    """A definition is deleted last, long after the first read.
 
-    What is collected after its owner is not taken for somebody's.
+    An object collected after its owner does not count as foreign.
     """
     now = [0.0]
     life = {"deadline": Deadline.after(3000, lambda: now[0])}
@@ -311,7 +311,7 @@ def test_what_came_during_a_long_end_is_not_taken_along(
                 thing = manifests.custom(GROUP, "Thing", name)
                 metadata = {"namespace": "default", "ownerReferences": owners}
                 thing["metadata"].update(metadata)
-                cluster.create(thing, "somebody")
+                cluster.create(thing, "other-manager")
             let_go(cluster)
 
     options = Options(delete_foreign_objects=delete_foreign_objects)

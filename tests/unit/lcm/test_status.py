@@ -143,10 +143,10 @@ def test_an_operation_that_came_too_late_says_what_to_do(
     ) == str(caught.value)
 
 
-def test_a_claim_is_judged_by_its_class_as_while_it_was_waited_for(
+def test_a_claim_is_assessed_by_its_class_as_in_the_wait(
     cluster, clock, operation_args
 ):
-    """A pod uses it, so a class that is not there is what it lacks."""
+    """A pod uses it, so the reason is a class that does not exist."""
     claim = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",

@@ -54,7 +54,7 @@ def made(cluster, manifest, **metadata):
             **metadata,
         },
     }
-    obj = cluster.create(manifest, "somebody")
+    obj = cluster.create(manifest, "other-manager")
     return ObjectRef.of(obj), objects.uid(obj)
 
 
@@ -70,7 +70,7 @@ def owned_by(ref, uid, api_version="apps/v1"):
 
 
 def going(cluster, manifest, **metadata):
-    """An object that was asked to go and is held."""
+    """An object with a deletionTimestamp that a finalizer holds."""
     ref, uid = made(cluster, manifest, finalizers=[HELD], **metadata)
     return cluster.delete(ref, uid)
 
@@ -127,8 +127,8 @@ def test_what_the_server_itself_cleans_up_is_left_to_it(cluster):
     assert [finalizers.SERVERS_OWN] == left
 
 
-def test_an_object_is_named_by_what_the_end_deletes(cluster):
-    """One that is gone is no error; one of somebody else is."""
+def test_an_object_is_named_by_what_the_terminate_deletes(cluster):
+    """A deleted one is not an error; a foreign one is."""
     made(cluster, manifests.config_map("theirs"))
     theirs = ObjectRef("", "ConfigMap", "", "theirs")
 
@@ -143,12 +143,12 @@ def test_an_object_is_named_by_what_the_end_deletes(cluster):
         finalizers.resolve_named(cluster, [theirs], {A}, "one", "default")
 
 
-# -- Left to nobody ----------------------------------------------------------
+# -- Orphaned objects ---------------------------------------------------------
 
 
 @pytest.mark.requirement("F4")
-def test_what_is_left_keeps_all_but_our_mark(cluster):
-    """Not even where nobody else applies its fields."""
+def test_an_orphaned_object_keeps_all_but_the_label(cluster):
+    """Even where no other manager applies its fields."""
     ours = manifests.config_map("a", "default")
     ours["metadata"]["labels"] = {objects.INSTANCE: "one", "own": "x"}
     obj = cluster.apply(ours, MANAGER).obj
@@ -184,8 +184,8 @@ def test_what_has_an_owner_that_stays_is_not_collected(cluster):
 # -- Grace -------------------------------------------------------------------
 
 
-def test_only_pods_of_what_goes_are_hurried(cluster):
-    """And none that ends sooner by itself."""
+def test_only_pods_that_are_deleted_have_a_shorter_grace_period(cluster):
+    """And none that ends sooner on its own."""
     web, uid = made(cluster, manifests.deployment("web"))
     set_, set_uid = made(
         cluster,
@@ -291,8 +291,10 @@ def test_a_controller_is_found_by_its_rights(cluster, make_thing):
 
 
 @pytest.mark.requirement("F6")
-def test_a_controller_that_is_away_says_why(cluster, make_thing):
-    """Its own condition tells."""
+def test_the_cause_of_an_unavailable_controller_is_reported(
+    cluster, make_thing
+):
+    """Its own condition has it."""
     running(
         cluster,
         "hold",
@@ -313,8 +315,8 @@ def test_a_controller_that_is_away_says_why(cluster, make_thing):
 
 
 @pytest.mark.requirement("F6")
-def test_a_controller_that_does_not_lead_is_told(cluster, make_thing):
-    """Its Pods run, and nobody of them renews the Lease."""
+def test_a_controller_without_a_leader_is_reported(cluster, make_thing):
+    """Its Pods run, and none of them renews the Lease."""
     running(cluster, "hold", 1)
     for name, holder, at in (
         ("of-hold", "hold-7f-x_1", "2026-01-01T00:00:00.000000Z"),
@@ -370,7 +372,7 @@ def test_whoever_set_a_finalizer_is_named_where_nothing_else_is_known(
     """By the field manager, and when it last wrote."""
     entries = [
         {
-            "manager": "somebody",
+            "manager": "other-manager",
             "time": "2026-01-01T00:00:00Z",
             "fieldsV1": {"f:metadata": {"f:finalizers": {f'v:"{HELD}"': {}}}},
         },
@@ -382,8 +384,9 @@ def test_whoever_set_a_finalizer_is_named_where_nothing_else_is_known(
     note, remedy = finalizer_owners.FinalizerDiagnosis(cluster).notes(obj)
 
     assert (
-        f"finalizer {HELD}: set by somebody, who last wrote to the object at "
-        "2026-01-01T00:00:00Z; no workload of this cluster is known to be that"
+        f"finalizer {HELD}: set by other-manager, who last wrote to the "
+        "object at 2026-01-01T00:00:00Z; "
+        "no workload of this cluster is known to be that"
     ) == note
     assert f"--remove-finalizers {ObjectRef.of(make_thing)}" in remedy
 
@@ -413,8 +416,8 @@ def test_finalizers_of_kubernetes_say_what_they_wait_for(cluster):
     assert any("no Pod on a node uses the claim" in note for note in found)
 
 
-def test_what_is_paused_says_so(cluster):
-    """Its controllers do not look at it: nothing would ever happen."""
+def test_a_paused_object_is_reported(cluster):
+    """Its controllers ignore it: no deletion would ever complete."""
     made(cluster, manifests.definition("example.org", "Thing"), namespace="")
     obj = going(
         cluster, manifests.custom("example.org", "Thing", "x", paused=True)
@@ -521,7 +524,7 @@ users: [{name: a, user: {token: planted-token}}]
 
 def workload(cluster, *, initialized=True):
     cluster.apply(
-        manifests.definition("cluster.x-k8s.io", "Cluster"), "somebody"
+        manifests.definition("cluster.x-k8s.io", "Cluster"), "other-manager"
     )
     made(
         cluster,
@@ -650,7 +653,7 @@ def test_a_cluster_that_never_worked_is_not_asked(cluster):
     workload(cluster, initialized=False)
 
     def refuse(kubeconfig):
-        raise AssertionError("nobody is there")
+        raise AssertionError("no request is expected")
 
     assert () == workload_cleanup.clean_up(
         cluster,
@@ -662,7 +665,7 @@ def test_a_cluster_that_never_worked_is_not_asked(cluster):
 
 
 def test_a_cluster_without_its_kubeconfig_stays(cluster):
-    """What it has in a cloud would be left, and nobody told."""
+    """Its cloud resources would be left without a report."""
     workload(cluster)
     secret = ObjectRef("", "Secret", "default", "site-kubeconfig")
     cluster.delete(secret, objects.uid(cluster.get(secret)))
@@ -740,7 +743,7 @@ def test_what_was_to_be_kept_is_kept_by_the_next_try(cluster):
     with pytest.raises(errors.DeletionTimeout):
         lcm.terminate(lcm.Request(cluster, "one", options=options, **life()))
     other = ObjectRef("", "ConfigMap", "default", "b")
-    cluster.patch(other, {"metadata": {"finalizers": None}}, "somebody")
+    cluster.patch(other, {"metadata": {"finalizers": None}}, "other-manager")
 
     report = lcm.terminate(lcm.Request(cluster, "one", **life()))
 

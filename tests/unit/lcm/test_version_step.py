@@ -58,7 +58,7 @@ def new_cluster(clock):
         # Marks of a scale that died are looked for on these.
         machine = manifests.definition("cluster.x-k8s.io", "Machine")
         for found in (kind, machine):
-            cluster.apply(found, "somebody")
+            cluster.apply(found, "other-manager")
         return cluster
 
     return made
@@ -77,12 +77,12 @@ def phase(cluster):
 
 @pytest.mark.parametrize("then", ["again", "with_change", "back"])
 @pytest.mark.requirement("P9")
-def test_a_change_in_two_steps_may_die_at_every_request(
+def test_a_change_in_two_steps_may_be_interrupted_at_every_request(
     new_cluster, clock, then
 ):
-    """It is gone on with, in two steps or one, or taken back.
+    """It is resumed, in two steps or one, or rolled back.
 
-    The version is never behind the rest, and the state to go back to is
+    The version is never behind the rest, and the state of a rollback is
     that before both steps.
     """
     seen = set()
@@ -117,7 +117,7 @@ def test_the_first_step_checks_what_it_writes_only(new_cluster, clock):
     cluster = new_cluster()
     run_operation(lcm.instantiate, cluster, clock, OLD)
     theirs = manifests.config_map("dropped", "default", key="theirs")
-    cluster.apply(theirs, "somebody", force=True)
+    cluster.apply(theirs, "other-manager", force=True)
     new = make_package(
         leader("v1.36.0", "new"), manifests.config_map("dropped", other="x")
     )
@@ -129,14 +129,14 @@ def test_the_first_step_checks_what_it_writes_only(new_cluster, clock):
 
 
 def test_a_forecast_refuses_what_the_first_step_would(new_cluster, clock):
-    """Somebody else says the version by now: that is a conflict."""
+    """Another manager owns the version by now: that is a conflict."""
     cluster = new_cluster()
     run_operation(lcm.instantiate, cluster, clock, OLD)
     body = {"spec": {"version": "v1.35.9"}}
-    cluster.patch(LEADER, body, "somebody")
+    cluster.patch(LEADER, body, "other-manager")
 
     for operation in (lcm.forecast, lcm.change):
-        with pytest.raises(errors.FieldConflict, match="somebody"):
+        with pytest.raises(errors.FieldConflict, match="other-manager"):
             run_operation(operation, cluster, clock, NEW, options=FIRST)
 
     assert ("v1.35.9", "old") == asked(cluster)
@@ -169,17 +169,15 @@ def test_what_was_edited_by_hand_counts_for_a_refused_rollout(
     cluster = new_cluster()
     run_operation(lcm.instantiate, cluster, clock, OLD)
     body = {
-        "spec": {
-            "kubeadmConfigSpec": {"clusterConfiguration": {"a": "mended"}}
-        }
+        "spec": {"kubeadmConfigSpec": {"clusterConfiguration": {"a": "fixed"}}}
     }
-    cluster.patch(LEADER, body, "somebody")
+    cluster.patch(LEADER, body, "other-manager")
     more = make_package(
         leader("v1.35.0", "old"), manifests.config_map("added")
     )
     take = Options(rollout="refuse", field_conflicts="force")
 
-    with pytest.raises(errors.RolloutRefused, match="mended -> old"):
+    with pytest.raises(errors.RolloutRefused, match="fixed -> old"):
         run_operation(lcm.change, cluster, clock, more, options=take)
 
-    assert ("v1.35.0", "mended") == asked(cluster)
+    assert ("v1.35.0", "fixed") == asked(cluster)

@@ -23,7 +23,7 @@ from tools.plane.errors import PlaneError
     ],
 )
 def test_variables_have_their_values(text: str, expected: str) -> None:
-    """That of the sample, else the one that the manifest says itself."""
+    """That of the sample, else the default in the manifest."""
     assert expected == package_folder.substituted(text, {"B": "set"})
 
 

@@ -46,8 +46,8 @@ def test_a_delay_has_limits(
     assert 0 < delay <= chosen.longest + chosen.spread
 
 
-def test_an_interval_grows_with_each_look_without_news() -> None:
-    """By itself, up to so many times itself."""
+def test_an_interval_grows_with_each_check_without_news() -> None:
+    """Up to a fixed multiple of its first value."""
     assert [2.0, 4.0, 6.0, 6.0] == [
         backoff.stretched(2.0, unchanged, 3) for unchanged in range(4)
     ]

@@ -8,7 +8,7 @@ from tacker_k8s_cr.model.deadline import Deadline
 
 
 def test_a_deadline_counts_down_to_zero():
-    """And stays there: no negative time-out is handed to anybody."""
+    """And stays there: a timeout is never negative."""
     ticks = itertools.count(0.0, 4.0)
     deadline = Deadline.after(10, lambda: next(ticks))
 

@@ -59,7 +59,7 @@ def test_equal_faults_of_a_package_are_one_line():
 
 
 def test_many_different_faults_are_counted():
-    """A sentence has at most 25 reasons, and says how many it leaves out."""
+    """A sentence has at most 25 reasons, and counts those it leaves out."""
     error = errors.PackageInvalid(
         [Problem(where, f"fault of {where}") for where in PLACES]
     )

@@ -62,7 +62,7 @@ def test_neither_of_them_alone_is_enough(stranger):
 
 
 def soon(fields, operation="Update"):
-    """An object of ours that somebody else wrote to within the second."""
+    """A managed object that another manager wrote to within the second."""
     ours = obj(OURS, managers=[(MANAGER, "Apply"), ("capi-dev", operation)])
     mine, other = ours["metadata"]["managedFields"]
     mine["fieldsV1"] = {"f:spec": {"f:backend": {"f:inMemory": {}}}}
@@ -137,8 +137,8 @@ def test_the_owner_is_named_as_well_as_can_be(found, owner):
     assert owner == ownership.foreign_owner(found)
 
 
-def test_an_apply_entry_tells_which_fields_it_has():
-    """So that a number somebody else set is left to them."""
+def test_an_apply_entry_has_the_fields_of_its_manager():
+    """So that replicas of another manager are left alone."""
     path = ("spec", "replicas")
 
     assert ownership.owns(obj(managers=[(MANAGER, "Apply")]), MANAGER, path)

@@ -124,7 +124,7 @@ def test_what_an_object_needs():
 
 
 def test_members_are_listed():
-    """A VNFM tells of every VNFC, so that it must find them."""
+    """A VNFM reports every VNFC, so it has to list them."""
     found = permissions.of_members(
         [
             WEB,
@@ -342,8 +342,8 @@ def test_other_refusals_are_told_as_they_are():
         raise errors.DryRunFailed([denied])
 
 
-def test_who_shares_a_definition_need_not_list_its_kind():
-    """Nobody looks for objects of others when it does not go."""
+def test_sharing_a_definition_needs_no_list_of_its_kind():
+    """Foreign objects are listed only when it is deleted."""
     definition = defining("Router", "routers")
     cluster = denying(
         ("routers", "list"), ("customresourcedefinitions", "delete")
@@ -362,8 +362,8 @@ def test_rights_in_a_namespace_to_come():
     look(denying(("configmaps", "create")), items)
 
 
-def test_a_kind_to_come():
-    """Its definition says what it is called, and is listed at the end."""
+def test_a_kind_to_be_defined():
+    """Its definition has its name; its objects are listed at the end."""
     definition = defining("Router", "routers")
     router = placed("Router", "a", api_version="example.org/v1")
     cluster = denying(("routers", "create"), ("routers", "list"))
@@ -386,8 +386,8 @@ def test_a_kind_to_come():
         ),
     ],
 )
-def test_nobody_has_to_be_able_to_ask(caplog, error):
-    """Who may not ask is told by the server, one by one."""
+def test_the_permission_for_reviews_is_not_required(caplog, error):
+    """The server then reports the missing permissions one by one."""
     caplog.set_level("INFO")
     cluster = denying(("configmaps", "create"))
     cluster.fail(error, "review")

@@ -109,7 +109,7 @@ def test_a_value_that_is_cut_is_masked_too():
     ],
 )
 def test_a_whole_object_is_not_quoted(said, shown):
-    """It would show the former values, too, which nobody knows here."""
+    """It would show the former values too, which are unknown here."""
     assert shown == masked(said, {"kind": "Pod"})
 
 

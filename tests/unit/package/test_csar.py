@@ -143,7 +143,7 @@ def test_what_came_has_to_be_what_was_packed(
 
 
 def test_url_without_a_hash_is_refused(write: Write) -> None:
-    """Nobody could say whether what comes is what was meant."""
+    """Without a hash a changed download would not be detected."""
 
     def fetch(url: str, limit: int) -> bytes:
         raise AssertionError(url)
@@ -241,7 +241,7 @@ def test_an_artifact_may_be_hidden(write: Write) -> None:
 
 
 def test_named_files_of_a_kustomization_are_taken(write: Write) -> None:
-    """Tacker does not look at the files beside them either."""
+    """Tacker ignores the files beside them too."""
     content = csar_builder.files()
     content["Files/kubernetes/kustomization.yaml"] = b"resources: []\n"
     path = write(content)
@@ -500,8 +500,8 @@ def test_tosca_parser_checks_the_definitions(write: Write) -> None:
     )
 
 
-def test_definitions_are_judged_by_what_they_say_now(write: Write) -> None:
-    """The same faults every time they are read, and none once mended."""
+def test_definitions_are_validated_on_every_read(write: Write) -> None:
+    """The same faults every time they are read, and none once fixed."""
     vnf = {"properties": {"colour": "red"}}
     faulty = csar_builder.files(
         {csar_builder.FLAVOUR: csar_builder.flavour(vnf=vnf)}
@@ -529,7 +529,7 @@ def test_what_ends_tosca_parser_is_told_in_words(
 
 
 def test_unknown_type_is_a_fault(write: Write) -> None:
-    """As is a node of a type that nobody defines."""
+    """As is a node of a type without a definition."""
     vdus = {"web": {"type": "example.Unknown"}}
     content = csar_builder.files(
         {csar_builder.FLAVOUR: csar_builder.flavour(vdus=vdus)}
@@ -560,7 +560,7 @@ def test_entry_that_leads_out_is_refused(
 
 
 def test_link_in_an_archive_is_refused(tmp_path: pathlib.Path) -> None:
-    """A link could name any file of whoever unpacks it."""
+    """A link could name any file of the user that unpacks it."""
     path = csar_builder.write_archive(tmp_path / "p.zip", csar_builder.files())
     with zipfile.ZipFile(path, "a") as archive:
         entry = zipfile.ZipInfo("link.yaml")
@@ -583,7 +583,7 @@ def test_link_out_of_a_folder_is_refused(tmp_path: pathlib.Path) -> None:
 
 
 def test_encrypted_archive_is_refused(tmp_path: pathlib.Path) -> None:
-    """Nobody gives us a password; the entry that needs one is named.
+    """There is no password; the entry that needs one is named.
 
     The flag is set in the bytes of the archive's directory, since the
     standard library cannot encrypt.
@@ -613,10 +613,10 @@ def test_damaged_archive_is_refused(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no archive"])
-def test_file_that_is_no_archive_is_refused(
+def test_a_file_that_is_not_an_archive_is_refused(
     tmp_path: pathlib.Path, content: bytes
 ) -> None:
-    """Its name says that it is one."""
+    """Only its name has the suffix of one."""
     path = tmp_path / "p.csar"
     path.write_bytes(content)
     (problem,) = _problems(path)

@@ -33,7 +33,7 @@ def test_file_has_several_documents() -> None:
 
 
 def test_empty_documents_are_skipped() -> None:
-    """Nothing, a comment or null is no document, but it is counted."""
+    """Nothing, a comment or null is not a document, but it is counted."""
     found, _ = documents.read("# x\n---\na: 1\n---\n---\n# y\n---\nb: 1", "a")
 
     assert [1, 4] == [item.number for item in found]
@@ -64,7 +64,7 @@ def test_json_values_follow_each_other() -> None:
 
 
 def test_flow_mapping_is_yaml() -> None:
-    """What begins with a brace and is no JSON is read as YAML."""
+    """What begins with a brace and is not JSON is read as YAML."""
     assert [{"a": True}] == _values("{a: yes}")
 
 
@@ -284,7 +284,7 @@ def test_depth_that_is_in_use_is_accepted() -> None:
 
 
 def test_number_of_thousands_of_digits_is_refused_or_text() -> None:
-    """It is no number to Kubernetes; YAML keeps it as text."""
+    """It is not a number to Kubernetes; YAML keeps it as text."""
     digits = "9" * 5000
 
     assert [{"a": digits}] == _values(f"a: {digits}")
@@ -292,7 +292,7 @@ def test_number_of_thousands_of_digits_is_refused_or_text() -> None:
 
 
 def test_half_a_surrogate_pair_is_replaced() -> None:
-    """What is no character cannot be sent; Go replaces it too."""
+    """An invalid character cannot be sent; Go replaces it too."""
     assert [{"a": "\ufffd"}] == _values('{"a": "\\ud800"}')
 
 

@@ -72,7 +72,7 @@ def refused(*args, **more):
 
 @pytest.mark.requirement("A6")
 def test_a_file_is_fetched(url):
-    """Its bytes, whatever the server says of them."""
+    """Its bytes, whatever the headers of the server are."""
     assert b"kind: A\n" == fetched(f"{url}/a.yaml?key={PLANTED}")
 
 
@@ -117,7 +117,7 @@ def test_nobody_there_is_an_error():
 
 
 def test_certificates_are_verified(tmp_path):
-    """A server that nobody vouches for is not asked."""
+    """A server without a trusted certificate gets no request."""
     receiver = Receiver(tmp_path)
     receiver.open()
     try:

@@ -47,8 +47,8 @@ def test_manifest_knows_its_place() -> None:
     ]
 
 
-def test_all_that_is_lacking_is_named_at_once() -> None:
-    """Every document's fault is reported, each with all that it lacks."""
+def test_all_missing_keys_are_named_at_once() -> None:
+    """The error has the faults of every document, with all missing keys."""
     _, problems = _read({"a": 1}, NAMED, {"kind": "A", "metadata": None}, [1])
 
     assert [
@@ -124,7 +124,7 @@ def test_only_a_server_knows_which_kinds_need_no_name(
 
 
 def test_status_is_left_out() -> None:
-    """A status is what a server says, never what is asked of it."""
+    """A status is written by a server, never requested from it."""
     (document,), _ = _read(_with(status={"phase": "Running"}))
 
     assert NAMED == document.manifest
@@ -137,8 +137,8 @@ def test_null_of_a_code_generator_is_left_out() -> None:
     assert NAMED == document.manifest
 
 
-def test_list_is_taken_apart() -> None:
-    """A List holds objects, and each knows which item it was."""
+def test_a_list_is_split() -> None:
+    """A List holds objects, and each has the number of its item."""
     other = _with(metadata={"name": "b"})
     value = {"apiVersion": "v1", "kind": "List", "items": [NAMED, other]}
     taken, problems = _read(value)
@@ -184,7 +184,7 @@ def test_object_whose_kind_ends_with_list_is_an_object() -> None:
 
 @pytest.mark.requirement("IN-6")
 def test_same_object_twice_is_refused_with_both_places() -> None:
-    """One of the two would win, and nobody could say which."""
+    """Only one of the two would be applied, and which is undefined."""
     again = _with(apiVersion="v1", data={"a": "b"})
     _, (problem,) = _read(NAMED, again)
 
@@ -225,7 +225,7 @@ def test_what_a_server_sets_is_left_out_with_a_warning() -> None:
 
 
 def test_same_name_of_another_kind_group_or_namespace_is_another() -> None:
-    """Objects are told apart by group, kind, namespace and name."""
+    """Objects are identified by group, kind, namespace and name."""
     taken, problems = _read(
         NAMED,
         _with(kind="Secret"),
@@ -260,7 +260,7 @@ def test_same_object_in_two_versions_is_there_twice() -> None:
     ],
 )
 def test_a_key_of_a_label_is_named_as_it_is_written(labels, expected):
-    """Not as YAML reads it: nobody finds "false" in a file that has "n".
+    """Not as YAML reads it: a user cannot find "false" in a file with "n".
 
     So it is for annotations, in a list, and where an anchor is used again.
     """

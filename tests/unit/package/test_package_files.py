@@ -110,7 +110,7 @@ def test_empty_package_is_refused(tmp_path: pathlib.Path) -> None:
 
 
 def test_absent_path_is_named(tmp_path: pathlib.Path) -> None:
-    """Each path that is not there is named, beside the other faults."""
+    """Each path that does not exist is named, beside the other faults."""
     _write(tmp_path, a_yaml="kind: A")
 
     assert [
@@ -139,7 +139,7 @@ def test_unreadable_file_is_named(tmp_path: pathlib.Path) -> None:
 def test_name_that_is_too_long_for_a_file_is_a_fault(
     tmp_path: pathlib.Path,
 ) -> None:
-    """Whatever the operating system says of a path, it says by our error."""
+    """An error of the operating system becomes one of the package."""
     (problem,) = _problems(tmp_path / ("a" * 300))
 
     assert "a: " in problem
@@ -166,8 +166,8 @@ def test_all_files_together_have_a_limit(tmp_path: pathlib.Path) -> None:
     )
 
 
-def test_no_path_is_no_package() -> None:
-    """Somebody forgot to name one."""
+def test_no_path_is_not_a_package() -> None:
+    """The user forgot to name one."""
     with pytest.raises(RequestInvalid, match="no path"):
         package.load()
 

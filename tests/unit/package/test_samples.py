@@ -128,7 +128,7 @@ def source(tmp_path: pathlib.Path) -> pathlib.Path:
 def test_files_for_hooks_come_from_the_checkout(
     source: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
-    """The recipe says from where, and to where."""
+    """The recipe has their source and their target."""
     path = csar.build(source, tmp_path / "p.zip")
     with zipfile.ZipFile(path) as archive:
         found = [
@@ -163,10 +163,10 @@ def test_what_cannot_be_built_is_said(
     assert not out.exists()
 
 
-def test_a_sample_that_is_not_whole_is_not_built(
+def test_an_incomplete_sample_is_not_built(
     tmp_path: pathlib.Path,
 ) -> None:
-    """What lacks is named: nobody uploads half of a package."""
+    """The missing file is named: half of a package is not uploaded."""
     with pytest.raises(csar.CsarError, match=r"core\.yaml, .* not there"):
         csar.build(MANAGEMENT, tmp_path / "p.zip")
 

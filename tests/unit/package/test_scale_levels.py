@@ -226,7 +226,7 @@ def test_a_vdu_without_a_number_is_left_out() -> None:
 
 
 def test_unknown_aspect_is_refused_with_the_known_ones() -> None:
-    """The error says which there are."""
+    """The error lists the known ones."""
     expected = "has no aspect speed; its aspects are: size"
 
     with pytest.raises(RequestInvalid, match=expected):
@@ -236,7 +236,7 @@ def test_unknown_aspect_is_refused_with_the_known_ones() -> None:
 
 
 def test_level_out_of_bounds_is_refused_with_the_bounds() -> None:
-    """The error says what was wanted, from where, and what there is."""
+    """The error has the level, its source, and the bounds."""
     with pytest.raises(RequestInvalid) as caught:
         replica_counts.levels_after(VNFD, {"size": 2}, "size", 2)
     assert (
@@ -265,7 +265,7 @@ def test_profile_refuses_a_step_and_not_the_package() -> None:
 
 
 def test_unknown_instantiation_level_is_refused_with_the_known_ones() -> None:
-    """The error says which there are."""
+    """The error lists the known ones."""
     with pytest.raises(
         RequestInvalid, match=r"level x; .*: small, large, huge"
     ):
@@ -273,8 +273,8 @@ def test_unknown_instantiation_level_is_refused_with_the_known_ones() -> None:
 
 
 @given(vnfds(aspects_from=1), st.data())
-def test_levels_are_found_by_the_numbers_that_they_give(vnfd, data):
-    """Whoever scaled it past us, these numbers are those of these levels."""
+def test_levels_are_found_by_their_replicas(vnfd, data):
+    """Whichever client scaled, these replicas are those of these levels."""
     moved = data.draw(st.sampled_from(sorted(vnfd.aspects)))
     most = vnfd.aspects[moved].max_level
     before = dict.fromkeys(vnfd.aspects, 0)

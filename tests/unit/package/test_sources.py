@@ -107,7 +107,7 @@ def test_a_folder_with_a_kustomization_is_refused(tmp_path, name, text):
 
 
 def test_the_files_beside_a_kustomization_may_be_named(tmp_path):
-    """Whoever names files wants these files."""
+    """A user that names files gets these files."""
     folder = written(
         tmp_path, {"kustomization.yaml": KUSTOMIZATION, "a.yaml": PATCH}
     )
@@ -205,7 +205,7 @@ def test_an_archive_is_named(tmp_path, mode):
 
 
 def test_a_zip_archive_that_is_not_a_csar_is_named(tmp_path):
-    """With what it holds, as far as that can be told."""
+    """With its content, as far as that is known."""
 
     def packed(name: str, *files: str) -> str:
         with zipfile.ZipFile(tmp_path / name, "w") as archive:
@@ -301,7 +301,7 @@ def test_standard_input_is_a_file_of_any_number_of_documents(tmp_path):
 
 
 def test_empty_standard_input_is_refused():
-    """The program before it failed: nothing is no instance of nothing."""
+    """The program before it failed: an empty package is not a package."""
     assert ["standard input: has no manifests"] == (
         problems("-", stdin=io.BytesIO())
     )
@@ -314,7 +314,7 @@ def test_standard_input_is_read_once():
 
 
 def test_without_a_stream_a_dash_is_the_name_of_a_file(tmp_path, monkeypatch):
-    """A library does not read standard input unless it is told to."""
+    """A library does not read standard input unless requested."""
     written(tmp_path, {"-": csar_builder.manifest("a")})
     monkeypatch.chdir(tmp_path)
 
@@ -343,7 +343,7 @@ def test_a_byte_order_mark_names_the_encoding(tmp_path, encoding, mark):
 
 
 def test_text_in_no_encoding_is_refused_with_its_line(tmp_path):
-    """UTF-16 without a mark, half a character, and bytes that are no text."""
+    """UTF-16 without a mark, half a character, and bytes that are not text."""
     for name, data in {
         "a": "\ufeffx: 1\n".encode("utf-16-le") + b"\x00\xd8",
         "b": b"x: 1\ny: \xff",

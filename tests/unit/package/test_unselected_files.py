@@ -52,5 +52,5 @@ def test_what_has_no_name_is_nothing_that_could_stay(
 def test_a_folder_that_cannot_be_read_has_nothing(
     tmp_path: pathlib.Path,
 ) -> None:
-    """The operation itself says what is wrong."""
+    """The operation itself reports what is wrong."""
     assert frozenset() == unselected_files.objects(tmp_path / "no", [], "edge")

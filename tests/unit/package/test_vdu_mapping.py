@@ -98,7 +98,7 @@ def test_request_against_the_annotation_is_refused() -> None:
 def test_mapping_must_name_one_object(
     mapping: dict[str, str], expected: str
 ) -> None:
-    """The error says what was found instead."""
+    """The error has what was found instead."""
     package = _package(
         _manifest("web"),
         _manifest("web", "StatefulSet"),

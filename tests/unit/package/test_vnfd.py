@@ -139,7 +139,7 @@ def test_flavour_is_chosen_by_its_name() -> None:
 
 
 def test_definitions_without_a_flavour_are_refused() -> None:
-    """A package that no one could instantiate."""
+    """A package that cannot be instantiated."""
     with pytest.raises(PackageInvalid, match="no file describes a deployment"):
         vnfd.read({"a": csar_builder.top_definitions()})
 

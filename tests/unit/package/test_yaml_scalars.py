@@ -1,4 +1,4 @@
-"""Scalars mean what Kubernetes says, in all that can be written."""
+"""Scalars mean what Kubernetes reads, in all that can be written."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_json_is_read_as_it_is(value: object) -> None:
 
 @given(JSON)
 def test_json_in_yaml_is_read_as_it_is(value: object) -> None:
-    """So has JSON in the place of a YAML value."""
+    """So has JSON instead of a YAML value."""
     text = "v: " + json.dumps(value, ensure_ascii=False)
     found, problems = documents.read(text, "a.yaml")
 

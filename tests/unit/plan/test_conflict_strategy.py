@@ -158,8 +158,8 @@ def test_what_cannot_be_left_out_is_an_error_still():
 
 
 @pytest.mark.requirement("B7")
-def test_an_annotation_wins_over_what_is_usual():
-    """By object; without one it is what the operation says."""
+def test_an_annotation_wins_over_the_default():
+    """By object; without one the option of the operation applies."""
     said = {
         "metadata": {
             "annotations": {objects.PREFIX + "field-conflicts": "force"}
@@ -184,8 +184,8 @@ def test_a_number_that_an_autoscaler_has_moved_is_left_to_it():
         assert [False, way == "force"] == [force for _, force in sent]
 
 
-def test_a_number_that_nobody_moved_is_sent():
-    """What others own beside it goes by what is asked for."""
+def test_replicas_that_no_other_manager_changed_are_sent():
+    """Other managers' fields beside it follow the option."""
     owned = {"data.b": ("data", "b")}
     send, _ = refusing(owned)
 

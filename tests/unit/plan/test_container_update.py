@@ -50,7 +50,7 @@ def test_a_stateful_set_is_left_as_it_is():
 
 
 def test_a_config_map_is_replaced():
-    """With all that the new package says."""
+    """With all of the new package's content."""
     former = manifests.config_map("a", x="1")
     new = {**manifests.config_map("a", y="2"), "immutable": True}
 

@@ -87,7 +87,7 @@ def test_a_name_with_dots_is_told_from_a_path():
 
 @pytest.mark.requirement("P23", "K5")
 def test_no_secret_is_shown():
-    """That it differs is all that is told of a secret."""
+    """The diff states only that a secret differs."""
     old = base64.b64encode(b"hunter2hunter2").decode()
     new = base64.b64encode(b"correct horse battery").decode()
     secret = told(

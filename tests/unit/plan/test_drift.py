@@ -59,8 +59,8 @@ def obj(uid="u", label="one", manager="", **metadata):
         ),
     ],
 )
-def test_what_an_object_tells_of_itself(found, ways, why):
-    """A label alone makes nobody an owner."""
+def test_drift_of_the_object_alone(found, ways, why):
+    """A label alone makes no instance an owner."""
     row = drift.metadata_drift(REF, "u", "one", found)
 
     assert ways == row.drifts

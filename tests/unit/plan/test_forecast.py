@@ -1,4 +1,4 @@
-"""A forecast as a value, and what of a change is for good."""
+"""A forecast as a value, and what of a change is permanent."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def test_the_cause_names_what_changed_in_a_template():
 
 
 @pytest.mark.parametrize("shape", ["strategy", "rollout"])
-def test_what_waits_for_somebody_is_no_replacement(shape):
-    """It is told, and there is nothing to refuse.
+def test_a_replacement_on_delete_is_not_a_rollout(shape):
+    """It is reported, and there is nothing to refuse.
 
     That the others may be replaced from now on is.
     """
@@ -108,8 +108,8 @@ def test_what_waits_for_somebody_is_no_replacement(shape):
     assert told(left("RollingUpdate"), left("OnDelete"))[0] is None
 
 
-def test_what_surprises_comes_first_and_can_be_read_alone():
-    """Machines, then what is for good, then the fields."""
+def test_rollouts_come_first_and_can_be_read_alone():
+    """Machines, then what is permanent, then the fields."""
     found = diff.diff(pool("a"), pool("a", "v1.36.0"))
     rolls = forecast.rollout(rollouts.DEPLOYMENT, found, None, {})
     rows = (
@@ -139,7 +139,7 @@ def test_a_change_of_a_class_names_the_clusters_of_others(
     """Their machines are replaced as well."""
     group = "cluster.x-k8s.io"
     for kind in ("Cluster", "ClusterClass"):
-        cluster.create(manifests.definition(group, kind), "somebody")
+        cluster.create(manifests.definition(group, kind), "other-manager")
     stored = {objects.PREFIX + "readiness": "exists"}
 
     def of_class(template):
@@ -158,7 +158,7 @@ def test_a_change_of_a_class_names_the_clusters_of_others(
             group, "Cluster", name, topology={"classRef": {"name": wanted}}
         )
         made["metadata"]["namespace"] = "default"
-        return ObjectRef.of(cluster.create(made, "somebody"))
+        return ObjectRef.of(cluster.create(made, "other-manager"))
 
     touched = theirs("theirs", "mem")
     theirs("other", "another")

@@ -180,8 +180,8 @@ def test_a_piece_stays_below_what_a_secret_holds():
     assert refs_ == texts.load(stored).owned
 
 
-def test_a_head_stays_below_what_a_secret_holds():
-    """However many objects are shared, or were taken over."""
+def test_an_index_stays_below_the_limit_of_a_secret():
+    """However many objects are shared, or were adopted."""
     refs_ = tuple(
         ObjectRef("g", "Kind", "namespace", f"name-{i}") for i in range(10_000)
     )
@@ -208,7 +208,7 @@ def test_a_record_of_an_unknown_format_is_refused(number):
 
 @given(inventories, st.dictionaries(refs, text, max_size=4))
 def test_owning_and_no_longer_owning(given_, more):
-    """The one takes back the other."""
+    """The one undoes the other."""
     after = given_.with_owned(more).without_owned(more)
 
     assert {

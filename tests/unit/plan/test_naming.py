@@ -50,7 +50,7 @@ def test_a_prefix_becomes_a_name(new_suffix):
 
 
 def test_the_same_manifest_has_the_same_name_again(new_suffix):
-    """One that says something else is another object."""
+    """A manifest with other content is another object."""
     first, known = naming.with_names(
         [document(prefix="a-", x=1)], {}, new_suffix
     )
@@ -97,7 +97,7 @@ def test_a_name_is_no_longer_than_a_label(new_suffix):
 
 
 def test_what_has_neither_is_nameless():
-    """Only a server knows whether its kind needs a name."""
+    """Only a server decides whether its kind needs a name."""
     bare = document()
 
     assert [bare] == naming.unnamed_documents(

@@ -15,8 +15,8 @@ def test_what_a_failure_ends_can_be_chosen(chosen):
     assert chosen == Options(on_failure=chosen).on_failure
 
 
-def test_another_word_is_refused():
-    """The error says which there are."""
+def test_an_unknown_value_is_refused():
+    """The error lists the known ones."""
     with pytest.raises(
         errors.RequestInvalid, match="expected fail_fast or wait_all"
     ):

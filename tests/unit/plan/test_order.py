@@ -244,7 +244,7 @@ def test_objects_that_need_each_other_are_refused():
 
 
 def test_a_definition_may_not_depend_on_what_it_defines():
-    """That it is needed there nobody has to say."""
+    """That it is needed there does not have to be declared."""
     assert "each would wait for the other" in refused(
         definition("Thing", needs=f"Thing.{GROUP}/ns/one"),
         manifest("Thing", "one", group=GROUP),
@@ -310,7 +310,7 @@ def test_a_template_that_goes_by_another_name_is_still_depended_on():
 
 
 def test_kinds_are_announced_by_request_and_by_annotation():
-    """What is no kind is refused by its place."""
+    """An invalid kind is refused with its place."""
     operator = manifest("Deployment", "a", group="apps")
     said = operator["metadata"]["annotations"]
     said[objects.PREFIX + "expected-kinds"] = (
@@ -473,11 +473,11 @@ def test_terminate_goes_the_reverse_way(made):
 
 
 @pytest.mark.requirement("P17")
-def test_only_dependents_go_before_their_time():
-    """An operator goes after the resources that it looks after.
+def test_only_dependents_are_deleted_earlier():
+    """An operator is deleted after the resources that it manages.
 
-    Also when another operator, which depends on one of them, has to go
-    before that one.
+    Also when another operator, which depends on one of them, has to be
+    deleted before that one.
     """
     made = [
         manifest(

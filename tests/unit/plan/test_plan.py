@@ -223,7 +223,7 @@ def test_a_namespace_that_holds_anything_is_kept(new, old):
 
 
 def test_the_namespace_of_the_record_is_never_pruned():
-    """Whatever its manifest says: the record would go in mid-operation."""
+    """Whatever its manifest has: the record would be deleted too."""
     former = prune.CurrentState(
         {NAMESPACE: "uid"},
         record_namespace=NAMESPACE,
@@ -317,8 +317,8 @@ def test_an_object_of_a_cluster_scoped_kind_has_no_namespace():
     assert "namespace" not in placed.manifest["metadata"]
 
 
-def test_every_manifest_bears_the_label_of_the_instance():
-    """It is how a watch finds what is ours."""
+def test_every_manifest_has_the_label_of_the_instance():
+    """A watch selects the objects of the instance by it."""
     (placed,) = placement.place_manifests(
         [document("Role", "r")], SCOPES, "id", "home"
     )
@@ -432,8 +432,8 @@ def part(kind, name, group=CAPI, labels=None, **spec):
     }
 
 
-def test_what_a_kept_cluster_needs_is_kept_with_it():
-    """By what it names, and by what says that it is the cluster's."""
+def test_the_dependencies_of_a_retained_cluster_are_retained():
+    """By what it names, and by what refers to the cluster."""
 
     def names(kind, name, group=CAPI):
         return {"apiGroup": group, "kind": kind, "name": name}

@@ -72,7 +72,7 @@ def names(rotated):
 
 
 def test_a_template_keeps_its_name_at_first():
-    """An author finds in the cluster what the package says."""
+    """An author finds the names of the package in the cluster."""
     rotated = template_rotation.rotate(
         [template(), workers()], Inventory("o", "ns")
     )
@@ -113,8 +113,8 @@ def test_the_new_name_stays_with_the_content():
     assert names(first) == names(again)
 
 
-def test_going_back_makes_a_name_of_the_old_content():
-    """The former template may be gone by then."""
+def test_a_rollback_makes_a_name_of_the_old_content():
+    """The former template may be deleted by then."""
     big = [template("large"), workers()]
     there = template_rotation.rotate(big, after(template(), workers()))
 

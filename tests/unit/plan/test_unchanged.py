@@ -267,7 +267,7 @@ def test_a_key_that_may_be_of_two_items_is_in_doubt():
 
 
 def test_a_set_is_compared_by_its_values():
-    """A value of others may be in it, and the order counts."""
+    """A value of another manager may be in it, and the order counts."""
 
     def judged(ours, theirs):
         manifest = changed(SERVICE, ("metadata", "finalizers"), ours)

@@ -112,8 +112,8 @@ def test_of_a_variable_that_is_there_twice_the_last_one_counts():
         unknown("."),
     ],
 )
-def test_what_has_another_reason_or_is_not_found_stays(field):
-    """A port has a name that others may use; a server says the rest."""
+def test_a_problem_with_another_reason_or_no_place_stays(field):
+    """Another object may use the name of a port; the server has the rest."""
     assert (MANIFEST, ()) == without(field)
 
 
@@ -128,8 +128,8 @@ def test_what_may_be_left_out_is_known_by_its_reason():
 
 
 @given(st.text(alphabet='.[]="\\,aspec0'), st.sampled_from([0, 1]))
-def test_no_path_is_too_strange(path, index):
-    """Whatever a server says, nothing is raised and nothing is changed."""
+def test_every_path_of_a_server_is_accepted(path, index):
+    """Whatever a server returns, nothing is raised and nothing is changed."""
     reasons = (unknown_fields.UNDECLARED, f"duplicate entries for key {path}")
 
     unknown_fields.without_fields(MANIFEST, [(path, reasons[index])])

@@ -75,7 +75,7 @@ def test_a_component_answers_on_this_machine(component):
 
 
 def test_the_api_server_listens_on_loopback_only():
-    """Nobody else on the network reaches it, with a real node or without."""
+    """No other host reaches it, with a real node or without."""
     assert "--bind-address=127.0.0.1" in named("kube-apiserver").arguments
 
 
@@ -132,7 +132,7 @@ def test_cluster_api_gets_contract_labels_conversion_and_webhooks(tmp_path):
 
 
 def test_the_core_of_cluster_api_declares_no_contract(tmp_path):
-    """It reads the labels of others."""
+    """It reads the labels of other providers."""
     write(
         tmp_path / "capi-core/crd/bases/a.yaml",
         {"metadata": {"name": "a"}, "spec": {"versions": []}},
@@ -225,7 +225,7 @@ def made(tmp_path_factory):
 
 
 def test_keys_and_tokens_are_for_their_user_alone(made):
-    """No file and no folder can be read by anybody else."""
+    """No other user can read a file or a folder."""
     assert [] == [
         path
         for path in made.run.rglob("*")
@@ -233,8 +233,8 @@ def test_keys_and_tokens_are_for_their_user_alone(made):
     ]
 
 
-def test_credentials_that_are_there_are_kept(made):
-    """A plane that starts again is the same for who knows it."""
+def test_existing_credentials_are_kept(made):
+    """A plane that starts again is the same for its clients."""
     before = made.kubeconfig.read_bytes()
 
     credentials.ensure(made)
@@ -243,7 +243,7 @@ def test_credentials_that_are_there_are_kept(made):
 
 
 def test_credentials_that_end_soon_are_not_fresh(made):
-    """They are made anew a week before."""
+    """They are created again a week before."""
     now = datetime.datetime.now(datetime.timezone.utc)
     soon = now + certificates.VALID - datetime.timedelta(days=6)
 
@@ -277,7 +277,7 @@ def test_each_plane_has_tokens_of_its_own(made):
 def test_an_unknown_user_has_no_token(made):
     """Asking for one is a mistake of the caller."""
     with pytest.raises(KeyError):
-        credentials.token(made, "nobody")
+        credentials.token(made, "unknown")
 
 
 def test_a_private_file_is_replaced_whole(tmp_path):

@@ -30,7 +30,7 @@ tool one.example.org/b/cmd/x
 
 
 def test_the_go_line_is_read():
-    """A module says how old Go may be."""
+    """A module states how old Go may be."""
     assert (1, 26, 0) == modules.go_line(GO_MOD)
 
 
@@ -124,8 +124,8 @@ def test_the_key_changes_with_all_that_is_built_from(files, table):
     assert binaries.key(FILES, [ONE]) != binaries.key(files, table)
 
 
-def test_an_estimate_is_no_part_of_the_key():
-    """A better guess of the time builds nothing anew."""
+def test_an_estimate_is_not_part_of_the_key():
+    """A better guess of the time rebuilds nothing."""
     patient = dataclasses.replace(ONE, estimate=99)
 
     assert binaries.key(FILES, [ONE]) == binaries.key(FILES, [patient])

@@ -48,5 +48,5 @@ def test_a_binary_that_needs_libraries_is_refused():
 
 
 def test_a_script_needs_no_libraries():
-    """Whatever is no ELF file is taken as it is."""
+    """A file without an ELF header is used as it is."""
     assert not images.needs_libraries(b"#!/bin/sh\n")

@@ -45,7 +45,7 @@ def test_sockets_of_ipv6_are_read_too():
 
 
 def test_a_table_without_sockets_has_no_listeners():
-    """The heading is no socket."""
+    """The heading is not a socket."""
     assert [] == list(ports.listeners(TCP.splitlines()[0]))
 
 
@@ -76,7 +76,7 @@ MOUNTS = """\
 
 
 def test_mounts_are_found_innermost_first():
-    """What lies over another mount has to go before it."""
+    """A mount over another one has to be unmounted before it."""
     assert (
         "/run/plane/node/state/shm/in",
         "/run/plane/node/a b",

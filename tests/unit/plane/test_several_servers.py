@@ -46,10 +46,8 @@ def test_each_server_reaches_its_own_member_through_the_balancer(folders):
     ("servers", "why"),
     [(2, "expected one of 1, 3, 5"), (5, "take it down first")],
 )
-def test_a_number_of_servers_that_is_not_possible(
-    folders, tmp_path, servers, why
-):
-    """The error says so before anything is started."""
+def test_an_impossible_number_of_servers(folders, tmp_path, servers, why):
+    """The error comes before anything is started."""
     folders.etcd.mkdir(exist_ok=True)
     plane = Plane(folders, Store(tmp_path), lambda said: None)
 

@@ -33,9 +33,9 @@ def test_kubeconfig_names_another_cluster(tmp_path):
 
 
 def test_kubeconfig_may_name_the_local_plane(tmp_path):
-    """It has all that tests need, but whoever named it started it.
+    """It has all that tests need, but the user that named it started it.
 
-    One run would else end the plane that others were told to use.
+    One run would else end the plane that other runs use.
     """
     own = tmp_path / "admin.kubeconfig"
     own.touch()
@@ -54,8 +54,8 @@ def test_kubeconfig_may_name_the_local_plane(tmp_path):
     ("named", "said"),
     [("/a:/b", "several"), ("/nowhere/config", "not there")],
 )
-def test_a_kubeconfig_that_cannot_be_meant_is_refused(named, said):
-    """Nobody is surprised by a cluster that was not named."""
+def test_an_unintended_kubeconfig_is_refused(named, said):
+    """No test uses a cluster that was not named."""
     with pytest.raises(PlaneError, match=said):
         target.choose({"PLANE_RUN": "/p", "KUBECONFIG": named})
 
@@ -99,8 +99,8 @@ def test_each_user_has_a_run_folder():
     assert Folders.of({}).run.name.endswith(f"-{os.getuid()}")
 
 
-def test_a_run_folder_that_is_no_folder_is_refused(tmp_path):
-    """A link that somebody else may have put there is not followed."""
+def test_a_run_folder_that_is_not_a_folder_is_refused(tmp_path):
+    """A link that another user may have created is not followed."""
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "run").symlink_to(tmp_path / "elsewhere")
 

@@ -121,8 +121,8 @@ def test_contending_requests_are_one_step():
     assert not both.complete
 
 
-def test_what_would_differ_when_done_twice_is_not_contended():
-    """The second rollback takes back another change."""
+def test_an_operation_that_is_not_idempotent_is_not_contended():
+    """The second rollback undoes another change."""
     for request in (
         Request("roll_back"),
         Request("status"),

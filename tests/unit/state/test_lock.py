@@ -86,7 +86,7 @@ def tried(cluster):
 def test_a_lock_past_its_term_is_renewed_before_a_write(
     cluster, clock, held_lock
 ):
-    """Nobody took the Lease, as its version proves: the operation goes on."""
+    """No other holder took the Lease, as its version proves: it continues."""
     us = holder(cluster)
     clock.now += 10 * leases.TERM
 
@@ -96,10 +96,10 @@ def test_a_lock_past_its_term_is_renewed_before_a_write(
     assert us == holder(cluster)
 
 
-def test_a_credential_that_ended_ends_a_wait_with_its_own_error(
+def test_an_expired_credential_ends_a_wait_with_its_own_error(
     cluster, clock, held_lock
 ):
-    """Who waits is told, and not that a lock was lost."""
+    """The waiting caller gets it, and not a lost lock."""
     cluster.world.away = errors.Unauthenticated(
         cluster.server, "it expired", "VIM edge"
     )
@@ -254,12 +254,12 @@ def test_a_slow_server_is_given_more_time(clock, deadline):
 
 def test_a_lock_that_somebody_took_is_lost(cluster, clock, held_lock):
     """Waits end as well, and who has it is named."""
-    taken_by(cluster, "somebody")
+    taken_by(cluster, "other-holder")
     clock.now += leases.TERM
 
-    with pytest.raises(errors.LockLost, match="it is held by somebody"):
+    with pytest.raises(errors.LockLost, match="it is held by other-holder"):
         held_lock.require_margin()
-    with pytest.raises(errors.LockLost, match="it is held by somebody"):
+    with pytest.raises(errors.LockLost, match="it is held by other-holder"):
         held_lock.check()
 
 
@@ -271,10 +271,10 @@ def test_an_error_that_may_be_anothers_doing_is_a_lost_lock(
     gone = errors.NamespaceNotFound({"default": ["the object"]})
 
     with ledger.locked(deadline):
-        ledger.record_error(gone, deadline)  # nobody took it
-        taken_by(cluster, "somebody")
+        ledger.record_error(gone, deadline)  # no other holder has it
+        taken_by(cluster, "other-holder")
         clock.now += leases.TERM
-        with pytest.raises(errors.LockLost, match="is held by some") as caught:
+        with pytest.raises(errors.LockLost, match="held by other") as caught:
             ledger.record_error(gone, deadline)
 
     assert gone is caught.value.__cause__
@@ -320,18 +320,18 @@ def test_last_acts_are_brief_where_nothing_is_answered(
 def test_a_lock_that_was_lost_is_not_given_back(cluster, clock, deadline):
     """It is another's."""
     with lock.locked(cluster, "one", "default", deadline) as held:
-        taken_by(cluster, "somebody")
+        taken_by(cluster, "other-holder")
         clock.now += leases.TERM
         with pytest.raises(errors.LockLost):
             held.require_margin()
 
-    assert "somebody" == holder(cluster)
+    assert "other-holder" == holder(cluster)
 
 
-def test_a_lease_that_somebody_labelled_is_still_ours(
+def test_a_lease_that_another_client_labelled_is_still_held(
     cluster, clock, held_lock
 ):
-    """Another version with our name in it is no loss."""
+    """Another version with the holder's identity in it is not a loss."""
     us = holder(cluster)
     cluster.patch(LEASE, {"metadata": {"labels": {"x": "y"}}}, "other")
     clock.now += leases.TERM
@@ -350,10 +350,10 @@ def test_a_lease_that_somebody_labelled_is_given_back(cluster, deadline):
     assert "" == holder(cluster)
 
 
-def test_a_lease_that_somebody_deleted_is_made_again(
+def test_a_lease_that_another_client_deleted_is_created_again(
     cluster, clock, held_lock
 ):
-    """Within its term nobody else can have had the lock."""
+    """Within its term no other holder can have had the lock."""
     us = holder(cluster)
     cluster.delete(LEASE, objects.uid(cluster.get(LEASE)))
     clock.now += leases.TERM - lock.MARGIN + 1
@@ -403,13 +403,13 @@ def test_the_lease_goes_with_the_instance(cluster, deadline):
 
 
 def test_a_write_under_the_limit_needs_the_lock(cluster, clock, held_lock):
-    """Nothing is sent once the lock went to somebody else."""
+    """Nothing is sent once another holder has the lock."""
     limited = cluster.with_deadline(held_lock.limit)
     limited.apply(manifests.config_map("a", "default"), "m")
-    taken_by(cluster, "somebody")
+    taken_by(cluster, "other-holder")
     clock.now += leases.TERM
 
-    with pytest.raises(errors.LockLost, match="it is held by somebody"):
+    with pytest.raises(errors.LockLost, match="it is held by other-holder"):
         limited.apply(manifests.config_map("b", "default"), "m")
 
     b = objects.ObjectRef("", "ConfigMap", "default", "b")
@@ -481,19 +481,21 @@ def test_a_renewal_that_no_watch_shows_keeps_the_lock(clock, deadline):
     def renew():
         lease = cluster.get(LEASE)
         cluster.patch(LEASE, {"spec": {"renewTime": f"{clock.now}"}}, "other")
-        assert "somebody" == leases.holder(lease)
+        assert "other-holder" == leases.holder(lease)
 
     cluster = LaggingServer(clock, renew).with_deadline(deadline)
     _held_by_somebody(cluster)
     begun = clock.now
 
     with (
-        pytest.raises(errors.OperationInProgress, match="is held by somebody"),
+        pytest.raises(
+            errors.OperationInProgress, match="is held by other-holder"
+        ),
         lock.locked(cluster, "one", "default", deadline),
     ):
         pass
 
-    assert "somebody" == holder(cluster)
+    assert "other-holder" == holder(cluster)
     assert clock.now == begun + leases.TERM
 
 
@@ -503,7 +505,7 @@ def test_a_lock_that_is_given_back_meanwhile_is_taken(cluster, deadline):
     cluster.world.idle = lambda seconds: taken_by(cluster, "")
 
     with lock.locked(cluster, "one", "default", deadline):
-        assert holder(cluster) not in ("", "somebody")
+        assert holder(cluster) not in ("", "other-holder")
 
 
 def test_a_lock_whose_lease_goes_meanwhile_is_taken(cluster, deadline):
@@ -516,18 +518,18 @@ def test_a_lock_whose_lease_goes_meanwhile_is_taken(cluster, deadline):
     cluster.world.idle = ended
 
     with lock.locked(cluster, "one", "default", deadline):
-        assert holder(cluster) not in ("", "somebody")
+        assert holder(cluster) not in ("", "other-holder")
 
 
-def test_a_lease_without_our_label_is_watched(cluster, clock, deadline):
-    """Somebody removed the label: the lock is what its name says."""
+def test_a_lease_without_the_label_is_watched(cluster, clock, deadline):
+    """A client removed the label: the lock is identified by its name."""
     _held_by_somebody(cluster)
     cluster.patch(
         LEASE, {"metadata": {"labels": {record_names.LABEL: None}}}, "other"
     )
 
     with lock.locked(cluster, "one", "default", deadline):
-        assert holder(cluster) not in ("", "somebody")
+        assert holder(cluster) not in ("", "other-holder")
 
     assert clock.now >= leases.TERM
 
@@ -542,7 +544,7 @@ def _held_by_somebody(cluster):
                 "namespace": "default",
                 "labels": {record_names.LABEL: "one"},
             },
-            "spec": {"holderIdentity": "somebody"},
+            "spec": {"holderIdentity": "other-holder"},
         },
         "m",
     )

@@ -125,8 +125,8 @@ def test_a_record_that_was_there_stays(cluster):
     assert ONE == store.read(cluster, "one", "default").inventory
 
 
-def test_a_new_record_that_somebody_else_wrote_stays(cluster):
-    """It is not ours to remove."""
+def test_a_new_record_of_another_writer_stays(cluster):
+    """It is not removed here."""
     error = errors.Conflict(HEAD, "the object has been modified")
     cluster.fail(error, "update", HEAD)
 
@@ -166,7 +166,7 @@ def test_a_record_of_an_unknown_format_is_not_changed(cluster):
     ],
 )
 def test_a_damaged_record_is_named(cluster, head):
-    """It is no fault of the program; what it holds is not shown."""
+    """It is not an internal error; what the record holds is not shown."""
     stored_as(cluster, head)
 
     with pytest.raises(
@@ -202,8 +202,8 @@ def test_a_former_piece_goes_with_the_write_that_drops_it(cluster):
     assert 2 == len(left(cluster))
 
 
-def test_who_may_not_list_secrets_drops_what_is_known(cluster):
-    """What a writer left who died waits for somebody who may."""
+def test_a_user_that_may_not_list_secrets_deletes_the_known_ones(cluster):
+    """What a killed writer left waits for a user that may list."""
     entry = store.write(cluster, ONE, None)
     cluster.create(store._secret(LEFT, "one", "piece", b"x"), "m")
     cluster.fail(errors.Forbidden("list", "secrets", "default", "no"), "list")
@@ -333,8 +333,8 @@ def test_who_shares_an_object_is_known(cluster):
     )
 
 
-def test_a_record_that_cannot_be_read_still_tells_what_it_shares(cluster):
-    """Its head says so from outside, and nobody's end waits for it."""
+def test_an_unreadable_record_still_shows_what_it_shares(cluster):
+    """An annotation of its index has it, and no terminate waits for it."""
     ours = ObjectRef("g", "Kind", "", "a")
     store.write(cluster, sharing("two", ours), None)
     for name in left(cluster):
@@ -347,8 +347,8 @@ def test_a_record_that_cannot_be_read_still_tells_what_it_shares(cluster):
     )
 
 
-def test_who_may_not_look_everywhere_looks_where_the_objects_are(cluster):
-    """Another instance in the namespace is seen all the same."""
+def test_a_user_that_may_not_list_everywhere_lists_namespaces(cluster):
+    """Another instance in the namespace is seen anyway."""
     ours = ObjectRef("", "ConfigMap", "default", "a")
     store.write(cluster, sharing("two", ours), None)
     no = errors.Forbidden("list", "secrets", "", "no")
@@ -360,7 +360,7 @@ def test_who_may_not_look_everywhere_looks_where_the_objects_are(cluster):
 
 
 def test_an_instance_is_alive_where_its_record_is(cluster):
-    """In any namespace, but for one that does not count."""
+    """In any namespace, except for one that does not count."""
     assert not other_instances.has_record(cluster, "one")
 
     store.write(cluster, ONE, None)

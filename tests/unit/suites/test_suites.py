@@ -111,8 +111,8 @@ def test_a_suite_runs_on_what_is_committed(project):
     assert "one" in project.place.log_of("quick").read_text()
 
 
-def test_a_result_of_a_commit_that_is_gone_does_not_count(project):
-    """Nobody can say what changed since then."""
+def test_a_result_of_a_commit_that_was_deleted_does_not_count(project):
+    """The changes since then are unknown."""
     gone = Result("quick", "f" * 40, "2026-01-01T00:00:00+00:00", 1, 0, "")
     project.place.folder.mkdir(parents=True)
     records.add(project.place.record, gone)
@@ -133,7 +133,7 @@ def test_a_line_that_was_cut_off_is_not_a_result(project):
 
 
 def test_suites_run_once_at_a_time(project):
-    """A second process is told, and who holds it is known."""
+    """A second process is refused, with the name of the holder."""
     with background.lock(project.place):
         with pytest.raises(background.Busy):
             background.lock(project.place)

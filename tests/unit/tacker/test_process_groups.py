@@ -68,7 +68,7 @@ def test_what_a_dead_leader_left_is_still_found(leader):
 
 
 def test_a_process_with_a_recycled_id_is_left_alone(leader):
-    """Only the start time tells it from the one that was started."""
+    """Only the start time distinguishes it from the one that was started."""
     other = Identity(leader.pid, leader.begun - 1, leader.boot)
 
     assert () == process_groups.members(other)

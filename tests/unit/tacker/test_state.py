@@ -55,13 +55,13 @@ def test_a_state_is_read_as_it_was_written(made):
 
 
 def test_a_folder_without_a_host_is_named(tmp_path):
-    """The error says what to do."""
+    """The error has the next step."""
     with pytest.raises(TackerError, match=r"no Tacker in .*bring it up"):
         state.read(tmp_path / "state.json")
 
 
 def test_ports_are_free_and_differ():
-    """Nobody listens on them, and none is given twice."""
+    """No process listens on them, and none is given twice."""
     ports = state.free_ports()
 
     assert set(state.PORTS) == set(ports)

@@ -80,7 +80,7 @@ def test_what_is_unexpected_is_marked():
 
 
 def test_passing_for_another_reason_is_neither_passed_nor_failed():
-    """The reason says what was different."""
+    """The reason states what was different."""
     verdict = Verdict(Result(TEST, PASSED), "expected a timeout; SCALE: x")
     text = table.text([row(tacker=verdict)], COLUMNS)
 

@@ -51,8 +51,8 @@ def test_any_other_outcome_needs_an_entry(outcome):
     assert "not expected" == verdict.surprise
 
 
-def test_an_expected_failure_is_no_surprise():
-    """The entry says why, for the reader."""
+def test_an_expected_failure_is_not_a_surprise():
+    """The entry has the cause, for the reader."""
     entry = Expected((NAME,), ("all",), "not kept", match="KeyError")
     verdict = judged(
         Result(TEST, FAILED, error="KeyError: 'x'"), outcomes=[entry]
@@ -85,7 +85,7 @@ def test_an_expected_failure_that_passes_is_a_surprise():
 
 
 def test_an_entry_counts_in_its_columns_only():
-    """A difference of the defaults says nothing about Tacker's driver."""
+    """A difference of the defaults does not concern Tacker's driver."""
     entry = Expected((NAME,), ("defaults",), "not kept")
     result = Result(TEST, FAILED, error="E: no")
 

@@ -110,7 +110,7 @@ def test_users_of_tenants_are_members(auth):
 
 
 def test_a_project_has_one_identity(auth):
-    """Whoever asks, and whenever."""
+    """For every caller, at any time."""
     one, other = auth.headers("a/tenant1"), auth.headers("b/tenant1")
 
     assert one["HTTP_X_PROJECT_ID"] == other["HTTP_X_PROJECT_ID"]

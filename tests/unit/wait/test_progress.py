@@ -21,7 +21,7 @@ REF = ObjectRef("test.example.org", "Thing", "ns", "a")
 
 
 def assess(obj):
-    """A kind that says in its status what the test wants to be said."""
+    """Report the status that the test sets."""
     status = obj.get("status", {})
     if objects.field(obj, ("metadata", "deletionTimestamp")):
         return Verdict(State.TERMINATING, "deletion requested")
@@ -62,7 +62,7 @@ def test_nothing_is_settled_before_it_is_seen():
 
 
 def test_a_current_object_settles():
-    """One look at a current object is enough."""
+    """One read of a current object is enough."""
     assert waiting().observed([thing(state="current")], 1.0).settled
 
 
@@ -131,9 +131,9 @@ def unchanged(stall_timeout):
 
 
 def test_a_failure_from_before_gets_the_stall_timeout():
-    """A retry, once its cause was mended, wrote nothing.
+    """A retry, once its cause was fixed, wrote nothing.
 
-    The controller says something else only when it tries once more.
+    The controller reports something else only when it tries once more.
     """
     after = unchanged(stall_timeout=10).observed([thing(state="failed")], 1.0)
 
@@ -187,8 +187,8 @@ def test_another_message_of_the_same_error_does_not_start_anew():
     assert State.BLOCKED == after.verdict(REF, 10.0).state
 
 
-def test_a_counter_that_moves_starts_the_stall_timeout_anew():
-    """Something gets on, whatever the error says."""
+def test_a_counter_that_moves_restarts_the_stall_timeout():
+    """The object makes progress, whatever the error is."""
     first = thing(error="Ready/Quota", readyReplicas=1)
     second = thing(error="Ready/Quota", readyReplicas=2)
     after = (
@@ -262,7 +262,7 @@ def test_writing_an_object_again_forgets_what_was_known():
     assert (REF,) == again.unsettled
 
 
-# -- What may go by itself ---------------------------------------------------
+# -- Objects that are deleted on completion ----------------------------------
 
 JOB = ObjectRef("batch", "Job", "ns", "fast")
 
@@ -291,8 +291,8 @@ def waiting_for_a_job(goal=Goal.CURRENT):
 
 
 @pytest.mark.requirement("P2")
-def test_a_job_that_was_complete_may_go():
-    """Its spec says how long it stays when it is finished."""
+def test_a_complete_job_may_be_deleted():
+    """Its spec sets how long it stays when it is finished."""
     after = waiting_for_a_job().observed([job(Complete="True")], 1.0)
 
     assert after.with_deleted([JOB]).settled
@@ -309,8 +309,8 @@ def test_a_complete_job_that_is_going_is_current_still():
     assert progress.observed([ending], 1.0).with_deleted([JOB]).settled
 
 
-def test_a_job_that_goes_before_it_is_complete_has_failed():
-    """Somebody removed it."""
+def test_a_job_deleted_before_completion_has_failed():
+    """A client deleted it."""
     after = waiting_for_a_job().observed([job()], 1.0).with_deleted([JOB])
 
     assert (JOB,) == after.failed(2.0)
@@ -372,10 +372,8 @@ def stepped(progress, steps):
 
 
 @given(STEPS, st.sampled_from(Goal), st.floats(0, 30))
-def test_what_is_open_is_what_a_look_at_everything_would_find(
-    steps, goal, now
-):
-    """It is brought up to date with each step, and never counted anew."""
+def test_the_open_objects_equal_those_of_a_full_check(steps, goal, now):
+    """They are updated with each step, and never counted again."""
     progress = stepped(WaitState(REGISTRY, goal, stall_timeout=10), steps)
     verdicts = progress.verdicts(now)
     is_open = {
@@ -422,8 +420,8 @@ def test_a_step_costs_what_it_changes():
     assert after.gone is progress.gone
 
 
-def test_views_that_come_at_once_are_taken_one_after_the_other():
-    """An error that went and came back in between has not stood still."""
+def test_views_that_come_at_once_are_handled_in_order():
+    """An error that passed and came back in between is not a stall."""
     bad = thing(error="Ready/Quota")
     progress = waiting(stall_timeout=10).observed([bad], 0.0)
     progress = progress.observed([thing(), bad], 9.0)

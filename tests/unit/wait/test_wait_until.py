@@ -33,7 +33,7 @@ WEB = ObjectRef("apps", "Deployment", "default", "web")
 
 
 def assess(obj):
-    """Current once its status says so."""
+    """Report the object as current once its status does."""
     state = objects.field(obj, ("status", "state"), "in progress")
     return Verdict(State(state), "so it is")
 
@@ -42,7 +42,7 @@ REGISTRY = Registry({}, Handler(assess))
 
 
 class World(ScheduledCluster):
-    """A Deployment of ours, of which streams tell, or do not."""
+    """A managed Deployment, whose changes streams show, or do not."""
 
     def __init__(self):
         super().__init__()
@@ -57,7 +57,9 @@ class World(ScheduledCluster):
 
     def unlabel(self):
         labels = {objects.INSTANCE: None}
-        self.cluster.patch(WEB, {"metadata": {"labels": labels}}, "somebody")
+        self.cluster.patch(
+            WEB, {"metadata": {"labels": labels}}, "other-manager"
+        )
 
     def unavailable(self):
         error = errors.Unavailable("get web", 503, "try later")
@@ -81,7 +83,7 @@ def world():
 
 
 def test_a_wait_ends_when_its_object_is_current(world):
-    """An event tells."""
+    """An event shows it."""
     world.at(7, world.report)
 
     assert world.wait(60).settled
@@ -157,8 +159,8 @@ def test_a_server_that_is_behind_is_asked_until_it_serves_the_kind(clock):
 # -- Objects that the streams lose sight of ----------------------------------
 
 
-def test_an_object_that_lost_its_label_is_looked_at_again(world):
-    """No stream tells that it became current; asking for it does."""
+def test_an_object_that_lost_its_label_is_polled(world):
+    """No stream shows that it became current; a GET does."""
     world.at(3, world.unlabel)
     world.at(11, world.report)
 
@@ -196,24 +198,24 @@ def test_an_object_out_of_sight_is_looked_at_before_giving_up(world):
 def test_an_object_out_of_sight_that_goes_is_noticed(world):
     """A finalizer goes when no stream shows the object any more."""
     held = {"metadata": {"finalizers": ["example.org/hold"]}}
-    world.cluster.patch(WEB, held, "somebody")
+    world.cluster.patch(WEB, held, "other-manager")
     world.cluster.delete(WEB, objects.uid(world.obj))
     world.at(3, world.unlabel)
     world.at(
         11,
         lambda: world.cluster.patch(
-            WEB, {"metadata": {"finalizers": None}}, "somebody"
+            WEB, {"metadata": {"finalizers": None}}, "other-manager"
         ),
     )
 
     assert world.wait(60, Goal.GONE).settled
 
 
-def test_an_object_that_comes_back_into_sight_is_asked_for_no_more(world):
-    """Its stream tells from then on, but for a look below it."""
+def test_an_object_that_is_watched_again_is_not_polled(world):
+    """Its stream shows it from then on; its children are still read."""
     label = {"metadata": {"labels": {objects.INSTANCE: "one"}}}
     world.at(3, world.unlabel)
-    world.at(4, lambda: world.cluster.patch(WEB, label, "somebody"))
+    world.at(4, lambda: world.cluster.patch(WEB, label, "other-manager"))
 
     with pytest.raises(errors.ReadinessTimeout):
         world.wait(60)
@@ -223,7 +225,7 @@ def test_an_object_that_comes_back_into_sight_is_asked_for_no_more(world):
 
 
 def test_a_server_that_cannot_answer_does_not_end_the_wait(world):
-    """Whether the object is gone is asked again."""
+    """Whether the object is deleted is requested again."""
     world.at(3, world.unavailable)
     world.at(3, world.unlabel)
     world.at(11, world.report)
@@ -304,7 +306,7 @@ def test_another_object_in_its_place_is_not_ours(world):
         again["metadata"].update(
             namespace="default", labels={objects.INSTANCE: "one"}
         )
-        world.cluster.create(again, "somebody")
+        world.cluster.create(again, "other-manager")
 
     world.at(3, replace)
 

@@ -42,8 +42,8 @@ def management(names):
     return list(check_rules.of_management(names.split(","), MANAGEMENT))
 
 
-def test_a_good_environment_has_nothing_to_say():
-    """Every version is named all the same."""
+def test_a_valid_environment_has_no_problems():
+    """Every version is listed anyway."""
     found = list(check_rules.of_versions(GOOD))
 
     assert {Code.SUCCESS} == {item.code for item in found}
@@ -68,8 +68,8 @@ def test_a_good_environment_has_nothing_to_say():
         (Versions((3, 11), "1", "16.0.0", ""), "failure", "not installed"),
     ],
 )
-def test_a_version_that_does_not_fit_is_named(versions, level, said):
-    """With what was wanted; an unknown Tacker is no error yet."""
+def test_an_unsupported_version_is_named(versions, level, said):
+    """With the expected one; an unknown Tacker is not an error yet."""
     [found] = [
         item
         for item in check_rules.of_versions(versions)

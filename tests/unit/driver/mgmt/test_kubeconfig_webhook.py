@@ -140,7 +140,7 @@ def test_a_time_too_short_is_refused_early(options):
     "hook", ["scale_end", "heal_end", "terminate_start", "terminate_end"]
 )
 def test_an_instance_of_another_driver_is_left_alone(options, hook):
-    """Its record is nowhere, and nobody was told of it."""
+    """Its record is nowhere, and no receiver was notified of it."""
     call = getattr(KubeconfigWebhook(), hook)
 
     assert None is call(
@@ -159,7 +159,7 @@ def test_an_instance_of_another_driver_is_left_alone(options, hook):
 
 
 def test_nothing_stops_a_termination(options, caplog):
-    """Not even that Tacker says too little of an instance of ours."""
+    """Not even incomplete data of an instance in Tacker's database."""
     options(webhook_url="https://b.example")
     ours = f"edge/{uuid.UUID(int=1)}"
 

@@ -165,7 +165,7 @@ def test_plain_values_are_read():
     given = {**call(), "more": [1, 2.5, None, True, "t", b"b", (1,), {2}]}
 
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
-        if protocol > 3:  # sets are no plain values before
+        if protocol > 3:  # earlier protocols have no plain sets
             assert given == v2.parse_request(pickle.dumps(given, protocol))
 
 
@@ -182,8 +182,10 @@ def test_a_cluster_out_of_reach_is_one_sentence(configured):
     assert PLANTED not in error
 
 
-def test_a_termination_goes_on_and_the_log_says_why(configured, tmp_path, run):
-    """A cluster that is away stops nobody from ending the instance."""
+def test_a_termination_continues_and_the_log_has_the_cause(
+    configured, tmp_path, run
+):
+    """An unreachable cluster does not block the termination."""
     log = tmp_path / "conductor.log"
     environ = configured(
         "webhook_url = https://hooks.invalid",
@@ -233,8 +235,10 @@ def test_no_setting_stops_an_end(configured, caplog, operation, lines, said):
 
 
 @pytest.mark.parametrize("operation", GOING_ON)
-def test_an_instance_without_a_vim_still_ends(configured, caplog, operation):
-    """What Tacker says of it need not be whole either."""
+def test_an_instance_without_a_vim_still_terminates(
+    configured, caplog, operation
+):
+    """Tacker's data of it need not be complete either."""
     given = call(operation, OURS)
     given["vnf_instance"]["vimConnectionInfo"] = {}
 
@@ -258,7 +262,7 @@ def test_an_instance_without_a_vim_still_ends(configured, caplog, operation):
     ],
 )
 def test_an_instance_of_another_driver_is_left_alone(configured, operation):
-    """It has no record, and nobody was told of it."""
+    """It has no record, and no receiver was notified of it."""
     assert "" == failure(configured(), call(operation))
 
 
@@ -356,7 +360,7 @@ def test_each_hook_has_one_meaning():
 
 
 def test_an_instance_without_a_vim_is_named():
-    """There is nowhere to look for its record."""
+    """Its record cannot be read without one."""
     settings = configuration.settings(cfg.ConfigOpts())
     given = call("heal_end", OURS)
     given["vnf_instance"]["vimConnectionInfo"] = {}

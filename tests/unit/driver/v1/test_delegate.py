@@ -17,7 +17,7 @@ THEIRS = "{'namespace': 'default', 'name': 'web', 'kind': 'Deployment'}"
 
 
 class Recorder:
-    """Another driver, which says what it was called with."""
+    """Another driver, which records its calls."""
 
     def __getattr__(self, name):
         return lambda **call: (name, call)
@@ -130,8 +130,8 @@ def test_a_heal_of_another_drivers_instance_stays_with_it():
     )
 
 
-def test_a_new_instance_is_ours_unless_the_other_driver_began_it(running):
-    """It left rows of resources, and no note of ours."""
+def test_a_new_instance_is_managed_unless_the_other_driver_began_it(running):
+    """It left rows of resources, and no note of this driver."""
     vim = types.SimpleNamespace(vim_id=ID)
     made = running.vnf_instance(vim)
     call = {"vnf_instance": made, "context": running.context}

@@ -61,7 +61,7 @@ def raised(operation, error):
     ],
 )
 def test_each_error_has_its_type_in_tacker(operation, error, kind):
-    """The sentence is ours, and ours is the cause."""
+    """The sentence is the project's, whose error is the cause."""
     found = raised(operation, error)
 
     assert kind is type(found)
@@ -71,7 +71,7 @@ def test_each_error_has_its_type_in_tacker(operation, error, kind):
 
 def test_every_error_of_ours_is_translated():
     """None reaches Tacker as a class that it does not know."""
-    error = raised("sync", errors.LockLost("i-1", "somebody took it"))
+    error = raised("sync", errors.LockLost("i-1", "another holder took it"))
 
     assert isinstance(error, exceptions.TackerException)
 
@@ -90,8 +90,8 @@ def test_a_long_error_is_cut_for_the_user_and_whole_in_the_log(caplog):
     assert 99 == caplog.text.count("x" * 90)
 
 
-def test_a_mistake_of_ours_brings_no_text_into_tackers_database(caplog):
-    """Nobody knows what it holds: nor is it logged; type and place are."""
+def test_an_internal_error_brings_no_text_into_tackers_database(caplog):
+    """Its text is not logged either, since it may hold any data."""
     with caplog.at_level(logging.ERROR):
         found = raised("scale", ValueError("planted-token-0815"))
 
@@ -105,7 +105,7 @@ def test_a_mistake_of_ours_brings_no_text_into_tackers_database(caplog):
 
 
 def test_an_error_of_tackers_is_left_as_it_is():
-    """Tacker tells them apart by their types."""
+    """Tacker distinguishes them by their types."""
     error = exceptions.VimConnectionNotFound(vim_id="v-1")
 
     assert error is raised("scale", error)

@@ -56,7 +56,7 @@ def test_what_is_added_has_a_definition_for_each():
 
 
 def test_what_is_removed_is_named_as_far_as_it_is_known():
-    """As many of each VDU as are to go."""
+    """As many of each VDU as are to be deleted."""
     there = [vnfc("a-1", "a"), vnfc("b-1", "b"), vnfc("b-2", "b")]
 
     found = grants.removed({"a": 0, "b": -1}, there)

@@ -49,8 +49,8 @@ def member(name, uid="u-1", **fields):
     return Member(ref, uid, WEB, **fields)
 
 
-def test_a_reference_leads_back_to_its_instance():
-    """What Tacker keeps is short, and says where the record lies."""
+def test_a_reference_identifies_its_instance():
+    """What Tacker stores is short, and has the record namespace."""
     assert f"edge/{ID}" == references.reference(ID, "edge")
     assert (ID, "edge") == mapping.parse_reference(f"edge/{ID}")
 
@@ -93,8 +93,8 @@ def test_an_instance_of_another_driver_is_refused(instance_id):
 TARGET = InstanceTarget(ID, "records", {}, namespace="edge")
 
 
-def test_amid_a_heal_the_record_stays_where_it_was():
-    """Whatever the configuration or the first request says by now."""
+def test_during_a_heal_the_record_namespace_stays():
+    """Whatever the configuration or the first request has since then."""
     vnf_instance = instance(vnf_metadata={})
     mapping.note(vnf_instance, TARGET, "v-1")
     assert "elsewhere" == mapping.home(vnf_instance, "elsewhere")
@@ -123,8 +123,8 @@ def test_whose_it_is_is_noted_beside_what_is_there():
     assert "v-1" == mapping.noted_vim(vnf_instance)
 
 
-def test_the_vim_of_what_is_gone_is_forgotten():
-    """Nobody has to be asked there; that it was ours stays known."""
+def test_the_vim_of_a_deleted_instance_is_forgotten():
+    """No request is sent there; the instance is still ours."""
     vnf_instance = instance(vnf_metadata={})
     mapping.note(vnf_instance, TARGET, "v-1")
 
@@ -179,11 +179,11 @@ def test_tackers_resources_are_bounded_and_not_repeated():
     assert ["c7"] == [row.resource_name for row in rows(first[:7] + first[8:])]
 
 
-def test_chosen_vnfcs_are_found_by_what_is_there():
-    """Or by the record; of others there are new ones.
+def test_selected_vnfcs_are_found_by_the_existing_ones():
+    """Or by the record; the other VNFCs are new.
 
-    It tells of those that a heal took away, and of a Pod of the package
-    that has vanished: only a heal makes that again.
+    The record has those that a heal deleted, and a Pod of the package that
+    has vanished: only a heal creates that again.
     """
     there = {"VDU1": [member("web-1"), member("web-2", "u-2")]}
     pod = ObjectRef("", "Pod", "default", "alone")

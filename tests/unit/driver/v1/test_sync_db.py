@@ -14,7 +14,7 @@ from tacker_k8s_cr.driver.v1 import infra_driver
 
 
 class Page(http.server.BaseHTTPRequestHandler):
-    """What answers in the place of an API server that is away."""
+    """Answers instead of an API server that is unreachable."""
 
     def do_GET(self):
         self.server.asked.append(self.path)
@@ -43,8 +43,8 @@ def unreachable_vim():
         thread.join()
 
 
-def test_a_vim_that_is_away_is_asked_once_in_a_round(options, unreachable_vim):
-    """Tacker looks at one instance after the other, in one thread."""
+def test_an_unreachable_vim_is_tried_once_in_a_round(options, unreachable_vim):
+    """Tacker reads one instance after the other, in one thread."""
     options(insecure=True)
     vim, asked = unreachable_vim
     driver = infra_driver.KubernetesCr()

@@ -31,10 +31,10 @@ def of_another_driver(id_, name):
     )
 
 
-def test_a_vnfc_keeps_its_id_when_another_pod_takes_its_place():
+def test_a_vnfc_keeps_its_id_when_another_pod_replaces_it():
     """Of two Pods one is replaced: two VNFCs, with the ids that they had.
 
-    Tacker's own tests for heal look for the healed VNFC by its id.
+    Tacker's own tests for heal find the healed VNFC by its id.
     """
     before = vnf_resources.vnfc_resources(
         {"VDU1": [member("web-a", "u-1"), member("web-b", "u-2")]}
@@ -59,7 +59,7 @@ def test_a_pod_of_the_same_name_is_the_same_vnfc():
 
 
 def test_a_vnfc_stays_in_its_vdu():
-    """A Pod of another VDU does not take the place of one that is gone."""
+    """A Pod of another VDU does not replace a deleted one."""
     before = vnf_resources.vnfc_resources({"VDU1": [member("web-a", "u-1")]})
     after = vnf_resources.vnfc_resources(
         {"VDU1": [], "VDU2": [member("db-0", "u-2")]}, before

@@ -97,7 +97,7 @@ def test_a_vim_that_only_a_grant_named_is_unknown(target, abandoned_attempt):
 def test_the_credential_of_a_vim_is_that_of_the_database(
     running, target, abandoned_attempt
 ):
-    """That of the operation may be gone, or be no longer accepted."""
+    """That of the operation may have expired or been removed."""
     named = running.vim(AWAY, "planted-new", "")
     abandoned_attempt(**vim(AWAY, named.vim_id, bearer_token="planted-old"))
     abandoned_attempt(**vim(HERE, named.vim_id, bearer_token="planted-old"))
@@ -112,8 +112,10 @@ def test_the_credential_of_a_vim_is_that_of_the_database(
     assert {AWAY: "planted-new", HERE: "planted-old"} == tokens
 
 
-def test_the_same_place_again_is_fine(target, abandoned_attempt):
-    """What is there is taken over, whatever the credential was."""
+def test_the_same_vim_and_namespace_again_are_accepted(
+    target, abandoned_attempt
+):
+    """Existing objects are adopted, whatever the credential was."""
     abandoned_attempt(**vim(f"{HERE}/", bearer_token="planted-old"))
 
     abandoned_instantiation.check_abandoned(target)
@@ -151,7 +153,7 @@ def test_a_vim_that_could_not_be_written_to_is_passed_over(
 
 
 def test_a_vim_without_an_id_is_named_by_its_host(target, abandoned_attempt):
-    """Its URL may hold what is for nobody's eyes."""
+    """Its URL may hold a credential."""
     abandoned_attempt(
         **{**vim("https://u:planted@there.example.org"), "vimId": ""},
     )

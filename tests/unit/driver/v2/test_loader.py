@@ -1,4 +1,4 @@
-"""Our driver in the place of upstream's, in the conductor of Tacker's v2."""
+"""This driver replaces upstream's in the conductor of Tacker's v2."""
 
 import importlib
 import inspect
@@ -32,7 +32,7 @@ def _as_upstream_has_it(monkeypatch, options):
 
 @pytest.fixture
 def replace_module(monkeypatch):
-    """Put another conductor's module in the place of Tacker's."""
+    """Put another conductor's module instead of Tacker's."""
 
     def put(**differences):
         found = types.ModuleType(loader.DISPATCH)
@@ -65,10 +65,10 @@ def said(caplog, level):
     ]
 
 
-def test_the_conductor_finds_our_driver(caplog):
-    """It is bound once and told once, with both versions.
+def test_the_conductor_finds_the_driver(caplog):
+    """It is bound once and logged once, with both versions.
 
-    A driver is made anew for each operation, as upstream's is.
+    A driver is created for each operation, as upstream's is.
     """
     caplog.set_level(logging.INFO)
     own = DISPATCH.kubernetes
@@ -142,7 +142,7 @@ def test_helm_keeps_its_driver():
 
 
 def test_it_can_be_switched_off(caplog, options):
-    """Upstream's driver stays, and the log says so once."""
+    """Upstream's driver stays, and the log reports it once."""
     options(v2=False)
     caplog.set_level(logging.INFO)
     own = DISPATCH.kubernetes
@@ -157,7 +157,7 @@ def test_it_can_be_switched_off(caplog, options):
 
 
 def test_nothing_happens_outside_the_conductor(monkeypatch, caplog):
-    """The server has no such module: it is neither imported nor told of."""
+    """The server has no such module: it is neither imported nor logged."""
     monkeypatch.delitem(sys.modules, loader.DISPATCH)
 
     loader.install()
@@ -192,7 +192,7 @@ def test_our_driver_takes_what_upstream_takes(call):
 
 
 def test_another_signature_is_refused_loudly(replace_module, caplog):
-    """Every operation says what is wrong and what to do.
+    """Every operation reports what is wrong and what to do.
 
     None falls to upstream's driver, which would leave out custom resources.
     """
@@ -255,7 +255,7 @@ def test_a_plug_in_of_somebody_else_is_not_replaced(replace_module):
 
 
 def test_an_option_that_cannot_be_read_is_refused(options, monkeypatch):
-    """Not knowing whether it is wanted is no reason to stand aside."""
+    """An unreadable switch does not leave the work to upstream's driver."""
     monkeypatch.setenv("OS_TACKER_K8S_CR__V2", "perhaps")
 
     loader.install()
@@ -278,7 +278,7 @@ def test_a_conductor_that_looks_elsewhere_does_not_start(replace_module):
 
 
 def test_a_refusing_driver_has_nothing_else():
-    """What Tacker does not call is not there."""
+    """What Tacker does not call does not exist."""
     with pytest.raises(AttributeError, match="something"):
         _ = loader.UnavailableDriver("why").something
 

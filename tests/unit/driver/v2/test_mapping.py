@@ -128,7 +128,7 @@ def test_parameters_that_are_not_set_are_none():
 
 
 def test_a_chart_is_refused():
-    """In v2 it is the type of the VIM that says so."""
+    """In v2 the type of the VIM selects the driver for charts."""
     req = objects.InstantiateVnfRequest(
         flavourId="f", additionalParams={"use_helm": True}
     )
@@ -188,10 +188,10 @@ def test_an_aspect_that_is_not_there_is_refused():
 
 
 def test_a_heal_names_members_by_their_uids():
-    """VNFC ids of the request lead to the objects.
+    """VNFC ids of the request identify the objects.
 
-    One that is gone is healed, unless a heal that ended early took it, or
-    it was a Pod of the package: only a heal makes that again.
+    A deleted one is healed, unless a heal that ended early deleted it, or it
+    was a Pod of the package: only a heal creates that again.
     """
     inst = stored(
         instance({"DB": [member("db-0", "u0"), member("db-1", "u1")]})
@@ -244,13 +244,13 @@ def test_a_heal_names_members_by_their_uids():
 )
 @pytest.mark.requirement("F5")
 def test_a_graceful_termination_has_its_seconds(seconds, fields):
-    """Without them Tacker's option says it; a forceful one has none."""
+    """Without them Tacker's option applies; a forceful one has none."""
     req = objects.TerminateVnfRequest(**fields)
 
     assert seconds == mapping.grace_seconds(req)
 
 
-# -- What is taken back -------------------------------------------------------
+# -- Rollbacks ----------------------------------------------------------------
 
 
 def inventory(phase, vnfd=VNFD, **levels):
@@ -375,10 +375,10 @@ def test_a_difference_is_one_of_uids():
 @pytest.mark.parametrize(
     ("size", "level"), [(0, 0), (2, 1), (4, 2), (3, None), (6, None)]
 )
-def test_the_scale_level_follows_the_numbers(size, level):
-    """Somebody scaled past Tacker: the level is that of what is asked for.
+def test_the_scale_level_follows_the_replicas(size, level):
+    """A client scaled past Tacker: the level is that of spec.replicas.
 
-    Half a step and more than the highest level are no level.
+    Half a step and more than the highest level are not levels.
     """
     inst = instance({"DB": [member("db-0", "u0")]})
     found = seen({"DB": [member("db-0", "u0")]}, DB=size)

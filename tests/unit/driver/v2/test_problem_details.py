@@ -44,7 +44,7 @@ def raised(error):
         (409, errors.PreviousPackageMissing("i-1")),
         (409, errors.OperationInProgress("i-1", "host/1")),
         (409, errors.LockLost("i-1", "why")),
-        (409, errors.OwnedByOther({REF: "somebody"})),
+        (409, errors.OwnedByOther({REF: "other-manager"})),
         (409, errors.ForeignObjects({REF: "why"})),
         (409, errors.RolloutRefused({REF: "why"})),
         (409, errors.FieldConflict(REF, {"spec": "kubectl"})),
@@ -67,7 +67,7 @@ def raised(error):
 )
 @pytest.mark.requirement("C6")
 def test_each_error_has_its_status(status, error):
-    """The sentence is ours, and ours is the cause."""
+    """The sentence is the project's, whose error is the cause."""
     found = raised(error)
 
     assert status == found.status
@@ -77,7 +77,7 @@ def test_each_error_has_its_status(status, error):
 
 
 def known():
-    """Every kind of error that somebody may raise."""
+    """Every kind of error that the package may raise."""
     found = [errors.Error]
     for kind in found:
         found += kind.__subclasses__()
@@ -86,7 +86,7 @@ def known():
 
 
 def test_every_kind_of_error_has_a_status():
-    """The root, and what only gathers others, are nobody's error."""
+    """The root, and classes that only group errors, are never raised."""
     gathering = {"Error", "ClusterError", "_WithUnsettled"}
 
     without = {

@@ -141,10 +141,10 @@ def test_a_silent_server_is_told_as_one(
     assert {"a": 1} == sender.send(GET).body
 
 
-def test_refusals_are_what_they_were(
+def test_refusals_are_unchanged(
     script: ScriptedServer, sender: Client
 ) -> None:
-    """With what the server says of them, and when to come again."""
+    """With the server's message, and the time until the next try."""
     begun(script, sender)
     script.then(
         answer_status(401, "Unauthorized"),

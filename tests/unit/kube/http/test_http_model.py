@@ -1,7 +1,7 @@
 """What an API server's answers mean.
 
 The answers are those of kube-apiserver 1.36.3, taken from a running one
-unless a test says otherwise.
+unless a test states otherwise.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def test_a_read_goes_again_until_its_objects_can_be_converted(
 @pytest.mark.parametrize("code", [400, 403, 422, 500])
 @pytest.mark.requirement("P5")
 def test_a_denial_is_final(code: int) -> None:
-    """A webhook that says no is not asked again; its words are kept."""
+    """A webhook that denies is not called again; its message is kept."""
     words = (
         'admission webhook "validation.cluster.cluster.x-k8s.io" denied the '
         "request: spec.topology.version: Invalid value"
@@ -144,7 +144,7 @@ def test_what_the_authorizer_forbids() -> None:
 
 
 def test_what_admission_forbids() -> None:
-    """A quota, or Pod security, says no to the object, not to us."""
+    """A quota, or Pod security, rejects the object, not the client."""
     words = 'pods "one" is forbidden: violates PodSecurity "restricted"'
 
     assert isinstance(judged(403, words, "Forbidden"), Rejected)
@@ -222,7 +222,7 @@ def test_a_role_that_is_not_there_is_named() -> None:
 
 
 def test_a_conflict_names_field_and_manager() -> None:
-    """Each field that somebody else owns, by path, with its owner."""
+    """Each field that another manager owns, by path, with its owner."""
     causes = [
         cause(
             "FieldManagerConflict",
@@ -320,7 +320,7 @@ def test_a_credential_that_is_refused() -> None:
 
 
 def test_a_version_that_is_too_old() -> None:
-    """A list or watch has to begin anew."""
+    """A list or watch has to begin again."""
     means = judged(410, "too old resource version", "Expired", LIST)
 
     assert isinstance(means, http_model.ResourceExpired)
@@ -511,7 +511,14 @@ ROWS: list[tuple[str, int, str, Request, dict[str, Any], type]] = [
     ),
     ("object gone", 404, "not found", APPLY, WRITE, Conflict),
     ("object gone", 404, "not found", GET, WRITE, http_model.NotFound),
-    ("field of others", 409, "", APPLY, {"causes": [TAKEN]}, FieldConflict),
+    (
+        "field of others",
+        409,
+        "",
+        APPLY,
+        {"causes": [TAKEN]},
+        FieldConflict,
+    ),
     (
         "writers that met",
         409,
@@ -578,7 +585,7 @@ def test_no_row_is_untested() -> None:
 
 @pytest.mark.requirement("P5")
 def test_a_webhook_that_is_waited_for_is_named() -> None:
-    """For the line of the log that tells of the wait."""
+    """For the line of the log that reports the wait."""
     assert "default.cluster.cluster.x-k8s.io" == (judged(500, ROWS[5][2]).hook)
     assert (
         "conversion webhook for cluster.x-k8s.io/v1beta2, Kind=Cluster"
@@ -601,7 +608,7 @@ def test_every_answer_means_something() -> None:
 
 
 def test_a_secrets_values_are_masked() -> None:
-    """Longer ones first, so that none is left in part; not those of others."""
+    """Longer ones first, so that no part is left; other values stay."""
     sent = {"data": {"a": "abc", "b": "abcdef"}, "stringData": {"c": 7777}}
     text = json.dumps(sent).encode()
     secret = ObjectRef("", "Secret", "ns", "one")

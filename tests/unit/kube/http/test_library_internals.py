@@ -1,6 +1,6 @@
 """What `kube.http` uses of http.client and urllib3 beyond their documents.
 
-A test that fails here after an update says which part has changed: compare it
+A test that fails here after an update shows which part has changed: compare it
 with ``single_write``, ``fast_exchange``, ``deadline_reader`` and
 ``connection_pool`` in ``tacker_k8s_cr/kube/http`` before you change a table.
 """

@@ -54,10 +54,10 @@ MANIFEST = {
 }
 
 
-def test_a_request_shows_who_we_are(
+def test_a_request_identifies_the_client(
     script: ScriptedServer, sender: Client
 ) -> None:
-    """The token goes with it, and nothing that was not asked for."""
+    """It has the token, and no header that was not set."""
     script.then(answer_json(200, {"gitVersion": "v1"}))
 
     answer = sender.send(GET)
@@ -179,8 +179,8 @@ def test_a_server_that_stays_busy(
 
 
 @pytest.mark.requirement("P5")
-def test_patience_has_an_end(script: ScriptedServer, sender: Client) -> None:
-    """An internal error that stays is told, without a deadline too."""
+def test_retries_are_limited(script: ScriptedServer, sender: Client) -> None:
+    """A persistent internal error is raised, without a deadline too."""
     ticks = iter(range(1000))
     endless = dataclasses.replace(
         sender,
@@ -198,7 +198,7 @@ def test_patience_has_an_end(script: ScriptedServer, sender: Client) -> None:
 def test_no_request_past_the_deadline(
     script: ScriptedServer, sender: Client
 ) -> None:
-    """When time is up nothing is sent."""
+    """After the deadline nothing is sent."""
     late = dataclasses.replace(sender, deadline=Deadline.after(-1))
 
     with pytest.raises(Unavailable, match="the deadline passed"):
@@ -271,10 +271,10 @@ def test_what_patience_ended_is_not_late(
     assert not caught.value.late
 
 
-def test_a_broken_connection_is_made_again(
+def test_a_broken_connection_is_reopened(
     script: ScriptedServer, sender: Client
 ) -> None:
-    """A server that hangs up is asked again; the answer says so."""
+    """The request is sent again, and the answer records the retry."""
     script.then(close_connection, answer_json(200, {"a": 1}))
 
     answer = sender.send(GET)
@@ -347,10 +347,10 @@ def test_a_command_waits_for_no_more_than_five_seconds(
     assert 1 == sender.counter.total
 
 
-def test_an_operation_that_has_begun_lives_through_a_restart(
+def test_a_running_operation_survives_a_restart(
     script: ScriptedServer, sender: Client, recorded_pauses: list[float]
 ) -> None:
-    """After one answer, whatever it says, the usual limits hold."""
+    """After one answer, whatever it has, the usual limits hold."""
     contact = Contact()
     script.then(answer_status(403, "no", "Forbidden"))
     with pytest.raises(Forbidden):
@@ -387,7 +387,7 @@ def test_what_is_no_api_server(script: ScriptedServer, sender: Client) -> None:
 def test_a_page_of_a_proxy_is_not_shown(
     script: ScriptedServer, sender: Client
 ) -> None:
-    """Only a line of plain text is told of what is not a Status."""
+    """Only a line of plain text is quoted of what is not a Status."""
     script.then(
         answer_json(400, "<html>s3cret</html>"),
         answer_json(400, "plain words"),
@@ -414,7 +414,7 @@ def test_redirects_are_not_followed(
 def test_a_write_whose_answer_was_lost(
     script: ScriptedServer, cluster: Cluster
 ) -> None:
-    """A replace that was done is not taken for somebody else's."""
+    """A replace that was done is not mistaken for another client's."""
     live = {**MANIFEST, "metadata": {**MANIFEST["metadata"], "uid": "u"}}
     script.then(
         answer_json(200, SERVED),
@@ -428,10 +428,10 @@ def test_a_write_whose_answer_was_lost(
     assert live == cluster.replace(MANIFEST, "m")
 
 
-def test_a_write_that_somebody_else_beat(
+def test_a_write_that_another_client_preceded(
     script: ScriptedServer, cluster: Cluster
 ) -> None:
-    """A replace whose answer was lost, over what is not ours."""
+    """A replace whose answer was lost, over another client's write."""
     script.then(
         answer_json(200, SERVED),
         close_connection,
@@ -457,9 +457,9 @@ def test_a_write_that_somebody_else_beat(
 def test_an_apply_whose_answer_was_lost(
     script: ScriptedServer, cluster: Cluster, time: str, wrote: str, ours: bool
 ) -> None:
-    """It made the object if that is no older, and nobody else did.
+    """It created the object if that is not older and no other client did.
 
-    A server writes anew what has empty mappings each time it is applied.
+    A server writes an object with empty mappings each time it is applied.
     """
     other = {"manager": "k", "operation": "Update", "time": MADE}
     entries = [
@@ -500,10 +500,10 @@ def test_a_delete_while_a_webhook_is_away(
     assert ["DELETE", "DELETE"] == [s.method for s in script.sent[-2:]]
 
 
-def test_a_patch_while_a_webhook_is_away(
+def test_a_patch_while_a_webhook_is_unreachable(
     script: ScriptedServer, cluster: Cluster
 ) -> None:
-    """The same; where that does not help, the webhook's words are told."""
+    """The same; where that does not help, the webhook's words are quoted."""
     script.then(
         answer_json(200, CORE),
         answer_json(200, GROUPS),

@@ -89,8 +89,8 @@ CONVERTED = (
         ("etcdserver: leader changed", None),
     ],
 )
-def test_what_a_server_says_of_a_manifest(said, expected):
-    """The field and the reason stay; what the reader knows does not."""
+def test_the_servers_message_about_a_manifest(said, expected):
+    """The field and the reason stay; what the reader has already does not."""
     assert (expected or said) == server_messages.plain(said)
 
 

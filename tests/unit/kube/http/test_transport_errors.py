@@ -35,8 +35,8 @@ def test_a_record_that_one_side_did_not_understand_is_sent_again():
 @pytest.mark.parametrize(
     "reason", ["WRONG_VERSION_NUMBER", "TLSV13_ALERT_CERTIFICATE_REQUIRED"]
 )
-def test_what_a_setting_explains_is_told_at_once(reason):
-    """It is no better the next time."""
+def test_an_error_that_a_setting_explains_is_raised_at_once(reason):
+    """A retry would fail as well."""
     found = transport_errors.to_error(SERVER, of_tls(reason))
 
     assert isinstance(found, Unreachable)

@@ -95,7 +95,7 @@ def test_a_webhook_that_denies_for_a_certificate_is_no_failed_call() -> None:
 
 
 @given(strategies.text())
-def test_any_words_can_be_read(said: str) -> None:
-    """Without an error, whatever a server says."""
+def test_any_text_can_be_read(said: str) -> None:
+    """No text of a server raises an error."""
     assert webhook_calls.parse_failure(HEAD + said).hook == "a.example.org"
     webhook_calls.parse_failure(said)

@@ -72,7 +72,7 @@ def heal_alone(request):
 
 
 def lost(fresh, clock, given=PACKAGE):
-    """A cluster in which a heal died when the bare Pod was gone."""
+    """A cluster in which a heal died after the bare Pod was deleted."""
 
     def prepare(cluster):
         run_operation(lcm.instantiate, cluster, clock, given)
@@ -133,10 +133,10 @@ def test_a_rollback_that_makes_it_again_is_finished_by_the_next(
         check_whole(cluster)
 
 
-def test_another_heal_makes_again_what_the_last_one_has_deleted(
+def test_another_heal_recreates_what_the_last_one_has_deleted(
     new_cluster, clock
 ):
-    """Whatever it is for: of others, of none, or of all."""
+    """Whether it heals other members, none, or all."""
 
     def prepare(cluster):
         run_operation(lcm.instantiate, cluster, clock, PACKAGE)
@@ -248,10 +248,10 @@ def test_one_that_a_heal_has_lost_is_not_forgotten_by_a_scale(
     check_whole(cluster)
 
 
-def test_a_bare_pod_that_vanished_is_healed_by_the_uid_that_it_had(
+def test_a_vanished_bare_pod_is_healed_by_its_former_uid(
     cluster, operation_args
 ):
-    """Its node died, or somebody deleted it; the rest stays."""
+    """Its node died, or a client deleted it; the rest stays."""
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PACKAGE)
     uid = uid_of(cluster, ALONE)
     kept = another(cluster)
@@ -266,10 +266,8 @@ def test_a_bare_pod_that_vanished_is_healed_by_the_uid_that_it_had(
     ]
 
 
-def test_one_whose_name_somebody_else_has_taken_is_not_healed(
-    cluster, operation_args
-):
-    """Though it is just what the package says: it would not be ours."""
+def test_a_member_whose_name_is_taken_is_not_healed(cluster, operation_args):
+    """Though it equals the package: it would belong to another manager."""
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PACKAGE)
     uid = uid_of(cluster, ALONE)
     cluster.delete(ALONE, uid)

@@ -34,7 +34,7 @@ def pool(strategy):
 @pytest.fixture
 def cluster_with_machines(cluster):
     """A cluster in which a pool has so many machines of the old template."""
-    cluster.create(manifests.definition(GROUP, SET.kind), "somebody")
+    cluster.create(manifests.definition(GROUP, SET.kind), "other-manager")
 
     def with_machines(number):
         made = manifests.custom(
@@ -55,7 +55,7 @@ def cluster_with_machines(cluster):
                 }
             ],
         }
-        cluster.create(made, "somebody")
+        cluster.create(made, "other-manager")
         return cluster
 
     return with_machines

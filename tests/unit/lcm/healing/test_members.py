@@ -169,8 +169,8 @@ def test_a_pod_is_its_own_member(cluster, make):
     assert ["alone"] == names(members.of(cluster, kinds.BUILT_IN, pod))
 
 
-def test_a_kind_that_makes_nothing_has_no_members(cluster, make):
-    """A custom resource whose children nobody described."""
+def test_a_kind_that_creates_nothing_has_no_members(cluster, make):
+    """A custom resource without a description of its children."""
     config = make("v1", "ConfigMap", "c")
 
     assert () == members.of(cluster, kinds.BUILT_IN, config)
@@ -266,7 +266,7 @@ def kept(cluster, obj):
 def test_machines_of_a_pool_are_members_where_they_are_shown(
     cluster, make, pool
 ):
-    """The one that is gone is missed, also if it was the only one."""
+    """The deleted one is missing, also if it was the only one."""
     found = pool(infrastructureMachineKind="DevMachine")
     assert [ReplicaGroup(found, ())] == kept(cluster, found)
     labels = {"cluster.x-k8s.io/pool-name": "pool"}
@@ -279,8 +279,8 @@ def test_machines_of_a_pool_are_members_where_they_are_shown(
     assert "0 of 2 member(s) current" in why
 
 
-def test_a_pool_without_machines_lacks_none(cluster, pool):
-    """Its provider counts them alone: nobody waits for them to come."""
+def test_a_pool_without_machines_misses_none(cluster, pool):
+    """Its provider alone counts them: no member is waited for."""
     found = pool()
 
     (crew,) = kept(cluster, found)
@@ -292,8 +292,8 @@ def test_a_pool_without_machines_lacks_none(cluster, pool):
     assert {uid: ref} == selection.unlisted_members({ref: (crew,)})
 
 
-def test_a_pool_may_show_what_we_may_not_read(cluster, pool):
-    """Then its machines are no members either."""
+def test_a_pool_may_refer_to_machines_that_may_not_be_read(cluster, pool):
+    """Then its machines are not members either."""
     found = pool(infrastructureMachineKind="DevMachine")
     denied = errors.Forbidden("get", "devmachinepools", "default", "no")
     cluster.fail(denied, "get")

@@ -135,8 +135,8 @@ def test_marked_machines_go_one_by_one():
     ]
 
 
-def test_a_machine_without_a_crew_is_hindered_by_nobody():
-    """It is gone already: the heal goes on with the next one."""
+def test_a_machine_without_a_group_is_not_hindered():
+    """It is deleted already: the heal continues with the next one."""
     assert quorum.deletion_blocked_reason([], {"m"}, kinds.BUILT_IN) is None
 
 

@@ -93,8 +93,8 @@ def waited(cluster, clock):
     return wait
 
 
-def test_a_machine_does_not_go_while_another_is_going(cluster, make, waited):
-    """Whoever asked it to: it waits, until there is another."""
+def test_a_machine_waits_while_another_is_being_deleted(cluster, make, waited):
+    """Whichever client requested it: it waits for the replacement."""
     old = {make("a")}
     make("b")
     held = make("c", held=True)
@@ -125,8 +125,10 @@ def test_machines_that_go_later_need_not_be_well(make, waited):
     waited({"gone"}, later=frozenset({sick}))
 
 
-def test_a_mark_that_nobody_follows_ends_the_heal(clock, make, waited):
-    """With the words of its keeper, long before the deadline."""
+def test_an_annotation_that_no_controller_follows_ends_the_heal(
+    clock, make, waited
+):
+    """With the message of its controller, long before the deadline."""
     make("a")
     make("b")
     marked = make(
@@ -166,8 +168,8 @@ def test_a_machine_that_went_meanwhile_needs_no_mark(cluster, make):
     assert remediation.is_marked(cluster.get(ref))
 
 
-def test_a_wait_for_an_object_that_is_gone_ends(cluster, waited):
-    """Nobody makes members for it any more."""
+def test_a_wait_for_a_deleted_object_ends(cluster, waited):
+    """No controller creates members for it any more."""
     uid = objects.uid(cluster.get(KEEPER))
     cluster.delete(KEEPER, uid)
     cluster.create(

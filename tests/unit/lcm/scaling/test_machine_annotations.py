@@ -46,7 +46,7 @@ OTHER = make_package(
 
 @pytest.fixture
 def new_cluster(clock):
-    """Nobody acts upon a mark to be replaced."""
+    """No controller acts upon a remediate-machine annotation."""
 
     def cluster():
         return served(FakeCluster(Machines(), idle=clock.idle))
@@ -76,10 +76,10 @@ def served(cluster):
         definition = manifests.definition(kind.group, kind.kind)
         (version,) = definition["spec"]["versions"]
         version["name"] = machines.VERSION
-        cluster.apply(definition, "somebody")
+        cluster.apply(definition, "other-manager")
     check = of_capi("MachineHealthCheck", "check")
     check["metadata"]["namespace"] = "default"
-    cluster.apply(check, "somebody")
+    cluster.apply(check, "other-manager")
     return cluster
 
 
@@ -161,8 +161,10 @@ def test_a_scale_that_died_is_finished_with_its_marks(
         at_rest(cluster)
 
 
-def test_two_scales_that_died_leave_no_mark_either(new_cluster, clock, three):
-    """The record tells of the marks of the first until they are off."""
+def test_two_interrupted_scales_leave_no_annotation_either(
+    new_cluster, clock, three
+):
+    """The record has the annotations of the first until they are removed."""
 
     def prepare(cluster):
         three(cluster)
@@ -270,7 +272,7 @@ def test_marks_of_somebody_else_stay(new_cluster, clock, three, name):
     three(cluster)
     ref = ObjectRef(machines.GROUP, "Machine", "default", FIRST)
     body = {"metadata": {"annotations": {name: ""}}}
-    cluster.patch(ref, body, "somebody")
+    cluster.patch(ref, body, "other-manager")
     goer = MemberRef(ref, three[FIRST], SET)
     entry = store.read(cluster, "one", "default")
     left = dataclasses.replace(
@@ -284,10 +286,10 @@ def test_marks_of_somebody_else_stay(new_cluster, clock, three, name):
     at_rest(cluster)
 
 
-def test_a_mark_that_cannot_be_taken_off_is_remembered(
+def test_an_annotation_that_cannot_be_removed_is_remembered(
     new_cluster, clock, three
 ):
-    """The record tells of the machine until the mark is off."""
+    """The record has the machine until the annotation is removed."""
     cluster = new_cluster()
     three(cluster)
     for requests in itertools.count():

@@ -52,7 +52,7 @@ def awake(cluster):
 
 @pytest.fixture
 def interrupted_scale(new_cluster, clock):
-    """A scale from three to two timed out, and no machine has gone yet."""
+    """A scale from three to two timed out, and no machine is deleted yet."""
     cluster = new_cluster()
     run_operation(lcm.instantiate, cluster, clock, PACKAGE)
     idle(cluster)
@@ -106,7 +106,7 @@ def test_a_repeated_scale_waits_for_the_chosen(interrupted_scale, clock):
 
 
 def scale_when_counted(cluster, clock):
-    """The set has said that it is done, and no machine has gone."""
+    """The set has reported completion, and no machine is deleted."""
     found = cluster.get(SET)
     counters = ("replicas", "readyReplicas", "availableReplicas")
     status = {**found["status"], **dict.fromkeys(counters, 2)}
@@ -249,8 +249,8 @@ def test_an_answer_that_is_lost_keeps_the_mark(new_cluster, clock):
     at_rest(cluster)
 
 
-def test_one_that_goes_already_may_be_chosen_too(clock):
-    """It is in nobody's place: another has been made in its own."""
+def test_a_machine_being_deleted_may_be_selected_too(clock):
+    """Another one has already been created instead."""
     first = ObjectRef(machines.GROUP, "Machine", "default", FIRST)
     held = []
 
@@ -258,12 +258,12 @@ def test_one_that_goes_already_may_be_chosen_too(clock):
         clock.idle(seconds)
         if held and cluster.get(first):
             body = {"metadata": {"finalizers": None}}
-            cluster.patch(first, body, "somebody")
+            cluster.patch(first, body, "other-manager")
 
     cluster = served(FakeCluster(Machines(), idle=idle_))
     run_operation(lcm.instantiate, cluster, clock, PACKAGE)
     body = {"metadata": {"finalizers": ["example.org/held"]}}
-    cluster.patch(first, body, "somebody")
+    cluster.patch(first, body, "other-manager")
     cluster.delete(first, objects.uid(cluster.get(first)))
     cluster.world.controller(cluster, cluster.get(SET))
     assert {SECOND, LAST, "set-3"} == names(cluster)

@@ -234,8 +234,8 @@ def test_an_adopted_set_keeps_the_claims_that_it_had(
     assert recreated == (cluster.get(DB) is None)
 
 
-def test_a_set_that_is_kept_keeps_its_claims(new_cluster, clock):
-    """And the volumes of these, although nothing is said of them."""
+def test_a_retained_set_retains_its_claims(new_cluster, clock):
+    """And their volumes, although no option names them."""
     cluster = new_cluster()
     run_operation(lcm.instantiate, cluster, clock, given())
     options = Options(on_terminate={DB: True})

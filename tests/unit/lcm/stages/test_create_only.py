@@ -150,7 +150,7 @@ def test_what_an_earlier_attempt_did_is_no_error(
 
 
 def test_an_object_without_a_name_is_refused(cluster, operation_args):
-    """Of a kind that the server keeps, whoever defined it."""
+    """Of a kind that the server stores, from any definition."""
     thing = {**manifests.custom("example.org", "Thing", "x"), "metadata": {}}
     given = make_package(manifests.definition("example.org", "Thing"), thing)
 

@@ -141,8 +141,8 @@ def test_what_nothing_lets_go_ends_it_after_the_stall_timeout(world, there):
     assert any(f"--remove-finalizers {THING}" in n for n in item.notes)
 
 
-def test_the_option_that_is_named_removes_it(world):
-    """As the error says it."""
+def test_the_option_that_the_error_names_removes_it(world):
+    """As the error states."""
     with pytest.raises(errors.ObjectsFailed):
         world.terminate(stall_timeout=10.0)
 

@@ -149,7 +149,7 @@ WORKS = {
 }
 
 
-# -- What no attempt can mend ------------------------------------------------
+# -- What no attempt can fix -------------------------------------------------
 
 
 def test_a_certificate_for_another_name_ends_it_at_once(world):
@@ -218,7 +218,7 @@ def test_an_object_may_have_a_stall_timeout_of_its_own(world):
 
 
 def test_a_patient_operation_first_waits_for_the_others(world):
-    """``on_failure`` says so; then all that failed is named."""
+    """``on_failure`` sets it; then all that failed is named."""
     world.refuse("a", cause=OTHER_NAME, outlook=Outlook.NONE)
     world.refuse("b")
     world.at(50.0, functools.partial(world.accept, "b"))

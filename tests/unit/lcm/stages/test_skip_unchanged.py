@@ -153,7 +153,7 @@ def test_what_another_client_has_edited_is_sent(cluster, operation_args):
 def test_a_field_of_another_manager_is_a_conflict_as_before(
     cluster, operation_args
 ):
-    """The object is sent, and the server says who owns the field."""
+    """The object is sent, and the server names the owner of the field."""
     given = make_package(*configs("a", "b"))
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), given)
     cluster.patch(ref("a"), {"data": {"key": "edited"}}, "editor")

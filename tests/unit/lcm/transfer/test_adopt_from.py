@@ -134,7 +134,7 @@ def test_an_object_is_taken_from_an_instance_that_is_named(new_cluster, clock):
 
 @pytest.mark.requirement("P20")
 def test_it_takes_the_name_of_the_right_instance(new_cluster, clock):
-    """What nobody named is refused, as before, with its owner."""
+    """An object that was not named is refused, as before, with its owner."""
     cluster = new_cluster(package(b="two"))
     before = dict(cluster.world.objects)
 
@@ -185,7 +185,7 @@ def test_an_instance_that_is_busy_gives_nothing(new_cluster, clock):
     seen = itertools.count()
 
     def renewed(found, obj):
-        """Somebody holds the lock of one, and renews it."""
+        """Another holder has the lock of one, and renews it."""
 
     with lock.locked(cluster, "one", "default", deadline):
         cluster.world.controller = renewed
@@ -195,8 +195,8 @@ def test_an_instance_that_is_busy_gives_nothing(new_cluster, clock):
         def busy(seconds):
             idle(1.0)
             if next(seen) < 3:
-                held = leases.renewed(cluster.get(lease), "somebody")
-                cluster.replace(held, "somebody")
+                held = leases.renewed(cluster.get(lease), "other-holder")
+                cluster.replace(held, "other-holder")
 
         cluster.world.idle = busy
         with pytest.raises(errors.OperationInProgress):
@@ -234,10 +234,10 @@ OPERATIONS = pytest.mark.parametrize(
 
 
 @OPERATIONS
-def test_taking_is_finished_wherever_it_died(
+def test_a_transfer_is_finished_wherever_it_died(
     operation, before, new_cluster, clock
 ):
-    """By the same request; the object is never made anew."""
+    """By the same request; the object is never created again."""
     died = 0
     for cluster in deaths(operation, lambda: new_cluster(*before), clock, TWO):
         died += 1
@@ -277,7 +277,7 @@ def test_the_end_of_either_is_right_wherever_taking_died(
         assert [] == records(cluster)
         live = cluster.get(COMMON)
         if live is not None:
-            # What an operation took that never came to rest is nobody's.
+            # What an unfinished operation adopted belongs to no instance.
             assert objects.INSTANCE not in objects.labels(live)
             assert "tacker-k8s-cr:one" not in managers(cluster)
 
@@ -321,10 +321,10 @@ def test_what_a_change_took_is_given_back_by_its_rollback(new_cluster, clock):
     assert [] == names(cluster)
 
 
-def test_what_was_taken_is_given_back_where_the_rest_is_refused(
+def test_transferred_objects_are_returned_where_the_rest_is_refused(
     new_cluster, clock
 ):
-    """With the instantiation that is taken back."""
+    """With the instantiation that is undone."""
     cluster = new_cluster()
     no = errors.Rejected(COMMON, 422, "Invalid", "no")
     cluster.fail(no, "patch", ObjectRef("", "ConfigMap", "default", "b"))
@@ -348,10 +348,10 @@ def test_what_was_taken_is_given_back_where_the_rest_is_refused(
 
 
 @OPERATIONS
-def test_giving_back_is_finished_wherever_it_died(
+def test_a_return_is_finished_wherever_it_died(
     operation, before, new_cluster, clock
 ):
-    """No moment finds the object nobody's, or of two."""
+    """At no moment has the object no instance, or two."""
     never = package(common="two", b="two", never="two")
 
     def begun():
@@ -417,7 +417,7 @@ def test_a_change_keeps_what_was_adopted(new_cluster, clock):
     cluster = new_cluster()
     theirs = ObjectRef("", "ConfigMap", "default", "theirs")
     made = manifests.config_map("theirs", "default", key="theirs")
-    cluster.create(made, "somebody")
+    cluster.create(made, "other-manager")
     adopting = Options(adopt=frozenset([theirs]))
     given = package(b="two", theirs="theirs")
     run(lcm.instantiate, cluster, clock, "two", given, options=adopting)
@@ -439,7 +439,7 @@ def test_a_refused_instantiation_deletes_nothing_that_it_was_to_adopt(
     cluster = new_cluster()
     theirs = ObjectRef("", "ConfigMap", "default", "z")
     made = manifests.config_map("z", "default", key="theirs")
-    cluster.create(made, "somebody")
+    cluster.create(made, "other-manager")
     no = errors.Rejected(COMMON, 422, "Invalid", "no")
     cluster.fail(no, "patch", ObjectRef("", "ConfigMap", "default", "b"))
 

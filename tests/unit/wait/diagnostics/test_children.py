@@ -1,4 +1,4 @@
-"""What a wait finds below an object that stands still, and what it asks."""
+"""What a wait finds below a stalled object, and what it requests."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ NO_IMAGE = {
 
 
 class World(ScheduledCluster):
-    """What an object makes, and what is told of that."""
+    """What an object creates, and the events about that."""
 
     def made(self, manifest, owner=None, status=None, **metadata):
         found = {**manifest["metadata"], "namespace": "default", **metadata}
@@ -65,7 +65,9 @@ class World(ScheduledCluster):
                     "uid": objects.uid(obj),
                 }
             ]
-        obj = self.cluster.create({**manifest, "metadata": found}, "somebody")
+        obj = self.cluster.create(
+            {**manifest, "metadata": found}, "other-manager"
+        )
         if status:
             self.cluster.report(ObjectRef.of(obj), status)
         return obj
@@ -76,7 +78,7 @@ class World(ScheduledCluster):
         )
 
     def web(self, pod_status):
-        """A Deployment of ours whose only Pod says this."""
+        """A managed Deployment whose only Pod has this status."""
         obj = self.ours(manifests.deployment("web"), STARTING)
         labels = {"app": "web"}
         replica_set = {
@@ -102,7 +104,7 @@ class World(ScheduledCluster):
         """An event about an object, told so often."""
         event = ObjectRef("", "Event", "default", f"{ref.name}.{reason}")
         if event in self.cluster.world.objects:
-            self.cluster.patch(event, {"count": count}, "somebody")
+            self.cluster.patch(event, {"count": count}, "other-manager")
             return
         uid = objects.uid(self.cluster.world.objects[ref].obj)
         self.made(
@@ -113,7 +115,7 @@ class World(ScheduledCluster):
                 "involvedObject": {"uid": uid},
                 "type": "Warning",
                 "reason": reason,
-                "message": "said so",
+                "message": "as reported",
                 "count": count,
             }
         )
@@ -140,8 +142,8 @@ def world():
 
 
 @pytest.mark.requirement("P11")
-def test_a_deployment_is_blocked_by_an_image_that_is_not_there(world):
-    """It says itself no more than that a replica is missing."""
+def test_a_deployment_is_blocked_by_a_missing_image(world):
+    """It reports no more than that a replica is missing."""
     web = world.web(NO_IMAGE)
 
     with pytest.raises(errors.ObjectsFailed) as caught:
@@ -160,7 +162,7 @@ def test_a_deployment_is_blocked_by_an_image_that_is_not_there(world):
     "function", ["assess", "references", "child_selectors"]
 )
 def test_a_handler_that_fails_below_ends_the_wait(world, function):
-    """What stands still is not left unexplained until time is up."""
+    """A stalled object has an explanation before the deadline."""
 
     def stumbles(obj):
         raise LookupError
@@ -184,7 +186,7 @@ def test_a_handler_that_fails_below_ends_the_wait(world, function):
 
 @pytest.mark.requirement("P11")
 def test_a_deployment_is_blocked_by_a_warning_that_repeats(world):
-    """No status says why its Pod does not start."""
+    """No status has the cause why its Pod does not start."""
     web = world.web({"phase": "Pending"})
     world.warned(POD, "FailedSync", 1)
     world.plays = [
@@ -213,7 +215,9 @@ def test_a_deployment_whose_pods_only_take_long_is_waited_for(world):
 @pytest.mark.requirement("P11", "H3")
 def test_a_custom_resource_is_blocked_by_what_its_operator_made(world):
     """Found by owner references, of whatever kind the owner is."""
-    world.cluster.create(manifests.definition(GROUP, "Database"), "somebody")
+    world.cluster.create(
+        manifests.definition(GROUP, "Database"), "other-manager"
+    )
     database = world.ours(
         manifests.custom(GROUP, "Database", "db"), {"phase": "Creating"}
     )
@@ -231,7 +235,7 @@ def test_a_custom_resource_is_blocked_by_what_its_operator_made(world):
 def test_an_undisturbed_wait_asks_for_nothing(world):
     """It opens its streams, and looks below nothing that moves."""
     web = world.web({"phase": "Pending"})
-    # What the fake shows on its streams is no request of the client's.
+    # What the fake shows on its streams is not a request of the client.
     world.plays = [
         (
             moment,
@@ -266,7 +270,9 @@ def test_many_that_stand_still_cost_little(world):
     Twenty kinds of silence: as many looks as there are objects, and a list of
     each kind of workload for some of them at once.
     """
-    world.cluster.create(manifests.definition(GROUP, "Database"), "somebody")
+    world.cluster.create(
+        manifests.definition(GROUP, "Database"), "other-manager"
+    )
     databases = [
         world.ours(manifests.custom(GROUP, "Database", f"db{number}"))
         for number in range(20)

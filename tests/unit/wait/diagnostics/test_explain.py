@@ -41,7 +41,7 @@ def made(cluster, manifest, owner=None, **metadata):
                 "uid": objects.uid(obj),
             }
         ]
-    return cluster.create({**manifest, "metadata": found}, "somebody")
+    return cluster.create({**manifest, "metadata": found}, "other-manager")
 
 
 def replica_set(name):
@@ -71,7 +71,7 @@ def warned(cluster, ref, reason, seen=""):
         "involvedObject": {"uid": uid},
         "type": "Warning",
         "reason": reason,
-        "message": "said so",
+        "message": "as reported",
         **({"lastTimestamp": seen} if seen else {}),
     }
     made(cluster, event)
@@ -143,7 +143,7 @@ def test_a_handler_that_fails_below_is_told_with_the_rest(cluster, web):
 
 
 def test_events_that_may_not_be_read_hide_nothing_else(cluster, web):
-    """The words of what it made come all the same."""
+    """The messages of what it created are shown anyway."""
     refused = errors.Forbidden("list", "events", "default", "no")
     for _ in range(3):
         cluster.fail(refused, "list", GroupKind("", "Event"))
@@ -179,8 +179,8 @@ def test_one_child_that_may_not_be_read_hides_no_other(cluster):
     assert about(notes(cluster, refs["cluster"]), "/default/md: in progress")
 
 
-def test_an_object_of_the_same_labels_does_not_speak(cluster, web):
-    """Nobody made it for this one: it has other owners, or none."""
+def test_an_object_of_the_same_labels_is_not_quoted(cluster, web):
+    """It was not created for this one: it has other owners, or none."""
     made(cluster, manifests.config_map("other"))
     other = ObjectRef("", "ConfigMap", "default", "other")
     made(cluster, replica_set("stray"))
@@ -204,7 +204,7 @@ def resource(kind, name, **spec):
 
 def define_cluster_api(cluster):
     for kind in ("Cluster", "MachineDeployment", "MachinePool", "Infra"):
-        cluster.create(manifests.definition(CAPI, kind), "somebody")
+        cluster.create(manifests.definition(CAPI, kind), "other-manager")
     infra = {"apiGroup": CAPI, "kind": "Infra", "name": "i"}
     made(cluster, resource("Cluster", "c", infrastructureRef=infra))
     return {
@@ -213,8 +213,8 @@ def define_cluster_api(cluster):
     }
 
 
-def test_what_has_the_label_of_a_cluster_speaks_for_it(cluster):
-    """Cluster API says by it whose an object is, before it has owners."""
+def test_an_object_with_the_label_of_a_cluster_is_quoted_for_it(cluster):
+    """Cluster API sets it before the object has owners."""
     refs = define_cluster_api(cluster)
     made(
         cluster,
@@ -225,8 +225,8 @@ def test_what_has_the_label_of_a_cluster_speaks_for_it(cluster):
     assert about(notes(cluster, refs["cluster"]), "/default/md: in progress")
 
 
-def test_an_object_that_cannot_be_read_is_told_without_notes(cluster, web):
-    """The rest is told with them."""
+def test_an_object_that_cannot_be_read_is_listed_without_notes(cluster, web):
+    """The others are listed with theirs."""
     refused = errors.Forbidden("get", "deployments", "default", "no")
     for _ in range(2):
         cluster.fail(refused, "get", WEB)
@@ -253,10 +253,10 @@ def node(**ready):
         (node(status="True"), "which is Ready"),
     ],
 )
-def test_a_pod_that_goes_is_told_with_its_node(cluster, there, said):
-    """Nobody but its kubelet can end it."""
+def test_a_pod_being_deleted_is_shown_with_its_node(cluster, there, said):
+    """Only its kubelet can end it."""
     if there:
-        cluster.create(there, "somebody")
+        cluster.create(there, "other-manager")
     manifest = pod("web-1")
     manifest["spec"]["nodeName"] = "far"
     obj = made(cluster, manifest, finalizers=["example.org/hold"])

@@ -25,7 +25,7 @@ REF = ObjectRef("test.example.org", "Thing", "ns", "top")
 
 
 def assess(obj):
-    """A kind that says in its status what the test wants to be said."""
+    """Report the status that the test sets."""
     status = obj.get("status", {})
     return Verdict(
         State(status.get("state", "in progress")),
@@ -165,8 +165,8 @@ def test_without_an_error_nothing_below_ever_blocks(waiting_object):
     assert after.next_change(3600.0) is None
 
 
-def test_an_error_below_that_went_away_is_forgotten(waiting_object):
-    """What stands still then is no error."""
+def test_a_passed_error_below_is_forgotten(waiting_object):
+    """A later stall is not an error."""
     after = sounded(waiting_object, 1.0, below(error="Ready/Quota"))
     after = sounded(after, 9.0)
 
@@ -174,7 +174,7 @@ def test_an_error_below_that_went_away_is_forgotten(waiting_object):
 
 
 def test_the_objects_own_error_waits_for_what_is_below(waiting_object):
-    """It may be about what is being mended just now."""
+    """It may be about what is being fixed just now."""
     after = thing_view(
         waiting_object, 0.5, error="Own/Error", reason="own words"
     )
@@ -187,8 +187,8 @@ def test_the_objects_own_error_waits_for_what_is_below(waiting_object):
     )
 
 
-def test_what_failed_below_is_an_error(waiting_object):
-    """Nobody makes another in its place, so far."""
+def test_a_failed_child_is_an_error(waiting_object):
+    """No controller has created a replacement, so far."""
     failed = below(state="failed", reason="out of order")
     after = sounded(sounded(waiting_object, 1.0, failed), 11.0, failed)
 
@@ -249,8 +249,8 @@ def test_what_takes_long_has_longer(waiting_object, reason):
 
 
 @pytest.mark.parametrize("aid", ["TriggeredScaleUp", "Nominated"])
-def test_a_pod_whose_node_is_on_its_way_is_waited_for(waiting_object, aid):
-    """An autoscaler said so; that may take a quarter of an hour."""
+def test_a_pod_whose_node_is_being_created_is_waited_for(waiting_object, aid):
+    """An autoscaler reported so; that may take a quarter of an hour."""
     coming = event(aid, 1, "Normal")
     after = told(waiting_object, 1.0, event("FailedScheduling", 1), coming)
     after = told(after, 11.0, event("FailedScheduling", 3), coming)
@@ -271,7 +271,7 @@ def test_a_warning_from_before_counts_for_nothing(waiting_object):
 
 
 def test_a_series_of_events_counts(waiting_object):
-    """As the scheduler tells it."""
+    """As the scheduler reports it."""
     series = {**event("FailedScheduling"), "series": {"count": 2}}
     again = {**series, "series": {"count": 3}}
     after = told(told(waiting_object, 1.0, series), 11.0, again)
@@ -299,8 +299,8 @@ def test_warnings_that_come_with_work_count_for_nothing(
     assert State.IN_PROGRESS is after.verdict(REF, 100.0).state
 
 
-def test_an_event_that_is_no_warning_is_no_error(waiting_object):
-    """However often it is told."""
+def test_an_event_that_is_not_a_warning_is_not_an_error(waiting_object):
+    """However often it is reported."""
     after = told(waiting_object, 1.0, event("Pulling", 1, "Normal"))
     after = told(after, 11.0, event("Pulling", 9, "Normal"))
 
@@ -364,7 +364,7 @@ def test_a_long_stall_timeout_is_no_reason_to_look_seldom():
 
 
 def test_a_few_objects_at_once():
-    """A thousand that stand still have their turns, the longest first."""
+    """A thousand stalled objects take turns, the longest stalled first."""
     refs = [
         ObjectRef("test.example.org", "Thing", "ns", f"t{number:02}")
         for number in range(25)
@@ -433,7 +433,7 @@ def two(patient):
 
 @pytest.mark.requirement("P15")
 def test_a_failure_ends_the_wait_at_once():
-    """Unless somebody wants to know of the others."""
+    """Unless the caller waits for the others too."""
     after = two(False).observed([thing("top", state="failed")], 1.0)
 
     assert (REF,) == after.should_stop(1.0)
@@ -453,8 +453,8 @@ def test_a_patient_wait_ends_when_all_have_settled():
     assert {REF, OTHER} == set(bad.should_stop(12.0))
 
 
-def test_a_patient_wait_does_not_turn_round_and_round():
-    """What is blocked already is no reason to look again at once."""
+def test_a_patient_wait_does_not_spin():
+    """An object that is already blocked does not cause a read at once."""
     after = two(True).observed([thing("top", error="Ready/Quota")], 1.0)
 
     assert after.next_change(20.0) is None
