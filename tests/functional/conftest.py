@@ -22,7 +22,7 @@ from tacker_k8s_cr.state import store
 from tests.functional import restricted_users
 from tools.plane.kubectl import Kubectl
 
-SECONDS = 240.0
+SECONDS = 600.0
 """For all operations of a test. No measure of how long they take: where other
 processes want the machine, a request takes half a second."""
 

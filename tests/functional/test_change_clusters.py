@@ -147,7 +147,7 @@ def assert_no_rollout(cluster, namespace, unique_name):
 
 
 def operation_args(namespace):
-    return {"namespace": namespace, "deadline": k8s_cr.Deadline.after(300)}
+    return {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
 
 
 @pytest.mark.requirement("TK-17", "P9", "P10", "P22", "E4", "I11")

@@ -94,7 +94,7 @@ def there(cluster, unique, namespace):
 
 
 def until(true):
-    limit = k8s_cr.Deadline.after(60)
+    limit = k8s_cr.Deadline.after(600)
     while not true():
         assert not limit.expired
 
@@ -380,7 +380,7 @@ def test_the_rollback_of_an_instantiation_deletes_them(
     operation_args["deadline"] = short["deadline"]
     with pytest.raises(errors.ReadinessTimeout):
         instance(never)
-    operation_args["deadline"] = k8s_cr.Deadline.after(60)
+    operation_args["deadline"] = k8s_cr.Deadline.after(600)
     assert {"data-db-0", "data-db-1"} == there(
         cluster, unique_name, namespace
     )[0]

@@ -88,7 +88,7 @@ def test_a_cluster_through_its_life(
     deleted too.
     """
     package = k8s_cr.load(SAMPLE)
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(240)}
+    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     ref = ObjectRef(CAPI, "Cluster", namespace, "workload")
 
     k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
@@ -164,7 +164,7 @@ def test_a_cluster_that_never_starts_is_explained(
     assert "WaitingForStartupTimeout" in words
     k8s_cr.terminate(
         k8s_cr.Request(
-            cluster, unique_name, deadline=k8s_cr.Deadline.after(90), **life
+            cluster, unique_name, deadline=k8s_cr.Deadline.after(600), **life
         )
     )
     assert [] == leftover_objects(unique_name, namespace)
@@ -194,7 +194,7 @@ def test_an_even_number_of_control_plane_machines_is_refused(
                 cluster,
                 unique_name,
                 namespace=namespace,
-                deadline=k8s_cr.Deadline.after(60),
+                deadline=k8s_cr.Deadline.after(600),
             ),
             package,
         )

@@ -297,7 +297,7 @@ def test_machines_are_replaced_and_the_cluster_stays(
     refused, of all it is left out. A worker that is only marked is found
     sick by its health check, and its MachineSet replaces it.
     """
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(240)}
+    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     package = watched(k8s_cr.load(CLUSTER), "workers", WORKERS)
     k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
     ref = ObjectRef("cluster.x-k8s.io", "Cluster", namespace, "workload")
@@ -388,7 +388,7 @@ def test_one_machine_of_a_control_plane_at_a_time(
     health check watches, and is refused elsewhere before anything is
     written.
     """
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(400)}
+    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     package = of_three(k8s_cr.load(CLUSTER / "Files/kubernetes"))
     k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
     # Defaults of Cluster API and its webhooks do not count as drift.
@@ -462,7 +462,7 @@ def test_machines_that_a_topology_made_are_members_of_the_cluster(
     leftover_objects,
 ):
     """Those of its control plane too, though no package holds it."""
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(400)}
+    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     package = make_package(
         *topology_cluster.cluster_class(),
         topology_cluster.cluster("workload", 3, md_0=1),

@@ -41,7 +41,7 @@ def test_a_mark_of_a_scale_that_died_comes_off(
     cluster, namespace, unique_name, leftover_objects
 ):
     """By a rollback, and by a scale with another choice."""
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(400)}
+    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     workers = ObjectRef(
         CAPI, "MachineDeployment", namespace, "workload-workers"
     )

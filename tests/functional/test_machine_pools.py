@@ -76,7 +76,7 @@ def test_pools_are_scaled_and_healed(
     shows Machines, the selected one is deleted, and a healed one is replaced.
     If it shows none no Machine can be healed, which is reported.
     """
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(150)}
+    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     sample = k8s_cr.load(SAMPLE)
     more = (
         *provider.definitions(),
@@ -200,7 +200,7 @@ def test_a_pool_of_a_topology_is_scaled_through_its_cluster(
     What the provider cannot give goes back. A heal of another member does not
     wait for invisible machines.
     """
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(300)}
+    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     kind = f"{provider.infrastructure.kind}Template"
     *templates, its_class = topology_cluster.cluster_class()
     templates.append(

@@ -56,7 +56,7 @@ def test_threads_and_sockets_are_bounded_and_go(
         )
         life = {
             "namespace": namespace,
-            "deadline": k8s_cr.Deadline.after(240),
+            "deadline": k8s_cr.Deadline.after(600),
             "on_progress": listen,
         }
         k8s_cr.instantiate(k8s_cr.Request(cluster, name, **life), package)

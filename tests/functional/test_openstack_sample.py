@@ -148,7 +148,7 @@ def test_the_openstack_sample_makes_a_cluster(
     The instances are deleted before the credential of the cloud is.
     """
     sample = k8s_cr.load(csar.SAMPLES / "capi_openstack_cluster")
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(300)}
+    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     ref = ObjectRef("cluster.x-k8s.io", "Cluster", namespace, "workload")
     kinds = [
         GroupKind(openstacks.GROUP, kind)
@@ -257,7 +257,7 @@ def test_a_quota_that_is_used_up_ends_the_operation(
             cluster,
             unique_name,
             namespace=namespace,
-            deadline=k8s_cr.Deadline.after(200),
+            deadline=k8s_cr.Deadline.after(600),
         )
     )
     assert [] == leftover_objects(unique_name, namespace)

@@ -87,7 +87,7 @@ def test_machines_are_scaled_by_every_route(
     which an even number is refused. Chosen Machines go first, and a mark is
     taken off again when the scale is refused.
     """
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(560)}
+    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
 
     def ref(kind, name, group=CAPI):
         return ObjectRef(group, kind, namespace, name)

@@ -32,7 +32,7 @@ CREATED = {objects.PREFIX + "readiness": "exists"}
 def traced(kubeconfig, namespace, unique_name, record_property):
     """Return the files of a scale to 3, on a connection of its own."""
     cluster = k8s_cr.connect(kubeconfig=str(kubeconfig))
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(480)}
+    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
 
     def scaled(package, group, kind, name):
         k8s_cr.instantiate(

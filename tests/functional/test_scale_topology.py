@@ -102,7 +102,7 @@ def test_the_number_goes_into_the_topology(
     another client has scaled since. A failed scale-out is rolled back. A VDU
     is the entry of its name.
     """
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(480)}
+    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     ref = ObjectRef(CAPI, "Cluster", namespace, "workload")
     package = dataclasses.replace(
         make_package(

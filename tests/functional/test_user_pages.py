@@ -93,7 +93,7 @@ class Reader:
             "ref": k8s_cr.ObjectRef(
                 "apps", "Deployment", namespace, "call-router"
             ),
-            "deadline": k8s_cr.Deadline.after(400),
+            "deadline": k8s_cr.Deadline.after(600),
             "pod_uid": lambda: self._pod()["metadata"]["uid"],
         }
 
@@ -304,7 +304,7 @@ def run_annotations(reader: Reader, block: Block, entry: Entry) -> None:
             k8s_cr.Request(
                 reader.cluster,
                 "annotated",
-                deadline=k8s_cr.Deadline.after(4 if ruled else 100),
+                deadline=k8s_cr.Deadline.after(4 if ruled else 600),
                 **life,
             ),
             k8s_cr.load(path),
@@ -313,7 +313,7 @@ def run_annotations(reader: Reader, block: Block, entry: Entry) -> None:
         k8s_cr.Request(
             reader.cluster,
             "annotated",
-            deadline=k8s_cr.Deadline.after(100),
+            deadline=k8s_cr.Deadline.after(600),
             **life,
         )
     )
