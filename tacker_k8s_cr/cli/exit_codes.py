@@ -154,7 +154,7 @@ def interrupted(
         f"The record of {instance} has how far it came: status shows it, the "
         "same command goes on from there, terminate removes it.",
     ]
-    written = () if progress.goal is Goal.GONE else tuple(progress.awaited)
+    written = () if progress.goal is Goal.DELETED else tuple(progress.awaited)
     return ErrorResult(
         "Interrupted",
         Exit.INTERRUPTED,

@@ -17,17 +17,17 @@ def changed_lines(
 ) -> Iterator[str]:
     """One line for each object of which we know something new."""
     same = before.goal is after.goal
-    for ref, seen in after.seen.items():
-        last = before.seen.get(ref) if same else None
-        if ref in after.gone or (last and last.verdict == seen.verdict):
+    for ref, seen in after.observations.items():
+        last = before.observations.get(ref) if same else None
+        if ref in after.deleted or (last and last.verdict == seen.verdict):
             continue
         yield f"{ref}: {after.verdict(ref, now)}"
     for ref, cause in after.causes.items():
         if not same or before.causes.get(ref) != cause:
             yield f"{ref}: {after.verdict(ref, now)}"
     for ref in after.awaited:
-        if ref in after.gone and not (same and ref in before.gone):
-            if after.goal is Goal.GONE:
+        if ref in after.deleted and not (same and ref in before.deleted):
+            if after.goal is Goal.DELETED:
                 yield f"{ref}: gone"
             else:
                 yield f"{ref}: {after.verdict(ref, now)}"
@@ -37,7 +37,7 @@ def format_count(progress: WaitState) -> str:
     """How many objects have got how far."""
     written = len(progress.awaited)
     return retries.format_count(
-        written - progress.left,
+        written - progress.unsettled_count,
         written,
         progress.goal.value,
         progress.unwritten,
@@ -57,7 +57,7 @@ def format_unwritten(
     """Print one line for each reason when objects or reasons have changed."""
     if _whys(before) == _whys(after):
         return
-    done = len(after.awaited) - after.left
+    done = len(after.awaited) - after.unsettled_count
     total = len(after.awaited) + len(after.unwritten)
     for line in format_reasons(after, deadline):
         yield f"{done} of {total} {after.goal.value}; {line}"

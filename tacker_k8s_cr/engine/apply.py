@@ -30,31 +30,33 @@ LOG = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class ApplyResult:
-    """An object as the apply left it, and the effect of the apply.
+    """An object after its apply, and the effect of the apply.
 
-    :param left: fields that were left to other managers: by path, the manager.
+    :param foreign_fields: by path, the manager of a field that was not
+        changed.
     """
 
     ref: ObjectRef
     obj: Manifest
     action: Action
-    left: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    foreign_fields: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def note(self) -> str:
-        """Fields left to other managers, in words; empty where none were."""
+        """Return the fields left to other managers as a text, or nothing."""
         return "; ".join(
             f"field {path} is left to {manager}"
-            for path, manager in sorted(self.left.items())
+            for path, manager in sorted(self.foreign_fields.items())
         )
 
 
 @dataclasses.dataclass(frozen=True)
 class Unwritten:
-    """What a round of applies has not written.
+    """The objects that a round of applies has not written.
 
-    :param refused: what the server did not accept yet, with its answer.
-    :param held: objects that depend on others and were not sent: why.
+    :param refused: objects that the server did not accept yet, with the error.
+    :param held: objects that depend on others and were not sent, with the
+        reason.
     """
 
     refused: Mapping[ObjectRef, errors.DependencyMissing]
@@ -62,7 +64,7 @@ class Unwritten:
 
 
 class ApplyInterrupted(Exception):
-    """A stage that stopped half way, with all that it had written."""
+    """A stage that stopped early, with everything that it had written."""
 
     def __init__(self, written: Sequence[ApplyResult], cause: Error):
         self.written = tuple(written)
@@ -72,11 +74,11 @@ class ApplyInterrupted(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class ApplyHooks:
-    """What an apply asks and reports in the course of an operation.
+    """Callbacks of an apply to the operation that runs it.
 
     :param guard: raises when no more requests may be sent.
-    :param ready: whether the dependencies of a step are current.
-    :param took: called with what each round has written.
+    :param is_ready: whether the dependencies of a step are current.
+    :param on_written: called with what each round has written.
     :param on_unwritten: called with what each round has not written. Raises
         ObjectsFailed when further attempts cannot succeed.
     :param sleep: waits for that many seconds, or until a step that was held
@@ -84,8 +86,8 @@ class ApplyHooks:
     """
 
     guard: Callable[[], None] = lambda: None
-    ready: Callable[[Apply], bool] = lambda step: True
-    took: Callable[[Sequence[ApplyResult]], None] = lambda written: None
+    is_ready: Callable[[Apply], bool] = lambda step: True
+    on_written: Callable[[Sequence[ApplyResult]], None] = lambda written: None
     on_unwritten: Callable[[Unwritten], None] = lambda unwritten: None
     sleep: Callable[[float], None] = time.sleep
 
@@ -98,55 +100,57 @@ def apply_all(
     hooks: ApplyHooks,
     *,
     field_conflicts: str = conflict_strategy.FAIL,
-    brought: Collection[tuple[str, str]] | None = None,
+    packaged: Collection[tuple[str, str]] | None = None,
 ) -> tuple[ApplyResult, ...]:
     """Apply all of the steps; those of a rank are sent together.
 
     A step that is not possible yet, because another object of the package
     has to come first, is retried until the deadline and does not delay
-    other steps. Raises Halted at the first refusal, and at the deadline
-    with all that is not written.
+    other steps. Raises ApplyInterrupted at the first refusal, and at the
+    deadline with all objects that are not written.
 
     :param field_conflicts: what to do about fields of other field managers,
         unless the object specifies it.
-    :param brought: ``dry_run.names`` of all that the package contains, if
+    :param packaged: ``dry_run.names_of`` the package's objects, if
         known. Nothing else is waited for.
     """
     done: list[ApplyResult] = []
-    left = list(steps)
+    remaining = list(steps)
     last: dict[ObjectRef, errors.DependencyMissing] = {}
-    tries = 0
+    idle_rounds = 0
 
-    def one(step: Apply) -> ApplyResult:
+    def apply_step(step: Apply) -> ApplyResult:
         hooks.guard()
         try:
-            return _one(cluster, step, manager, field_conflicts)
+            return _apply_one(cluster, step, manager, field_conflicts)
         except errors.DependencyMissing as error:
-            if brought is None:
+            if packaged is None:
                 raise
-            raise dry_run.unless_absent(step.ref, error, brought) from None
+            raise dry_run.refuse_if_unresolvable(
+                step.ref, error, packaged
+            ) from None
 
-    while left:
-        free: list[Apply] = []
+    while remaining:
+        sendable: list[Apply] = []
         held: list[Apply] = []
-        for step in left:
-            (free if hooks.ready(step) else held).append(step)
+        for step in remaining:
+            (sendable if hooks.is_ready(step) else held).append(step)
         before = len(done)
         try:
-            waiting = _round(cluster, one, free, done, last)
+            waiting = _apply_round(cluster, apply_step, sendable, done, last)
         finally:
-            hooks.took(done[before:])
+            hooks.on_written(done[before:])
         last = {step.ref: error for step, error in waiting}
-        moved = len(done) > before
-        tries = 0 if moved else tries + 1
-        left = held + [step for step, _ in waiting]
-        if not left:
+        progressed = len(done) > before
+        idle_rounds = 0 if progressed else idle_rounds + 1
+        remaining = held + [step for step, _ in waiting]
+        if not remaining:
             break
         if deadline.expired:
-            raise ApplyInterrupted(done, _late(waiting, held))
-        if moved and any(map(hooks.ready, held)):
+            raise ApplyInterrupted(done, _timeout_error(waiting, held))
+        if progressed and any(map(hooks.is_ready, held)):
             continue
-        delay = backoff.APPLY.delay(tries + 1)
+        delay = backoff.APPLY.delay(idle_rounds + 1)
         seconds = min(delay, deadline.remaining)
         try:
             hooks.on_unwritten(
@@ -156,15 +160,15 @@ def apply_all(
             )
             hooks.sleep(seconds if waiting else deadline.remaining)
         except (errors.ReadinessTimeout, errors.ObjectsFailed) as error:
-            named = {item.ref for item in error.unsettled}
+            reported = {item.ref for item in error.unsettled}
             error.unwritten = {
                 ref: why
-                for ref, why in _late(waiting, held).unwritten.items()
-                if ref not in named
+                for ref, why in _timeout_error(waiting, held).unwritten.items()
+                if ref not in reported
             }
             raise
         if deadline.expired:
-            raise ApplyInterrupted(done, _late(waiting, held))
+            raise ApplyInterrupted(done, _timeout_error(waiting, held))
     return tuple(done)
 
 
@@ -172,24 +176,24 @@ def _describe_needs(step: Apply) -> str:
     return f"it depends on {', '.join(map(str, sorted(step.after)))}"
 
 
-def _late(
+def _timeout_error(
     waiting: Sequence[tuple[Apply, errors.DependencyMissing]],
     held: Sequence[Apply],
 ) -> errors.DependencyMissing:
-    """What was not possible in time, with what depends on the rest."""
-    found = [error for _, error in waiting] + [
+    """Return the error for all steps that were not written in time."""
+    missing = [error for _, error in waiting] + [
         errors.DependencyMissing(step.ref, _describe_needs(step))
         for step in held
     ]
-    first, *also = found
+    first, *also = missing
     first.also = tuple(also)
     first.late = True
     return first
 
 
-def _round(
+def _apply_round(
     cluster: Cluster,
-    one: Callable[[Apply], ApplyResult],
+    apply_step: Callable[[Apply], ApplyResult],
     steps: Sequence[Apply],
     done: list[ApplyResult],
     last: Mapping[ObjectRef, errors.DependencyMissing],
@@ -207,7 +211,7 @@ def _round(
             raise errors.DependencyMissing(
                 step.ref, "not sent, as another was refused"
             )
-        return one(step)
+        return apply_step(step)
 
     by_rank = sorted(steps, key=lambda step: step.rank)
     for _, same_rank in itertools.groupby(by_rank, lambda step: step.rank):
@@ -216,7 +220,7 @@ def _round(
         ):
             if isinstance(outcome, errors.DependencyMissing):
                 waiting.append((step, outcome))
-            elif _is_too_late(outcome):
+            elif _is_unsent(outcome):
                 late = errors.DependencyMissing(step.ref, "not sent")
                 waiting.append((step, last.get(step.ref, late)))
             elif isinstance(outcome, Error):
@@ -228,81 +232,85 @@ def _round(
     return waiting
 
 
-def _is_too_late(outcome: ApplyResult | Error) -> bool:
+def _is_unsent(outcome: ApplyResult | Error) -> bool:
     return isinstance(outcome, errors.Unavailable) and not outcome.was_sent
 
 
-def _one(
-    cluster: Cluster, step: Apply, manager: str, usual: str
+def _apply_one(
+    cluster: Cluster, step: Apply, manager: str, default_strategy: str
 ) -> ApplyResult:
     if step.terminating:
-        _refuse_while_going(step, cluster.get_metadata(step.ref))
-    # What is meant to be new is never forced upon what is there.
-    way = (
-        conflict_strategy.strategy_for(step.manifest, usual)
+        _require_not_terminating(step, cluster.get_metadata(step.ref))
+    # A new object must never overwrite fields of an existing one.
+    strategy = (
+        conflict_strategy.strategy_for(step.manifest, default_strategy)
         if step.uid
         else conflict_strategy.FAIL
     )
-    left: dict[str, str] = {}
+    foreign_fields: dict[str, str] = {}
     try:
         result = conflict_strategy.apply_with_strategy(
             lambda manifest, force: cluster.apply(
                 manifest, manager, uid=step.uid, force=force
             ),
             step.manifest,
-            way,
+            strategy,
             ".".join(step.replicas_path),
-            left.update,
+            foreign_fields.update,
         )
     except errors.KindNotServed as error:
-        # All kinds of a package were known, or brought by it, when it was
-        # looked at: one that is not served for a moment comes back.
+        # All kinds of a package were served, or defined by it, when it was
+        # validated: one that is not served for a moment comes back.
         raise errors.DependencyMissing(step.ref, error.sentence()) from error
     except errors.FieldConflict as error:
-        theirs = None if step.uid else cluster.get_metadata(step.ref)
-        if theirs is None:
+        existing = None if step.uid else cluster.get_metadata(step.ref)
+        if existing is None:
             raise
-        _refuse_while_going(step, theirs)
+        _require_not_terminating(step, existing)
         raise errors.OwnedByOther(
-            {step.ref: ownership.foreign_owner(theirs)}
+            {step.ref: ownership.foreign_owner(existing)}
         ) from error
     if result.created:
         return ApplyResult(step.ref, result.obj, Action.CREATED)
     if not step.uid:
-        _refuse_if_twin(step, result.obj, manager)
-        theirs = release_fields(cluster, step.manifest, manager)
-        _refuse_while_going(step, theirs)
-        raise errors.OwnedByOther({step.ref: ownership.foreign_owner(theirs)})
+        _require_not_just_created(step, result.obj, manager)
+        existing = release_fields(cluster, step.manifest, manager)
+        _require_not_terminating(step, existing)
+        raise errors.OwnedByOther(
+            {step.ref: ownership.foreign_owner(existing)}
+        )
     version = objects.field(result.obj, ("metadata", "resourceVersion"))
-    same = version == step.resource_version
-    action = Action.UNCHANGED if same else Action.CONFIGURED
-    written = ApplyResult(step.ref, result.obj, action, left)
-    if left:
+    unchanged = version == step.resource_version
+    action = Action.UNCHANGED if unchanged else Action.CONFIGURED
+    written = ApplyResult(step.ref, result.obj, action, foreign_fields)
+    if foreign_fields:
         LOG.info("%s: %s", step.ref, written.note)
     return written
 
 
-def _refuse_while_going(step: Apply, obj: Manifest | None) -> None:
+def _require_not_terminating(step: Apply, obj: Manifest | None) -> None:
     """Raise DependencyMissing while an object of that name is deleted."""
     if objects.field(obj, ("metadata", "deletionTimestamp")):
         raise errors.DependencyMissing(
-            step.ref, "an object of that name is still going"
+            step.ref, "an object of that name is still being deleted"
         )
 
 
-def _refuse_if_twin(step: Apply, obj: Manifest, manager: str) -> None:
-    """Another run of the same operation made it: it is not to be undone."""
+def _require_not_just_created(
+    step: Apply, obj: Manifest, manager: str
+) -> None:
+    """Raise if another run of this operation created it just now."""
     if ownership.created_by_manager(obj, manager):
         instance = manager.removeprefix(objects.MANAGER)
         raise errors.OperationInProgress(
-            instance, f"whoever has just made {step.ref}"
+            instance, f"another process, which has just created {step.ref}"
         )
 
 
 def release_fields(
     cluster: Cluster, manifest: Manifest, manager: str, uid: str = ""
 ) -> Manifest:
-    """Undo an apply that met another client's object; return the object.
+    """Undo an apply that found another client's object; return the object.
 
     Applying the bare object under this field manager removes the fields that
     only it has set; where nothing was forced, all others belonged to other

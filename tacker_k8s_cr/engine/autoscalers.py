@@ -18,9 +18,9 @@ from tacker_k8s_cr.plan.inventory import Inventory
 
 HPA = GroupKind("autoscaling", "HorizontalPodAutoscaler")
 
-UNSEEN = (
-    "whether a HorizontalPodAutoscaler keeps its number is not known: they "
-    "may not be listed in this namespace"
+HPA_LIST_FORBIDDEN = (
+    "cannot tell whether a HorizontalPodAutoscaler manages its replicas: "
+    "listing them in this namespace is forbidden"
 )
 
 
@@ -28,26 +28,26 @@ UNSEEN = (
 class Autoscaler:
     """An autoscaler that manages a replica count.
 
-    :param ref: of a HorizontalPodAutoscaler, else of what has the annotations
-        of the cluster autoscaler: an object, or an entry of a topology.
-    :param why: in words.
-    :param bounds: None where an autoscaler without limits manages the count.
+    :param ref: of a HorizontalPodAutoscaler, or of the object or the entry of
+        a topology that has the annotations of the cluster autoscaler.
+    :param why: a description for messages.
+    :param limits: None where an autoscaler without limits manages the count.
     """
 
     ref: ObjectRef
     uid: str
     why: str
-    bounds: ReplicaLimits | None = None
+    limits: ReplicaLimits | None = None
 
-    def around(self, number: int) -> ReplicaLimits | None:
-        """The bounds for such a number.
+    def limits_for(self, number: int) -> ReplicaLimits | None:
+        """Return the limits that include this replica count.
 
-        A HorizontalPodAutoscaler leaves alone what has no replicas at all,
-        and may not have 0 as its lower bound.
+        A HorizontalPodAutoscaler does not scale an object with 0 replicas,
+        and cannot have 0 as its minimum.
         """
-        if self.bounds is None or (number == 0 and self.ref.group_kind == HPA):
-            return self.bounds
-        return self.bounds.around(number)
+        if self.limits is None or (number == 0 and self.ref.group_kind == HPA):
+            return self.limits
+        return self.limits.around(number)
 
 
 def find_hpa(
@@ -59,53 +59,56 @@ def find_hpa(
     except errors.KindNotServed:
         return None, ()
     except errors.Forbidden:
-        # Without the permission the count is set as it was requested.
-        return None, (UNSEEN,)
+        # Without the permission the count is set as requested.
+        return None, (HPA_LIST_FORBIDDEN,)
     hpa = autoscaling.hpa_of(listed, ref)
     why = autoscaling.hpa_for(listed, ref)
     if hpa is None or why is None:
         return None, ()
-    found = autoscaling.hpa_bounds(hpa)
-    return Autoscaler(ObjectRef.of(hpa), objects.uid(hpa), why, found), ()
+    limits = autoscaling.hpa_bounds(hpa)
+    return Autoscaler(ObjectRef.of(hpa), objects.uid(hpa), why, limits), ()
 
 
-def require_movable(
-    keeper: Autoscaler,
+def require_limits_adjustable(
+    autoscaler: Autoscaler,
     ref: ObjectRef,
     inventory: Inventory,
-    way: str,
+    mode: str,
     by_annotation: bool,
 ) -> None:
     """Raise AutoscalerConflict unless changing its limits is allowed.
 
-    :param way: keep or adjust, of the object's annotation or the options.
+    :param mode: keep or adjust, of the object's annotation or the options.
     """
-    if keeper.bounds is None:
-        raise errors.AutoscalerConflict(ref, keeper.why)
-    if topology_replicas.cluster_ref(keeper.ref) not in inventory.owned:
+    if autoscaler.limits is None:
+        raise errors.AutoscalerConflict(ref, autoscaler.why)
+    if topology_replicas.cluster_ref(autoscaler.ref) not in inventory.owned:
         raise errors.AutoscalerConflict(
             ref,
-            f"{keeper.why}; its limits cannot be changed because it does not "
-            f"belong to instance {inventory.instance}",
+            f"{autoscaler.why}; its limits cannot be changed because it does "
+            f"not belong to instance {inventory.instance}",
         )
-    if way != autoscaling.ADJUST:
+    if mode != autoscaling.ADJUST:
         raise errors.AutoscalerConflict(
             ref,
-            f"{keeper.why}; to change its limits, request it "
+            f"{autoscaler.why}; to change its limits, request it "
             "(autoscaler_limits: adjust)",
             movable=not by_annotation,
         )
 
 
 def set_limits(
-    cluster: Cluster, keeper: Autoscaler, wanted: ReplicaLimits, manager: str
+    cluster: Cluster,
+    autoscaler: Autoscaler,
+    limits: ReplicaLimits,
+    manager: str,
 ) -> None:
     """Change the limits of an object, and nothing else."""
     body: Mapping[str, Any]
-    if keeper.ref.group_kind == HPA:
-        spec = {"minReplicas": wanted.least, "maxReplicas": wanted.most}
-        body = {"metadata": {"uid": keeper.uid}, "spec": spec}
+    if autoscaler.ref.group_kind == HPA:
+        spec = {"minReplicas": limits.least, "maxReplicas": limits.most}
+        body = {"metadata": {"uid": autoscaler.uid}, "spec": spec}
     else:
-        notes = autoscaling.as_annotations(wanted)
-        body = {"metadata": {"uid": keeper.uid, "annotations": notes}}
-    cluster.patch(keeper.ref, body, manager)
+        notes = autoscaling.as_annotations(limits)
+        body = {"metadata": {"uid": autoscaler.uid, "annotations": notes}}
+    cluster.patch(autoscaler.ref, body, manager)

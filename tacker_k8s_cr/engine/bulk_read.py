@@ -32,44 +32,44 @@ PAGE_BYTES = 4 * 1024 * 1024
 
 SAMPLE = 20
 
-Place = tuple[GroupKind, str]
+ListScope = tuple[GroupKind, str]
 """What one list covers: a kind and a namespace (empty for cluster scope)."""
 
-Found = TypeVar("Found")
+Judged = TypeVar("Judged")
 
 
-def metadata(
+def read_metadata(
     cluster: Cluster, refs: Iterable[ObjectRef]
 ) -> Iterator[tuple[ObjectRef, Manifest]]:
     """Return the metadata of the objects that exist."""
     single: list[ObjectRef] = []
-    for (kind, namespace), some in _by_place(refs).items():
-        if len(some) <= ONE_BY_ONE:
-            single.extend(some)
+    for (kind, namespace), scope_refs in _group_by_scope(refs).items():
+        if len(scope_refs) <= ONE_BY_ONE:
+            single.extend(scope_refs)
             continue
-        wanted = set(some)
+        wanted = set(scope_refs)
         try:
             listed = tuple(cluster.list_metadata(kind, namespace))
         except errors.Forbidden:
-            single.extend(some)
+            single.extend(scope_refs)
             continue
         for obj in listed:
             ref = ObjectRef.of(obj)
             if ref in wanted:
                 yield ref, obj
-    for ref, found in results_or_raise(
+    for ref, obj_metadata in results_or_raise(
         cluster.map_parallel(cluster.get_metadata, single)
     ):
-        if found is not None:
-            yield ref, found
+        if obj_metadata is not None:
+            yield ref, obj_metadata
 
 
-def of_instance(
+def read_instance_objects(
     cluster: Cluster,
     manifests: Mapping[ObjectRef, Manifest],
     instance: str,
-    judge: Callable[[ObjectRef, Manifest], Found | None],
-) -> dict[ObjectRef, Found]:
+    judge: Callable[[ObjectRef, Manifest], Judged | None],
+) -> dict[ObjectRef, Judged]:
     """Judge the objects that have the label of an instance, listing each kind.
 
     Only one page of a list is in memory at a time, besides the results.
@@ -81,43 +81,43 @@ def of_instance(
     """
     selector = f"{objects.INSTANCE}={instance}"
 
-    def listed(place: Place) -> dict[ObjectRef, Found]:
-        left = {ref: manifests[ref] for ref in by_place[place]}
-        page = _page(left.values())
-        found: dict[ObjectRef, Found] = {}
+    def judge_scope(scope: ListScope) -> dict[ObjectRef, Judged]:
+        unread = {ref: manifests[ref] for ref in by_scope[scope]}
+        page_size = _page_size(unread.values())
+        found: dict[ObjectRef, Judged] = {}
         with contextlib.suppress(errors.Forbidden, errors.KindNotServed):
-            for obj in cluster.list_objects(*place, selector, page=page):
+            for obj in cluster.list_objects(*scope, selector, page=page_size):
                 ref = ObjectRef.of(obj)
-                if left.pop(ref, None) is None:
+                if unread.pop(ref, None) is None:
                     continue
                 judged = judge(ref, obj)
                 if judged is not None:
                     found[ref] = judged
-                if not left:  # a further page would have other objects
+                if not unread:  # a further page would have other objects
                     break
         return found
 
-    by_place = _by_place(manifests)
-    places = results_or_raise(cluster.map_parallel(listed, by_place))
-    return {ref: one for _, found in places for ref, one in found.items()}
+    by_scope = _group_by_scope(manifests)
+    results = results_or_raise(cluster.map_parallel(judge_scope, by_scope))
+    return {ref: one for _, found in results for ref, one in found.items()}
 
 
-def _page(manifests: Collection[Manifest]) -> int:
+def _page_size(manifests: Collection[Manifest]) -> int:
     """Return how many such objects to hold in memory at a time.
 
     The size is estimated from a few of them; live objects are up to three
     times as large, and ten times as large in Python.
     """
-    some = itertools.islice(manifests, 0, None, 1 + len(manifests) // SAMPLE)
-    sizes = [len(json.dumps(manifest, default=dict)) for manifest in some]
+    sample = itertools.islice(manifests, 0, None, 1 + len(manifests) // SAMPLE)
+    sizes = [len(json.dumps(manifest, default=dict)) for manifest in sample]
     average = sum(sizes) / len(sizes)
     return max(1, min(PAGE, int(PAGE_BYTES / average)))
 
 
-def _by_place(
+def _group_by_scope(
     refs: Iterable[ObjectRef],
-) -> Mapping[Place, list[ObjectRef]]:
-    by_place: dict[Place, list[ObjectRef]] = defaultdict(list)
+) -> Mapping[ListScope, list[ObjectRef]]:
+    by_scope: dict[ListScope, list[ObjectRef]] = defaultdict(list)
     for ref in refs:
-        by_place[ref.group_kind, ref.namespace].append(ref)
-    return by_place
+        by_scope[ref.group_kind, ref.namespace].append(ref)
+    return by_scope

@@ -24,24 +24,24 @@ class Retention:
 
     :param request: of the termination.
     :param policy: of the instance.
-    :param configured: the default of the installation.
-    :param named: by claim, whether it is retained.
+    :param default: the default of the installation.
+    :param by_claim: by claim, whether it is retained.
     """
 
     request: str = ""
     policy: str = ""
-    configured: str = claims.DELETE
-    named: Mapping[Subject, bool] = dataclasses.field(default_factory=dict)
+    default: str = claims.DELETE
+    by_claim: Mapping[Subject, bool] = dataclasses.field(default_factory=dict)
 
     def resolve(self, rules: Iterable[ClaimRule]) -> tuple[ClaimRule, ...]:
         """Set the retention of every rule."""
         return claims.resolve_rules(
-            rules, self.request, self.policy, self.configured
+            rules, self.request, self.policy, self.default
         )
 
-    def of_claim(self, claim: ObjectRef) -> str:
+    def for_claim(self, claim: ObjectRef) -> str:
         """Return the retention of a claim by its name; empty if none."""
-        return _WORDS[lookup(self.named, claim)]
+        return _WORDS[lookup(self.by_claim, claim)]
 
 
 DEFAULT = Retention()
@@ -49,10 +49,10 @@ DEFAULT = Retention()
 _WORDS = {None: "", True: claims.RETAIN, False: claims.DELETE}
 
 
-def of_termination(policy: Policy, options: Options) -> Retention:
+def on_termination(policy: Policy, options: Options) -> Retention:
     """Return the retention that applies when an instance is terminated."""
     kind = claims.CLAIM
-    named: dict[Subject, bool] = {
+    by_claim: dict[Subject, bool] = {
         subject: retained
         for choices in (policy.on_terminate, options.on_terminate)
         for subject, retained in choices.items()
@@ -63,11 +63,11 @@ def of_termination(policy: Policy, options: Options) -> Retention:
         policy.statefulset_claims or _WORDS[policy.on_terminate.get(kind)],
         _WORDS[options.on_terminate_default.get(kind)]
         or options.statefulset_claims_else,
-        named,
+        by_claim,
     )
 
 
-def of_rollback(policy: Policy, options: Options) -> Retention:
+def on_rollback(policy: Policy, options: Options) -> Retention:
     """Return the retention that applies when an instantiation is undone.
 
     ``on_terminate`` does not apply: a rollback removes all other objects.

@@ -1,4 +1,4 @@
-"""Carry out the deletes of one stage, and find what must not go with them."""
+"""Delete the objects of a stage; find objects that must not be deleted."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from tacker_k8s_cr.plan.plan import Delete
 class DeletionRequest:
     """The result of a deletion request.
 
-    :param gone: objects that no longer exist.
-    :param going: objects that continue to exist until their finalizers are
-        removed, as the server answered.
+    :param deleted: objects that no longer exist.
+    :param terminating: objects that continue to exist until their finalizers
+        are removed, as the server answered.
     """
 
     deleted: tuple[ObjectRef, ...]
@@ -43,12 +43,12 @@ def request_deletion(
     grace_seconds: int | None = None,
     guard: Callable[[], None] = lambda: None,
 ) -> DeletionRequest:
-    """Ask for the deletion of every object, by its UID.
+    """Request the deletion of every object, by its UID.
 
-    Raises the first error when all have been asked.
+    Raises the first error after all requests were sent.
     """
 
-    def one(step: Delete) -> Manifest | None:
+    def delete(step: Delete) -> Manifest | None:
         guard()
         return cluster.delete(
             step.ref,
@@ -57,27 +57,27 @@ def request_deletion(
             propagation=step.propagation,
         )
 
-    gone = []
-    going = {}
+    deleted = []
+    terminating = {}
     failed: list[Error] = []
-    for step, outcome in cluster.map_parallel(one, steps):
+    for step, outcome in cluster.map_parallel(delete, steps):
         if isinstance(outcome, Error):
             failed.append(outcome)
         elif outcome is None:
-            gone.append(step.ref)
+            deleted.append(step.ref)
         else:
-            going[step.ref] = outcome
+            terminating[step.ref] = outcome
     if failed:
         raise failed[0]
-    return DeletionRequest(tuple(gone), going)
+    return DeletionRequest(tuple(deleted), terminating)
 
 
-def foreign_dependents(
+def find_foreign_dependents(
     cluster: Cluster,
-    going: Mapping[ObjectRef, str],
+    deleting: Mapping[ObjectRef, str],
     instance: str = "",
     *,
-    begun: bool = False,
+    in_progress: bool = False,
     rules: Sequence[ClaimRule] = (),
 ) -> dict[ObjectRef, str]:
     """Find foreign objects that would be deleted too: by object, why.
@@ -88,116 +88,129 @@ def foreign_dependents(
     Kubernetes creates in every namespace, and the record of the instance. A
     kind that the user may not list counts as one object with the name ``*``.
 
-    :param going: what is about to be deleted, with UIDs.
+    :param deleting: what is about to be deleted, with UIDs.
     :param instance: whose record may be deleted; empty for that of any.
-    :param begun: some objects are deleted already. Objects with an owner are
-        left out: the garbage collector may be about to delete them.
+    :param in_progress: some objects are deleted already. Objects with an owner
+        are left out: the garbage collector may be about to delete them.
     :param rules: of StatefulSets whose claims belong to the instance.
     """
-    listed, unknown = _listed(cluster, _places(cluster, going))
+    listed, unknown = _list_scoped_objects(
+        cluster, _list_scopes(cluster, deleting)
+    )
     objs = [obj for obj, _ in listed]
-    ours = owner_references.dependents_of(cluster, objs, going, rules)
-    found = {
-        ObjectRef.of(obj): f"it would go with {root}{_of(obj, instance)}"
+    dependent_uids = owner_references.dependents_of(
+        cluster, objs, deleting, rules
+    )
+    foreign = {
+        ObjectRef.of(obj): (
+            f"it would be deleted with {root}"
+            f"{_describe_other_instance(obj, instance)}"
+        )
         for obj, root in listed
-        if objects.uid(obj) not in ours
-        and not _usual(obj, instance)
-        and not _going(obj)
-        and not (begun and owner_references.owners(obj))
+        if objects.uid(obj) not in dependent_uids
+        and not _is_expected(obj, instance)
+        and not _is_terminating(obj)
+        and not (in_progress and owner_references.owners(obj))
     }
-    return {**found, **unknown}
+    return {**foreign, **unknown}
 
 
-def _of(obj: Manifest, instance: str) -> str:
-    """Whose it is, where it is another instance's."""
+def _describe_other_instance(obj: Manifest, instance: str) -> str:
+    """Return a remark on the instance of an object, if it is another one."""
     other = objects.labels(obj).get(objects.INSTANCE, instance)
-    return f"; it is the instance {other}'s" if other != instance else ""
+    return f"; it belongs to instance {other}" if other != instance else ""
 
 
-_NOT_LOOKED_AT = frozenset(
+_IGNORED_KINDS = frozenset(
     {
         GroupKind("", "Event"),
         GroupKind("events.k8s.io", "Event"),
         GroupKind("coordination.k8s.io", "Lease"),
-        # Kubernetes makes and removes them for Services.
+        # Kubernetes creates and deletes them for Services.
         GroupKind("", "Endpoints"),
         GroupKind("discovery.k8s.io", "EndpointSlice"),
-        # The metrics server answers for pods and nodes; nothing is stored.
+        # The metrics server computes them; nothing is stored.
         GroupKind("metrics.k8s.io", "PodMetrics"),
     }
 )
 
-_Place = tuple[GroupKind, str]
+_ListScope = tuple[GroupKind, str]
 """A kind, and the namespace to list it in; empty for all of them."""
 
 
-def _places(
-    cluster: Cluster, going: Mapping[ObjectRef, str]
-) -> dict[_Place, ObjectRef]:
-    """Where to look, and for each the object that would take it all along."""
+def _list_scopes(
+    cluster: Cluster, deleting: Mapping[ObjectRef, str]
+) -> dict[_ListScope, ObjectRef]:
+    """Return what to list, and the object whose deletion includes it."""
     roots = [
         ref
-        for ref in going
+        for ref in deleting
         if ref.group_kind in (placement.DEFINITION, placement.NAMESPACE)
     ]
-    found = {}
+    scopes = {}
     namespaces = []
     for ref, obj in results_or_raise(cluster.map_parallel(cluster.get, roots)):
-        if obj is None or objects.uid(obj) != going[ref] or _going(obj):
-            continue  # nothing more will go with it than does already
+        if (
+            obj is None
+            or objects.uid(obj) != deleting[ref]
+            or _is_terminating(obj)
+        ):
+            continue  # its deletion has begun, or it is another object
         if ref.group_kind == placement.NAMESPACE:
             namespaces.append(ref)
         else:
             spec = obj["spec"]
             kind = GroupKind(spec["group"], spec["names"]["kind"])
-            found[(kind, "")] = ref
+            scopes[(kind, "")] = ref
     if not namespaces:
-        return found
+        return scopes
     kinds = [
         resource.group_kind
         for resource in cluster.resources()
         if resource.namespaced
         and {"list", "delete"} <= resource.verbs
-        and resource.group_kind not in _NOT_LOOKED_AT
-        and (resource.group_kind, "") not in found
+        and resource.group_kind not in _IGNORED_KINDS
+        and (resource.group_kind, "") not in scopes
     ]
     inside = {(kind, ref.name): ref for ref in namespaces for kind in kinds}
-    return {**found, **inside}
+    return {**scopes, **inside}
 
 
-def _listed(
-    cluster: Cluster, places: Mapping[_Place, ObjectRef]
+def _list_scoped_objects(
+    cluster: Cluster, scopes: Mapping[_ListScope, ObjectRef]
 ) -> tuple[list[tuple[Manifest, ObjectRef]], dict[ObjectRef, str]]:
-    """What lies there, with what takes it along; and what is not known."""
+    """Return the objects, with their roots, and what could not be listed."""
 
-    def look(place: _Place) -> tuple[Manifest, ...]:
-        return tuple(cluster.list_metadata(*place))
+    def list_scope(scope: _ListScope) -> tuple[Manifest, ...]:
+        return tuple(cluster.list_metadata(*scope))
 
     found: list[tuple[Manifest, ObjectRef]] = []
-    unknown = {}
-    with contextlib.closing(cluster.map_parallel(look, places)) as outcomes:
-        for place, outcome in outcomes:
+    forbidden = {}
+    with contextlib.closing(
+        cluster.map_parallel(list_scope, scopes)
+    ) as outcomes:
+        for scope, outcome in outcomes:
             if isinstance(outcome, errors.Forbidden):
-                kind, namespace = place
+                kind, namespace = scope
                 ref = ObjectRef(kind.group, kind.kind, namespace, "*")
-                unknown[ref] = (
-                    f"it would go with {places[place]}, but may not be "
-                    f"listed: {outcome.message}"
+                forbidden[ref] = (
+                    f"it would be deleted with {scopes[scope]}, but may "
+                    f"not be listed: {outcome.message}"
                 )
             elif isinstance(outcome, errors.KindNotServed):
-                continue  # served no more, or not at all
+                continue  # no longer served, or not at all
             elif isinstance(outcome, Error):
                 raise outcome
             else:
-                found.extend((obj, places[place]) for obj in outcome)
-    return found, unknown
+                found.extend((obj, scopes[scope]) for obj in outcome)
+    return found, forbidden
 
 
-def _usual(obj: Manifest, instance: str) -> bool:
-    """Whether Kubernetes, or the instance, puts this into a namespace."""
-    of = objects.labels(obj).get(record_names.LABEL)
-    if of is not None:
-        return not instance or of == instance
+def _is_expected(obj: Manifest, instance: str) -> bool:
+    """Whether Kubernetes or the instance creates this in a namespace."""
+    record_instance = objects.labels(obj).get(record_names.LABEL)
+    if record_instance is not None:
+        return not instance or record_instance == instance
     ref = ObjectRef.of(obj)
     return (ref.kind, ref.name) in (
         ("ServiceAccount", "default"),
@@ -205,6 +218,6 @@ def _usual(obj: Manifest, instance: str) -> bool:
     )
 
 
-def _going(obj: Manifest) -> bool:
+def _is_terminating(obj: Manifest) -> bool:
     """Return whether the deletion of an object is requested already."""
     return bool(objects.field(obj, ("metadata", "deletionTimestamp")))

@@ -21,30 +21,30 @@ from tacker_k8s_cr.plan.drift import DriftRow
 from tacker_k8s_cr.plan.placement import PlacedManifest
 from tacker_k8s_cr.plan.plan import LiveObject
 
-LOOKS = "-look"
-"""Added to the name of a field manager that owns nothing, and never will."""
+READER_SUFFIX = "-look"
+"""Suffix of the name of a field manager that never owns a field."""
 
 
 def detect_metadata_drift(
     cluster: Cluster, owned: Mapping[ObjectRef, str], instance: str
 ) -> dict[ObjectRef, tuple[DriftRow, Manifest | None]]:
-    """What the objects themselves tell, and how they are.
+    """Return the drift that metadata shows, with the live objects.
 
-    Raises what ends it all: that nothing can be read. One that cannot is
-    told as that.
+    Raises an error if the server cannot be read at all; an object that
+    cannot be read is reported as unknown.
     """
-    told: dict[ObjectRef, tuple[DriftRow, Manifest | None]] = {}
+    rows: dict[ObjectRef, tuple[DriftRow, Manifest | None]] = {}
     for ref, obj in cluster.map_parallel(cluster.get, owned):
         if isinstance(obj, errors.Unreachable | errors.Unauthenticated):
             raise obj
         uid = owned[ref]
         if isinstance(obj, Error):
             why = obj.sentence().removeprefix(f"{ref}: ")
-            told[ref] = (DriftRow(ref, uid, (Drift.UNKNOWN,), why), None)
+            rows[ref] = (DriftRow(ref, uid, (Drift.UNKNOWN,), why), None)
         else:
-            seen = drift.metadata_drift(ref, uid, instance, obj)
-            told[ref] = (seen, obj)
-    return {ref: told[ref] for ref in owned}
+            row = drift.metadata_drift(ref, uid, instance, obj)
+            rows[ref] = (row, obj)
+    return {ref: rows[ref] for ref in owned}
 
 
 def detect_field_drift(
@@ -63,12 +63,12 @@ def detect_field_drift(
     :param objs: the objects as they are.
     """
 
-    def one(item: PlacedManifest) -> tuple[diff.Difference, ...]:
+    def compare(item: PlacedManifest) -> tuple[diff.Difference, ...]:
         uid = live[item.ref].uid
-        way = conflict_strategy.strategy_for(
+        strategy = conflict_strategy.strategy_for(
             item.manifest, conflict_strategy.FORCE
         )
-        would = conflict_strategy.apply_with_strategy(
+        predicted = conflict_strategy.apply_with_strategy(
             lambda manifest, force: (
                 cluster.apply(
                     manifest,
@@ -79,23 +79,28 @@ def detect_field_drift(
                 ).obj
             ),
             item.manifest,
-            conflict_strategy.FORCE if way == conflict_strategy.FAIL else way,
+            conflict_strategy.FORCE
+            if strategy == conflict_strategy.FAIL
+            else strategy,
             ".".join(live[item.ref].replicas_path),
         )
-        obj = _at_version(cluster, objs[item.ref], item.manifest, instance)
-        return drift.authored_only(item.manifest, diff.diff(obj, would))
+        obj = _convert_to_version_of(
+            cluster, objs[item.ref], item.manifest, instance
+        )
+        return drift.authored_only(item.manifest, diff.diff(obj, predicted))
 
     return {
-        item.ref: result for item, result in cluster.map_parallel(one, items)
+        item.ref: result
+        for item, result in cluster.map_parallel(compare, items)
     }
 
 
-def _at_version(
+def _convert_to_version_of(
     cluster: Cluster, obj: Manifest, manifest: Manifest, instance: str
 ) -> Manifest:
-    """The object at the manifest's version, in which fields compare.
+    """Return the object at the manifest's API version, to compare fields.
 
-    A dry run of an apply that sets nothing shows it so.
+    The server converts it in the dry run of an apply that sets nothing.
     """
     if obj["apiVersion"] == manifest["apiVersion"]:
         return obj
@@ -111,35 +116,37 @@ def _at_version(
     }
     return cluster.apply(
         bare,
-        objects.MANAGER + instance + LOOKS,
+        objects.MANAGER + instance + READER_SUFFIX,
         uid=objects.uid(obj),
         dry_run=True,
     ).obj
 
 
 def drifted_only(
-    seen: Mapping[ObjectRef, DriftRow],
+    rows_by_ref: Mapping[ObjectRef, DriftRow],
     fields: Mapping[ObjectRef, tuple[diff.Difference, ...] | Error],
 ) -> tuple[DriftRow, ...]:
-    """Only what has drifted, with its fields."""
+    """Return only the objects that have drifted, with their fields."""
     rows = []
-    for ref, row in seen.items():
+    for ref, row in rows_by_ref.items():
         outcome = fields.get(ref, ())
         if isinstance(outcome, errors.Conflict):
-            # It went, or another came, since we looked.
-            row = _also(row, Drift.MISSING, "it went just now")
+            # It was deleted or recreated since it was read.
+            row = _add_drift(row, Drift.MISSING, "it was deleted just now")
         elif isinstance(outcome, Error):
             why = outcome.sentence().removeprefix(f"{ref}: ")
-            row = _also(row, Drift.UNKNOWN, f"not compared: {why}")
+            row = _add_drift(row, Drift.UNKNOWN, f"not compared: {why}")
         else:
             row = row.with_differences(outcome)
         rows.append(row)
     return tuple(row for row in rows if row.drifts)
 
 
-def _also(row: DriftRow, way: Drift, why: str) -> DriftRow:
+def _add_drift(row: DriftRow, drift_type: Drift, why: str) -> DriftRow:
     reason = "; ".join(_said(row.reason, why))
-    return dataclasses.replace(row, drifts=(*row.drifts, way), reason=reason)
+    return dataclasses.replace(
+        row, drifts=(*row.drifts, drift_type), reason=reason
+    )
 
 
 def _said(*texts: str) -> Iterable[str]:

@@ -30,7 +30,7 @@ class DryRunResult:
 
     :param not_yet: objects for which that is not possible yet, since their
         kind or namespace, or what a webhook requires, comes with the package.
-    :param would: the results of the dry run, for the requested objects.
+    :param predicted: the objects that the dry run returned, where requested.
     """
 
     not_yet: frozenset[ObjectRef]
@@ -40,41 +40,44 @@ class DryRunResult:
     )
 
     def without(self, refs: Collection[ObjectRef]) -> DryRunResult:
-        """With these not refused."""
-        left = {r: e for r, e in self.refusals.items() if r not in refs}
-        return dataclasses.replace(self, refusals=left)
+        """Return the result without the refusals of these objects."""
+        remaining = {r: e for r, e in self.refusals.items() if r not in refs}
+        return dataclasses.replace(self, refusals=remaining)
 
-    def check(self) -> None:
-        """Raise Refused, or the one refusal, if there is any."""
+    def check_refusals(self) -> None:
+        """Raise DryRunFailed, or the only refusal, if there is any."""
         found = tuple(self.refusals.values())
         if len(found) == 1:
             raise found[0]
         if found:
-            refused = errors.DryRunFailed(_worst_first(found))
+            refused = errors.DryRunFailed(_sort_refusals(found))
             refused.late = all(error.late for error in found)
             raise refused
 
 
 @dataclasses.dataclass(frozen=True)
-class Surroundings:
-    """What the server does not have yet, and what other instances have.
+class DryRunContext:
+    """Kinds and objects that do not exist yet, and pending transfers.
 
-    :param later: kinds that are not served yet.
-    :param absent: namespaces that do not exist yet.
+    :param unserved: kinds that are not served yet.
+    :param missing_namespaces: namespaces that do not exist yet.
     :param waiting: objects that depend on objects which do not exist yet. A
         denial by admission is not final for them.
-    :param brought: ``names`` of all objects of the package.
-    :param givers: other instances whose fields this one takes over, by object.
+    :param packaged: ``names_of`` all objects of the package.
+    :param transfer_sources: by object, the instance that transfers it to this
+        one.
     """
 
-    later: Collection[GroupKind] = ()
-    absent: Collection[str] = ()
+    unserved: Collection[GroupKind] = ()
+    missing_namespaces: Collection[str] = ()
     waiting: Collection[ObjectRef] = ()
-    brought: Collection[tuple[str, str]] = ()
-    givers: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
+    packaged: Collection[tuple[str, str]] = ()
+    transfer_sources: Mapping[ObjectRef, str] = dataclasses.field(
+        default_factory=dict
+    )
 
 
-NOTHING = Surroundings()
+EMPTY_CONTEXT = DryRunContext()
 
 
 def dry_run(
@@ -82,30 +85,32 @@ def dry_run(
     items: Sequence[PlacedManifest],
     instance: str,
     live: Mapping[ObjectRef, LiveObject],
-    around: Surroundings = NOTHING,
+    context: DryRunContext = EMPTY_CONTEXT,
     *,
     field_conflicts: str = conflict_strategy.FAIL,
-    keep: Callable[[ObjectRef], bool] = lambda ref: False,
+    keep_predicted: Callable[[ObjectRef], bool] = lambda ref: False,
 ) -> DryRunResult:
     """Let the server check every object; nothing is written.
 
     :param field_conflicts: what to do about fields of other field managers.
-    :param keep: which objects' predicted content is returned.
+    :param keep_predicted: which objects' predicted content is returned.
     """
-    early = [
+    checkable = [
         item
         for item in items
-        if item.ref.group_kind not in around.later
-        and item.ref.namespace not in around.absent
+        if item.ref.group_kind not in context.unserved
+        and item.ref.namespace not in context.missing_namespaces
     ]
-    not_yet = {item.ref for item in items} - {item.ref for item in early}
+    not_yet = {item.ref for item in items} - {item.ref for item in checkable}
     refusals: dict[ObjectRef, errors.ClusterError] = {}
-    would: dict[ObjectRef, Manifest] = {}
+    predicted: dict[ObjectRef, Manifest] = {}
 
-    def tried(item: PlacedManifest) -> ApplyResponse:
+    def check_item(item: PlacedManifest) -> ApplyResponse:
         uid = live[item.ref].uid if item.ref in live else ""
-        way = conflict_strategy.strategy_for(item.manifest, field_conflicts)
-        giver = around.givers.get(item.ref, "")
+        strategy = conflict_strategy.strategy_for(
+            item.manifest, field_conflicts
+        )
+        transfer_source = context.transfer_sources.get(item.ref, "")
 
         def send(manifest: Manifest, force: bool) -> ApplyResponse:
             return cluster.apply(
@@ -116,28 +121,30 @@ def dry_run(
                 dry_run=True,
             )
 
-        def taking(manifest: Manifest, force: bool) -> ApplyResponse:
+        def send_transfer(manifest: Manifest, force: bool) -> ApplyResponse:
             try:
                 return send(manifest, force)
             except errors.FieldConflict as error:
-                if {*error.fields.values()} != {objects.MANAGER + giver}:
+                if {*error.fields.values()} != {
+                    objects.MANAGER + transfer_source
+                }:
                     raise
                 return send(manifest, True)
 
         return conflict_strategy.apply_with_strategy(
-            taking if giver else send,
+            send_transfer if transfer_source else send,
             item.manifest,
-            way if uid else conflict_strategy.FAIL,
+            strategy if uid else conflict_strategy.FAIL,
             ".".join(live[item.ref].replicas_path) if uid else "",
         )
 
-    for item, outcome in cluster.map_parallel(tried, early):
+    for item, outcome in cluster.map_parallel(check_item, checkable):
         if isinstance(outcome, Error):
-            outcome = _final(
+            outcome = _interpret_error(
                 item.ref,
                 outcome,
-                item.ref in around.waiting,
-                around.brought,
+                item.ref in context.waiting,
+                context.packaged,
             )
         if isinstance(outcome, errors.DependencyMissing):
             not_yet.add(item.ref)
@@ -145,60 +152,60 @@ def dry_run(
             refusals[item.ref] = outcome
         elif isinstance(outcome, Error):
             raise outcome
-        elif keep(item.ref):
-            would[item.ref] = outcome.obj
-    return DryRunResult(frozenset(not_yet), refusals, would)
+        elif keep_predicted(item.ref):
+            predicted[item.ref] = outcome.obj
+    return DryRunResult(frozenset(not_yet), refusals, predicted)
 
 
-def _final(
+def _interpret_error(
     ref: ObjectRef,
     error: Error,
-    waits: bool,
-    brought: Collection[tuple[str, str]],
+    is_waiting: bool,
+    packaged: Collection[tuple[str, str]],
 ) -> Error:
     """Interpret the result of a dry run, given what is still to be applied.
 
-    :param waits: the object depends on objects that do not exist yet.
-    :param brought: ``names`` of the package's objects.
+    :param is_waiting: the object depends on objects that do not exist yet.
+    :param packaged: ``names_of`` the package's objects.
     """
     if isinstance(error, errors.KindNotServed):
-        # Every kind is known by now, or announced.
+        # Every kind is served by now, or expected.
         return errors.DependencyMissing(ref, error.sentence())
-    if isinstance(error, errors.Rejected) and error.denied and waits:
+    if isinstance(error, errors.Rejected) and error.denied and is_waiting:
         return errors.DependencyMissing(ref, error.message)
     if isinstance(error, errors.DependencyMissing):
-        return unless_absent(ref, error, brought)
+        return refuse_if_unresolvable(ref, error, packaged)
     return error
 
 
-def names(refs: Iterable[ObjectRef]) -> frozenset[tuple[str, str]]:
+def names_of(refs: Iterable[ObjectRef]) -> frozenset[tuple[str, str]]:
     """Return kinds and names, as in ``DependencyMissing.missing``."""
-    found = set()
+    names = set()
     for ref in refs:
-        found.add((ref.kind, ref.name))
-        found.add((ref.kind, f"{ref.namespace}/{ref.name}"))
-    return frozenset(found)
+        names.add((ref.kind, ref.name))
+        names.add((ref.kind, f"{ref.namespace}/{ref.name}"))
+    return frozenset(names)
 
 
-def unless_absent(
+def refuse_if_unresolvable(
     ref: ObjectRef,
     error: errors.DependencyMissing,
-    brought: Collection[tuple[str, str]],
+    packaged: Collection[tuple[str, str]],
 ) -> errors.ClusterError:
     """Return the error, or a refusal if the package cannot resolve it.
 
-    :param brought: ``names`` of the package's objects.
+    :param packaged: ``names`` of the package's objects.
     """
     kind, _ = error.missing
-    if not kind or error.missing in brought:
+    if not kind or error.missing in packaged:
         return error
     return errors.Rejected(ref, 403, "Forbidden", error.why)
 
 
-def _worst_first(
+def _sort_refusals(
     refusals: Iterable[errors.ClusterError],
 ) -> list[errors.ClusterError]:
-    """What concerns the whole server first, once; then object by object."""
+    """Return errors of the whole server first, once each; then the others."""
     general: dict[str, errors.ClusterError] = {}
     single = []
     for error in refusals:

@@ -1,4 +1,4 @@
-"""Take finalizers off objects of an instance, where that is asked for."""
+"""Remove finalizers from objects of an instance, where requested."""
 
 from __future__ import annotations
 
@@ -17,45 +17,48 @@ from tacker_k8s_cr.model.objects import ObjectRef
 
 LOG = logging.getLogger(__name__)
 
-SERVERS_OWN = "customresourcecleanup.apiextensions.k8s.io"
-"""Finalizer of a definition: without it the stored objects would exist again
-with the next definition of the kind, and could not be deleted until then."""
+CRD_CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+"""Finalizer of a CustomResourceDefinition. Without it the stored objects would
+exist again with the next definition of the kind, and could not be deleted
+until then."""
 
 
-def resolve_named(
+def resolve_requested(
     cluster: Cluster,
-    named: Iterable[ObjectRef],
+    requested: Iterable[ObjectRef],
     owned: Collection[ObjectRef],
     instance: str,
     namespace: str,
 ) -> frozenset[ObjectRef]:
-    """Return the objects that are named, with their namespaces.
+    """Return the requested objects, with their namespaces.
 
-    A named object that no longer exists is ignored: the operation may be a
+    A requested object that no longer exists is ignored: the operation may be a
     retry. Raises RequestInvalid for an object that the instance may not
     delete.
 
-    :param owned: what is about to be deleted.
-    :param namespace: of an object that is named without one.
+    :param owned: objects that are about to be deleted.
+    :param namespace: of an object that is given without one.
     """
-    found = set()
-    strangers = []
-    for given in sorted(named):
-        ref = _placed(cluster, given, namespace)
+    resolved = set()
+    foreign = []
+    for unresolved in sorted(requested):
+        ref = _with_namespace(cluster, unresolved, namespace)
         if ref in owned:
-            found.add(ref)
+            resolved.add(ref)
         elif cluster.get_metadata(ref) is not None:
-            strangers.append(ref)
-    if strangers:
+            foreign.append(ref)
+    if foreign:
         raise errors.RequestInvalid(
             "remove_finalizers: "
-            + ", ".join(map(str, strangers))
-            + f": not an object that the end of {instance} deletes"
+            + ", ".join(map(str, foreign))
+            + f": not an object that the termination of {instance} deletes"
         )
-    return frozenset(found)
+    return frozenset(resolved)
 
 
-def _placed(cluster: Cluster, ref: ObjectRef, namespace: str) -> ObjectRef:
+def _with_namespace(
+    cluster: Cluster, ref: ObjectRef, namespace: str
+) -> ObjectRef:
     try:
         namespaced = cluster.resource(ref.group_kind).namespaced
     except errors.KindNotServed:
@@ -67,27 +70,30 @@ def _placed(cluster: Cluster, ref: ObjectRef, namespace: str) -> ObjectRef:
 
 def remove_finalizers(
     cluster: Cluster,
-    going: Mapping[ObjectRef, Manifest],
-    named: Collection[ObjectRef],
+    terminating: Mapping[ObjectRef, Manifest],
+    requested: Collection[ObjectRef],
     manager: str,
     guard: Callable[[], None] = lambda: None,
 ) -> dict[ObjectRef, tuple[str, ...]]:
-    """Remove all finalizers from those of the objects that are named.
+    """Remove all finalizers from those of the objects that are requested.
 
-    :param going: objects whose deletion is requested and that still exist, as
-        the server answered; a recreated object of that name is not changed.
+    :param terminating: objects whose deletion is requested and that still
+        exist, as the server answered; a recreated object of that name is not
+        changed.
 
-    Returns what was removed.
+    Returns the removed finalizers by object.
     """
     return {
-        ref: taken
-        for ref, obj in sorted(going.items())
-        if ref in named
-        and (taken := _taken(cluster, ref, objects.uid(obj), manager, guard))
+        ref: removed
+        for ref, obj in sorted(terminating.items())
+        if ref in requested
+        and (
+            removed := _remove(cluster, ref, objects.uid(obj), manager, guard)
+        )
     }
 
 
-def _taken(
+def _remove(
     cluster: Cluster,
     ref: ObjectRef,
     uid: str,
@@ -99,27 +105,27 @@ def _taken(
         if obj is None or objects.uid(obj) != uid:
             return ()
         metadata = obj["metadata"]
-        there = tuple(metadata.get("finalizers") or ())
-        taken = tuple(name for name in there if name != SERVERS_OWN)
-        if not taken or not metadata.get("deletionTimestamp"):
+        present = tuple(metadata.get("finalizers") or ())
+        removed = tuple(name for name in present if name != CRD_CLEANUP)
+        if not removed or not metadata.get("deletionTimestamp"):
             return ()
         body = {
             "metadata": {
                 "uid": uid,
                 "resourceVersion": metadata["resourceVersion"],
-                "finalizers": [n for n in there if n == SERVERS_OWN] or None,
+                "finalizers": [n for n in present if n == CRD_CLEANUP] or None,
             }
         }
         guard()
         cluster.patch(ref, body, manager)
-        return taken
+        return removed
 
-    taken = retry_on_conflict(remove)
-    if taken:
+    removed = retry_on_conflict(remove)
+    if removed:
         LOG.warning(
             "%s: finalizers removed, as requested: %s; their controllers may "
             "not have finished the cleanup",
             ref,
-            ", ".join(taken),
+            ", ".join(removed),
         )
-    return taken
+    return removed

@@ -1,4 +1,4 @@
-"""Find the objects of an instance that need not be sent again."""
+"""Find the objects of an instance that need not be applied again."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from tacker_k8s_cr.plan.unchanged import Unchanged
 
 LOG = logging.getLogger(__name__)
 
-Numbered = Callable[[PlacedManifest, Manifest], PlacedManifest]
-"""Set in a manifest the replicas that its object has and keeps."""
+WithReplicas = Callable[[PlacedManifest, Manifest], PlacedManifest]
+"""Sets the live replica counts of its object in a manifest."""
 
 
-def looked_at(
+def compare_live(
     cluster: Cluster,
     items: Iterable[PlacedManifest],
     before: Inventory,
     registry: Registry,
-    numbered: Numbered,
+    with_replicas: WithReplicas,
 ) -> dict[ObjectRef, tuple[PlacedManifest, LiveObject]]:
     """Read the objects that an instance owns, and compare them.
 
-    Returns each manifest as it would be sent, with what is known of its
-    object. Objects that are left out have to be read in another way: the
-    inventory does not have them with that UID, or their label was removed.
+    Returns each manifest as it would be sent, with the state of its object.
+    Objects that are left out have to be read in another way: the inventory
+    does not have them with that UID, or their label was removed.
     """
     owned = before.owned
     by_ref = {
@@ -50,22 +50,24 @@ def looked_at(
         if item.ref in owned and item.ref not in before.transferred_in
     }
 
-    def judge(
+    def compare(
         ref: ObjectRef, obj: Manifest
     ) -> tuple[PlacedManifest, LiveObject] | None:
-        going = objects.field(obj, ("metadata", "deletionTimestamp"))
-        if going or objects.uid(obj) != owned[ref]:
+        terminating = objects.field(obj, ("metadata", "deletionTimestamp"))
+        if terminating or objects.uid(obj) != owned[ref]:
             return None
-        item = numbered(by_ref[ref], obj)
+        item = with_replicas(by_ref[ref], obj)
         version = objects.field(obj, ("metadata", "resourceVersion"), "")
-        same = _judged(item.manifest, obj, before.instance, registry)
-        return item, LiveObject(owned[ref], version, unchanged=same)
+        comparison = _compare(item.manifest, obj, before.instance, registry)
+        return item, LiveObject(owned[ref], version, unchanged=comparison)
 
     manifests = {ref: item.manifest for ref, item in by_ref.items()}
-    return bulk_read.of_instance(cluster, manifests, before.instance, judge)
+    return bulk_read.read_instance_objects(
+        cluster, manifests, before.instance, compare
+    )
 
 
-def again(
+def compare_again(
     cluster: Cluster,
     steps: Collection[Apply],
     instance: str,
@@ -74,17 +76,19 @@ def again(
     """Read and compare the objects of some steps once more."""
     by_ref = {step.ref: step for step in steps}
 
-    def judge(ref: ObjectRef, obj: Manifest) -> Unchanged | None:
+    def compare(ref: ObjectRef, obj: Manifest) -> Unchanged | None:
         step = by_ref[ref]
         if objects.uid(obj) != step.uid:
             return None
-        return _judged(step.manifest, obj, instance, registry)
+        return _compare(step.manifest, obj, instance, registry)
 
     manifests = {ref: step.manifest for ref, step in by_ref.items()}
-    return bulk_read.of_instance(cluster, manifests, instance, judge)
+    return bulk_read.read_instance_objects(
+        cluster, manifests, instance, compare
+    )
 
 
-def _judged(
+def _compare(
     manifest: Manifest, obj: Manifest, instance: str, registry: Registry
 ) -> Unchanged | None:
     manager = objects.MANAGER + instance
@@ -92,7 +96,7 @@ def _judged(
     if why := unchanged.difference(manifest, obj, manager):
         LOG.debug("%s: to be sent: %s", ref, why)
         return None
-    seen = observation.observe(
+    observed = observation.observe(
         obj,
         registry[ref.group_kind],
         observation.UNSEEN,
@@ -100,21 +104,21 @@ def _judged(
         wanted=True,
         asked=registry.override_for(ref),
     )
-    return Unchanged(objects.generation(obj), seen)
+    return Unchanged(objects.generation(obj), observed)
 
 
-def settled(
+def select_unchanged(
     items: Collection[PlacedManifest],
     live: Mapping[ObjectRef, LiveObject],
     *,
     resend: bool,
 ) -> dict[ObjectRef, LiveObject]:
-    """Decide what is not sent.
+    """Return the live objects; those without ``unchanged`` are sent.
 
     An object whose definition is sent is sent as well: the definition may
     change the owner of a field, or its default.
 
-    :param resend: send all.
+    :param resend: send all of them.
     """
     sent = [
         item.manifest
@@ -123,8 +127,8 @@ def settled(
     ]
     redefined = set(placement.kinds_by_crd(sent).values())
     return {
-        ref: dataclasses.replace(found, unchanged=None)
+        ref: dataclasses.replace(live_object, unchanged=None)
         if resend or ref.group_kind in redefined
-        else found
-        for ref, found in live.items()
+        else live_object
+        for ref, live_object in live.items()
     }

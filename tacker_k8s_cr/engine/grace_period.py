@@ -1,7 +1,4 @@
-"""Give the Pods of what is deleted no more time than was asked for.
-
-The server hands no grace period on from a workload to its Pods.
-"""
+"""Limit the grace period of the Pods of workloads that are deleted."""
 
 from __future__ import annotations
 
@@ -22,16 +19,16 @@ LOG = logging.getLogger(__name__)
 
 POD = GroupKind("", "Pod")
 
-BETWEEN = (GroupKind("apps", "ReplicaSet"), GroupKind("batch", "Job"))
-"""What workloads make, that makes Pods."""
+POD_CONTROLLERS = (GroupKind("apps", "ReplicaSet"), GroupKind("batch", "Job"))
+"""Kinds that workloads create, and that create Pods."""
 
-WORKLOADS = ("apps", "batch")
+WORKLOAD_GROUPS = ("apps", "batch")
 """Groups of the kinds that have Pods."""
 
 
-def apply_grace_period(
+def shorten_grace_periods(
     cluster: Cluster,
-    going: Mapping[ObjectRef, str],
+    terminating: Mapping[ObjectRef, str],
     seconds: int,
     guard: Callable[[], None] = lambda: None,
 ) -> None:
@@ -39,46 +36,52 @@ def apply_grace_period(
 
     A Pod with a shorter grace period keeps it: the server only shortens.
 
-    :param going: objects whose deletion is requested, with UIDs.
+    :param terminating: objects whose deletion is requested, with UIDs.
     """
     workloads = {
         ref: uid
-        for ref, uid in going.items()
-        if ref.group in WORKLOADS or ref.kind == "ReplicationController"
+        for ref, uid in terminating.items()
+        if ref.group in WORKLOAD_GROUPS or ref.kind == "ReplicationController"
     }
-    places = sorted({ref.namespace for ref in workloads})
+    namespaces = sorted({ref.namespace for ref in workloads})
     listed: list[Manifest] = []
-    for kind in (*BETWEEN, POD):
-        for namespace in places:
+    for kind in (*POD_CONTROLLERS, POD):
+        for namespace in namespaces:
             with contextlib.suppress(errors.Forbidden):
                 listed.extend(cluster.list_objects(kind, namespace))
-    ours = owner_references.transitive_dependents(listed, workloads.values())
+    dependent_uids = owner_references.transitive_dependents(
+        listed, workloads.values()
+    )
     pods = [
         obj
         for obj in listed
         if GroupKind.of(obj) == POD
-        and objects.uid(obj) in ours
-        and _grace(obj) > seconds
+        and objects.uid(obj) in dependent_uids
+        and _grace_seconds(obj) > seconds
     ]
 
-    def one(pod: Manifest) -> None:
+    def shorten(pod: Manifest) -> None:
         guard()
         ref, uid = ObjectRef.of(pod), objects.uid(pod)
         cluster.delete(ref, uid, grace_seconds=seconds)
 
-    with contextlib.closing(cluster.map_parallel(one, pods)) as outcomes:
+    with contextlib.closing(cluster.map_parallel(shorten, pods)) as outcomes:
         for pod, outcome in outcomes:
             if isinstance(outcome, errors.Forbidden):
                 LOG.info(
-                    "%s: has its own time: %s", ObjectRef.of(pod), outcome
+                    "%s: keeps its own grace period: %s",
+                    ObjectRef.of(pod),
+                    outcome,
                 )
             elif isinstance(outcome, errors.Error):
                 raise outcome
 
 
-def _grace(pod: Manifest) -> int:
-    """What a Pod has: it may have begun to end already."""
-    given = objects.field(pod, ("metadata", "deletionGracePeriodSeconds"))
-    own = objects.field(pod, ("spec", "terminationGracePeriodSeconds"), 30)
-    found: int = own if given is None else given
-    return found
+def _grace_seconds(pod: Manifest) -> int:
+    """Return the grace period of a Pod, which may be terminating already."""
+    current = objects.field(pod, ("metadata", "deletionGracePeriodSeconds"))
+    specified = objects.field(
+        pod, ("spec", "terminationGracePeriodSeconds"), 30
+    )
+    seconds: int = specified if current is None else current
+    return seconds

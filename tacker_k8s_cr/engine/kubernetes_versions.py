@@ -1,4 +1,4 @@
-"""Versions of Kubernetes that a package takes workload clusters to."""
+"""Upgrade the Kubernetes version of workload clusters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tacker_k8s_cr.plan.order import Order
 from tacker_k8s_cr.plan.placement import PlacedManifest
 from tacker_k8s_cr.plan.plan import LiveObject
 
-Views = Mapping[ObjectRef, Manifest]
+LiveManifests = Mapping[ObjectRef, Manifest]
 
 MACHINE = GroupKind(contract.GROUP, "Machine")
 
@@ -34,57 +34,59 @@ def read_version_objects(
     items: Sequence[PlacedManifest],
     live: Mapping[ObjectRef, LiveObject],
 ) -> dict[ObjectRef, Manifest]:
-    """What is there of the objects that name a version, as it is."""
-    naming = [
+    """Return the existing objects whose manifests specify a version."""
+    versioned = [
         item.ref
         for item in items
         if item.ref in live and versions.of(item.manifest)
     ]
-    found = results_or_raise(cluster.map_parallel(cluster.get, naming))
+    found = results_or_raise(cluster.map_parallel(cluster.get, versioned))
     return {ref: obj for ref, obj in found if obj is not None}
 
 
-def check(
-    cluster: Cluster, items: Sequence[PlacedManifest], live: Views
+def check_versions(
+    cluster: Cluster, items: Sequence[PlacedManifest], live: LiveManifests
 ) -> None:
-    """Raise PackageInvalid for steps that Kubernetes does not make.
+    """Raise PackageInvalid for version steps that are not supported.
 
-    Cluster API refuses a part of them, and only where it is asked before.
+    Cluster API refuses only some of them at the time of the write.
     """
     manifests = {item.ref: item.manifest for item in items}
     problems = []
     for item in items:
-        why = None
+        reason = None
         if item.ref in live and versions.is_control_plane_kind(
             item.ref.group_kind
         ):
-            chained = _chained(cluster, item, manifests)
-            why = versions.upgrade_error(
+            chained = _has_upgrade_path(cluster, item, manifests)
+            reason = versions.upgrade_error(
                 live[item.ref], item.manifest, chained=chained
             )
-        elif leader := versions.control_plane_of(item.manifest, manifests):
-            why = versions.version_skew_error(
-                item.manifest, manifests[leader], live.get(item.ref)
+        elif control_plane := versions.control_plane_of(
+            item.manifest, manifests
+        ):
+            reason = versions.version_skew_error(
+                item.manifest, manifests[control_plane], live.get(item.ref)
             )
-        if why:
-            problems.append(Problem(item.where, f"{item.ref}: {why}"))
+        if reason:
+            problems.append(Problem(item.where, f"{item.ref}: {reason}"))
     if problems:
         raise errors.PackageInvalid(problems)
 
 
 def control_planes_first(
-    order: Order, items: Sequence[PlacedManifest], live: Views
+    order: Order, items: Sequence[PlacedManifest], live: LiveManifests
 ) -> Order:
-    """With workers that get another version after their control plane."""
+    """Return the order, with workers upgraded after their control plane."""
     manifests = {item.ref: item.manifest for item in items}
-    first = versions.upgrade_order(manifests, live)
-    if not first:
+    control_plane_of = versions.upgrade_order(manifests, live)
+    if not control_plane_of:
         return order
     needs = dict(order.needs)
-    for workers, leader in first.items():
-        # An author who wants it the other way round is not held up.
-        if workers not in needs.get(leader, ()):
-            needs[workers] = needs.get(workers, frozenset()) | {leader}
+    for workers, control_plane in control_plane_of.items():
+        # The order of the author takes precedence.
+        if workers not in needs.get(control_plane, ()):
+            needs[workers] = needs.get(workers, frozenset()) | {control_plane}
     return dataclasses.replace(order, needs=needs)
 
 
@@ -93,35 +95,35 @@ def with_new_versions_only(
     now: Sequence[Manifest],
     after: Sequence[Manifest],
 ) -> tuple[dict[ObjectRef, Manifest], frozenset[ObjectRef]]:
-    """Manifests as they are now, with the versions that come after.
+    """Return the current manifests, with the versions of the new package.
 
-    And those of them that get another version by that. There is none where
-    nothing but versions differs: that needs no step of its own.
+    The second value contains those whose version changes. It is empty where
+    nothing but versions differs: that needs no separate step.
 
-    :param before: what the change began from.
-    :param now: the same, or what a step of it that died has made of it.
+    :param before: the manifests before the change.
+    :param now: the same, or as changed by a step that was interrupted.
     """
     wanted = {ObjectRef.of(manifest): manifest for manifest in after}
     former = {ObjectRef.of(manifest): manifest for manifest in before}
     step = {ObjectRef.of(manifest): manifest for manifest in now}
-    rising = []
+    upgraded = []
     for ref, manifest in step.items():
         version = versions.of(wanted.get(ref, {}))
-        place = versions.path(ref.group_kind)
-        if place is None or not version or not versions.of(manifest):
+        path = versions.path(ref.group_kind)
+        if path is None or not version or not versions.of(manifest):
             continue
         if version != versions.of(former.get(ref, manifest)):
-            rising.append(ref)
-        step[ref] = placement.set_field(manifest, place, version)
-    return step, frozenset(rising if step != wanted else ())
+            upgraded.append(ref)
+        step[ref] = placement.set_field(manifest, path, version)
+    return step, frozenset(upgraded if step != wanted else ())
 
 
-def _chained(
+def _has_upgrade_path(
     cluster: Cluster,
     item: PlacedManifest,
     manifests: Mapping[ObjectRef, Manifest],
 ) -> bool:
-    """Whether the class of a Cluster names the versions to go through."""
+    """Whether the class of a Cluster lists the versions of an upgrade."""
     ref = cluster_class.of(item.manifest)
     if item.ref.group_kind != rollouts.CLUSTER or ref is None:
         return False
@@ -129,7 +131,7 @@ def _chained(
     return bool(fields.texts(found, ("spec", "kubernetesVersions")))
 
 
-# -- The way back -------------------------------------------------------------
+# -- Rollback -----------------------------------------------------------------
 
 
 def with_live_versions(
@@ -137,26 +139,26 @@ def with_live_versions(
     wanted: Sequence[Manifest],
     names: Mapping[ObjectRef, str],
 ) -> tuple[tuple[Manifest, ...], dict[ObjectRef, str]]:
-    """Manifests from before, with the versions that are there to stay.
+    """Return the manifests for a rollback, with versions that remain.
 
-    And by object why its version stays: that of a control plane is not
-    lowered once a machine of it runs the new one, nor that of a topology,
-    of which Cluster API allows no way back at all. Workers that could not
-    join it any more stay with it.
+    The second value is the reason by object. The version of a control plane
+    is not lowered once one of its Machines runs the new one, nor is that of a
+    topology, which Cluster API never lowers. Workers that could not join
+    their control plane keep their version too.
 
-    :param names: that objects have in the cluster, where it is another.
+    :param names: the live names of objects whose name differs.
     """
     manifests = {ObjectRef.of(manifest): manifest for manifest in wanted}
-    stay: dict[ObjectRef, str] = {}
-    why: dict[ObjectRef, str] = {}
+    kept_versions: dict[ObjectRef, str] = {}
+    reasons: dict[ObjectRef, str] = {}
     for ref in sorted(
         manifests,
         key=lambda r: not versions.is_control_plane_kind(r.group_kind),
     ):
         manifest = manifests[ref]
         before = versions.of(manifest)
-        place = versions.path(ref.group_kind)
-        if place is None or not before:
+        path = versions.path(ref.group_kind)
+        if path is None or not before:
             continue
         live_ref = ref._replace(name=names.get(ref, ref.name))
         live = cluster.get(live_ref)
@@ -164,24 +166,30 @@ def with_live_versions(
         if live is None or not versions.is_downgrade(now, before):
             continue
         if versions.is_control_plane_kind(ref.group_kind):
-            reason = versions.LOWERED if _runs(cluster, live, now) else ""
-        else:
-            leader = versions.control_plane_of(manifest, manifests)
-            held = stay.get(leader, "") if leader else ""
-            joins = not held or versions.can_join(manifest, before, held)
-            reason = "" if joins else f"{leader} stays {held}"
-        if reason:
-            stay[ref] = now
-            why[live_ref] = (
-                f"{'.'.join(place)} stays {now}, and was {before}: {reason}"
+            reason = (
+                versions.LOWERED if _has_machine_at(cluster, live, now) else ""
             )
-            manifests[ref] = placement.set_field(manifest, place, now)
-    return tuple(manifests.values()), why
+        else:
+            control_plane = versions.control_plane_of(manifest, manifests)
+            kept = (
+                kept_versions.get(control_plane, "") if control_plane else ""
+            )
+            joinable = not kept or versions.can_join(manifest, before, kept)
+            reason = "" if joinable else f"{control_plane} stays {kept}"
+        if reason:
+            kept_versions[ref] = now
+            reasons[live_ref] = (
+                f"{'.'.join(path)} stays {now}, and was {before}: {reason}"
+            )
+            manifests[ref] = placement.set_field(manifest, path, now)
+    return tuple(manifests.values()), reasons
 
 
-def _runs(cluster: Cluster, leader: Manifest, version: str) -> bool:
+def _has_machine_at(
+    cluster: Cluster, control_plane: Manifest, version: str
+) -> bool:
     """Whether a machine of a control plane has come up at a version."""
-    ref = ObjectRef.of(leader)
+    ref = ObjectRef.of(control_plane)
     if ref.group_kind == rollouts.CLUSTER:
         return True
     selector = f"{control_planes.CONTROL_PLANE_NAME}={ref.name}"
@@ -191,7 +199,7 @@ def _runs(cluster: Cluster, leader: Manifest, version: str) -> bool:
         return True
     if not machines:
         # The status of one without Machines holds the version that it runs.
-        return fields.text(leader, ("status", "version")) == version
+        return fields.text(control_plane, ("status", "version")) == version
     return any(
         fields.text(machine, _VERSION) == version
         and fields.mapping(machine, ("status", "nodeRef"))

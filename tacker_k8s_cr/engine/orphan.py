@@ -18,7 +18,7 @@ from tacker_k8s_cr.model.objects import ObjectRef
 
 def orphan(
     cluster: Cluster,
-    kept: Mapping[ObjectRef, str],
+    retained: Mapping[ObjectRef, str],
     manager: str,
     guard: Callable[[], None] = lambda: None,
 ) -> frozenset[ObjectRef]:
@@ -27,25 +27,27 @@ def orphan(
     Field values stay, and the next manager to apply them owns them. Returns
     the objects that exist: recreated ones are not changed.
 
-    :param kept: with UIDs.
+    :param retained: with UIDs.
     """
 
-    def one(ref: ObjectRef) -> bool:
+    def orphan_once(ref: ObjectRef) -> bool:
         obj = cluster.get_metadata(ref)
-        if obj is None or objects.uid(obj) != kept[ref]:
+        if obj is None or objects.uid(obj) != retained[ref]:
             return False
         guard()
-        cluster.patch(ref, _without_mark(obj, manager), manager)
+        cluster.patch(ref, _removal_patch(obj, manager), manager)
         return True
 
-    def retried(ref: ObjectRef) -> bool:
-        return retry_on_conflict(functools.partial(one, ref))
+    def orphan_with_retry(ref: ObjectRef) -> bool:
+        return retry_on_conflict(functools.partial(orphan_once, ref))
 
-    outcomes = results_or_raise(cluster.map_parallel(retried, sorted(kept)))
-    return frozenset(ref for ref, there in outcomes if there)
+    outcomes = results_or_raise(
+        cluster.map_parallel(orphan_with_retry, sorted(retained))
+    )
+    return frozenset(ref for ref, exists in outcomes if exists)
 
 
-def _without_mark(obj: Manifest, manager: str) -> Manifest:
+def _removal_patch(obj: Manifest, manager: str) -> Manifest:
     metadata = obj["metadata"]
     entries = [
         entry
@@ -57,27 +59,27 @@ def _without_mark(obj: Manifest, manager: str) -> Manifest:
             "uid": metadata["uid"],
             "resourceVersion": metadata["resourceVersion"],
             "labels": {objects.INSTANCE: None},
-            # An empty list would leave them as they are; one empty entry
-            # means none (the server's rule for resetting them).
+            # An empty list would not change them; one empty entry
+            # resets them (the server's rule).
             "managedFields": entries or [{}],
         }
     }
 
 
-def dependents_to_be_collected(
+def find_collected_dependents(
     cluster: Cluster,
-    kept: Collection[ObjectRef],
-    going: Mapping[ObjectRef, str],
+    retained: Collection[ObjectRef],
+    deleting: Mapping[ObjectRef, str],
 ) -> dict[ObjectRef, ObjectRef]:
-    """What would go with its owner although it is to be kept: by object."""
-    uids = {uid: ref for ref, uid in going.items()}
-    found = {}
+    """Return retained objects whose owners are being deleted, by object."""
+    uids = {uid: ref for ref, uid in deleting.items()}
+    collected = {}
     for ref, obj in results_or_raise(
-        cluster.map_parallel(cluster.get_metadata, sorted(kept))
+        cluster.map_parallel(cluster.get_metadata, sorted(retained))
     ):
         owners = owner_references.owners(obj) if obj else {}
-        taken = [uids[uid] for uid in owners if uid in uids]
-        # What has an owner that stays is not collected.
-        if taken and len(taken) == len(owners):
-            found[ref] = taken[0]
-    return found
+        deleted_owners = [uids[uid] for uid in owners if uid in uids]
+        # The garbage collector keeps an object while it has an owner.
+        if deleted_owners and len(deleted_owners) == len(owners):
+            collected[ref] = deleted_owners[0]
+    return collected

@@ -1,4 +1,4 @@
-"""What belongs to what: by owner references, and by what stands for them."""
+"""Find dependents: by owner references, and by labels used instead."""
 
 from __future__ import annotations
 
@@ -24,36 +24,42 @@ SECRET = GroupKind("", "Secret")
 CERTIFICATE = GroupKind("cert-manager.io", "Certificate")
 
 ISSUED_FOR = "cert-manager.io/certificate-name"
-"""On a Secret, the Certificate in its namespace for which it was made."""
+"""Annotation of a Secret: the Certificate for which it was created."""
 
-LEVELS = 5
-"""How many levels of unlisted owners are followed."""
+MAX_LEVELS = 5
+"""Levels of unlisted owners that are read."""
 
 
 def dependents_of(
     cluster: Cluster,
     objs: Sequence[Manifest],
-    going: Mapping[ObjectRef, str],
+    deleting: Mapping[ObjectRef, str],
     rules: Sequence[ClaimRule] = (),
 ) -> frozenset[str]:
     """Return UIDs of objects being deleted and of those that belong to them.
 
-    :param rules: of StatefulSets whose claims belong to it, too.
+    :param rules: of StatefulSets whose claims are dependents, too.
     """
-    known = [*objs, *_above(cluster, objs, going.values())]
-    ours = transitive_dependents(known, going.values())
-    made = _of_sets(cluster, objs, going, ours, rules)
-    made |= certificate_secrets(objs, going, ours)
-    return transitive_dependents(known, ours | made) if made else ours
+    with_owners = [*objs, *_unlisted_owners(cluster, objs, deleting.values())]
+    dependent_uids = transitive_dependents(with_owners, deleting.values())
+    created = _stateful_set_claims(
+        cluster, objs, deleting, dependent_uids, rules
+    )
+    created |= certificate_secrets(objs, deleting, dependent_uids)
+    return (
+        transitive_dependents(with_owners, dependent_uids | created)
+        if created
+        else dependent_uids
+    )
 
 
 # -- Without a cluster -------------------------------------------------------
 
 
 def owners(obj: Manifest) -> dict[str, ObjectRef]:
-    """The owners of an object by UID, as if they were in its namespace."""
+    """Return the owners of an object by UID, with its namespace."""
     namespace = objects.field(obj, ("metadata", "namespace"), "")
-    found = {}
+    owners_by_uid = {}
     for owner in _references(obj):
         group, _ = objects.split_api_version(str(owner.get("apiVersion", "")))
         ref = ObjectRef(
@@ -62,55 +68,55 @@ def owners(obj: Manifest) -> dict[str, ObjectRef]:
             namespace,
             str(owner.get("name", "")),
         )
-        found[str(owner.get("uid", ""))] = ref
-    return found
+        owners_by_uid[str(owner.get("uid", ""))] = ref
+    return owners_by_uid
 
 
 def transitive_dependents(
     objs: Iterable[Manifest], uids: Iterable[str]
 ) -> frozenset[str]:
-    """These UIDs, and those of all objects that belong to one of them.
-
-    An object belongs to each of its owners, and to what they belong to.
-    """
-    below: dict[str, list[str]] = {}
+    """Return these UIDs, and those of all their transitive dependents."""
+    children: dict[str, list[str]] = {}
     for obj in objs:
         for owner in _references(obj):
             uid = str(owner.get("uid", ""))
-            below.setdefault(uid, []).append(objects.uid(obj))
+            children.setdefault(uid, []).append(objects.uid(obj))
     found = set(uids)
-    fresh = list(found)
-    while fresh:
-        for uid in below.pop(fresh.pop(), ()):
+    unvisited = list(found)
+    while unvisited:
+        for uid in children.pop(unvisited.pop(), ()):
             if uid not in found:
                 found.add(uid)
-                fresh.append(uid)
+                unvisited.append(uid)
     return frozenset(found)
 
 
 def certificate_secrets(
     objs: Sequence[Manifest],
-    going: Collection[ObjectRef],
-    ours: Collection[str],
+    deleting: Collection[ObjectRef],
+    owned_uids: Collection[str],
 ) -> frozenset[str]:
     """Return UIDs of the Secrets of the instance's Certificates.
 
     cert-manager sets no owner reference on them unless configured to, so that
     keys outlive Certificates; an annotation names the Certificate.
 
-    :param going: objects of the instance, including deleted ones.
-    :param ours: UIDs of those of the objects that belong to the instance.
+    :param deleting: objects of the instance, including deleted ones.
+    :param owned_uids: UIDs of those of the objects that belong to the
+        instance.
     """
-    foreign = {ObjectRef.of(o) for o in objs if objects.uid(o) not in ours}
-    there = {ObjectRef.of(o) for o in objs if objects.uid(o) in ours}
-    known = there.union(going) - foreign
+    foreign = {
+        ObjectRef.of(o) for o in objs if objects.uid(o) not in owned_uids
+    }
+    owned = {ObjectRef.of(o) for o in objs if objects.uid(o) in owned_uids}
+    candidates = owned.union(deleting) - foreign
     found = set()
     for obj in objs:
         ref = ObjectRef.of(obj)
         name = objects.field(obj, ("metadata", "annotations", ISSUED_FOR))
         if ref.group_kind == SECRET and name:
             kind, group = CERTIFICATE.kind, CERTIFICATE.group
-            if ObjectRef(group, kind, ref.namespace, name) in known:
+            if ObjectRef(group, kind, ref.namespace, name) in candidates:
                 found.add(objects.uid(obj))
     return frozenset(found)
 
@@ -122,21 +128,21 @@ def _references(obj: Manifest) -> tuple[Mapping[str, object], ...]:
 # -- With one ----------------------------------------------------------------
 
 
-def _above(
+def _unlisted_owners(
     cluster: Cluster, objs: Iterable[Manifest], uids: Iterable[str]
 ) -> list[Manifest]:
-    """The owners of these that are not among them, and theirs."""
+    """Return the owners that are not among the objects, and their owners."""
     level = list(objs)
     known = {*uids, *(objects.uid(obj) for obj in level)}
     found: list[Manifest] = []
-    for _ in range(LEVELS):
+    for _ in range(MAX_LEVELS):
         wanted = {
             uid: ref
             for obj in level
             for uid, ref in owners(obj).items()
             if uid not in known
         }
-        level = _there(cluster, wanted)
+        level = _read_owners(cluster, wanted)
         if not level:
             break
         found += level
@@ -144,12 +150,12 @@ def _above(
     return found
 
 
-def _there(
+def _read_owners(
     cluster: Cluster, wanted: Mapping[str, ObjectRef]
 ) -> list[Manifest]:
-    """Those owners, by UID, that are there and that we may read."""
+    """Return the owners, by UID, that exist and may be read."""
 
-    def look(item: tuple[str, ObjectRef]) -> Manifest | None:
+    def read_owner(item: tuple[str, ObjectRef]) -> Manifest | None:
         uid, ref = item
         if not cluster.resource(ref.group_kind).namespaced:
             ref = ref._replace(namespace="")
@@ -158,11 +164,11 @@ def _there(
 
     found = []
     with contextlib.closing(
-        cluster.map_parallel(look, wanted.items())
+        cluster.map_parallel(read_owner, wanted.items())
     ) as outcomes:
         for _, outcome in outcomes:
             if isinstance(outcome, errors.Forbidden | errors.KindNotServed):
-                continue  # it proves nothing, then
+                continue  # unknown, so not used
             if isinstance(outcome, Error):
                 raise outcome
             if outcome is not None:
@@ -170,53 +176,58 @@ def _there(
     return found
 
 
-def _of_sets(
+def _stateful_set_claims(
     cluster: Cluster,
     objs: Sequence[Manifest],
-    going: Mapping[ObjectRef, str],
-    ours: Collection[str],
+    deleting: Mapping[ObjectRef, str],
+    owned_uids: Collection[str],
     rules: Sequence[ClaimRule],
 ) -> frozenset[str]:
     """Return UIDs of the claims that the instance's StatefulSets created."""
-    some = [obj for obj in objs if GroupKind.of(obj) == claims.CLAIM]
-    namespaces = {ObjectRef.of(obj).namespace for obj in some}
-    there = (ObjectRef.of(obj) for obj in objs if objects.uid(obj) in ours)
-    sets = {
+    volume_claims = [obj for obj in objs if GroupKind.of(obj) == claims.CLAIM]
+    namespaces = {ObjectRef.of(obj).namespace for obj in volume_claims}
+    owned = (
+        ObjectRef.of(obj) for obj in objs if objects.uid(obj) in owned_uids
+    )
+    stateful_sets = {
         ref
-        for ref in (*going, *there, *(one.stateful_set for one in rules))
+        for ref in (*deleting, *owned, *(rule.stateful_set for rule in rules))
         if ref.group_kind == claims.STATEFUL_SET
         and ref.namespace in namespaces
     }
-    known = list(rules)
-    lost = []
+    known_rules = list(rules)
+    without_rule = []
     for ref, obj in results_or_raise(
-        cluster.map_parallel(cluster.get, sorted(sets))
+        cluster.map_parallel(cluster.get, sorted(stateful_sets))
     ):
         if obj is None:
             # The templates of a deleted StatefulSet are not known, unless
             # there is a rule.
-            if not any(one.stateful_set == ref for one in rules):
-                lost.append(ref)
-        elif objects.uid(obj) not in ours:
-            known = [one for one in known if one.stateful_set != ref]
+            if not any(rule.stateful_set == ref for rule in rules):
+                without_rule.append(ref)
+        elif objects.uid(obj) not in owned_uids:
+            known_rules = [
+                rule for rule in known_rules if rule.stateful_set != ref
+            ]
         elif live := claims.claim_rule(obj):
-            known = [*claims.merge_rules(known, [live])]
+            known_rules = [*claims.merge_rules(known_rules, [live])]
     return frozenset(
         objects.uid(obj)
-        for obj in some
-        if _is_created(obj, known)
+        for obj in volume_claims
+        if _is_created_claim(obj, known_rules)
         or any(
             ref.namespace == ObjectRef.of(obj).namespace
             and claims.is_claim_name(ref.name, None, ObjectRef.of(obj).name)
-            for ref in lost
+            for ref in without_rule
         )
     )
 
 
-def _is_created(claim: Manifest, rules: Iterable[ClaimRule]) -> bool:
+def _is_created_claim(claim: Manifest, rules: Iterable[ClaimRule]) -> bool:
     """Return whether the StatefulSet of a rule created a claim."""
     ref = ObjectRef.of(claim)
     return any(
-        claims.has_name(one, ref) and not claims.reason_not_created(one, claim)
-        for one in rules
+        claims.has_name(rule, ref)
+        and not claims.reason_not_created(rule, claim)
+        for rule in rules
     )

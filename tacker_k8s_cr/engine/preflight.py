@@ -1,4 +1,4 @@
-"""Validate the whole of a package before the first write."""
+"""Validate a whole package before the first write."""
 
 from __future__ import annotations
 
@@ -32,47 +32,47 @@ from tacker_k8s_cr.plan import placement
 from tacker_k8s_cr.plan import waves
 from tacker_k8s_cr.plan.placement import PlacedManifest
 
-OLDEST = (1, 25)
-"""Kubernetes that we support; server-side field validation came with it."""
+OLDEST_VERSION = (1, 25)
+"""Oldest supported Kubernetes: the first with server-side field validation."""
 
 
 def require_supported_server(cluster: Cluster) -> None:
-    """Refuse a server that is too old."""
-    found = cluster.version()
-    numbers = re.match(r"v?(\d+)\.(\d+)", found)
-    if numbers and tuple(int(n) for n in numbers.groups()) < OLDEST:
+    """Raise RequestInvalid for a server that is too old."""
+    version = cluster.version()
+    numbers = re.match(r"v?(\d+)\.(\d+)", version)
+    if numbers and tuple(int(n) for n in numbers.groups()) < OLDEST_VERSION:
         raise errors.RequestInvalid(
-            f"the API server {cluster.server} is Kubernetes {found}; "
-            f"v{OLDEST[0]}.{OLDEST[1]} or newer is needed"
+            f"the API server {cluster.server} is Kubernetes {version}; "
+            f"v{OLDEST_VERSION[0]}.{OLDEST_VERSION[1]} or newer is required"
         )
 
 
 @dataclasses.dataclass(frozen=True)
 class KindResolution:
-    """How the kinds of a package are served, or will be.
+    """How the kinds of a package are served, or will be served.
 
-    :param namespaced: by kind, whether its objects lie in a namespace.
+    :param namespaced: by kind, whether its objects have a namespace.
     :param subresources: by kind, such as ``status`` and ``scale``.
-    :param later: kinds that the package itself brings and that are not
-        served at all, so that there can be no objects of them.
-    :param newer: kinds that are served, at another version than the package
-        brings and uses; there may well be objects of them.
-    :param expected: those of both that the package itself does not bring.
-    :param create_only: kinds whose objects the server answers and does not
-        keep, such as a SubjectAccessReview: creating is their only verb.
+    :param unserved: kinds that the package defines and that are not served
+        at all, so that no objects of them can exist.
+    :param other_version: kinds that are served, but not at the version that
+        the package defines and uses; objects of them may exist.
+    :param expected: those of both that the package does not define.
+    :param create_only: kinds whose objects the server does not store, such as
+        a SubjectAccessReview: create is their only verb.
     """
 
     namespaced: Mapping[GroupKind, bool]
     subresources: Mapping[GroupKind, frozenset[str]]
-    later: frozenset[GroupKind]
-    newer: frozenset[GroupKind]
+    unserved: frozenset[GroupKind]
+    other_version: frozenset[GroupKind]
     expected: frozenset[GroupKind] = frozenset()
     create_only: frozenset[GroupKind] = frozenset()
 
     @property
-    def not_yet(self) -> frozenset[GroupKind]:
-        """Kinds that cannot be sent as the package has them."""
-        return self.later | self.newer
+    def not_sendable(self) -> frozenset[GroupKind]:
+        """Kinds whose manifests the server cannot accept yet."""
+        return self.unserved | self.other_version
 
 
 def resolve_kinds(
@@ -80,39 +80,39 @@ def resolve_kinds(
     documents: Sequence[Document],
     expected: Mapping[GroupKind, selectors.ExpectedKind] | None = None,
 ) -> KindResolution:
-    """Find every kind of a package. Raises KindNotServed for missing ones.
+    """Resolve every kind of a package. Raises KindNotServed for missing ones.
 
     :param expected: kinds that an object of the package defines later.
     """
-    brought = placement.packaged_kinds(
+    packaged = placement.packaged_kinds(
         document.manifest for document in documents
     )
     expected = expected or {}
-    wheres: dict[tuple[GroupKind, str], list[str]] = defaultdict(list)
+    sources: dict[tuple[GroupKind, str], list[str]] = defaultdict(list)
     for document in documents:
         _, version = objects.split_api_version(document.manifest["apiVersion"])
         key = GroupKind.of(document.manifest), version
-        wheres[key].append(document.where)
+        sources[key].append(document.where)
     namespaced = {}
     subresources = {}
-    later: set[GroupKind] = set()
-    newer: set[GroupKind] = set()
+    unserved: set[GroupKind] = set()
+    other_version: set[GroupKind] = set()
     create_only: set[GroupKind] = set()
     unknown = []
-    # One request for a group at a time; kinds of one group share its answer.
-    for (kind, version), where in sorted(wheres.items()):
+    # One request for each group; kinds of a group share the response.
+    for (kind, version), where in sorted(sources.items()):
         try:
             resource = cluster.resource(kind, version)
         except errors.KindNotServed as error:
-            if kind in brought and version in brought[kind].versions:
-                namespaced[kind] = brought[kind].namespaced
-                subresources[kind] = brought[kind].subresources
-                (newer if error.served else later).add(kind)
+            if kind in packaged and version in packaged[kind].versions:
+                namespaced[kind] = packaged[kind].namespaced
+                subresources[kind] = packaged[kind].subresources
+                (other_version if error.served else unserved).add(kind)
             elif kind in expected:
                 namespaced[kind] = expected[kind].namespaced
-                # Whether it has a status shows when it is there.
+                # Assumed until its definition is established.
                 subresources[kind] = frozenset(["status"])
-                (newer if error.served else later).add(kind)
+                (other_version if error.served else unserved).add(kind)
             else:
                 unknown.append(
                     errors.KindNotServed(kind, version, error.served, where)
@@ -123,18 +123,18 @@ def resolve_kinds(
         if resource.verbs == CREATE:
             create_only.add(kind)
     if unknown:
-        found = list(wheres)  # in the order of the package
-        unknown.sort(key=lambda e: found.index((e.group_kind, e.version)))
-        suggestions.suggest(unknown, cluster.resources)
+        requested = list(sources)  # in the order of the package
+        unknown.sort(key=lambda e: requested.index((e.group_kind, e.version)))
+        suggestions.add_hints(unknown, cluster.resources)
         first, *also = unknown
         first.also = tuple(also)
         raise first
     return KindResolution(
         namespaced,
         subresources,
-        frozenset(later),
-        frozenset(newer),
-        frozenset((later | newer) - brought.keys()),
+        frozenset(unserved),
+        frozenset(other_version),
+        frozenset((unserved | other_version) - packaged.keys()),
         frozenset(create_only),
     )
 
@@ -142,25 +142,30 @@ def resolve_kinds(
 CREATE = frozenset(["create"])
 
 
-def names(documents: Sequence[Document], found: KindResolution) -> None:
-    """Refuse objects without a name that the server would keep by one."""
+def require_names(
+    documents: Sequence[Document], resolution: KindResolution
+) -> None:
+    """Raise PackageInvalid for stored objects without a name."""
     problems = [
-        Problem(document.where, f"{GroupKind.of(document.manifest)}: {_NAME}")
+        Problem(
+            document.where,
+            f"{GroupKind.of(document.manifest)}: {_NAME_MISSING}",
+        )
         for document in naming.unnamed_documents(documents)
-        if GroupKind.of(document.manifest) not in found.create_only
+        if GroupKind.of(document.manifest) not in resolution.create_only
     ]
     if problems:
         raise errors.PackageInvalid(problems)
 
 
-_NAME = "missing metadata.name"
+_NAME_MISSING = "missing metadata.name"
 
 
 def expected_kinds(
-    documents: Sequence[Document], said: policy.Policy
+    documents: Sequence[Document], package_policy: policy.Policy
 ) -> dict[GroupKind, selectors.ExpectedKind]:
     """Return kinds that a request or an annotation expects to appear later."""
-    found = {item.kind: item for item in said.expected_kinds}
+    found = {item.kind: item for item in package_policy.expected_kinds}
     problems = []
     for document in documents:
         text = objects.annotation(document.manifest, "expected-kinds") or ""
@@ -169,10 +174,10 @@ def expected_kinds(
                 item = selectors.expected(part)
             except errors.RequestInvalid as error:
                 subject = ObjectRef.of(document.manifest)
-                what = (
+                prefix = (
                     f"{subject}: annotation {objects.PREFIX}expected-kinds: "
                 )
-                problems.append(Problem(document.where, f"{what}{error}"))
+                problems.append(Problem(document.where, f"{prefix}{error}"))
             else:
                 found.setdefault(item.kind, item)
     if problems:
@@ -196,7 +201,7 @@ def with_statusless_kinds(
 def refuse_record_objects(
     items: Sequence[PlacedManifest], instance: str, home: str
 ) -> None:
-    """Refuse objects of a package that would be part of the record."""
+    """Raise PackageInvalid for objects that would be part of the record."""
     name = record_names.PREFIX + instance
     problems = [
         Problem(item.where, f"{item.ref} is part of the instance's record")
@@ -210,7 +215,7 @@ def refuse_record_objects(
 
 
 def validate_annotations(documents: Sequence[Document]) -> None:
-    """Refuse invalid annotations of the project, all at once."""
+    """Raise PackageInvalid for all invalid annotations of the project."""
     problems = []
     for document in documents:
         manifest = document.manifest
@@ -223,14 +228,14 @@ def validate_annotations(documents: Sequence[Document]) -> None:
                 Problem(document.where, str(problem))
                 for problem in error.problems
             ]
-        for name, pattern, wanted in _ANNOTATIONS:
-            said = objects.annotation(manifest, name)
-            if said is not None and not re.fullmatch(pattern, said):
+        for name, pattern, expected in _ANNOTATIONS:
+            value = objects.annotation(manifest, name)
+            if value is not None and not re.fullmatch(pattern, value):
                 problems.append(
                     Problem(
                         document.where,
                         f"{ObjectRef.of(manifest)}: annotation "
-                        f"{objects.PREFIX}{name}: {said!r} is not {wanted}",
+                        f"{objects.PREFIX}{name}: {value!r} is not {expected}",
                     )
                 )
     if problems:
@@ -257,21 +262,21 @@ _ANNOTATIONS = (
 )
 
 
-def bind_storage_classes(
+def claim_handlers(
     cluster: Cluster, manifests: Sequence[Manifest], registry: Registry
-) -> Registered:
-    """What the cluster's storage classes say about claims of the manifests.
+) -> Handlers:
+    """Return a handler of claims that reads the cluster's storage classes.
 
-    A claim of a class that binds late is current while it is pending; the
-    claim itself does not show this. Empty without claims, and if a third
-    party's handler judges them.
+    A claim of a class with WaitForFirstConsumer is current while it is
+    pending; the claim itself does not show this. Empty without claims, and
+    if a third party's handler judges them.
     """
     if registry[storage.CLAIM].name or not any(
         GroupKind.of(m) == storage.CLAIM for m in manifests
     ):
         return {}
     classes = [m for m in manifests if GroupKind.of(m) == STORAGE_CLASS]
-    # Who may not look leaves the claim's own word.
+    # Without the permission, the claim's own status is used.
     with contextlib.suppress(errors.Forbidden):
         classes.extend(cluster.list_objects(STORAGE_CLASS))
         return storage.claim_handler(classes)
@@ -280,43 +285,44 @@ def bind_storage_classes(
 
 STORAGE_CLASS = GroupKind("storage.k8s.io", "StorageClass")
 
-Registered = Mapping[GroupKind, Handler]
+Handlers = Mapping[GroupKind, Handler]
 
 
-def missing_namespaces(
+def find_missing_namespaces(
     cluster: Cluster,
     items: Sequence[PlacedManifest],
-    place: str,
-    known: Collection[str] = (),
+    default_namespace: str,
+    existing: Collection[str] = (),
 ) -> frozenset[str]:
     """Return the namespaces of a package that do not exist yet.
 
-    :param place: the namespace of objects that name none.
-    :param known: namespaces in which objects were found.
+    :param default_namespace: the namespace of objects that specify none.
+    :param existing: namespaces that are known to exist.
 
     Raises NamespaceNotFound for those that the package does not contain.
     """
-    wheres: dict[str, list[str]] = defaultdict(list)
+    sources: dict[str, list[str]] = defaultdict(list)
     for item in items:
-        if item.ref.namespace and item.ref.namespace not in known:
-            wheres[item.ref.namespace].append(item.where)
-    brought = {
+        if item.ref.namespace and item.ref.namespace not in existing:
+            sources[item.ref.namespace].append(item.where)
+    packaged = {
         i.ref.name for i in items if i.ref.group_kind == placement.NAMESPACE
     }
     absent = frozenset(
         name
-        for name, found in results_or_raise(
+        for name, namespace in results_or_raise(
             cluster.map_parallel(
                 lambda name: cluster.get_metadata(
                     ObjectRef("", "Namespace", "", name)
                 ),
-                sorted(wheres),
+                sorted(sources),
             )
         )
-        if found is None
+        if namespace is None
     )
-    if absent - brought:
+    if absent - packaged:
         raise errors.NamespaceNotFound(
-            {name: wheres[name] for name in absent - brought}, place
+            {name: sources[name] for name in absent - packaged},
+            default_namespace,
         )
     return absent

@@ -1,4 +1,4 @@
-"""Numbers that objects keep when a package is applied again."""
+"""Preserve live replica counts when a package is applied again."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from tacker_k8s_cr.plan import placement
 from tacker_k8s_cr.plan.placement import PlacedManifest
 from tacker_k8s_cr.plan.plan import LiveObject
 
-_WITHIN = (topology_replicas.CLUSTER, HPA)
-"""Kinds that have numbers, but none of their own."""
+_INDIRECT = (topology_replicas.CLUSTER, HPA)
+"""Kinds that contain the replica counts of other objects."""
 
 
 def with_live_replicas(
@@ -35,8 +35,8 @@ def with_live_replicas(
     registry: Registry,
     live: Mapping[ObjectRef, LiveObject],
     subresources: Mapping[GroupKind, frozenset[str]],
-    settled: Collection[ObjectRef] = (),
-    givers: Mapping[ObjectRef, str] | None = None,
+    fixed: Collection[ObjectRef] = (),
+    transfer_sources: Mapping[ObjectRef, str] | None = None,
 ) -> tuple[PlacedManifest, ...]:
     """Return the manifests with the replica counts of existing objects.
 
@@ -46,15 +46,16 @@ def with_live_replicas(
     package that no longer sets it. Limits of autoscalers that a scale has
     changed are left out too.
 
-    :param settled: counts that stay as the manifests have them.
-    :param givers: source instances whose fields are transferred, by object.
+    :param fixed: counts that are taken from the manifests.
+    :param transfer_sources: source instances whose fields are transferred, by
+        object.
     """
     concerned = [
-        *_numbered(items, registry, live, subresources),
+        *_scalable_items(items, registry, live, subresources),
         *(
             item
             for item in items
-            if item.ref in live and item.ref.group_kind in _WITHIN
+            if item.ref in live and item.ref.group_kind in _INDIRECT
         ),
     ]
     found: dict[ObjectRef, PlacedManifest] = {}
@@ -63,31 +64,31 @@ def with_live_replicas(
     ):
         if obj is None:
             continue
-        if giver := (givers or {}).get(item.ref):
-            # As it will be when it is sent.
+        if transfer_source := (transfer_sources or {}).get(item.ref):
+            # As it will be after the transfer.
             metadata = obj["metadata"]
             fields = ownership.rename_manager(
                 metadata["managedFields"],
-                objects.MANAGER + giver,
+                objects.MANAGER + transfer_source,
                 _manager(item),
             )
             metadata = {**metadata, "managedFields": fields}
             obj = {**obj, "metadata": metadata}
-        found[item.ref] = _numbered_as(item, obj, registry, settled)
+        found[item.ref] = _with_counts_of(item, obj, registry, fixed)
     return tuple(found.get(item.ref, item) for item in items)
 
 
-def kept(
+def preserve_replicas(
     item: PlacedManifest,
     obj: Manifest,
     registry: Registry,
     subresources: Mapping[GroupKind, frozenset[str]],
-    settled: Collection[ObjectRef] = (),
+    fixed: Collection[ObjectRef] = (),
 ) -> PlacedManifest:
-    """Return one manifest with the numbers of its object, as ``carried``."""
+    """Return a manifest with the live counts, as ``with_live_replicas``."""
     kind = item.ref.group_kind
-    if kind in _WITHIN or _has_number(kind, registry, subresources):
-        return _numbered_as(item, obj, registry, settled)
+    if kind in _INDIRECT or _has_replicas(kind, registry, subresources):
+        return _with_counts_of(item, obj, registry, fixed)
     return item
 
 
@@ -96,29 +97,29 @@ def _manager(item: PlacedManifest) -> str:
     return objects.MANAGER + labels.get(objects.INSTANCE, "")
 
 
-def _numbered_as(
+def _with_counts_of(
     item: PlacedManifest,
     obj: Manifest,
     registry: Registry,
-    settled: Collection[ObjectRef],
+    fixed: Collection[ObjectRef],
 ) -> PlacedManifest:
     manager = _manager(item)
-    manifest = _unmoved(item.manifest, obj, manager)
-    if item.ref.group_kind not in _WITHIN and item.ref not in settled:
-        path = replicas.path_of(registry, item.ref.group_kind)
+    manifest = _without_changed_limits(item.manifest, obj, manager)
+    if item.ref.group_kind not in _INDIRECT and item.ref not in fixed:
+        path = replicas.replicas_path(registry, item.ref.group_kind)
         owned = ownership.owns(obj, manager, path)
         number = objects.field(obj, path) if owned else None
         manifest = placement.set_field(manifest, path, number)
     for entry in topology_replicas.of(manifest):
-        if entry.ref not in settled:
-            manifest = _kept(manifest, obj, entry, manager)
+        if entry.ref not in fixed:
+            manifest = _with_entry_count_of(manifest, obj, entry, manager)
     return dataclasses.replace(item, manifest=manifest)
 
 
-def _kept(
+def _with_entry_count_of(
     manifest: Manifest, obj: Manifest, entry: TopologyReplicas, manager: str
 ) -> Manifest:
-    """With the number that an entry of a topology has."""
+    """Return the manifest with the live count of an entry of a topology."""
     if topology_replicas.get_entry(
         obj, entry
     ) is None or replicas.is_autoscaled(manifest, entry):
@@ -128,19 +129,21 @@ def _kept(
     return topology_replicas.with_number(manifest, entry, number)
 
 
-def _unmoved(manifest: Manifest, obj: Manifest, manager: str) -> Manifest:
-    """Without the bounds of an autoscaler that a scale has moved."""
+def _without_changed_limits(
+    manifest: Manifest, obj: Manifest, manager: str
+) -> Manifest:
+    """Return the manifest without limits that a scale has changed."""
     paths: list[Path] = [
         ("metadata", "annotations", b) for b in autoscaling.BOUNDS
     ]
     if GroupKind.of(manifest) == HPA:
         paths.extend(autoscaling.HPA_BOUNDS)
     for path in paths:
-        named = objects.field(manifest, path) is not None
-        if named and ownership.owns(obj, manager, path, "Update"):
+        is_set = objects.field(manifest, path) is not None
+        if is_set and ownership.owns(obj, manager, path, "Update"):
             manifest = placement.set_field(manifest, path, None)
     for entry in topology_replicas.of(manifest):
-        moved = {
+        changed = {
             name: None
             for name in autoscaling.BOUNDS
             if name in topology_replicas.notes_of(manifest, entry)
@@ -151,8 +154,8 @@ def _unmoved(manifest: Manifest, obj: Manifest, manager: str) -> Manifest:
                 "Update",
             )
         }
-        if moved:
-            manifest = topology_replicas.with_notes(manifest, entry, moved)
+        if changed:
+            manifest = topology_replicas.with_notes(manifest, entry, changed)
     return manifest
 
 
@@ -162,13 +165,13 @@ def with_replica_paths(
     live: Mapping[ObjectRef, LiveObject],
     subresources: Mapping[GroupKind, frozenset[str]],
 ) -> dict[ObjectRef, LiveObject]:
-    """With the places of numbers that are sent as the objects have them.
+    """Return the live objects with the paths of counts sent unchanged.
 
-    By the time that is done, an autoscaler may have moved them.
+    An autoscaler may have changed them by the time they are sent.
     """
     found = dict(live)
-    for item in _numbered(items, registry, live, subresources):
-        path = replicas.path_of(registry, item.ref.group_kind)
+    for item in _scalable_items(items, registry, live, subresources):
+        path = replicas.replicas_path(registry, item.ref.group_kind)
         if objects.field(item.manifest, path) is not None:
             found[item.ref] = dataclasses.replace(
                 live[item.ref], replicas_path=path
@@ -176,22 +179,22 @@ def with_replica_paths(
     return found
 
 
-def _numbered(
+def _scalable_items(
     items: Sequence[PlacedManifest],
     registry: Registry,
     live: Mapping[ObjectRef, LiveObject],
     subresources: Mapping[GroupKind, frozenset[str]],
 ) -> list[PlacedManifest]:
-    """Those that are there, and are of a kind that has such a number."""
+    """Return the items with an existing object of a scalable kind."""
     return [
         item
         for item in items
         if item.ref in live
-        and _has_number(item.ref.group_kind, registry, subresources)
+        and _has_replicas(item.ref.group_kind, registry, subresources)
     ]
 
 
-def _has_number(
+def _has_replicas(
     kind: GroupKind,
     registry: Registry,
     subresources: Mapping[GroupKind, frozenset[str]],

@@ -35,65 +35,65 @@ _FIXED = frozenset(
         GroupKind("apiregistration.k8s.io", "APIService"),
     }
 )
-"""Kinds whose objects cannot have any other name."""
+"""Kinds whose objects cannot have another name."""
 
 
-def recreatable(
+def select_recreatable(
     items: Sequence[PlacedManifest],
-    asked: Collection[ObjectRef],
+    requested: Collection[ObjectRef],
     registry: Registry,
 ) -> frozenset[ObjectRef]:
-    """Objects that may be made again, if there is no other way.
+    """Return objects that may be recreated if they cannot be changed.
 
-    Never a Cluster: what the package has beside it would go with it.
+    Never a Cluster: its deletion would include other objects of the package.
     """
     return frozenset(
         item.ref
         for item in items
         if not registry[item.ref.group_kind].delete_exclusively
         and (
-            item.ref in asked
+            item.ref in requested
             or objects.annotation(item.manifest, ANNOTATION) == "true"
         )
     )
 
 
-def recreate_reasons(
+def find_recreate_reasons(
     cluster: Cluster,
     items: Sequence[PlacedManifest],
     instance: str,
     refusals: Mapping[ObjectRef, Error],
     allowed: Collection[ObjectRef],
 ) -> dict[ObjectRef, str]:
-    """Which of those that are refused are to be made again: why.
+    """Return the refused objects to recreate, each with the reason.
 
-    One that would be refused as a new object too is left as it is.
+    One that would be refused as a new object too is not recreated.
     """
-    tried = [
+    candidates = [
         item
         for item in items
         if item.ref in allowed and isinstance(refusals.get(item.ref), Rejected)
     ]
-    found = {}
-    for item, refused in results_or_raise(
+    reasons = {}
+    for item, refusal in results_or_raise(
         cluster.map_parallel(
-            lambda item: _refused(cluster, item, instance), tried
+            lambda item: _find_refusal(cluster, item, instance), candidates
         )
     ):
-        if refused is None:
-            said = refusals[item.ref].sentence()
-            found[item.ref] = said.removeprefix(f"{item.ref}: ")
+        if refusal is None:
+            reason = refusals[item.ref].sentence()
+            reasons[item.ref] = reason.removeprefix(f"{item.ref}: ")
         else:
-            LOG.info("%s: cannot be made again: %s", item.ref, refused)
-    return found
+            LOG.info("%s: cannot be recreated: %s", item.ref, refusal)
+    return reasons
 
 
-def _refused(
+def _find_refusal(
     cluster: Cluster, item: PlacedManifest, instance: str
 ) -> Error | None:
-    """Why the server would not have it as a new object, if it would not.
+    """Return why the server would refuse it as a new object, or None.
 
-    It is asked about one of another name: its own is taken.
+    The dry run uses another name: the object with its own name exists.
     """
     if item.ref.group_kind in _FIXED:
         return None

@@ -1,4 +1,4 @@
-"""The numbers of replicas that a package asks for, and those that stay."""
+"""Replica counts of a package, of its scale levels and of live objects."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ not specify one."""
 Subresources = Mapping[GroupKind, frozenset[str]]
 
 
-def vdus(
+def map_vdus(
     package: Package,
     items: Sequence[PlacedManifest],
     registry: Registry,
     subresources: Subresources,
     mapping: Mapping[str, str] | None = None,
 ) -> dict[str, ObjectRef]:
-    """The object that each VDU is, as it is placed.
+    """Return the object of each VDU, with its namespace.
 
     A VDU without an object among the items is left out.
     """
@@ -67,9 +67,9 @@ def vdus(
 def is_scalable(
     kind: GroupKind, registry: Registry, subresources: Subresources
 ) -> bool:
-    """Whether objects of the kind have a number of replicas."""
-    known = registry[kind].replicas is not None
-    return known or "scale" in subresources.get(kind, ())
+    """Whether objects of the kind have a replica count."""
+    has_path = registry[kind].replicas is not None
+    return has_path or "scale" in subresources.get(kind, ())
 
 
 def scale_targets(
@@ -77,7 +77,7 @@ def scale_targets(
     registry: Registry,
     subresources: Subresources,
 ) -> dict[str, ObjectRef]:
-    """Those of the VDUs that have a number of replicas."""
+    """Return the VDUs whose objects have a replica count."""
     return {
         vdu: ref
         for vdu, ref in vdus.items()
@@ -86,14 +86,14 @@ def scale_targets(
     }
 
 
-def in_manifests(
+def manifest_replicas(
     items: Sequence[PlacedManifest],
     registry: Registry,
     refs: Iterable[ObjectRef],
 ) -> dict[ObjectRef, int]:
-    """The numbers of replicas that manifests ask for, by scale target.
+    """Return the replica counts of manifests, by scale target.
 
-    A workload whose manifest names none has one: the server's default.
+    A workload whose manifest sets none has one replica: the server's default.
     """
     found: dict[ObjectRef, int] = {}
     by_ref = {item.ref: item.manifest for item in items}
@@ -102,7 +102,7 @@ def in_manifests(
             manifest = by_ref.get(topology_replicas.cluster_ref(ref), {})
             number = topology_replicas.number(manifest, entry)
         else:
-            path = path_of(registry, ref.group_kind)
+            path = replicas_path(registry, ref.group_kind)
             number = objects.field(by_ref.get(ref), path, 1)
         if isinstance(number, int):
             found[ref] = number
@@ -114,9 +114,9 @@ def with_level_replicas(
     registry: Registry,
     wanted: Mapping[ObjectRef, int],
 ) -> tuple[PlacedManifest, ...]:
-    """The manifests with the numbers that the VNFD's levels give.
+    """Return the manifests with the counts of the VNFD's scale levels.
 
-    They win over those in the manifests, at instantiate as at scale.
+    They take precedence over the manifests, at instantiate and at scale.
     """
     in_topologies = {
         topology_replicas.parse_ref(ref): n for ref, n in wanted.items()
@@ -125,11 +125,11 @@ def with_level_replicas(
     for item in items:
         manifest = item.manifest
         if item.ref in wanted:
-            path = path_of(registry, item.ref.group_kind)
+            path = replicas_path(registry, item.ref.group_kind)
             number = wanted[item.ref]
             manifest = placement.set_field(manifest, path, number)
         for entry in topology_replicas.of(manifest):
-            # A topology may not name a number that an autoscaler keeps.
+            # A topology must not set a count that an autoscaler manages.
             if entry in in_topologies and not is_autoscaled(manifest, entry):
                 number = in_topologies[entry]
                 manifest = topology_replicas.with_number(
@@ -140,25 +140,25 @@ def with_level_replicas(
 
 
 def is_autoscaled(manifest: Manifest, entry: TopologyReplicas) -> bool:
-    """Whether the cluster autoscaler keeps an entry's number."""
+    """Whether the cluster autoscaler manages the count of an entry."""
     notes = topology_replicas.notes_of(manifest, entry)
     return autoscaling.annotated_bounds(notes) is not None
 
 
-def path_of(registry: Registry, kind: GroupKind) -> Path:
-    """Where an object of the kind has its number."""
+def replicas_path(registry: Registry, kind: GroupKind) -> Path:
+    """Return the path of the replica count in objects of the kind."""
     return registry[kind].replicas or REPLICAS
 
 
 def desired_replicas(inventory: Inventory) -> dict[ObjectRef, int]:
-    """The numbers that the instance last asked for, where it did."""
+    """Return the counts that the instance last requested."""
     found: dict[ObjectRef, int] = {}
     if vnfd := inventory.vnfd:
-        asked = replica_counts.replicas(vnfd, inventory.scale_levels)
+        by_vdu = replica_counts.replicas(vnfd, inventory.scale_levels)
         found = {
-            ref: asked[vdu]
+            ref: by_vdu[vdu]
             for vdu, ref in inventory.vdus.items()
-            if vdu in asked
+            if vdu in by_vdu
         }
     return {**found, **inventory.replica_overrides}
 
@@ -166,12 +166,12 @@ def desired_replicas(inventory: Inventory) -> dict[ObjectRef, int]:
 def replicas_for_aspect(
     inventory: Inventory, aspect: str, steps: int, level: int | None
 ) -> tuple[dict[str, int], dict[ObjectRef, int]]:
-    """Scale levels after scaling an aspect, and the objects' numbers then.
+    """Return the scale levels after scaling an aspect, and the new counts.
 
     A VDU of the aspect without an object in the instance is left out.
 
-    :raises RequestInvalid: the aspect is not known or scales no object, its
-        level leaves its bounds, or a number those of its VDU's profile.
+    :raises RequestInvalid: the aspect does not exist or scales no object, or
+        its level or a count would be out of range.
     """
     vnfd = inventory.vnfd
     if vnfd is None:
@@ -179,20 +179,22 @@ def replicas_for_aspect(
             f"scale: the package of {inventory.instance} has no VNFD, so no "
             f"aspect {aspect}; name an object and its number of replicas"
         )
-    now = dict(inventory.scale_levels)
+    current_levels = dict(inventory.scale_levels)
     if level is not None:
-        steps = level - now.get(aspect, 0)
-    levels = dict(replica_counts.levels_after(vnfd, now, aspect, steps))
-    moved = vnfd.aspects[aspect].steps
+        steps = level - current_levels.get(aspect, 0)
+    levels = dict(
+        replica_counts.levels_after(vnfd, current_levels, aspect, steps)
+    )
+    steps_by_vdu = vnfd.aspects[aspect].steps
     after = {
         vdu: number
         for vdu, number in replica_counts.scaled(vnfd, levels).items()
-        if vdu in moved and vdu in inventory.vdus
+        if vdu in steps_by_vdu and vdu in inventory.vdus
     }
     if not after:
-        named = ", ".join(moved) or "no VDU"
+        vdu_names = ", ".join(steps_by_vdu) or "no VDU"
         raise errors.RequestInvalid(
-            f"aspect {aspect}: it scales {named}, and the instance "
+            f"aspect {aspect}: it scales {vdu_names}, and the instance "
             f"{inventory.instance} has no object with replicas for that"
         )
     replica_counts.check_profiles(vnfd, after)
@@ -214,18 +216,20 @@ def live_replicas(
     registry = replicas_paths.with_scale_paths(
         cluster, registry, subresources, inventory.manifests
     )
-    numbers_: dict[str, int | None] = {}
+    counts: dict[str, int | None] = {}
     for vdu, ref, obj in topology_targets.scale_targets_by_vdu(
         cluster, inventory
     ):
         if obj is None:
-            numbers_[vdu] = None
+            counts[vdu] = None
         elif entry := topology_replicas.parse_ref(ref):
-            numbers_[vdu] = topology_replicas.number(obj, entry)
-            if numbers_[vdu] is None:
-                made = topology_targets.scale_target_of(cluster, obj, entry)
-                numbers_[vdu] = objects.field(made, REPLICAS)
+            counts[vdu] = topology_replicas.number(obj, entry)
+            if counts[vdu] is None:
+                generated = topology_targets.scale_target_of(
+                    cluster, obj, entry
+                )
+                counts[vdu] = objects.field(generated, REPLICAS)
         else:
-            path = path_of(registry, ref.group_kind)
-            numbers_[vdu] = objects.field(obj, path)
-    return numbers_
+            path = replicas_path(registry, ref.group_kind)
+            counts[vdu] = objects.field(obj, path)
+    return counts

@@ -1,4 +1,4 @@
-"""Paths of the replica count of a kind, from its definition."""
+"""Paths of the replica count of a kind, from its CustomResourceDefinition."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ def with_scale_paths(
 ) -> Registry:
     """Return the registry with the paths of kinds with a scale sub-resource.
 
-    A kind that a handler or the request describes has its path already.
+    A kind that a handler or the request describes already has its path.
 
     :param manifests: searched for definitions before the server is read.
     """
-    wanted = {
+    unresolved = {
         kind
-        for kind, found in subresources.items()
-        if "scale" in found and registry[kind].replicas is None
+        for kind, handlers in subresources.items()
+        if "scale" in handlers and registry[kind].replicas is None
     }
-    if not wanted:
+    if not unresolved:
         return registry
-    brought = {
+    packaged = {
         kind: manifest
         for manifest in manifests
         for kind in placement.kinds_by_crd([manifest]).values()
     }
-    found = {}
-    for kind in sorted(wanted):
-        definition = brought.get(kind) or _served(cluster, kind)
-        if path := _path(definition or {}):
-            found[kind] = dataclasses.replace(registry[kind], replicas=path)
-    return registry.with_handlers(found)
+    handlers = {}
+    for kind in sorted(unresolved):
+        definition = packaged.get(kind) or _read_crd(cluster, kind)
+        if path := _scale_path(definition or {}):
+            handlers[kind] = dataclasses.replace(registry[kind], replicas=path)
+    return registry.with_handlers(handlers)
 
 
-def _served(cluster: Cluster, kind: GroupKind) -> Manifest | None:
-    """The definition that the server has; None where it may not be read."""
+def _read_crd(cluster: Cluster, kind: GroupKind) -> Manifest | None:
+    """Return the definition on the server, or None if it may not be read."""
     with contextlib.suppress(errors.Forbidden, errors.KindNotServed):
         plural = cluster.resource(kind).plural
         of = placement.DEFINITION
@@ -61,8 +61,8 @@ def _served(cluster: Cluster, kind: GroupKind) -> Manifest | None:
     return None
 
 
-def _path(definition: Manifest) -> Path | None:
-    """Of its versions they are all alike, or the server converts them."""
+def _scale_path(definition: Manifest) -> Path | None:
+    """Return the path of any version: they are equal, or converted."""
     for version in fields.mappings(definition, ("spec", "versions")):
         text = fields.text(
             version, ("subresources", "scale", "specReplicasPath")

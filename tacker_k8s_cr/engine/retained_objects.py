@@ -1,4 +1,4 @@
-"""What outlives an instance: what was asked for, and what that needs."""
+"""Objects that outlive an instance: the requested ones and dependencies."""
 
 from __future__ import annotations
 
@@ -23,67 +23,72 @@ def retention_choices(
     owned: Collection[ObjectRef],
     manifests: Mapping[ObjectRef, Manifest],
     policy: Policy,
-    asked: Mapping[Subject, bool],
-    otherwise: Mapping[Subject, bool] | None = None,
+    requested: Mapping[Subject, bool],
+    defaults: Mapping[Subject, bool] | None = None,
     *,
-    again: bool = False,
+    repeated: bool = False,
 ) -> dict[ObjectRef, tuple[bool, str]]:
-    """Return whether each object is retained, and what determines that.
+    """Return whether each object is retained, and what specifies that.
 
     The terminate request takes precedence over an object's annotation, and
     that over the policy.
 
-    :param asked: by that request, by object or kind.
-    :param otherwise: the same, where nothing else determines it.
-    :param again: a repeated termination: the policy holds the former decision,
-        over which only the request takes precedence.
+    :param requested: by the request, by object or kind.
+    :param defaults: the same, where nothing else specifies it.
+    :param repeated: a repeated termination: the policy holds the former
+        decision, over which only the request takes precedence.
     """
-    found = {}
+    choices = {}
     for ref in owned:
-        if (wanted := lookup(asked, ref)) is not None:
-            found[ref] = wanted, "the request says so"
+        if (wanted := lookup(requested, ref)) is not None:
+            choices[ref] = wanted, "specified by the request"
             continue
-        if again and ref in policy.on_terminate:
-            found[ref] = policy.on_terminate[ref], "it was said before"
+        if repeated and ref in policy.on_terminate:
+            choices[ref] = (
+                policy.on_terminate[ref],
+                "specified by an earlier request",
+            )
             continue
-        own = objects.annotation(manifests.get(ref, {}), ANNOTATION)
-        if own is not None:
-            found[ref] = own == KEEP, "its annotation says so"
-        elif (may := policy.may_keep(ref)) is not None:
-            found[ref] = may, "the policy says so"
-        elif (usual := lookup(otherwise or {}, ref)) is not None:
-            found[ref] = usual, "the configuration says so"
-    return found
+        annotation = objects.annotation(manifests.get(ref, {}), ANNOTATION)
+        if annotation is not None:
+            choices[ref] = annotation == KEEP, "specified by its annotation"
+        elif (by_policy := policy.may_keep(ref)) is not None:
+            choices[ref] = by_policy, "specified by the policy"
+        elif (default := lookup(defaults or {}, ref)) is not None:
+            choices[ref] = default, "specified by the configuration"
+    return choices
 
 
-def retained(
+def find_retained(
     owned: Collection[ObjectRef],
     manifests: Mapping[ObjectRef, Manifest],
-    said: Mapping[ObjectRef, tuple[bool, str]],
+    choices: Mapping[ObjectRef, tuple[bool, str]],
 ) -> dict[ObjectRef, str]:
-    """What is to be left, by object why.
+    """Return the objects to retain, each with the reason.
 
-    With what is kept stays what it does not work without, unless it is said
-    that this goes. A namespace, or a definition, stays in any case: it
-    would take along what is kept.
+    The dependencies of a retained object are retained too, unless a choice
+    deletes them. A namespace or a CustomResourceDefinition is retained in any
+    case: its deletion would include the retained object.
     """
-    kept = {ref: why for ref, (stays, why) in said.items() if stays}
-    if not kept:
+    reasons = {
+        ref: why for ref, (is_retained, why) in choices.items() if is_retained
+    }
+    if not reasons:
         return {}
     needed = dependencies.dependencies_of(
         {ref: m for ref, m in manifests.items() if ref in owned}
     )
-    look = sorted(kept)
-    while look:
-        holder = look.pop()
-        for ref in sorted(needed.get(holder, ())):
-            may_go = ref in said and not said[ref][0]
-            if ref in kept or (may_go and not _holds(ref)):
+    pending = sorted(reasons)
+    while pending:
+        dependent = pending.pop()
+        for ref in sorted(needed.get(dependent, ())):
+            may_delete = ref in choices and not choices[ref][0]
+            if ref in reasons or (may_delete and not _is_container(ref)):
                 continue
-            kept[ref] = f"{holder} stays, and needs it"
-            look.append(ref)
-    return kept
+            reasons[ref] = f"required by {dependent}, which is retained"
+            pending.append(ref)
+    return reasons
 
 
-def _holds(ref: ObjectRef) -> bool:
+def _is_container(ref: ObjectRef) -> bool:
     return ref.group_kind in (placement.DEFINITION, placement.NAMESPACE)

@@ -1,7 +1,7 @@
-"""Set the replica count of an object, in the way of its kind.
+"""Set the replica count of an object, with the strategy of its kind.
 
-The strategy of this module is that of workloads and custom resources. Kinds
-of Cluster API have another, in ``topology_scaling``.
+The strategy of this module is for workloads and custom resources. Kinds of
+Cluster API have another, in ``topology_scaling``.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ class ScaleTarget:
     :param ref: the reference under which the inventory keeps the count.
     :param written: the object that is written.
     :param uid: of that object.
-    :param strategy: the way of the kind.
+    :param strategy: the strategy of its kind.
     :param path: in the object; None to use the scale sub-resource.
     :param entry: the entry of a Cluster's topology that has the count.
-    :param bearer: the object generated from the entry, or the object itself.
+    :param scaled_object: the object generated from the entry, or the object
+        itself.
     :param before: the count so far, if it could be read.
-    :param keeper: the autoscaler whose limits are changed to ``bounds``.
+    :param autoscaler: the autoscaler whose limits are changed to ``limits``.
     :param notes: remarks for the report.
     """
 
@@ -55,10 +56,10 @@ class ScaleTarget:
     strategy: ScaleStrategy
     path: Path | None = None
     entry: TopologyReplicas | None = None
-    bearer: Manifest | None = None
+    scaled_object: Manifest | None = None
     before: int | None = None
-    keeper: Autoscaler | None = None
-    bounds: ReplicaLimits | None = None
+    autoscaler: Autoscaler | None = None
+    limits: ReplicaLimits | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -80,40 +81,40 @@ class ScaleStrategy:
     def resolve(
         self, ref: ObjectRef, number: int, autoscaler_limits: str
     ) -> ScaleTarget:
-        """Find out how to set the count. Raises NotScalable; writes nothing.
+        """Determine how to set the count. Raises NotScalable; writes nothing.
 
-        A scale back to the count before one that ended early restores the
-        limits of the autoscaler, whatever the options say.
+        A scale to the count before an interrupted one restores the limits of
+        the autoscaler, whatever the options specify.
 
-        :param autoscaler_limits: what to do if an autoscaler has the count and
-            the object's annotation does not say it.
+        :param autoscaler_limits: what to do if an autoscaler manages the count
+            and the object has no annotation for it.
         """
         if (
             ref in self.inventory.former_limits
             and self.inventory.former_replicas.get(ref) == number
         ):
             return self.restore(ref, number)
-        return self._resolved(ref, number, autoscaler_limits)
+        return self._resolve(ref, number, autoscaler_limits)
 
     def restore(self, ref: ObjectRef, number: int) -> ScaleTarget:
-        """Find the way back to a count, and to limits of an autoscaler."""
+        """Determine how to restore a count and the limits of an autoscaler."""
         before = self.inventory.former_limits.get(ref)
-        way = autoscaling.KEEP if before is None else autoscaling.ADJUST
-        target = self._resolved(ref, number, way)
-        return dataclasses.replace(target, bounds=before)
+        mode = autoscaling.KEEP if before is None else autoscaling.ADJUST
+        target = self._resolve(ref, number, mode)
+        return dataclasses.replace(target, limits=before)
 
     def set_limits(
         self, cluster: Cluster, target: ScaleTarget, manager: str
     ) -> bool:
-        """Change the limits of the autoscaler; return whether it was needed.
+        """Change the limits of the autoscaler; return whether that was needed.
 
         They are changed before the count, which the autoscaler would
         otherwise set back.
         """
-        keeper, wanted = target.keeper, target.bounds
-        if keeper is None or wanted is None or keeper.bounds == wanted:
+        autoscaler, limits = target.autoscaler, target.limits
+        if autoscaler is None or limits is None or autoscaler.limits == limits:
             return False
-        autoscalers.set_limits(cluster, keeper, wanted, manager)
+        autoscalers.set_limits(cluster, autoscaler, limits, manager)
         return True
 
     def set_replicas(
@@ -121,11 +122,11 @@ class ScaleStrategy:
         cluster: Cluster,
         target: ScaleTarget,
         manager: str,
-        sent: Callable[[], None] = lambda: None,
+        on_sent: Callable[[], None] = lambda: None,
     ) -> Manifest:
         """Send the count, and only that; return the object.
 
-        :param sent: called once the count is set: reading the object
+        :param on_sent: called once the count is set: reading the object
             afterwards may fail.
         """
         if target.path is None:
@@ -135,7 +136,7 @@ class ScaleStrategy:
                 manager,
                 subresource="scale",
             )
-            sent()
+            on_sent()
             # The server answers with a Scale, which has no generation.
             obj = cluster.get(target.written)
             if obj is None:
@@ -145,18 +146,20 @@ class ScaleStrategy:
         body = placement.set_field(uid, target.path, target.number)
         return cluster.patch(target.written, body, manager)
 
-    # -- Parts of the way that other kinds replace ---------------------------
+    # -- Steps that other strategies override --------------------------------
 
-    def _resolved(
+    def _resolve(
         self, ref: ObjectRef, number: int, autoscaler_limits: str
     ) -> ScaleTarget:
-        obj = self._owned(ref, ref, number)
-        keeper, notes = self._autoscaler(obj, ref, objects.uid(obj))
-        target = self._target(ref, number, obj, obj, keeper, autoscaler_limits)
-        return self._in_object(dataclasses.replace(target, notes=notes))
+        obj = self._require_owned(ref, ref, number)
+        autoscaler, notes = self._find_autoscaler(obj, ref, objects.uid(obj))
+        target = self._target(
+            ref, number, obj, obj, autoscaler, autoscaler_limits
+        )
+        return self._with_path(dataclasses.replace(target, notes=notes))
 
-    def _autoscaler(
-        self, bearer: Manifest, annotated: ObjectRef, uid: str
+    def _find_autoscaler(
+        self, scaled_object: Manifest, annotated: ObjectRef, uid: str
     ) -> tuple[Autoscaler | None, tuple[str, ...]]:
         """Return what manages the count of an object, and remarks.
 
@@ -164,19 +167,21 @@ class ScaleStrategy:
             annotations have the limits for the cluster autoscaler.
         :param uid: of the object that has these annotations.
         """
-        why = autoscaling.has_cluster_autoscaler(bearer)
+        why = autoscaling.has_cluster_autoscaler(scaled_object)
         if not why:
-            return autoscalers.find_hpa(self.cluster, ObjectRef.of(bearer))
-        notes = objects.field(bearer, ("metadata", "annotations"), {})
+            return autoscalers.find_hpa(
+                self.cluster, ObjectRef.of(scaled_object)
+            )
+        notes = objects.field(scaled_object, ("metadata", "annotations"), {})
         limits = autoscaling.annotated_bounds(notes)
         if autoscaling.MANAGED_BY in notes:
             limits = None
         return Autoscaler(annotated, uid, why, limits), ()
 
-    def _owned(
+    def _require_owned(
         self, ref: ObjectRef, written: ObjectRef, number: int
     ) -> Manifest:
-        """Return the object to write, which has to be the instance's."""
+        """Return the object to write. Raises unless the instance owns it."""
         if number < 0:
             raise errors.NotScalable(
                 ref, f"replicas must be 0 or more, got {number}"
@@ -197,24 +202,24 @@ class ScaleStrategy:
         ref: ObjectRef,
         number: int,
         obj: Manifest,
-        bearer: Manifest,
-        keeper: Autoscaler | None,
+        scaled_object: Manifest,
+        autoscaler: Autoscaler | None,
         autoscaler_limits: str,
     ) -> ScaleTarget:
-        """Return the target, unless the kind or an autoscaler refuses it."""
-        handler = self.registry[ObjectRef.of(bearer).group_kind]
+        """Return the target; raises if kind or autoscaler refuse it."""
+        handler = self.registry[ObjectRef.of(scaled_object).group_kind]
         if handler.refuse_replicas and (
-            why := handler.refuse_replicas(bearer, number)
+            why := handler.refuse_replicas(scaled_object, number)
         ):
             raise errors.NotScalable(ref, why)
-        if keeper:
-            noted = objects.annotation(bearer, "autoscaler-limits")
-            autoscalers.require_movable(
-                keeper,
+        if autoscaler:
+            annotated = objects.annotation(scaled_object, "autoscaler-limits")
+            autoscalers.require_limits_adjustable(
+                autoscaler,
                 ref,
                 self.inventory,
-                noted or autoscaler_limits,
-                bool(noted),
+                annotated or autoscaler_limits,
+                bool(annotated),
             )
         return ScaleTarget(
             ref,
@@ -222,16 +227,16 @@ class ScaleStrategy:
             objects.uid(obj),
             number,
             self,
-            bearer=bearer,
-            keeper=keeper,
-            bounds=keeper.around(number) if keeper else None,
+            scaled_object=scaled_object,
+            autoscaler=autoscaler,
+            limits=autoscaler.limits_for(number) if autoscaler else None,
         )
 
-    def _in_object(self, target: ScaleTarget) -> ScaleTarget:
-        """Return the target with the place of the count in the object."""
+    def _with_path(self, target: ScaleTarget) -> ScaleTarget:
+        """Return the target with the path of the count in the object."""
         kind = target.written.group_kind
         path = self.registry[kind].replicas
-        before = objects.field(target.bearer, path or replicas.REPLICAS)
+        before = objects.field(target.scaled_object, path or replicas.REPLICAS)
         target = dataclasses.replace(
             target, before=before if isinstance(before, int) else None
         )

@@ -1,4 +1,4 @@
-"""What an author meant by a kind that the server does not serve: pure."""
+"""Suggest what to use instead of a kind that is not served; pure."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import Resource
 
 SHOWN = 3
-"""Versions that are offered."""
+"""Maximum number of suggestions."""
 
 
-def suggest(
-    unknown: Sequence[KindNotServed],
+def add_hints(
+    unserved: Sequence[KindNotServed],
     resources: Callable[[], Iterable[Resource]],
 ) -> None:
-    """Add to each error what to write instead, as far as that is known.
+    """Add to each error what to write instead, where that is known.
 
-    :param resources: asks the server for all that it serves; many requests,
-        so only where the error itself does not name other versions.
+    :param resources: reads all kinds that the server serves; many requests, so
+        only called where an error does not list other versions.
     """
-    for error in unknown:
-        error.hint = removed(error.group_kind, error.version)
-    open_ = [e for e in unknown if not e.hint and not e.served]
-    if not open_:
+    for error in unserved:
+        error.hint = hint_removed(error.group_kind, error.version)
+    without_hint = [e for e in unserved if not e.hint and not e.served]
+    if not without_hint:
         return
     # The reason is known: if the server fails now, there is no suggestion.
     with contextlib.suppress(ClusterError):
         served = tuple(resources())
-        for error in open_:
-            error.hint = elsewhere(error.group_kind, served)
+        for error in without_hint:
+            error.hint = hint_served(error.group_kind, served)
 
 
-def removed(group_kind: GroupKind, version: str) -> str:
+def hint_removed(group_kind: GroupKind, version: str) -> str:
     """Return since when a version is removed and what to use, or nothing."""
     return str(REMOVED.get((group_kind, version), ""))
 
 
-def elsewhere(group_kind: GroupKind, served: Iterable[Resource]) -> str:
+def hint_served(group_kind: GroupKind, served: Iterable[Resource]) -> str:
     """Return where the server has the kind, or one of a similar name."""
     kinds: dict[str, list[Resource]] = {}
     for resource in served:
         kinds.setdefault(resource.kind, []).append(resource)
-    found = kinds.get(group_kind.kind, [])
-    if found:
-        names = sorted({resource.api_version for resource in found})
+    same_kind = kinds.get(group_kind.kind, [])
+    if same_kind:
+        names = sorted({resource.api_version for resource in same_kind})
     else:
-        names = _similar(group_kind, kinds)
+        names = _similar_kinds(group_kind, kinds)
     return f"did you mean {' or '.join(names[:SHOWN])}?" if names else ""
 
 
-def _similar(
+def _similar_kinds(
     group_kind: GroupKind, kinds: dict[str, list[Resource]]
 ) -> list[str]:
     """Return similar kinds; those of the same group come first."""

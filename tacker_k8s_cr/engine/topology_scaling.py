@@ -47,17 +47,17 @@ class TopologyScaling(ScaleStrategy):
     def set_limits(
         self, cluster: Cluster, target: ScaleTarget, manager: str
     ) -> bool:
-        keeper, wanted = target.keeper, target.bounds
-        if keeper is None or wanted is None or keeper.bounds == wanted:
+        autoscaler, limits = target.autoscaler, target.limits
+        if autoscaler is None or limits is None or autoscaler.limits == limits:
             return False
-        entry = topology_replicas.parse_ref(keeper.ref)
+        entry = topology_replicas.parse_ref(autoscaler.ref)
         if entry is None:
             return super().set_limits(cluster, target, manager)
-        notes = autoscaling.as_annotations(wanted)
+        notes = autoscaling.as_annotations(limits)
         _write_topology(
             cluster,
             entry,
-            keeper.uid,
+            autoscaler.uid,
             manager,
             lambda obj: topology_replicas.with_notes(obj, entry, notes),
         )
@@ -68,75 +68,79 @@ class TopologyScaling(ScaleStrategy):
         cluster: Cluster,
         target: ScaleTarget,
         manager: str,
-        sent: Callable[[], None] = lambda: None,
+        on_sent: Callable[[], None] = lambda: None,
     ) -> Manifest:
         entry = target.entry
         if entry is None:
-            return super().set_replicas(cluster, target, manager, sent)
+            return super().set_replicas(cluster, target, manager, on_sent)
 
-        def changed(obj: Manifest) -> Manifest | None:
+        def change(obj: Manifest) -> Manifest | None:
             if topology_replicas.number(obj, entry) == target.number:
                 return None
             return topology_replicas.with_number(obj, entry, target.number)
 
-        return _write_topology(cluster, entry, target.uid, manager, changed)
+        return _write_topology(cluster, entry, target.uid, manager, change)
 
-    def _resolved(
+    def _resolve(
         self, ref: ObjectRef, number: int, autoscaler_limits: str
     ) -> ScaleTarget:
         entry = topology_replicas.parse_ref(ref)
-        obj = self._owned(ref, entry.cluster if entry else ref, number)
-        bearer = obj
+        obj = self._require_owned(ref, entry.cluster if entry else ref, number)
+        scaled_object = obj
         if entry:
-            bearer = self._generated(obj, entry)
+            scaled_object = self._require_generated(obj, entry)
         elif why := autoscaling.is_topology_managed(obj):
             raise errors.NotScalable(ref, why)
-        where = entry.ref if entry else ref
-        keeper, notes = self._autoscaler(bearer, where, objects.uid(obj))
+        annotated = entry.ref if entry else ref
+        autoscaler, notes = self._find_autoscaler(
+            scaled_object, annotated, objects.uid(obj)
+        )
         target = self._target(
-            ref, number, obj, bearer, keeper, autoscaler_limits
+            ref, number, obj, scaled_object, autoscaler, autoscaler_limits
         )
         target = dataclasses.replace(target, entry=entry, notes=notes)
         if entry:
-            return _in_topology(target, obj, entry, bearer)
-        return self._in_object(target)
+            return _with_topology_count(target, obj, entry, scaled_object)
+        return self._with_path(target)
 
-    def _generated(self, obj: Manifest, entry: TopologyReplicas) -> Manifest:
+    def _require_generated(
+        self, obj: Manifest, entry: TopologyReplicas
+    ) -> Manifest:
         if topology_replicas.get_entry(obj, entry) is None:
-            found = topology_replicas.of(obj)
-            has = ", ".join(one.ref.name for one in found)
+            entries = topology_replicas.of(obj)
+            names = ", ".join(one.ref.name for one in entries)
             raise errors.NotScalable(
                 entry.ref,
-                f"the topology has no such entry; it has: {has or 'none'}",
+                f"the topology has no such entry; it has: {names or 'none'}",
             )
-        bearer = topology_targets.scale_target_of(self.cluster, obj, entry)
-        if bearer is None:
+        generated = topology_targets.scale_target_of(self.cluster, obj, entry)
+        if generated is None:
             raise errors.NotScalable(
                 entry.ref, "no object was generated from this entry yet"
             )
-        return bearer
+        return generated
 
 
-def _in_topology(
+def _with_topology_count(
     target: ScaleTarget,
     obj: Manifest,
     entry: TopologyReplicas,
-    bearer: Manifest,
+    generated: Manifest,
 ) -> ScaleTarget:
     """Return the target with the count so far.
 
     The topology of an entry with an autoscaler has no count. The count of
     the generated object is set then, and the topology does not set it back.
     """
-    shown = topology_replicas.number(obj, entry)
-    if shown is None:
-        shown = objects.field(bearer, replicas.REPLICAS)
-    target = dataclasses.replace(target, before=shown)
-    if target.keeper and target.keeper.ref == entry.ref:
+    count = topology_replicas.number(obj, entry)
+    if count is None:
+        count = objects.field(generated, replicas.REPLICAS)
+    target = dataclasses.replace(target, before=count)
+    if target.autoscaler and target.autoscaler.ref == entry.ref:
         return dataclasses.replace(
             target,
-            written=ObjectRef.of(bearer),
-            uid=objects.uid(bearer),
+            written=ObjectRef.of(generated),
+            uid=objects.uid(generated),
             entry=None,
         )
     return target
@@ -147,21 +151,21 @@ def _write_topology(
     entry: TopologyReplicas,
     uid: str,
     manager: str,
-    changed: Callable[[Manifest], Manifest | None],
+    change: Callable[[Manifest], Manifest | None],
 ) -> Manifest:
     """Write an entry of a topology, and change nothing else of the Cluster.
 
     A list can only be sent as a whole, so that a Cluster that another client
     has written meanwhile is read again.
 
-    :param changed: returns the Cluster to send, or None if it is as wanted.
+    :param change: returns the Cluster to send, or None if it is as wanted.
     """
 
     def write() -> Manifest:
         obj = cluster.get(entry.cluster)
         if obj is None or objects.uid(obj) != uid:
             raise errors.NotScalable(entry.ref, set_replicas.DELETED)
-        wanted = changed(obj)
+        wanted = change(obj)
         if wanted is None:
             return obj
         body = topology_replicas.patch(wanted, entry)
@@ -184,5 +188,8 @@ def topology_replica_fields(
         if obj is None or objects.uid(obj) != inventory.owned[ref]:
             continue
         for entry in topology_replicas.of(obj):
-            made = topology_targets.scale_target_of(cluster, obj, entry)
-            yield entry.ref, ObjectRef.of(made) if made else entry.ref
+            generated = topology_targets.scale_target_of(cluster, obj, entry)
+            yield (
+                entry.ref,
+                ObjectRef.of(generated) if generated else entry.ref,
+            )

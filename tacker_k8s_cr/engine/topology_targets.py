@@ -43,7 +43,7 @@ def scale_targets_by_vdu(
 def scale_target_of(
     cluster: Cluster, obj: Manifest, entry: TopologyReplicas
 ) -> Manifest | None:
-    """The object that bears the number of an entry; None if there is none.
+    """Return the object that was generated from an entry, or None.
 
     :param obj: the Cluster.
     """

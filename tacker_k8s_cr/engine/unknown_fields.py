@@ -1,4 +1,4 @@
-"""Ask the server which fields of manifests it does not accept."""
+"""Remove the fields of manifests that the server does not know."""
 
 from __future__ import annotations
 
@@ -17,78 +17,90 @@ from tacker_k8s_cr.plan import placement
 from tacker_k8s_cr.plan import unknown_fields
 from tacker_k8s_cr.plan.placement import PlacedManifest
 
-_TRIES = 5
-"""For one object: what is left out may have hidden another fault."""
+_ATTEMPTS = 5
+"""Attempts for one object: a removed field may have hidden another error."""
 
 _DEFAULT = "default"
 """Namespace in which objects are checked if their own does not exist yet."""
 
 
-def fitted(
+def remove_unknown_fields(
     cluster: Cluster,
     items: Sequence[PlacedManifest],
     manager: str,
     *,
-    later: Collection[GroupKind] = (),
-    absent: Collection[str] = (),
+    unserved: Collection[GroupKind] = (),
+    missing_namespaces: Collection[str] = (),
 ) -> tuple[tuple[PlacedManifest, ...], tuple[str, ...]]:
-    """Return the manifests without such fields, and a warning for each.
+    """Return the manifests without unknown fields, and a warning for each.
 
-    It costs a request for each object. Other faults are left to the check of
-    the whole package.
+    Sends at least one request for each object. Other errors are left to the
+    validation of the whole package.
 
-    :param later: kinds that the package defines and that are not served yet.
-    :param absent: namespaces that the package creates.
+    :param unserved: kinds that the package defines and that are not served
+        yet.
+    :param missing_namespaces: namespaces that the package creates.
     """
-    found = {item.ref: item for item in items}
-    told: dict[ObjectRef, tuple[str, ...]] = {}
+    cleaned_items = {item.ref: item for item in items}
+    warnings_by_ref: dict[ObjectRef, tuple[str, ...]] = {}
 
-    def fit(item: PlacedManifest) -> tuple[PlacedManifest, tuple[str, ...]]:
-        if item.ref.group_kind in later:
+    def clean(item: PlacedManifest) -> tuple[PlacedManifest, tuple[str, ...]]:
+        if item.ref.group_kind in unserved:
             return item, ()
-        return _fitted(cluster, item, manager, item.ref.namespace in absent)
+        return _remove_unknown_fields(
+            cluster, item, manager, item.ref.namespace in missing_namespaces
+        )
 
-    for item, (fitting, said) in results_or_raise(
-        cluster.map_parallel(fit, items)
+    for item, (cleaned, item_warnings) in results_or_raise(
+        cluster.map_parallel(clean, items)
     ):
-        found[item.ref], told[item.ref] = fitting, said
+        cleaned_items[item.ref], warnings_by_ref[item.ref] = (
+            cleaned,
+            item_warnings,
+        )
     warnings = (
         f"{item.where}: {item.ref}: {line}"
         for item in items
-        for line in told[item.ref]
+        for line in warnings_by_ref[item.ref]
     )
-    return tuple(found.values()), tuple(warnings)
+    return tuple(cleaned_items.values()), tuple(warnings)
 
 
-def _fitted(
-    cluster: Cluster, item: PlacedManifest, manager: str, elsewhere: bool
+def _remove_unknown_fields(
+    cluster: Cluster,
+    item: PlacedManifest,
+    manager: str,
+    use_default_namespace: bool,
 ) -> tuple[PlacedManifest, tuple[str, ...]]:
     manifest = item.manifest
-    said: tuple[str, ...] = ()
-    for _ in range(_TRIES):
+    warnings: tuple[str, ...] = ()
+    for _ in range(_ATTEMPTS):
         try:
-            _try(cluster, manifest, manager, elsewhere)
+            _dry_run(cluster, manifest, manager, use_default_namespace)
         except errors.Rejected as error:
             manifest, more = unknown_fields.without_fields(
                 manifest, error.fields
             )
-            said = (*said, *more)
+            warnings = (*warnings, *more)
             if more:
                 continue
         except errors.Error:
             pass
         break
-    if not said:
+    if not warnings:
         return item, ()
-    return dataclasses.replace(item, manifest=manifest), said
+    return dataclasses.replace(item, manifest=manifest), warnings
 
 
-def _try(
-    cluster: Cluster, manifest: Manifest, manager: str, elsewhere: bool
+def _dry_run(
+    cluster: Cluster,
+    manifest: Manifest,
+    manager: str,
+    use_default_namespace: bool,
 ) -> None:
-    if elsewhere:
-        where = ("metadata", "namespace")
-        manifest = placement.set_field(manifest, where, _DEFAULT)
+    if use_default_namespace:
+        path = ("metadata", "namespace")
+        manifest = placement.set_field(manifest, path, _DEFAULT)
     cluster.apply(
         manifest, objects.MANAGER + manager, force=True, dry_run=True
     )

@@ -169,7 +169,9 @@ def _met(
     _refuse_others(op, live)
     there = [item for item in items if item.ref in live]
     # The client that created the objects got no error for such fields.
-    fitting, misfits = unknown_fields.fitted(op.cluster, there, op.instance)
+    fitting, misfits = unknown_fields.remove_unknown_fields(
+        op.cluster, there, op.instance
+    )
     absent = (
         f"{item.ref} ({item.where}) does not exist and is not adopted"
         for item in items
@@ -230,7 +232,7 @@ def _inventory(
     vdus: Mapping[str, ObjectRef] = {}
     vnfd = package.vnfd
     if vnfd:
-        vdus = replicas.vdus(
+        vdus = replicas.map_vdus(
             package, met.items, op.registry, met.subresources, vdu_mapping
         )
         levels = {**dict.fromkeys(vnfd.aspects, 0), **levels}
@@ -261,6 +263,6 @@ def _number(
     obj = live[topology_replicas.cluster_ref(ref)]
     if entry := topology_replicas.parse_ref(ref):
         return topology_replicas.number(obj, entry)
-    path = replicas.path_of(registry, ref.group_kind)
+    path = replicas.replicas_path(registry, ref.group_kind)
     number = objects.field(obj, path)
     return number if isinstance(number, int) else None

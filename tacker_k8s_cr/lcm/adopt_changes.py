@@ -149,7 +149,9 @@ def _with_package(
         vnfd = replica_counts.based(package.vnfd, size.levels, size.numbers)
         levels = size.levels
         owned = [item for item in items if item.ref in before.owned]
-        new = replicas.vdus(package, owned, op.registry, found.subresources)
+        new = replicas.map_vdus(
+            package, owned, op.registry, found.subresources
+        )
         known = {v: r for v, r in before.vdus.items() if v in vnfd.vdus}
         vdus = {**new, **known}
     return dataclasses.replace(

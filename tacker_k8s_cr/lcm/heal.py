@@ -248,7 +248,7 @@ def _await(
             frozenset(later),
             before,
         ),
-        op.progress.awaiting(
+        op.progress.with_awaited(
             {ref: AwaitedObject(uid, 0, now) for ref, uid in owners.items()},
             stage,
         ),

@@ -223,9 +223,9 @@ def _bounds(
     targets: Iterable[ScaleTarget],
 ) -> dict[ObjectRef, ReplicaLimits]:
     return {
-        target.ref: target.keeper.bounds
+        target.ref: target.autoscaler.limits
         for target in targets
-        if target.keeper and target.keeper.bounds
+        if target.autoscaler and target.autoscaler.limits
     }
 
 

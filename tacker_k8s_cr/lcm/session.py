@@ -79,7 +79,7 @@ class Session:
         self.progress = WaitState(
             kinds.BUILT_IN,
             stall_timeout=request.options.stall_timeout,
-            patient=request.options.on_failure == "wait_all",
+            wait_all=request.options.on_failure == "wait_all",
         )
         self.expected: set[GroupKind] = set()
 
@@ -169,10 +169,10 @@ class Session:
         """Wait for one object that was written in a way of its own."""
         now = self.deadline.now
         self.actions[ref] = action
-        self.progress = self.progress.awaiting(
+        self.progress = self.progress.with_awaited(
             {ref: awaited_object(obj, now)}, name
         )
-        self.on_progress(self.progress.observed([obj], now))
+        self.on_progress(self.progress.with_observed([obj], now))
 
     def snapshot(self, owned: Mapping[ObjectRef, str]) -> None:
         """Read the current state of these objects, without waiting.
@@ -196,8 +196,8 @@ class Session:
             for ref, uid in owned.items()
             if ref in there or not registry[ref.group_kind].ephemeral
         }
-        progress = self.progress.awaiting(awaited)
-        progress = progress.observed(there.values(), now)
+        progress = self.progress.with_awaited(awaited)
+        progress = progress.with_observed(there.values(), now)
         self.actions.update(dict.fromkeys(awaited, Action.MANAGED))
         self.on_progress(progress.with_deleted(awaited.keys() - there.keys()))
 
@@ -207,7 +207,7 @@ class Session:
         What is owned by then is stored before the wait: it may be long, and
         at its end there is little left to write.
         """
-        if not self.progress.settled:
+        if not self.progress.is_settled:
             self.ledger.write(
                 self.inventory.with_journal(self.name, "wait", ())
             )
@@ -258,7 +258,7 @@ class Session:
             self.progress = progress
         now = self.deadline.now
         # Nearly all that there is to know of many objects at rest.
-        open_ = set(progress.unsettled) if progress.left else ()
+        open_ = set(progress.unsettled) if progress.unsettled_count else ()
         for ref in progress.awaited:
             if ref not in open_ and ref not in self.settled:
                 self.settled[ref] = now - self.begun

@@ -56,7 +56,9 @@ def status(
     gone = {ref for ref, obj in results_or_raise(metadata) if obj is None}
     lost = Verdict(State.FAILED, "it is shared, and its owner removed it")
     home = ObjectRef("", "Namespace", "", op.home)
-    away = _find_deleted(inventory, request.registry, home) & op.progress.gone
+    away = (
+        _find_deleted(inventory, request.registry, home) & op.progress.deleted
+    )
     done = Verdict(
         State.CURRENT,
         f"deleted by the {inventory.journal.operation} of this instance",

@@ -89,11 +89,11 @@ def terminate_recorded(
             inventory.policy,
             op.options.on_terminate,
             op.options.on_terminate_default,
-            again=op.inventory.phase is Phase.TERMINATING,
+            repeated=op.inventory.phase is Phase.TERMINATING,
         )
         # A repeated end keeps the same, whatever its request leaves out.
         settled: dict[Subject, bool] = {
-            **retention.named,
+            **retention.by_claim,
             **{ref: stays for ref, (stays, _) in said.items()},
         }
         policy = dataclasses.replace(inventory.policy, on_terminate=settled)
@@ -162,7 +162,7 @@ def _check(
     """
     op.options = dataclasses.replace(
         op.options,
-        remove_finalizers=finalizers.resolve_named(
+        remove_finalizers=finalizers.resolve_requested(
             op.cluster,
             op.options.remove_finalizers,
             going,
@@ -171,7 +171,7 @@ def _check(
         ),
     )
     stay = {*kept, *claims_kept}
-    if along := orphan.dependents_to_be_collected(op.cluster, stay, going):
+    if along := orphan.find_collected_dependents(op.cluster, stay, going):
         raise errors.RetentionImpossible(along)
     execute.refuse_foreign_deletion(op, going)
 

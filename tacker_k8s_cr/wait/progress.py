@@ -1,4 +1,4 @@
-"""What we wait for and what we last knew: the judging half of a wait."""
+"""The state of a wait: awaited objects, what was observed, and verdicts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Goal(enum.Enum):
     """What a wait is for."""
 
     CURRENT = "current"
-    GONE = "gone"
+    DELETED = "gone"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,35 +40,36 @@ class AwaitedObject:
     :param version: the resourceVersion after the write. It identifies a stale
         view of a kind that has no generation.
     :param since: when, on the clock of the operation's deadline.
-    :param former: the write changed nothing, so that the first status of the
-        object may be from before.
+    :param unchanged: the write changed nothing, so that the first status of
+        the object may precede it.
     """
 
     uid: str
     generation: int
     since: float
-    former: bool = False
+    unchanged: bool = False
     version: str = ""
 
 
-Marks = Mapping[ObjectRef, None]
-"""A set of objects that keeps their order."""
+RefSet = Mapping[ObjectRef, None]
+"""A set of objects in insertion order."""
 
 
 @dataclasses.dataclass(frozen=True)
 class WaitState:
-    """A snapshot of a wait. Every observation makes a new one.
+    """A snapshot of a wait. Every observation creates a new one.
 
-    :param below: what was found below objects that are stalled.
-    :param stall_timeout: seconds after which an object that shows the same
-        error, or has it below, while nothing of it moves, counts as blocked.
-    :param patient: wait on for the others when one failed or is blocked.
+    :param children: the state of the children of stalled objects.
+    :param stall_timeout: seconds after which an object counts as blocked if
+        it, or one of its children, shows the same error and nothing changes.
+    :param wait_all: continue to wait for the others when one failed or is
+        blocked.
     :param stage: what the operation is doing, in a word or two.
     :param activity: the same, before there is anything to wait for.
-    :param left: how many objects have not reached the goal yet. It is
-        brought up to date with each step: thousands of objects that do not
-        move cost nothing.
-    :param troubled: those of them that failed, or show an error.
+    :param unsettled_count: objects that have not reached the goal yet. It is
+        updated with each step, so that thousands of unchanged objects cost
+        nothing.
+    :param failing: those of them that failed, or show an error.
     :param unwritten: objects of the stage that are still to be written,
         because the server does not accept them yet or because they depend
         on others, with the reason and the end of the attempts.
@@ -80,54 +81,56 @@ class WaitState:
     awaited: Mapping[ObjectRef, AwaitedObject] = dataclasses.field(
         default_factory=dict
     )
-    seen: Mapping[ObjectRef, Observation] = dataclasses.field(
+    observations: Mapping[ObjectRef, Observation] = dataclasses.field(
         default_factory=dict
     )
-    gone: frozenset[ObjectRef] = frozenset()
-    below: Mapping[ObjectRef, ChildStatus] = dataclasses.field(
+    deleted: frozenset[ObjectRef] = frozenset()
+    children: Mapping[ObjectRef, ChildStatus] = dataclasses.field(
         default_factory=dict
     )
     stall_timeout: float = 300.0
-    patient: bool = False
+    wait_all: bool = False
     stage: str = ""
     activity: str = ""
-    left: int = 0
-    troubled: Marks = dataclasses.field(default_factory=dict)
+    unsettled_count: int = 0
+    failing: RefSet = dataclasses.field(default_factory=dict)
     unwritten: Mapping[ObjectRef, Retry] = dataclasses.field(
         default_factory=dict
     )
     causes: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
 
-    def awaiting(
+    def with_awaited(
         self, refs: Mapping[ObjectRef, AwaitedObject], stage: str = ""
     ) -> WaitState:
-        """Waiting for these as well; what was known of them is forgotten."""
+        """Await these objects as well; discard earlier observations."""
         after = dataclasses.replace(
             self,
             awaited={**self.awaited, **refs},
-            seen={r: v for r, v in self.seen.items() if r not in refs},
-            below={r: v for r, v in self.below.items() if r not in refs},
-            gone=self.gone.difference(refs),
+            observations={
+                r: v for r, v in self.observations.items() if r not in refs
+            },
+            children={r: v for r, v in self.children.items() if r not in refs},
+            deleted=self.deleted.difference(refs),
             unwritten={
                 r: v for r, v in self.unwritten.items() if r not in refs
             },
             stage=stage or self.stage,
             activity="",
         )
-        return after._counted(refs, self)
+        return after._with_counts(refs, self)
 
-    def observed(self, objs: Iterable[Manifest], now: float) -> WaitState:
-        """With these views of objects taken in.
+    def with_observed(self, objs: Iterable[Manifest], now: float) -> WaitState:
+        """Return the state after these observations of objects.
 
-        Other objects are ignored, and so is a view that is older than our own
-        write: a server that is behind the others may show one, and using it
-        would report success for an object that was just replaced.
+        Other objects are ignored, and so is an observation that is older than
+        the operation's own write: a lagging server may return one, and using
+        it would report success for an object that was just replaced.
         """
-        fresh: dict[ObjectRef, Observation] = {}
+        updated: dict[ObjectRef, Observation] = {}
         for obj in objs:
             ref = ObjectRef.of(obj)
             awaited = self.awaited.get(ref)
-            if awaited is None or ref in self.gone:
+            if awaited is None or ref in self.deleted:
                 continue
             if awaited.uid and objects.uid(obj) != awaited.uid:
                 continue
@@ -135,79 +138,87 @@ class WaitState:
                 continue
             if objects.is_before(obj, awaited.version):
                 continue
-            fresh[ref] = observation.observe(
+            updated[ref] = observation.observe(
                 obj,
                 self.registry[ref.group_kind],
-                fresh.get(ref) or self.seen.get(ref, UNSEEN),
+                updated.get(ref) or self.observations.get(ref, UNSEEN),
                 now,
                 wanted=self.goal is Goal.CURRENT,
                 asked=self.registry.override_for(ref),
             )
-        if not fresh:
+        if not updated:
             return self
-        after = dataclasses.replace(self, seen={**self.seen, **fresh})
-        return after._counted(fresh, self)
+        after = dataclasses.replace(
+            self, observations={**self.observations, **updated}
+        )
+        return after._with_counts(updated, self)
 
-    def believed(self, views: Mapping[ObjectRef, Observation]) -> WaitState:
-        """Add views of objects that were judged before."""
-        fresh = {r: v for r, v in views.items() if r in self.awaited}
-        after = dataclasses.replace(self, seen={**self.seen, **fresh})
-        return after._counted(fresh, self)
+    def with_observations(
+        self, observations: Mapping[ObjectRef, Observation]
+    ) -> WaitState:
+        """Add observations of objects that were assessed before."""
+        updated = {r: v for r, v in observations.items() if r in self.awaited}
+        after = dataclasses.replace(
+            self, observations={**self.observations, **updated}
+        )
+        return after._with_counts(updated, self)
 
     def with_children(
         self, found: Mapping[ObjectRef, Sequence[ChildObservation]], now: float
     ) -> WaitState:
-        """With what a look below these objects has found."""
+        """Return the state after reading the children of these objects."""
         if not found:
             return self
-        fresh = {
-            ref: stalled.next_state(self.below.get(ref), parts, now)
+        updated = {
+            ref: stalled.next_state(self.children.get(ref), parts, now)
             for ref, parts in found.items()
         }
-        after = dataclasses.replace(self, below={**self.below, **fresh})
-        return after._counted(fresh, self)
+        after = dataclasses.replace(
+            self, children={**self.children, **updated}
+        )
+        return after._with_counts(updated, self)
 
     def due_for_inspection(self, now: float) -> tuple[ObjectRef, ...]:
         """Return stalled objects whose children are to be read now."""
-        if self.goal is Goal.GONE:
+        if self.goal is Goal.DELETED:
             return ()
         waits = [
             (due, ref)
             for ref in self.unsettled
-            if ref in self.seen
-            and (standing := self._standing(ref)).is_progressing
-            and (due := standing.due()) <= now
+            if ref in self.observations
+            and (stall := self._stall_state(ref)).is_progressing
+            and (due := stall.next_read()) <= now
         ]
-        return tuple(ref for _, ref in sorted(waits)[: stalled.ROUND])
+        return tuple(ref for _, ref in sorted(waits)[: stalled.MAX_INSPECTED])
 
     def with_deleted(self, refs: Iterable[ObjectRef]) -> WaitState:
         """Record that these objects no longer exist.
 
         A completed ephemeral object that was deleted is not an error.
         """
-        found = frozenset(
+        deleted = frozenset(
             ref
             for ref in refs
             if ref in self.awaited
-            and ref not in self.gone
-            and not self._done(ref)
+            and ref not in self.deleted
+            and not self._is_completed(ref)
         )
-        if not found:
+        if not deleted:
             return self
-        after = dataclasses.replace(self, gone=self.gone | found)
-        return after._counted(found, self)
+        after = dataclasses.replace(self, deleted=self.deleted | deleted)
+        return after._with_counts(deleted, self)
 
-    def _counted(
+    def _with_counts(
         self, refs: Collection[ObjectRef], before: WaitState
     ) -> WaitState:
-        """With what became of these objects since in the count."""
+        """Update the count and the failing objects for these objects."""
         return dataclasses.replace(
             self,
-            left=self.left
+            unsettled_count=self.unsettled_count
             + sum(self.is_open(ref) for ref in refs)
             - sum(before.is_open(ref) for ref in refs),
-            troubled=_with(
-                self.troubled, {r: self._is_troubled(r) for r in refs}
+            failing=_update_set(
+                self.failing, {r: self._is_failing(r) for r in refs}
             ),
         )
 
@@ -215,45 +226,49 @@ class WaitState:
         """Whether an object is awaited, and has not reached the goal yet."""
         if ref not in self.awaited:
             return False
-        if self.goal is Goal.GONE:
-            return ref not in self.gone
-        verdict = self.seen.get(ref, UNSEEN).verdict
-        return ref in self.gone or verdict.state is not State.CURRENT
+        if self.goal is Goal.DELETED:
+            return ref not in self.deleted
+        verdict = self.observations.get(ref, UNSEEN).verdict
+        return ref in self.deleted or verdict.state is not State.CURRENT
 
-    def _is_troubled(self, ref: ObjectRef) -> bool:
-        if self.goal is Goal.GONE:
+    def _is_failing(self, ref: ObjectRef) -> bool:
+        if self.goal is Goal.DELETED:
             return False
-        if ref in self.gone:
+        if ref in self.deleted:
             return True
-        verdict = self.seen.get(ref, UNSEEN).verdict
+        verdict = self.observations.get(ref, UNSEEN).verdict
         if verdict.state is State.IN_PROGRESS:
-            below = self.below.get(ref)
-            return bool(verdict.error or (below and below.error))
+            children = self.children.get(ref)
+            return bool(verdict.error or (children and children.error))
         return verdict.state in (State.FAILED, State.BLOCKED)
 
-    def _done(self, ref: ObjectRef) -> bool:
-        """Whether the object may go, having been current."""
+    def _is_completed(self, ref: ObjectRef) -> bool:
+        """Whether the object may be deleted, having been current."""
         return (
             self.goal is Goal.CURRENT
             and self.registry[ref.group_kind].ephemeral
-            and self.seen.get(ref, UNSEEN).verdict.state is State.CURRENT
+            and self.observations.get(ref, UNSEEN).verdict.state
+            is State.CURRENT
         )
 
     def verdict(self, ref: ObjectRef, now: float) -> Verdict:
-        """What we know of one object at this moment."""
-        if ref in self.gone:
-            if self.goal is Goal.GONE:
+        """Return the verdict on one object at this moment."""
+        if ref in self.deleted:
+            if self.goal is Goal.DELETED:
                 return Verdict(State.CURRENT, "gone")
-            return Verdict(State.FAILED, "somebody else removed it")
-        verdict = self.seen.get(ref, UNSEEN).verdict
-        if ref in self.troubled and (
-            stuck := self._standing(ref).is_stalled(now)
+            return Verdict(State.FAILED, "deleted by another client")
+        verdict = self.observations.get(ref, UNSEEN).verdict
+        if ref in self.failing and (
+            blocked := self._stall_state(ref).blocked_verdict(now)
         ):
-            return stuck
+            return blocked
         if cause := self.causes.get(ref):
-            said = f"{verdict.reason}; {cause}"
-            return dataclasses.replace(verdict, reason=said)
-        if self._is_from_before(ref) and now < self._standing(ref).stalled_at:
+            reason = f"{verdict.reason}; {cause}"
+            return dataclasses.replace(verdict, reason=reason)
+        if (
+            self._is_from_before(ref)
+            and now < self._stall_state(ref).stalled_at
+        ):
             return Verdict(State.IN_PROGRESS, f"as before: {verdict.reason}")
         return verdict
 
@@ -263,18 +278,20 @@ class WaitState:
         Its cause may be fixed by now; the controller reports that only when it
         retries. A failure of an object that runs once is final.
         """
-        seen = self.seen.get(ref, UNSEEN)
+        observed = self.observations.get(ref, UNSEEN)
         return (
             self.goal is Goal.CURRENT
-            and seen.first
-            and seen.verdict.state is State.FAILED
-            and self.awaited[ref].former
+            and observed.first
+            and observed.verdict.state is State.FAILED
+            and self.awaited[ref].unchanged
             and not self.registry[ref.group_kind].ephemeral
         )
 
-    def _standing(self, ref: ObjectRef) -> StallState:
+    def _stall_state(self, ref: ObjectRef) -> StallState:
         return StallState(
-            self.seen.get(ref, UNSEEN), self.below.get(ref), self.stall_timeout
+            self.observations.get(ref, UNSEEN),
+            self.children.get(ref),
+            self.stall_timeout,
         )
 
     def verdicts(self, now: float) -> dict[ObjectRef, Verdict]:
@@ -282,52 +299,58 @@ class WaitState:
 
     @property
     def unsettled(self) -> tuple[ObjectRef, ...]:
-        """What has not reached the goal yet."""
+        """The objects that have not reached the goal yet."""
         return tuple(ref for ref in self.awaited if self.is_open(ref))
 
     @property
-    def settled(self) -> bool:
-        return not self.left
+    def is_settled(self) -> bool:
+        return not self.unsettled_count
 
-    def failed(self, now: float) -> tuple[ObjectRef, ...]:
-        """What failed or is blocked, so that waiting longer would not help."""
-        bad = (State.FAILED, State.BLOCKED)
+    def failed_objects(self, now: float) -> tuple[ObjectRef, ...]:
+        """Return objects that failed or are blocked: waiting does not help."""
+        final = (State.FAILED, State.BLOCKED)
         return tuple(
-            ref for ref in self.troubled if self.verdict(ref, now).state in bad
+            ref
+            for ref in self.failing
+            if self.verdict(ref, now).state in final
         )
 
-    def should_stop(self, now: float) -> tuple[ObjectRef, ...]:
-        """What failed or is blocked, when that is to end the wait."""
-        bad = self.failed(now)
-        return () if self.patient and len(bad) < self.left else bad
+    def failures_to_stop_for(self, now: float) -> tuple[ObjectRef, ...]:
+        """Return objects that failed or are blocked, if the wait is to end."""
+        failed = self.failed_objects(now)
+        return (
+            ()
+            if self.wait_all and len(failed) < self.unsettled_count
+            else failed
+        )
 
-    def next_change(self, now: float) -> float | None:
+    def seconds_until_blocked(self, now: float) -> float | None:
         """Return seconds until a stalled object would count as blocked.
 
         None when no object shows an error.
         """
         waits = [
-            standing.stalled_at - now
-            for ref in self.troubled
-            if ref in self.seen
+            stall.stalled_at - now
+            for ref in self.failing
+            if ref in self.observations
             and (
-                (standing := self._standing(ref)).is_progressing
+                (stall := self._stall_state(ref)).is_progressing
                 or self._is_from_before(ref)
             )
-            # What is past it is blocked already.
-            and standing.stalled_at > now
+            # A later one is blocked already.
+            and stall.stalled_at > now
         ]
         return min(waits) if waits else None
 
 
-def _with(marks: Marks, said: Mapping[ObjectRef, bool]) -> Marks:
-    """Return the marks, updated for some objects."""
-    if all((ref in marks) == marked for ref, marked in said.items()):
-        return marks
-    found = dict(marks)
-    for ref, marked in said.items():
-        if marked:
-            found[ref] = None
+def _update_set(refs: RefSet, is_member: Mapping[ObjectRef, bool]) -> RefSet:
+    """Return the set, updated for some objects."""
+    if all((ref in refs) == member for ref, member in is_member.items()):
+        return refs
+    updated = dict(refs)
+    for ref, member in is_member.items():
+        if member:
+            updated[ref] = None
         else:
-            found.pop(ref, None)
-    return found
+            updated.pop(ref, None)
+    return updated

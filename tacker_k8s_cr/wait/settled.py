@@ -27,15 +27,15 @@ from tacker_k8s_cr.wait.watch_state import WatchState
 
 LOG = logging.getLogger(__name__)
 
-Listen = Callable[[WaitState], None]
+OnProgress = Callable[[WaitState], None]
 
 
 @dataclasses.dataclass(frozen=True)
 class Waiting:
-    """What all waits of an operation have in common.
+    """Parameters that all waits of an operation share.
 
-    :param instance: whose label the awaited objects carry; empty if none.
-    :param listen: called with each change of what is waited for.
+    :param instance: whose label the awaited objects have; empty if none.
+    :param on_progress: called with each change of what is waited for.
     :param guard: raises when the wait has to end.
     :param since: when the operation began, for errors.
     """
@@ -43,7 +43,7 @@ class Waiting:
     cluster: Cluster
     instance: str
     deadline: Deadline
-    listen: Listen = lambda progress: None
+    on_progress: OnProgress = lambda progress: None
     guard: Callable[[], None] = lambda: None
     since: float | None = None
 
@@ -52,87 +52,99 @@ def wait_settled(
     waiting: Waiting,
     progress: WaitState,
     *,
-    enough: Callable[[WaitState], bool] = lambda progress: progress.settled,
+    is_enough: Callable[[WaitState], bool] = lambda progress: (
+        progress.is_settled
+    ),
     seconds: float = math.inf,
 ) -> WaitState:
     """Watch until every object has reached the goal.
 
-    :param enough: another condition that ends the wait.
+    :param is_enough: another condition that ends the wait.
     :param seconds: after which the wait ends in any case, without an error.
 
-    Raises ObjectsFailed when one cannot (or, for a patient progress, when none
-    of the open ones can), ReadinessTimeout or DeletionTimeout at the deadline;
+    Raises ObjectsFailed when one cannot (with ``wait_all``, when none of the
+    unsettled ones can), ReadinessTimeout or DeletionTimeout at the deadline;
     all of them name every object that is not settled, with the cause.
     """
     cluster, deadline = waiting.cluster, waiting.deadline
-    waiting.listen(progress)
-    if progress.settled or enough(progress):
+    waiting.on_progress(progress)
+    if progress.is_settled or is_enough(progress):
         return progress
-    begun = deadline.now
-    start = begun if waiting.since is None else waiting.since
-    sight = WatchState(progress)
-    look = begun + LOOK
+    wait_started = deadline.now
+    started = wait_started if waiting.since is None else waiting.since
+    state = WatchState(progress)
+    next_check = wait_started + CHECK_INTERVAL
 
-    def step(found: Sequence[WatchUpdate]) -> float | None:
-        nonlocal sight, look
+    def step(updates: Sequence[WatchUpdate]) -> float | None:
+        nonlocal state, next_check
         now = deadline.now
-        again = now >= look
-        if again:
-            look = now + LOOK
-        after = sights.absorb_events(cluster, sight, found, now, again=again)
-        if again:
-            after = _looked_below(cluster, after, deadline)
-        _tell(sight.progress, after, waiting.listen)
-        sight = after
-        if sight.progress.settled or enough(sight.progress):
+        check_due = now >= next_check
+        if check_due:
+            next_check = now + CHECK_INTERVAL
+        after = sights.absorb_events(
+            cluster, state, updates, now, reread_lost=check_due
+        )
+        if check_due:
+            after = _inspect_stalled(cluster, after, deadline)
+        _report(state.progress, after, waiting.on_progress)
+        state = after
+        if state.progress.is_settled or is_enough(state.progress):
             return None
         if not deadline.expired:
-            over = sight.progress.should_stop(deadline.now)
-            _check(cluster, sight.progress, over, start, deadline.now)
-        if deadline.now >= begun + seconds:
+            failed = state.progress.failures_to_stop_for(deadline.now)
+            _raise_failures(
+                cluster, state.progress, failed, started, deadline.now
+            )
+        if deadline.now >= wait_started + seconds:
             return None
-        limit = deadline.at_most(begun + seconds - deadline.now)
-        return _patience(sight.progress, limit, look)
+        limit = deadline.at_most(wait_started + seconds - deadline.now)
+        return _pause_seconds(state.progress, limit, next_check)
 
-    watches = streams(progress, waiting.instance)
+    watches = watches_for(progress, waiting.instance)
     if wait_until(cluster, watches, step, deadline, waiting.guard):
-        return sight.progress
+        return state.progress
     waiting.guard()
-    if sight.lost:
-        # The deadline is for what we wait for, and this for our answer.
-        brief = cluster.with_deadline(Deadline.after(LAST))
+    if state.lost:
+        # The deadline limits the wait; this limits the last read.
+        final_cluster = cluster.with_deadline(
+            Deadline.after(FINAL_READ_SECONDS)
+        )
         now = deadline.now
-        after = sights.refresh(brief, sight, sight.lost, now)
-        _tell(sight.progress, after, waiting.listen)
-        sight = after
-        if sight.progress.settled:
-            return sight.progress
-    bad = sight.progress.failed(deadline.now)
-    _check(cluster, sight.progress, bad, start, deadline.now)
-    raise _late(cluster, sight.progress, start, deadline.now)
+        after = sights.refresh(final_cluster, state, state.lost, now)
+        _report(state.progress, after, waiting.on_progress)
+        state = after
+        if state.progress.is_settled:
+            return state.progress
+    failed_at_end = state.progress.failed_objects(deadline.now)
+    _raise_failures(
+        cluster, state.progress, failed_at_end, started, deadline.now
+    )
+    raise _timeout_error(cluster, state.progress, started, deadline.now)
 
 
-LOOK = 5.0
-"""Longest interval in seconds between two checks of the deadline and the
-lock."""
+CHECK_INTERVAL = 5.0
+"""Maximum seconds between two checks of the deadline and the lock."""
 
 
-LAST = 2.0
-"""Seconds for a last read of what no stream shows, after the deadline."""
+FINAL_READ_SECONDS = 2.0
+"""Seconds for a last read of objects that no watch covers, after the
+deadline."""
 
 
-def _patience(progress: WaitState, deadline: Deadline, look: float) -> float:
-    change = progress.next_change(deadline.now)
-    limits = [look - deadline.now, deadline.remaining]
-    if change is not None:
-        limits.append(change)
+def _pause_seconds(
+    progress: WaitState, deadline: Deadline, next_check: float
+) -> float:
+    until_blocked = progress.seconds_until_blocked(deadline.now)
+    limits = [next_check - deadline.now, deadline.remaining]
+    if until_blocked is not None:
+        limits.append(until_blocked)
     return max(0.01, min(limits))
 
 
-def streams(progress: WaitState, instance: str) -> tuple[Watch, ...]:
-    """One stream for each kind and namespace that has unsettled objects.
+def watches_for(progress: WaitState, instance: str) -> tuple[Watch, ...]:
+    """Return a watch for each kind and namespace that has unsettled objects.
 
-    :param instance: whose label the objects carry; empty if none.
+    :param instance: whose label the objects have; empty if none.
     """
     names: dict[tuple[objects.GroupKind, str], set[str]] = {}
     for ref in progress.unsettled:
@@ -158,66 +170,69 @@ def _unsettled(
     ]
 
 
-def _looked_below(
-    cluster: Cluster, sight: WatchState, deadline: Deadline
+def _inspect_stalled(
+    cluster: Cluster, state: WatchState, deadline: Deadline
 ) -> WatchState:
     """Return the state after reading the children of some stalled objects.
 
     As long as all objects make progress, none is due, and no request is sent.
     """
     now = deadline.now
-    due = sight.progress.due_for_inspection(now)
+    due = state.progress.due_for_inspection(now)
     if not due:
-        return sight
-    registry = sight.progress.registry
+        return state
+    registry = state.progress.registry
     found = children.inspect(cluster, registry, due, deadline.remaining)
-    progress = sight.progress.with_children(found, now)
-    return dataclasses.replace(sight, progress=progress)
+    progress = state.progress.with_children(found, now)
+    return dataclasses.replace(state, progress=progress)
 
 
-def _check(
+def _raise_failures(
     cluster: Cluster,
     progress: WaitState,
-    bad: Sequence[ObjectRef],
-    begun: float,
+    failed: Sequence[ObjectRef],
+    started: float,
     now: float,
 ) -> None:
-    """Raise Failed when there is something bad."""
-    if not bad:
+    """Raise ObjectsFailed if any object failed."""
+    if not failed:
         return
-    rest = [ref for ref in progress.unsettled if ref not in set(bad)]
-    items = _unsettled(progress, [*bad, *rest], now)
+    others = [ref for ref in progress.unsettled if ref not in set(failed)]
+    items = _unsettled(progress, [*failed, *others], now)
     found = explain.with_explanations(cluster, progress.registry, items)
-    raise errors.ObjectsFailed(found, now - begun)
+    raise errors.ObjectsFailed(found, now - started)
 
 
-def _late(
-    cluster: Cluster, progress: WaitState, begun: float, now: float
+def _timeout_error(
+    cluster: Cluster, progress: WaitState, started: float, now: float
 ) -> errors.Error:
     items = _unsettled(progress, progress.unsettled, now)
     found = explain.with_explanations(cluster, progress.registry, items)
-    if progress.goal is Goal.GONE:
-        return errors.DeletionTimeout(found, now - begun)
-    return errors.ReadinessTimeout(found, now - begun)
+    if progress.goal is Goal.DELETED:
+        return errors.DeletionTimeout(found, now - started)
+    return errors.ReadinessTimeout(found, now - started)
 
 
-def _tell(before: WaitState, after: WatchState, listen: Listen) -> None:
-    """Report a changed progress, and log one line for each new verdict.
+def _report(
+    before: WaitState, after: WatchState, on_progress: OnProgress
+) -> None:
+    """Report changed progress, and log one line for each new verdict.
 
-    A new state is logged for the operator; a new replica count on the way
-    there only at the debug level.
+    A new state is logged at the info level, a new reason at the debug level.
     """
     if after.progress is before:
         return
-    listen(after.progress)
+    on_progress(after.progress)
     if not LOG.isEnabledFor(logging.INFO):
         return
     for ref in after.touched:
-        seen = after.progress.seen.get(ref)
-        last = before.seen.get(ref)
-        if seen and (last is None or last.verdict != seen.verdict):
-            other = last is None or last.verdict.state != seen.verdict.state
-            level = logging.INFO if other else logging.DEBUG
-            LOG.log(level, "%s: %s", ref, seen.verdict)
-        if ref in after.progress.gone and ref not in before.gone:
-            LOG.info("%s: gone", ref)
+        observed = after.progress.observations.get(ref)
+        last = before.observations.get(ref)
+        if observed and (last is None or last.verdict != observed.verdict):
+            state_changed = (
+                last is None or last.verdict.state != observed.verdict.state
+            )
+            level = logging.INFO if state_changed else logging.DEBUG
+            LOG.log(level, "%s: %s", ref, observed.verdict)
+        if ref in after.progress.deleted and ref not in before.deleted:
+            LOG.info("%s: deleted", ref)

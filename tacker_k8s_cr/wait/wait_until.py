@@ -1,4 +1,4 @@
-"""Wait for a condition, and check it at each change: the one loop."""
+"""The wait loop: check a condition at each change until the deadline."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tacker_k8s_cr.kube.protocol import Watch
 from tacker_k8s_cr.kube.protocol import WatchUpdate
 from tacker_k8s_cr.model.deadline import Deadline
 
-SHORTEST = 0.01
-"""Seconds for which the streams are read at least."""
+MIN_READ_SECONDS = 0.01
+"""Minimum seconds for which the watches are read."""
 
 Step = Callable[[Sequence[WatchUpdate]], float | None]
 
@@ -26,21 +26,21 @@ def wait_until(
 ) -> bool:
     """Call ``step`` until it has nothing left to wait for.
 
-    :param watches: the streams whose updates the step receives; none with
+    :param watches: the watches whose updates the step receives; none with
         the first call.
     :param step: returns the seconds after which it is called again at the
         latest, or None at the end of the wait. It can raise.
     :param guard: raises when the wait has to end, before each step.
     :return: whether the step ended the wait before the deadline.
     """
-    with cluster.watch(tuple(dict.fromkeys(watches))) as watching:
-        found: Sequence[WatchUpdate] = ()
+    with cluster.watch(tuple(dict.fromkeys(watches))) as watch_session:
+        updates: Sequence[WatchUpdate] = ()
         while True:
             guard()
-            pause = step(found)
+            pause = step(updates)
             if pause is None:
                 return True
             if deadline.expired:
                 return False
             limit = min(pause, deadline.remaining)
-            found = watching.next_events(max(SHORTEST, limit))
+            updates = watch_session.next_events(max(MIN_READ_SECONDS, limit))

@@ -1,4 +1,4 @@
-"""What streams show of the awaited objects, and what they lose sight of."""
+"""Combine watch updates with GETs of objects that no watch covers."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.wait.progress import WaitState
 
-_PASSING = (errors.DependencyMissing, errors.Unavailable, errors.Unreachable)
-"""Errors that may pass: a wait lasts as long as its deadline."""
+_TRANSIENT = (errors.DependencyMissing, errors.Unavailable, errors.Unreachable)
+"""Errors that may resolve: the wait continues until its deadline."""
 
 
 @dataclasses.dataclass(frozen=True)
 class WatchState:
-    """A progress, and the objects that only a GET can show.
+    """The state of a wait, and the objects that only a GET can show.
 
-    :param lost: open objects that no stream shows, such as those whose label
-        another client removed; and those for which a GET could not determine
-        whether they exist.
+    :param lost: unsettled objects that no watch shows, such as those whose
+        label another client removed; and those for which a GET could not
+        determine whether they exist.
     :param touched: the objects of the last step; nothing else changed.
     """
 
@@ -38,74 +38,78 @@ class WatchState:
 
 def absorb_events(
     cluster: Cluster,
-    sight: WatchState,
-    found: Sequence[WatchUpdate],
+    state: WatchState,
+    updates: Sequence[WatchUpdate],
     now: float,
     *,
-    again: bool,
+    reread_lost: bool,
 ) -> WatchState:
-    """Return the state after events, and a GET of what streams do not show.
+    """Return the state after updates, and a GET of what no watch shows.
 
-    :param again: whether to read the objects lost before, too.
+    :param reread_lost: whether to read the objects lost before, too.
     """
-    views, missing = _shown(found)
-    progress = sight.progress.observed((obj for _, obj in views), now)
-    # Another object may bear the name by now, or may have borne it before:
-    # a server that is behind the others shows what was replaced.
-    missing |= {ref for ref, obj in views if _other(progress, ref, obj)}
+    views, missing = _read_updates(updates)
+    progress = state.progress.with_observed((obj for _, obj in views), now)
+    # The name may belong to another object by now, or may have before: a
+    # lagging server shows the object that was replaced.
+    missing |= {
+        ref for ref, obj in views if _is_other_object(progress, ref, obj)
+    }
     shown = frozenset(ref for ref, _ in views)
-    lost = sight.lost - shown
-    due = (lost | missing) if again else missing
+    lost = state.lost - shown
+    due = (lost | missing) if reread_lost else missing
     return refresh(cluster, WatchState(progress, lost, shown), due, now)
 
 
 def refresh(
-    cluster: Cluster, sight: WatchState, refs: Iterable[ObjectRef], now: float
+    cluster: Cluster, state: WatchState, refs: Iterable[ObjectRef], now: float
 ) -> WatchState:
-    """After a GET of these objects.
+    """Return the state after a GET of these objects.
 
-    Raises what ends a wait: an error that may pass does not.
+    Raises errors that end the wait; transient ones do not.
     """
-    awaited, gone = sight.progress.awaited, sight.progress.gone
-    asked = [ref for ref in refs if ref in awaited and ref not in gone]
-    if not asked:
-        return sight
-    progress = sight.progress
+    awaited, deleted = state.progress.awaited, state.progress.deleted
+    to_read = [ref for ref in refs if ref in awaited and ref not in deleted]
+    if not to_read:
+        return state
+    progress = state.progress
     views = []
-    ended = []
+    no_longer_existing = []
     unknown = set()
     with contextlib.closing(
-        cluster.map_parallel(cluster.get, asked)
+        cluster.map_parallel(cluster.get, to_read)
     ) as outcomes:
         for ref, outcome in outcomes:
-            if isinstance(outcome, _PASSING):
+            if isinstance(outcome, _TRANSIENT):
                 unknown.add(ref)
             elif isinstance(outcome, Error):
                 raise outcome
-            elif outcome is None or _other(progress, ref, outcome):
-                ended.append(ref)
+            elif outcome is None or _is_other_object(progress, ref, outcome):
+                no_longer_existing.append(ref)
             else:
                 views.append(outcome)
-    progress = progress.observed(views, now).with_deleted(ended)
-    there = {ObjectRef.of(obj) for obj in views}
-    lost = sight.lost.difference(asked) | unknown
+    progress = progress.with_observed(views, now).with_deleted(
+        no_longer_existing
+    )
+    existing = {ObjectRef.of(obj) for obj in views}
+    lost = state.lost.difference(to_read) | unknown
     return WatchState(
         progress,
-        lost | {ref for ref in there if progress.is_open(ref)},
-        sight.touched.union(asked),
+        lost | {ref for ref in existing if progress.is_open(ref)},
+        state.touched.union(to_read),
     )
 
 
-def _shown(
-    found: Sequence[WatchUpdate],
+def _read_updates(
+    updates: Sequence[WatchUpdate],
 ) -> tuple[list[tuple[ObjectRef, Manifest]], set[ObjectRef]]:
-    """Return all views of objects, and the objects that no longer exist.
+    """Return all observations, and the objects that no longer exist.
 
     A selector that no longer matches may only mean a removed label.
     """
     views: list[tuple[ObjectRef, Manifest]] = []
     missing: set[ObjectRef] = set()
-    for item in found:
+    for item in updates:
         if isinstance(item, WatchEvent):
             ref = ObjectRef.of(item.obj)
             if item.deleted:
@@ -118,15 +122,17 @@ def _shown(
         views.extend(listed.items())
         missing.difference_update(listed)
         kind = item.watch.group_kind
-        place = item.watch.namespace
+        namespace = item.watch.namespace
         wanted = {
-            ObjectRef(kind.group, kind.kind, place, name)
+            ObjectRef(kind.group, kind.kind, namespace, name)
             for name in item.watch.names
         }
         missing.update(wanted.difference(listed))
     return views, missing
 
 
-def _other(progress: WaitState, ref: ObjectRef, obj: Manifest) -> bool:
+def _is_other_object(
+    progress: WaitState, ref: ObjectRef, obj: Manifest
+) -> bool:
     awaited = progress.awaited.get(ref)
     return awaited is not None and objects.uid(obj) != awaited.uid

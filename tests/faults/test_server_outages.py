@@ -75,7 +75,7 @@ MOMENTS = {
         operation != "terminate"
         and any(ref.kind == "Widget" for ref in progress.unsettled)
     ),
-    "delete": lambda operation, progress: progress.goal is Goal.GONE,
+    "delete": lambda operation, progress: progress.goal is Goal.DELETED,
 }
 
 

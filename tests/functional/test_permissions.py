@@ -339,5 +339,5 @@ def test_who_may_not_look_for_autoscalers_is_told(
     ).objects
 
     assert 2 == cluster.get(web)["spec"]["replicas"]
-    assert "HorizontalPodAutoscaler keeps its number" in row.notes[0]
+    assert "HorizontalPodAutoscaler manages its replicas" in row.notes[0]
     k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))

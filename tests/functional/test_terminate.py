@@ -311,7 +311,7 @@ def test_what_is_missing_of_what_it_refers_to_is_named(
         item.ref.name: [n for n in item.notes if "it refers to" in n]
         for item in caught.value.unsettled
     }
-    absent = "it refers to {}, which is not there".format
+    absent = "it refers to {}, which does not exist".format
     assert {
         "site": [absent(ObjectRef("", "Secret", namespace, "site-tls"))],
         "away": [absent(ObjectRef("apps", "Deployment", namespace, "away"))],

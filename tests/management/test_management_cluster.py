@@ -177,7 +177,7 @@ def test_one_package_makes_a_management_cluster(
         for line in str(caught.value).splitlines()
         if line.startswith("Cluster.cluster.x-k8s.io/other/workload:")
     )
-    assert line.endswith("it is the instance workload's")
+    assert line.endswith("it belongs to instance workload")
     assert "True" == _available(cluster, FIRST)
 
     k8s_cr.terminate(

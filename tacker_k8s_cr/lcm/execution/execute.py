@@ -135,7 +135,7 @@ def stays(
             op.cluster, op.instance, refs, op.home
         )
     stay = {ref: (True, why) for ref, why in shared.items()}
-    return retained_objects.retained(refs, manifests, {**said, **stay})
+    return retained_objects.find_retained(refs, manifests, {**said, **stay})
 
 
 def refuse_foreign_deletion(
@@ -148,11 +148,11 @@ def refuse_foreign_deletion(
     if op.options.delete_foreign_objects:
         return
     entry = op.ledger.entry
-    others = delete.foreign_dependents(
+    others = delete.find_foreign_dependents(
         op.cluster,
         going,
         op.instance,
-        begun=begun,
+        in_progress=begun,
         rules=entry.inventory.claim_rules if entry else (),
     )
     if others:
@@ -275,17 +275,17 @@ def _again(
         [item for item in before.items if item.ref in not_yet],
         instance,
         before.owners.live,
-        dry_run.Surroundings(
+        dry_run.DryRunContext(
             waiting={
                 ref
                 for ref in not_yet
                 if ref in before.order.needs or ref not in stage.refs
             },
-            brought=dry_run.names(item.ref for item in before.items),
+            packaged=dry_run.names_of(item.ref for item in before.items),
         ),
         field_conflicts=field_conflicts,
     )
-    checked.check()
+    checked.check_refusals()
     return checked.not_yet
 
 

@@ -64,7 +64,7 @@ def not_restored(op: Session, ready: Prepared) -> dict[ObjectRef, str]:
         if item.ref in owned
         and not ready.registry[item.ref.group_kind].ephemeral
     ]
-    found = bulk_read.metadata(op.cluster, wanted)
+    found = bulk_read.read_metadata(op.cluster, wanted)
     there = {ref: objects.uid(obj) for ref, obj in found}
     return {
         ref: "it was removed again by somebody else"

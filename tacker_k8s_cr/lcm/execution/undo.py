@@ -49,7 +49,7 @@ def undo(op: Session) -> None:
             release_adopted(op, {ref: inventory.owned[ref] for ref in met})
             op.ledger.write(inventory.without_owned(met))
             op.actions = {r: a for r, a in op.actions.items() if r not in met}
-        retention = retentions.of_rollback(inventory.policy, op.options)
+        retention = retentions.on_rollback(inventory.policy, op.options)
         rules = claims.load_rules(op, inventory, retention)
         inventory = dataclasses.replace(inventory, claim_rules=rules)
         cleanup = claims.cleanup(op, inventory, retention, met)

@@ -35,7 +35,7 @@ from tacker_k8s_cr.wait.wait_until import wait_until
 
 LOOK = 5.0
 """Seconds at most between two looks, whatever the streams show."""
-GONE = "somebody else removed it"
+GONE = "deleted by another client"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,7 +156,7 @@ class ReplacementWatch:
     @property
     def is_over(self) -> bool:
         """Whether waiting longer would not help."""
-        if self._progress.patient:
+        if self._progress.wait_all:
             return self._bad.keys() >= self.lacks.keys()
         return bool(self._bad)
 
@@ -167,7 +167,7 @@ class ReplacementWatch:
         )
         there = [obj for obj, _ in found.values() if obj is not None]
         self._progress = self._sounded(
-            self._progress.observed(there, now), now
+            self._progress.with_observed(there, now), now
         )
         listen(self._progress)
         self.lacks = {}

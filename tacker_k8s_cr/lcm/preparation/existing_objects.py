@@ -68,7 +68,7 @@ def find_existing(
     going = set()
     taken: dict[ObjectRef, str] = {}
     alive: dict[str, bool] = {}
-    for ref, obj in bulk_read.metadata(cluster, [i.ref for i in wanted]):
+    for ref, obj in bulk_read.read_metadata(cluster, [i.ref for i in wanted]):
         other = objects.labels(obj).get(objects.INSTANCE, "")
         if objects.field(obj, ("metadata", "deletionTimestamp")):
             going.add(ref)

@@ -84,16 +84,16 @@ def check_against_live(
     """Compare manifests with the objects that exist; nothing is written."""
     cluster, before, registry = check.cluster, check.before, check.registry
     found, options, settled = check.found, check.options, check.settled
-    known = find_unchanged.looked_at(
+    known = find_unchanged.compare_live(
         cluster,
-        [item for item in items if item.ref.group_kind not in found.later],
+        [item for item in items if item.ref.group_kind not in found.unserved],
         before,
         registry,
-        lambda item, obj: preserve_replicas.kept(
+        lambda item, obj: preserve_replicas.preserve_replicas(
             item, obj, registry, found.subresources, settled
         ),
     )
-    absent = preflight.missing_namespaces(
+    absent = preflight.find_missing_namespaces(
         cluster, items, before.namespace, {r.namespace for r in known}
     )
     rest = tuple(item for item in items if item.ref not in known)
@@ -123,19 +123,19 @@ def check_against_live(
         {**theirs.live, **{ref: one for ref, (_, one) in known.items()}},
         found.subresources,
     )
-    live = find_unchanged.settled(items, live, resend=options.resend)
+    live = find_unchanged.select_unchanged(items, live, resend=options.resend)
     theirs = dataclasses.replace(theirs, live=live)
     if not check.lenient:
         views = kubernetes_versions.read_version_objects(
             cluster, items, theirs.live
         )
-        kubernetes_versions.check(cluster, items, views)
+        kubernetes_versions.check_versions(cluster, items, views)
         order = kubernetes_versions.control_planes_first(order, items, views)
     not_yet: frozenset[ObjectRef] = frozenset()
     recreated: dict[ObjectRef, str] = {}
     would: Mapping[ObjectRef, Manifest] = {}
     allowed = theirs.live.keys() & {
-        *recreation.recreatable(items, options.recreate, registry),
+        *recreation.select_recreatable(items, options.recreate, registry),
         *check.recreate,
     }
     if options.dry_run or allowed:
@@ -150,22 +150,22 @@ def check_against_live(
             ],
             before.instance,
             theirs.live,
-            dry_run.Surroundings(
-                found.not_yet,
+            dry_run.DryRunContext(
+                found.not_sendable,
                 absent,
                 dry_run.blocked_by_missing(items, order, theirs.live),
-                dry_run.names(item.ref for item in items),
+                dry_run.names_of(item.ref for item in items),
                 givers,
             ),
             field_conflicts=options.field_conflicts,
-            keep=check.keep,
+            keep_predicted=check.keep,
         )
-        recreated = recreation.recreate_reasons(
+        recreated = recreation.find_recreate_reasons(
             cluster, items, before.instance, checked.refusals, allowed
         )
         checked = checked.without(recreated)
         if not check.lenient:
-            checked.check()
+            checked.check_refusals()
         told = {r: _reason(r, error) for r, error in checked.refusals.items()}
         refused.update(told)
         items = tuple(item for item in items if item.ref not in told)
@@ -186,7 +186,7 @@ def _theirs(
                 check.cluster,
                 [item for item in items if item.ref not in refused],
                 check.before,
-                check.found.later,
+                check.found.unserved,
                 check.options,
             )
         except errors.OwnedByOther as error:

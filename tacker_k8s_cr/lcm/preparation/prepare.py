@@ -132,7 +132,7 @@ def prepare(
         package.documents, _generated(before), _suffix
     )
     found, registry = _kinds(cluster, documents, op.request.registry, policy)
-    preflight.names(documents, found)
+    preflight.require_names(documents, found)
     answered = [
         document
         for document in documents
@@ -155,19 +155,19 @@ def prepare(
     vdus: Mapping[str, ObjectRef] = {}
     warnings = package.warnings
     if field_validation.is_lenient(options.field_validation):
-        items, misfits = unknown_fields.fitted(
+        items, misfits = unknown_fields.remove_unknown_fields(
             cluster,
             items,
             before.instance,
-            later=found.not_yet,
-            absent=preflight.missing_namespaces(
+            unserved=found.not_sendable,
+            missing_namespaces=preflight.find_missing_namespaces(
                 cluster, items, before.namespace
             ),
         )
         warnings += misfits
     vnfd = package.vnfd
     if vnfd:
-        vdus = replicas.vdus(
+        vdus = replicas.map_vdus(
             package,
             items,
             registry,
@@ -262,7 +262,7 @@ def _based(
         for vdu, ref in targets.items()
         if vdu in scaled and vdu not in size.numbers
     }
-    said = replicas.in_manifests(items, registry, silent.values())
+    said = replicas.manifest_replicas(items, registry, silent.values())
     begin = {vdu: said[ref] for vdu, ref in silent.items() if ref in said}
     return replica_counts.based(vnfd, size.levels, {**begin, **size.numbers})
 
@@ -362,7 +362,7 @@ def _kinds(
         cluster, known, found.subresources, manifests
     )
     known = known.with_handlers(
-        preflight.bind_storage_classes(cluster, manifests, registry)
+        preflight.claim_handlers(cluster, manifests, registry)
     )
     known = _workers(known, manifests)
     return found, policy.judging(known)
@@ -378,7 +378,7 @@ def _claiming(
         )
         for item in items
     )
-    resolved = claim_retention.of_rollback(policy, options).resolve(
+    resolved = claim_retention.on_rollback(policy, options).resolve(
         filter(None, rules)
     )
     return frozenset(
@@ -441,7 +441,7 @@ def registry_for(
         cluster, registry, found, inventory.manifests
     )
     registry = registry.with_handlers(
-        preflight.bind_storage_classes(cluster, inventory.manifests, registry)
+        preflight.claim_handlers(cluster, inventory.manifests, registry)
     )
     registry = _workers(registry, inventory.manifests)
     return inventory.policy.judging(registry)

@@ -81,9 +81,9 @@ def select_machines(
     missing = set(names)
     found = []
     for target in targets:
-        if not missing or target.bearer is None:
+        if not missing or target.scaled_object is None:
             continue
-        there = _machines(op, target.bearer)
+        there = _machines(op, target.scaled_object)
         some = {
             name: machine
             for machine in there
@@ -210,10 +210,10 @@ def wait_deleted(op: Session, leaving: Collection[MachineSelection]) -> None:
 def _look(op: Session, item: MachineSelection) -> dict[ObjectRef, str]:
     chosen_ = {goer.uid: goer.ref for goer in item.goers}
     there = {}
-    if item.target.bearer:
+    if item.target.scaled_object:
         there = {
             objects.uid(machine): machine
-            for machine in _machines(op, item.target.bearer)
+            for machine in _machines(op, item.target.scaled_object)
         }
     works = {
         uid for uid, machine in there.items() if members.is_active(machine)

@@ -235,7 +235,7 @@ class ClaimCleanup:
             rules,
             retained_sets,
             self.others,
-            self.retention.of_claim,
+            self.retention.for_claim,
         )
         if not (decisions.retained or unlisted):
             return FoundClaims(decisions)

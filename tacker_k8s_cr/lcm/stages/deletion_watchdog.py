@@ -23,7 +23,9 @@ from tacker_k8s_cr.model.objects import State
 from tacker_k8s_cr.model.objects import Verdict
 from tacker_k8s_cr.wait.diagnostics import blocking_finalizers
 from tacker_k8s_cr.wait.diagnostics import explain
-from tacker_k8s_cr.wait.diagnostics.finalizer_owners import SERVERS
+from tacker_k8s_cr.wait.diagnostics.finalizer_owners import (
+    KUBERNETES_FINALIZERS,
+)
 from tacker_k8s_cr.wait.diagnostics.finalizer_owners import FinalizerDiagnosis
 from tacker_k8s_cr.wait.progress import WaitState
 
@@ -100,7 +102,7 @@ class DeletionWatchdog:
         causes = {
             ref: stuck.why
             for ref, stuck in self._stuck.items()
-            if ref not in progress.gone
+            if ref not in progress.deleted
         }
         self._listen(dataclasses.replace(progress, causes=causes))
 
@@ -225,7 +227,7 @@ class DeletionWatchdog:
         return Verdict(State.BLOCKED, f"{said}; {why} {for_long}")
 
     def _brief(self) -> Cluster:
-        seconds = min(explain.PATIENCE, self._deadline.remaining)
+        seconds = min(explain.TIMEOUT, self._deadline.remaining)
         return self._cluster.with_deadline(Deadline.after(seconds))
 
     # -- What is logged from time to time ------------------------------------
@@ -251,7 +253,7 @@ class DeletionWatchdog:
 def _is_held(obj: Manifest) -> bool:
     names = objects.field(obj, ("metadata", "finalizers"), ())
     going = objects.field(obj, ("metadata", "deletionTimestamp"))
-    return bool(going and set(names) - SERVERS.keys())
+    return bool(going and set(names) - KUBERNETES_FINALIZERS.keys())
 
 
 def _sign(obj: Manifest) -> tuple[Any, ...]:

@@ -52,7 +52,9 @@ class PendingApplies:
         """
         op = self._op
         now = op.deadline.now
-        settled = len(op.progress.failed(now)) == op.progress.left
+        settled = (
+            len(op.progress.failed_objects(now)) == op.progress.unsettled_count
+        )
         alone = settled and all(
             error.outlook is Outlook.NONE
             for error in unwritten.refused.values()
@@ -74,7 +76,7 @@ class PendingApplies:
         op.on_progress(dataclasses.replace(op.progress, unwritten=found))
         self._log(unwritten.refused)
         over = retries.find_expired(found, now)
-        if op.progress.patient:
+        if op.progress.wait_all:
             rest = found.keys() - unwritten.held.keys() - set(over)
             over = () if rest or not settled else over
         if over:
@@ -93,7 +95,7 @@ class PendingApplies:
 
         :raises ReadinessTimeout, ObjectsFailed: as at the end of a wait.
         """
-        if self._op.progress.settled:
+        if self._op.progress.is_settled:
             return
         try:
             self._op.wait()

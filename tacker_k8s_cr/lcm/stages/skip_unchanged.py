@@ -62,7 +62,9 @@ def _known(
         return {step.ref: step.unchanged for step in steps if step.unchanged}
     if not steps:
         return {}
-    return find_unchanged.again(op.cluster, steps, op.instance, op.registry)
+    return find_unchanged.compare_again(
+        op.cluster, steps, op.instance, op.registry
+    )
 
 
 def _take_in(
@@ -74,7 +76,7 @@ def _take_in(
     now = op.deadline.now
     awaited = {
         step.ref: AwaitedObject(
-            step.uid, known[step.ref].generation, now, former=True
+            step.uid, known[step.ref].generation, now, unchanged=True
         )
         for step in steps
     }
@@ -84,6 +86,6 @@ def _take_in(
     for ref in awaited:
         # An earlier step of the operation wrote it.
         op.actions.setdefault(ref, Action.UNCHANGED)
-    op.progress = op.progress.awaiting(awaited, name)
-    op.on_progress(op.progress.believed(seen))
+    op.progress = op.progress.with_awaited(awaited, name)
+    op.on_progress(op.progress.with_observations(seen))
     op.ledger.add_owned({step.ref: step.uid for step in steps})

@@ -130,7 +130,7 @@ def apply_stage(
                 pause,
             ),
             field_conflicts=op.options.field_conflicts,
-            brought=_brought(op, steps),
+            packaged=_brought(op, steps),
         )
         pending.clear()
     except apply.ApplyInterrupted as error:
@@ -151,7 +151,7 @@ def _brought(
     if entry:
         refs.update(entry.inventory.owned)
         refs.update(map(ObjectRef.of, entry.inventory.manifests))
-    return dry_run.names(refs)
+    return dry_run.names_of(refs)
 
 
 def _pause(
@@ -165,13 +165,13 @@ def _pause(
     What is owned by then is stored before a pause that may be long. Where
     no object moves there is none to watch, and the lock is looked at.
     """
-    if op.progress.settled or seconds < LONG:
+    if op.progress.is_settled or seconds < LONG:
         sleep(min(seconds, backoff.APPLY.longest))
         op.ledger.check()
         return
     if seconds > backoff.APPLY.longest and op.ledger.entry:
         op.ledger.write(op.inventory)
-    op.wait(enough=lambda progress: enough(), seconds=seconds)
+    op.wait(is_enough=lambda progress: enough(), seconds=seconds)
 
 
 def _take_in(
@@ -190,15 +190,15 @@ def _take_in(
         # What an earlier step of the operation has written was written.
         if item.action is not Action.UNCHANGED or item.ref not in op.actions:
             op.actions[item.ref] = item.action
-        if item.left:
+        if item.foreign_fields:
             op.notes[item.ref] = (item.note,)
         former = item.action is Action.UNCHANGED
         awaited[item.ref] = session.awaited_object(
             item.obj, now, former=former
         )
         views.append(item.obj)
-    op.progress = op.progress.awaiting(awaited, name)
-    op.on_progress(op.progress.observed(views, now))
+    op.progress = op.progress.with_awaited(awaited, name)
+    op.on_progress(op.progress.with_observed(views, now))
     op.ledger.add_owned({ref: found.uid for ref, found in awaited.items()})
     op.ledger.applied(views)
 
@@ -220,7 +220,7 @@ def delete_stage(
     """
     steps = tuple(steps)
     now = op.deadline.now
-    going = WaitState(op.registry, Goal.GONE, stage=name).awaiting(
+    going = WaitState(op.registry, Goal.DELETED, stage=name).with_awaited(
         {step.ref: AwaitedObject(step.uid, 0, now) for step in steps}
     )
     op.uncertain = op.wrote = True
@@ -233,7 +233,7 @@ def delete_stage(
     for ref in asked.deleted:
         op.actions[ref] = Action.DELETED
     _hasten(op, steps, asked)
-    going = going.with_deleted(asked.deleted).observed(
+    going = going.with_deleted(asked.deleted).with_observed(
         asked.terminating.values(), now
     )
     waiting = DeletionWatchdog(
@@ -242,7 +242,7 @@ def delete_stage(
         op.on_progress,
         op.ledger.check,
         op.options.stall_timeout,
-        op.progress.patient,
+        op.progress.wait_all,
     )
     going = settled.wait_settled(
         settled.Waiting(
@@ -268,7 +268,7 @@ def _hasten(
     writing, guard = op.ledger.fenced_cluster, op.ledger.guard
     if seconds is not None:
         going = {step.ref: step.uid for step in steps}
-        grace_period.apply_grace_period(writing, going, seconds, guard)
+        grace_period.shorten_grace_periods(writing, going, seconds, guard)
     named = op.options.remove_finalizers
     taken = finalizers.remove_finalizers(
         writing, asked.terminating, named, op.manager, guard

@@ -77,9 +77,10 @@ def wait_replicas(op: Session, targets: Sequence[ScaleTarget]) -> None:
     Machines may still report those of the former count.
     """
     bearers = {
-        ObjectRef.of(target.bearer): target
+        ObjectRef.of(target.scaled_object): target
         for target in targets
-        if target.bearer and contract.is_capi_group(target.written.group)
+        if target.scaled_object
+        and contract.is_capi_group(target.written.group)
     }
     if not bearers:
         return
@@ -127,7 +128,7 @@ def _lacking(op: Session, ref: ObjectRef, target: ScaleTarget) -> str:
         return "is gone from the cluster"
     number = objects.field(obj, replicas.REPLICAS)
     # An autoscaler may go on from the number at once.
-    if number != target.number and target.keeper is None:
+    if number != target.number and target.autoscaler is None:
         return f"spec.replicas {number}, {target.number} asked"
     if why := pending_reason(op, ref, obj):
         return why

@@ -65,7 +65,7 @@ def with_required(
     if not more.keys() - kept.keys():
         return kept
     stay = {ref: (True, why) for ref, why in {**more, **kept}.items()}
-    return retained_objects.retained(owned, manifests, {**said, **stay})
+    return retained_objects.find_retained(owned, manifests, {**said, **stay})
 
 
 def retention(
@@ -76,8 +76,8 @@ def retention(
     :param terminating: false when an instantiation is rolled back.
     """
     if terminating:
-        return retentions.of_termination(policy, options)
-    return retentions.of_rollback(policy, options)
+        return retentions.on_termination(policy, options)
+    return retentions.on_rollback(policy, options)
 
 
 def leave(

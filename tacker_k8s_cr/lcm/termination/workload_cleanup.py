@@ -162,8 +162,8 @@ class _Work:
         now = self.deadline.now
         awaited = {**going, **(also or {})}
         progress = WaitState(
-            kinds.BUILT_IN, Goal.GONE, stage=f"workload cluster: {stage}"
-        ).awaiting(
+            kinds.BUILT_IN, Goal.DELETED, stage=f"workload cluster: {stage}"
+        ).with_awaited(
             {ref: AwaitedObject(u, 0, now) for ref, u in awaited.items()}
         )
         self.asked.extend(going)
@@ -181,7 +181,7 @@ class _Work:
             nonlocal progress
             progress = self._looked_at(progress)
             self.listen(progress)
-            return None if progress.settled else LOOK
+            return None if progress.is_settled else LOOK
 
         if not wait_until(self.far, watches, step, self.deadline, self.guard):
             raise self._late(progress, now)
@@ -200,7 +200,7 @@ class _Work:
             for ref, obj in views.items()
             if obj and objects.uid(obj) == progress.awaited[ref].uid
         }
-        progress = progress.observed(there.values(), self.deadline.now)
+        progress = progress.with_observed(there.values(), self.deadline.now)
         return progress.with_deleted(views.keys() - there.keys())
 
     def _late(self, progress: WaitState, begun: float) -> errors.Error:
@@ -209,7 +209,7 @@ class _Work:
             errors.PendingObject(ref, progress.verdict(ref, now), now - begun)
             for ref in progress.unsettled
         ]
-        brief = self.far.with_deadline(Deadline.after(explain.PATIENCE))
+        brief = self.far.with_deadline(Deadline.after(explain.TIMEOUT))
         return errors.DeletionTimeout(
             explain.with_explanations(brief, kinds.BUILT_IN, items),
             now - begun,

@@ -43,9 +43,9 @@ def describe(
     ref: ObjectRef, finalizers: Iterable[BlockingFinalizer]
 ) -> Iterator[str]:
     """Return a line for each, and one on how to delete the object anyway."""
-    found = tuple(finalizers)
-    yield from map(str, found)
-    if any(one.remover is not Remover.RUNNING for one in found):
+    listed = tuple(finalizers)
+    yield from map(str, listed)
+    if any(finalizer.remover is not Remover.RUNNING for finalizer in listed):
         yield describe_remedy(ref)
 
 

@@ -1,4 +1,4 @@
-"""What an object made or uses, and the events that are about it."""
+"""Read what an object created or uses, and its events."""
 
 from __future__ import annotations
 
@@ -39,43 +39,44 @@ WORKLOADS = (
     GroupKind("batch", "Job"),
     GroupKind("", "Pod"),
 )
-"""What operators make for their own kinds."""
+"""Kinds that operators create for their custom resources."""
 
-CHILDREN = 5
-"""Objects that one object made or uses, of which more is looked at."""
+MAX_CHILDREN = 5
+"""Maximum number of children whose own children are read."""
 
-DEPTH = 3
-"""How far below an object we look: MachineDeployment, Machine, its parts."""
+MAX_DEPTH = 3
+"""Levels of children: MachineDeployment, Machine, its dependencies."""
 
-PATIENCE = 5.0
-"""Seconds for a round of reads: it must not stall the wait."""
+TIMEOUT = 5.0
+"""Seconds for all reads of one inspection, which must not delay the wait."""
 
 
 def inspect(
     cluster: Cluster,
     registry: Registry,
     refs: Collection[ObjectRef],
-    within: float = math.inf,
+    seconds: float = math.inf,
 ) -> Mapping[ObjectRef, tuple[ChildObservation, ...]]:
-    """Return each of these objects, and what below it is not current.
+    """Return each of these objects, with its children that are not current.
 
     One that cannot be read, or does not exist, is left out. Raises
     HandlerFailed: without a third party's handler the state is unknown.
 
-    :param within: seconds that it may take, if that is less than usual.
+    :param seconds: maximum duration, if less than the default.
     """
-    brief = cluster.with_deadline(Deadline.after(min(PATIENCE, within)))
-    made = _workloads(
-        brief,
+    limited = cluster.with_deadline(Deadline.after(min(TIMEOUT, seconds)))
+    workloads = _list_workloads(
+        limited,
         {
             ref.namespace
             for ref in refs
-            if _by_operator(ref, registry[ref.group_kind])
+            if _may_have_unknown_children(ref, registry[ref.group_kind])
         },
     )
     outcomes = dict(
-        brief.map_parallel(
-            lambda ref: _parts(brief, registry, ref, made), refs
+        limited.map_parallel(
+            lambda ref: _observe_children(limited, registry, ref, workloads),
+            refs,
         )
     )
     for error in outcomes.values():
@@ -88,76 +89,78 @@ def inspect(
     }
 
 
-def _parts(
+def _observe_children(
     cluster: Cluster,
     registry: Registry,
     ref: ObjectRef,
     workloads: Sequence[Manifest],
 ) -> tuple[ChildObservation, ...]:
-    found = [
-        _part(registry, obj, 0)
-        for obj in or_none(get_if_present(cluster, ref))
+    observations = [
+        _observe(registry, obj, 0)
+        for obj in readable(get_if_exists(cluster, ref))
     ]
-    level = list(found)
-    for depth in range(1, DEPTH + 1):
-        made = {
-            objects.uid(child): _part(registry, child, depth)
+    level = list(observations)
+    for depth in range(1, MAX_DEPTH + 1):
+        by_uid = {
+            objects.uid(child): _observe(registry, child, depth)
             for part in level
-            for child in children(cluster, registry, part.obj, workloads)
+            for child in list_children(cluster, registry, part.obj, workloads)
         }
         unsettled = [
             part
-            for part in made.values()
+            for part in by_uid.values()
             if part.verdict.state is not State.CURRENT
         ]
-        found += unsettled
-        level = unsettled[:CHILDREN]
-    if any(part.error for part in found):
-        return tuple(found)
+        observations += unsettled
+        level = unsettled[:MAX_CHILDREN]
+    if any(part.error for part in observations):
+        return tuple(observations)
     # No status reports the cause. Events may.
     return tuple(
         dataclasses.replace(
-            part, events=tuple(or_none(events(cluster, part.obj)))
+            part, events=tuple(readable(list_events(cluster, part.obj)))
         )
-        if number <= CHILDREN * DEPTH
+        if number <= MAX_CHILDREN * MAX_DEPTH
         else part
-        for number, part in enumerate(found)
+        for number, part in enumerate(observations)
     )
 
 
-def _part(registry: Registry, obj: Manifest, depth: int) -> ChildObservation:
+def _observe(
+    registry: Registry, obj: Manifest, depth: int
+) -> ChildObservation:
     verdict = registry[GroupKind.of(obj)].assess(obj)
     return ChildObservation(obj, verdict, depth)
 
 
-def or_none(found: Iterable[Found]) -> Iterator[Found]:
-    """As far as it can be read: what cannot explains nothing.
+def readable(found: Iterable[Found]) -> Iterator[Found]:
+    """Yield the items until an error of the cluster, which is ignored.
 
-    Each part is read for itself, so that none hides another.
+    Each source is read separately, so that none hides another.
     """
     with contextlib.suppress(errors.ClusterError, errors.KindNotServed):
         yield from found
 
 
-def get_if_present(cluster: Cluster, ref: ObjectRef) -> Iterator[Manifest]:
+def get_if_exists(cluster: Cluster, ref: ObjectRef) -> Iterator[Manifest]:
     obj = cluster.get(ref)
     if obj is not None:
         yield obj
 
 
-def events(
-    cluster: Cluster, obj: Manifest, kind: str = ""
+def list_events(
+    cluster: Cluster, obj: Manifest, event_type: str = ""
 ) -> Iterator[Manifest]:
-    """The events that are about an object, of one type or of all."""
+    """Yield the events about an object, of one type or of all."""
     selected = f"involvedObject.uid={objects.uid(obj)}"
     yield from cluster.list_objects(
         EVENT,
         ObjectRef.of(obj).namespace or "default",
-        fields=f"{selected},type={kind}" if kind else selected,
+        fields=f"{selected},type={event_type}" if event_type else selected,
     )
 
 
-def children(
+def list_children(
     cluster: Cluster,
     registry: Registry,
     obj: Manifest,
@@ -165,74 +168,84 @@ def children(
 ) -> Iterator[Manifest]:
     """Return what an object is known to use, and what it created.
 
-    :param workloads: the metadata of all in its namespace, where the caller
-        has listed them.
+    :param workloads: the metadata of all workloads in its namespace, if the
+        caller has listed them.
     """
     handler = registry[GroupKind.of(obj)]
     if handler.references:
         for ref in handler.references(obj):
-            yield from or_none(get_if_present(cluster, ref))
+            yield from readable(get_if_exists(cluster, ref))
     if handler.child_selectors:
         listed: list[Manifest] = []
         namespace = ObjectRef.of(obj).namespace
         for kind, selector in handler.child_selectors(obj):
             listed.extend(
-                or_none(_selected(cluster, kind, namespace, selector))
+                readable(_list_selected(cluster, kind, namespace, selector))
             )
-        # Others may bear such labels, too.
-        ours = owner_references.transitive_dependents(
+        # Other objects may have such labels, too.
+        dependent_uids = owner_references.transitive_dependents(
             listed, [objects.uid(obj)]
         )
         for child in listed:
-            if objects.uid(child) in ours or _of_cluster(child, obj):
+            if objects.uid(child) in dependent_uids or _is_in_same_cluster(
+                child, obj
+            ):
                 yield child
-    elif _by_operator(ref := ObjectRef.of(obj), handler):
+    elif _may_have_unknown_children(ref := ObjectRef.of(obj), handler):
         if workloads is None:
-            workloads = _workloads(cluster, {ref.namespace})
+            workloads = _list_workloads(cluster, {ref.namespace})
         uid = objects.uid(obj)
         owned = [
-            one for one in workloads if uid in owner_references.owners(one)
+            workload
+            for workload in workloads
+            if uid in owner_references.owners(workload)
         ]
-        for one in owned[:CHILDREN]:
-            yield from or_none(get_if_present(cluster, ObjectRef.of(one)))
+        for workload in owned[:MAX_CHILDREN]:
+            yield from readable(get_if_exists(cluster, ObjectRef.of(workload)))
 
 
-def _by_operator(ref: ObjectRef, handler: Handler) -> bool:
+def _may_have_unknown_children(ref: ObjectRef, handler: Handler) -> bool:
     """Return whether an operator may create unknown children of an object.
 
     Objects that Kubernetes' own projects define have known children.
     """
-    known = "." not in ref.group or ref.group.endswith("k8s.io")
-    return bool(ref.namespace) and not known and not handler.references
+    is_kubernetes_group = "." not in ref.group or ref.group.endswith("k8s.io")
+    return (
+        bool(ref.namespace)
+        and not is_kubernetes_group
+        and not handler.references
+    )
 
 
-def _workloads(cluster: Cluster, namespaces: Iterable[str]) -> list[Manifest]:
-    """The metadata of the workloads in these namespaces."""
-    places = [(kind, place) for place in namespaces for kind in WORKLOADS]
+def _list_workloads(
+    cluster: Cluster, namespaces: Iterable[str]
+) -> list[Manifest]:
+    """Return the metadata of the workloads in these namespaces."""
+    scopes = [(kind, scope) for scope in namespaces for kind in WORKLOADS]
     listed = cluster.map_parallel(
-        lambda place: list(or_none(_metadata(cluster, *place))), places
+        lambda scope: list(readable(_list_metadata(cluster, *scope))), scopes
     )
     return [
         obj for _, objs in listed if isinstance(objs, list) for obj in objs
     ]
 
 
-def _metadata(
+def _list_metadata(
     cluster: Cluster, kind: GroupKind, namespace: str
 ) -> Iterator[Manifest]:
     yield from cluster.list_metadata(kind, namespace)
 
 
-def _selected(
+def _list_selected(
     cluster: Cluster, kind: GroupKind, namespace: str, selector: str
 ) -> Iterator[Manifest]:
     yield from cluster.list_objects(kind, namespace, selector)
 
 
-def _of_cluster(child: Manifest, obj: Manifest) -> bool:
-    """Whether both are of one Cluster, which a child shows by a label.
+def _is_in_same_cluster(child: Manifest, obj: Manifest) -> bool:
+    """Whether both belong to the same Cluster, according to their labels.
 
-    Its owner reference comes later.
+    The owner reference of the child may be set later.
     """
     ref = ObjectRef.of(obj)
     name = objects.labels(obj).get(contract.CLUSTER_NAME)

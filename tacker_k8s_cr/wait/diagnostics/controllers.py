@@ -1,4 +1,4 @@
-"""Which workloads of a cluster remove a finalizer, and whether they run."""
+"""Find the workloads that remove a finalizer, and whether they run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tacker_k8s_cr.wait.diagnostics.blocking_finalizers import Remover
 
 LEASE = GroupKind("coordination.k8s.io", "Lease")
 
-_LISTED = (
+_LISTED_KINDS = (
     GroupKind("apps", "Deployment"),
     GroupKind("apps", "StatefulSet"),
     GroupKind("apps", "DaemonSet"),
@@ -34,14 +34,14 @@ _LISTED = (
     GroupKind(rbac.GROUP, "RoleBinding"),
 )
 
-_FRESH = datetime.timedelta(seconds=60)
+_MAX_LEASE_AGE = datetime.timedelta(seconds=60)
 """Maximum age of a held Lease, compared with the latest renewal of all."""
 
-USUAL = frozenset({"manager", "controller", "operator", "kubectl"})
+COMMON_NAMES = frozenset({"manager", "controller", "operator", "kubectl"})
 """Binary names shared by many controllers; they identify none of them."""
 
 
-_MADE_BY = ("ReplicaSet", "StatefulSet", "DaemonSet", "Job")
+_WORKLOAD_KINDS = ("ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 """Kinds of owners that show that a workload created a Pod."""
 
 
@@ -51,18 +51,18 @@ class Controllers:
     :param thorough: also read Pods that no workload created.
     """
 
-    def __init__(self, cluster: Cluster, thorough: bool = False):
+    def __init__(self, cluster: Cluster, include_bare_pods: bool = False):
         self._cluster = cluster
-        self._thorough = thorough
+        self._include_bare_pods = include_bare_pods
         self._lock = threading.Lock()
-        self._found: ManifestIndex | None = None
+        self._index: ManifestIndex | None = None
         self._leases: tuple[Manifest, ...] = ()
         self._incomplete = False
 
     @property
     def is_incomplete(self) -> bool:
         """Whether workloads or roles could not be listed."""
-        self._package()
+        self._read_index()
         return self._incomplete
 
     def find(
@@ -72,68 +72,79 @@ class Controllers:
 
         A role for all kinds identifies no controller.
         """
-        package = self._package()
-        workloads = list(pod_templates.workloads(package.manifests))
-        called = [w for w in workloads if set(names) & set(_called(w))]
-        if called:
-            yield from called
+        index = self._read_index()
+        workloads = list(pod_templates.workloads(index.manifests))
+        named = [w for w in workloads if set(names) & set(_names_of(w))]
+        if named:
+            yield from named
             return
         try:
             plural = self._cluster.resource(ref.group_kind).plural
         except errors.Error:
             return
-        for spelt in (f"{plural}/finalizers", plural):
-            able = [
+        for resource in (f"{plural}/finalizers", plural):
+            permitted = [
                 workload
                 for workload in workloads
                 if any(
-                    grant.allows(rbac.WRITES, ref.group, [spelt])
+                    grant.allows(rbac.WRITES, ref.group, [resource])
                     and ref.group in (grant.rule.get("apiGroups") or ())
                     and grant.namespace in ("", ref.namespace)
-                    for grant in rbac.grants(package, workload.account)
+                    for grant in rbac.grants(index, workload.account)
                 )
             ]
-            if able and ref.group:
-                yield from able
+            if permitted and ref.group:
+                yield from permitted
                 return
 
     def describe_state(self, workload: Workload) -> tuple[str, Remover]:
         """Return whether a controller runs, with a description."""
         ref = workload.ref
-        obj = self._package().manifests[ref]
+        obj = self._read_index().manifests[ref]
         if ref.group_kind == POD:
             ready = objects.conditions(obj).get("Ready", {}).get("status")
             if ready == "True":
                 return f"its controller {ref} runs", Remover.RUNNING
             return f"its controller {ref} is not Ready", Remover.DOWN
-        wanted = objects.field(obj, ("spec", "replicas"), 1)
-        there = objects.field(obj, ("status", "availableReplicas"), 0)
+        desired = objects.field(obj, ("spec", "replicas"), 1)
+        available_replicas = objects.field(
+            obj, ("status", "availableReplicas"), 0
+        )
         if ref.kind == "DaemonSet":
-            wanted = objects.field(
+            desired = objects.field(
                 obj, ("status", "desiredNumberScheduled"), 0
             )
-            there = objects.field(obj, ("status", "numberAvailable"), 0)
-        away = f"its controller {ref} does not run"
-        if not wanted:
-            return f"{away}: it is scaled to 0", Remover.DOWN
-        if there:
-            said = f"its controller {ref} runs ({there} of {wanted})"
-            return said + self._lease(ref), Remover.RUNNING
+            available_replicas = objects.field(
+                obj, ("status", "numberAvailable"), 0
+            )
+        down = f"its controller {ref} does not run"
+        if not desired:
+            return f"{down}: it is scaled to 0", Remover.DOWN
+        if available_replicas:
+            count = f"{available_replicas} of {desired}"
+            running = f"its controller {ref} runs ({count})"
+            return running + self._describe_lease(ref), Remover.RUNNING
         available = objects.conditions(obj).get("Available", {})
-        why = available.get("message") or "none of its Pods is available"
-        return f"{away}: {why}", Remover.DOWN
+        reason = available.get("message") or "none of its Pods is available"
+        return f"{down}: {reason}", Remover.DOWN
 
-    def _lease(self, ref: ObjectRef) -> str:
+    def _describe_lease(self, ref: ObjectRef) -> str:
         """Return which of its Pods holds the Lease, and if it is renewed."""
-        now = max(map(_renewed, self._leases), default=None)
+        latest = max(map(_renew_time, self._leases), default=None)
         for lease in self._leases:
             holder = objects.field(lease, ("spec", "holderIdentity"), "")
-            place = objects.field(lease, ("metadata", "namespace"))
-            if place != ref.namespace or self._holding(place, holder) != ref:
+            namespace = objects.field(lease, ("metadata", "namespace"))
+            if (
+                namespace != ref.namespace
+                or self._find_holder(namespace, holder) != ref
+            ):
                 continue
             limit = objects.field(lease, ("spec", "leaseDurationSeconds"), 15)
-            renewed = _renewed(lease)
-            if now is None or (now - renewed).total_seconds() <= 2 * limit:
+            renewed = _renew_time(lease)
+            if (
+                latest is None
+                or (latest - renewed).total_seconds() <= 2 * limit
+            ):
                 return f", led by {holder}"
             return (
                 f", but its Lease {ObjectRef.of(lease).name} was last renewed "
@@ -143,53 +154,55 @@ class Controllers:
 
     def has_renewed_lease(self, names: Collection[str]) -> bool:
         """Whether a Lease with one of these in its names is being renewed."""
-        self._package()
-        latest = max(map(_renewed, self._leases), default=None)
+        self._read_index()
+        latest = max(map(_renew_time, self._leases), default=None)
         return latest is not None and any(
-            any(one in text for one in names for text in _lease_names(lease))
-            and latest - _renewed(lease) <= _FRESH
+            any(name in text for name in names for text in _lease_names(lease))
+            and latest - _renew_time(lease) <= _MAX_LEASE_AGE
             for lease in self._leases
         )
 
-    def _holding(self, namespace: str, holder: object) -> ObjectRef | None:
+    def _find_holder(self, namespace: str, holder: object) -> ObjectRef | None:
         """Return the workload of the holder; the longest name wins."""
         found = [
             workload.ref
-            for workload in pod_templates.workloads(self._package().manifests)
+            for workload in pod_templates.workloads(
+                self._read_index().manifests
+            )
             if workload.ref.namespace == namespace
             and str(holder).startswith(f"{workload.ref.name}-")
         ]
         return max(found, key=lambda ref: len(ref.name), default=None)
 
-    def _package(self) -> ManifestIndex:
+    def _read_index(self) -> ManifestIndex:
         with self._lock:
-            if self._found is None:
+            if self._index is None:
                 listed: dict[ObjectRef, Manifest] = {}
-                for kind in _LISTED:
-                    listed.update(self._listed(kind))
-                if self._thorough:
-                    listed.update(self._listed(POD, _is_bare))
-                self._leases = tuple(self._listed(LEASE).values())
-                self._found = ManifestIndex(listed)
-            return self._found
+                for kind in _LISTED_KINDS:
+                    listed.update(self._list(kind))
+                if self._include_bare_pods:
+                    listed.update(self._list(POD, _is_without_workload))
+                self._leases = tuple(self._list(LEASE).values())
+                self._index = ManifestIndex(listed)
+            return self._index
 
-    def _listed(
+    def _list(
         self,
         kind: GroupKind,
-        wanted: Callable[[Manifest], bool] = lambda obj: True,
+        is_wanted: Callable[[Manifest], bool] = lambda obj: True,
     ) -> dict[ObjectRef, Manifest]:
         try:
             found = self._cluster.list_objects(kind)
-            return {ObjectRef.of(obj): obj for obj in found if wanted(obj)}
+            return {ObjectRef.of(obj): obj for obj in found if is_wanted(obj)}
         except (errors.ClusterError, errors.KindNotServed):
             self._incomplete = self._incomplete or kind != LEASE
             return {}
 
 
-def _is_bare(pod: Manifest) -> bool:
+def _is_without_workload(pod: Manifest) -> bool:
     """Return whether none of the listed workloads created a Pod."""
     owners = owner_references.owners(pod).values()
-    return not any(owner.kind in _MADE_BY for owner in owners)
+    return not any(owner.kind in _WORKLOAD_KINDS for owner in owners)
 
 
 def _lease_names(lease: Manifest) -> tuple[str, str]:
@@ -197,7 +210,7 @@ def _lease_names(lease: Manifest) -> tuple[str, str]:
     return ObjectRef.of(lease).name, str(holder)
 
 
-def _called(workload: Workload) -> Iterator[str]:
+def _names_of(workload: Workload) -> Iterator[str]:
     """Yield the names that a controller may use for itself."""
     yield workload.ref.name
     for container in workload.spec.get("containers") or ():
@@ -206,10 +219,10 @@ def _called(workload: Workload) -> Iterator[str]:
             yield str(command).rpartition("/")[2]
 
 
-def _renewed(lease: Manifest) -> datetime.datetime:
+def _renew_time(lease: Manifest) -> datetime.datetime:
     text = str(objects.field(lease, ("spec", "renewTime"), ""))
     try:
-        found = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+        time = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
         return datetime.datetime.fromtimestamp(0, datetime.timezone.utc)
-    return found
+    return time

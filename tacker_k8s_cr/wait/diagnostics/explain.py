@@ -1,4 +1,4 @@
-"""Why an object does not settle, in the words of those who work on it."""
+"""Explain why an object does not settle, from conditions and events."""
 
 from __future__ import annotations
 
@@ -24,60 +24,63 @@ from tacker_k8s_cr.wait.diagnostics import stalled
 from tacker_k8s_cr.wait.diagnostics import volumes
 from tacker_k8s_cr.wait.diagnostics.finalizer_owners import FinalizerDiagnosis
 
-EVENTS = 3
-"""Warning events that are shown of one object."""
+MAX_EVENTS = 3
+"""Maximum number of warning events shown for one object."""
 
-EXPLAINED = 20
-"""Objects that are explained at most; each costs a few requests."""
+MAX_EXPLAINED = 20
+"""Maximum number of explained objects; each costs a few requests."""
 
-PATIENCE = 10.0
-"""Seconds for all of it: an explanation must not hold up the answer."""
+TIMEOUT = 10.0
+"""Seconds for all explanations, which must not delay the result."""
 
-ANSWER = 3.0
-"""Seconds for the first answer: who gives none explains nothing."""
+FIRST_RESPONSE_TIMEOUT = 3.0
+"""Seconds for the first response; without one, no more requests are sent."""
 
 
 def with_explanations(
     cluster: Cluster,
     registry: Registry,
     unsettled: Sequence[PendingObject],
-    within: float = math.inf,
+    seconds: float = math.inf,
 ) -> tuple[PendingObject, ...]:
-    """The same objects, the first of them with notes that explain them.
+    """Return the same objects, with notes that explain the first of them.
 
-    :param within: seconds that it may take, if that is less than usual.
+    :param seconds: maximum duration, if less than the default.
     """
-    first = unsettled[:EXPLAINED]
+    first = unsettled[:MAX_EXPLAINED]
     if not first:
         return ()
-    if silence := _silence(cluster, first[0].ref, within):
+    if silence := _find_silence(cluster, first[0].ref, seconds):
         if silence.was_sent:
             note = f"this is the last known state: {silence.sentence()}"
-            noted = dataclasses.replace(first[0], notes=(note,))
-            return (noted, *unsettled[1:])
+            annotated = dataclasses.replace(first[0], notes=(note,))
+            return (annotated, *unsettled[1:])
         return tuple(unsettled)
-    brief = cluster.with_deadline(Deadline.after(min(PATIENCE, within)))
-    held = FinalizerDiagnosis(brief)
+    limited = cluster.with_deadline(Deadline.after(min(TIMEOUT, seconds)))
+    diagnosis = FinalizerDiagnosis(limited)
     notes = dict(
-        brief.map_parallel(
-            lambda item: _notes(brief, registry, held, item.ref), first
+        limited.map_parallel(
+            lambda item: _explain(limited, registry, diagnosis, item.ref),
+            first,
         )
     )
     return tuple(
-        dataclasses.replace(item, notes=found)
-        if isinstance(found := notes.get(item), tuple)
+        dataclasses.replace(item, notes=item_notes)
+        if isinstance(item_notes := notes.get(item), tuple)
         else item
         for item in unsettled
     )
 
 
-def _silence(
-    cluster: Cluster, ref: ObjectRef, within: float
+def _find_silence(
+    cluster: Cluster, ref: ObjectRef, seconds: float
 ) -> errors.Unavailable | errors.Unreachable | None:
     """Return why the server does not answer; None if it answers at all."""
-    brief = cluster.with_deadline(Deadline.after(min(ANSWER, within)))
+    limited = cluster.with_deadline(
+        Deadline.after(min(FIRST_RESPONSE_TIMEOUT, seconds))
+    )
     try:
-        brief.get_metadata(ref)
+        limited.get_metadata(ref)
     except (errors.Unavailable, errors.Unreachable) as error:
         return error
     except errors.Error:
@@ -85,54 +88,60 @@ def _silence(
     return None
 
 
-def _notes(
+def _explain(
     cluster: Cluster,
     registry: Registry,
-    held: FinalizerDiagnosis,
+    diagnosis: FinalizerDiagnosis,
     ref: ObjectRef,
 ) -> tuple[str, ...]:
     notes: list[str] = []
-    for obj in children.or_none(children.get_if_present(cluster, ref)):
-        notes.extend(children.or_none(_going(cluster, held, obj)))
-        notes.extend(children.or_none(_events(cluster, obj)))
+    for obj in children.readable(children.get_if_exists(cluster, ref)):
+        notes.extend(
+            children.readable(_explain_deletion(cluster, diagnosis, obj))
+        )
+        notes.extend(children.readable(_explain_events(cluster, obj)))
         try:
-            notes.extend(_below(cluster, registry, held, obj, children.DEPTH))
+            notes.extend(
+                _explain_children(
+                    cluster, registry, diagnosis, obj, children.MAX_DEPTH
+                )
+            )
         except errors.HandlerFailed as error:
             notes.append(str(error))
     return tuple(dict.fromkeys(notes))
 
 
-def _going(
-    cluster: Cluster, held: FinalizerDiagnosis, obj: Manifest
+def _explain_deletion(
+    cluster: Cluster, diagnosis: FinalizerDiagnosis, obj: Manifest
 ) -> Iterator[str]:
     """Yield what blocks an object whose deletion is requested."""
     if not objects.field(obj, ("metadata", "deletionTimestamp")):
         return
-    for said in finalizer_owners.deletion_conditions(obj):
-        yield _line(said)
-    for ref in missing_references.missing(cluster, obj):
-        yield f"it refers to {ref}, which is not there"
-    for note in pod_node.notes(cluster, obj):
+    for condition in finalizer_owners.deletion_conditions(obj):
+        yield _line(condition)
+    for ref in missing_references.find_missing(cluster, obj):
+        yield f"it refers to {ref}, which does not exist"
+    for note in pod_node.describe_node(cluster, obj):
         yield _line(note)
-    for note in volumes.notes(cluster, obj):
+    for note in volumes.describe_users(cluster, obj):
         yield _line(note)
-    for note in held.notes(obj):
+    for note in diagnosis.describe(obj):
         yield _line(note)
 
 
-def _events(cluster: Cluster, obj: Manifest) -> Iterator[str]:
-    """The object's last warning events, the newest first."""
-    events = children.events(cluster, obj, "Warning")
-    for event in sorted(events, key=_when, reverse=True)[:EVENTS]:
+def _explain_events(cluster: Cluster, obj: Manifest) -> Iterator[str]:
+    """Yield the object's last warning events, the newest first."""
+    events = children.list_events(cluster, obj, "Warning")
+    for event in sorted(events, key=_event_time, reverse=True)[:MAX_EVENTS]:
         times = stalled.event_count(event)
-        often = f" ({times} times)" if times > 1 else ""
+        repeats = f" ({times} times)" if times > 1 else ""
         yield (
-            f"event {event.get('reason')}{often}: "
+            f"event {event.get('reason')}{repeats}: "
             f"{_line(str(event.get('message', '')))}"
         )
 
 
-def _when(event: Manifest) -> str:
+def _event_time(event: Manifest) -> str:
     return str(
         objects.field(event, ("series", "lastObservedTime"))
         or event.get("lastTimestamp")
@@ -141,35 +150,39 @@ def _when(event: Manifest) -> str:
     )
 
 
-def _below(
+def _explain_children(
     cluster: Cluster,
     registry: Registry,
-    held: FinalizerDiagnosis,
+    diagnosis: FinalizerDiagnosis,
     obj: Manifest,
     depth: int,
 ) -> Iterator[str]:
-    """Words of what the object made or uses, where that is not current."""
+    """Yield notes on what the object created or uses and is not current."""
     if not depth:
         return
-    bad = []
-    for child in children.children(cluster, registry, obj):
+    unsettled = []
+    for child in children.list_children(cluster, registry, obj):
         verdict = registry[ObjectRef.of(child).group_kind].assess(child)
         if verdict.state is not State.CURRENT:
-            bad.append((child, verdict))
-    for child, verdict in bad[: children.CHILDREN]:
+            unsettled.append((child, verdict))
+    for child, verdict in unsettled[: children.MAX_CHILDREN]:
         ref = ObjectRef.of(child)
         yield f"{ref}: {verdict.state.value}: {_line(verdict.reason)}"
-        for note in children.or_none(_going(cluster, held, child)):
+        for note in children.readable(
+            _explain_deletion(cluster, diagnosis, child)
+        ):
             yield f"{ref}: {note}"
-        for note in children.or_none(_events(cluster, child)):
+        for note in children.readable(_explain_events(cluster, child)):
             yield f"{ref}: {note}"
-        yield from _below(cluster, registry, held, child, depth - 1)
-    if len(bad) > children.CHILDREN:
-        more = len(bad) - children.CHILDREN
+        yield from _explain_children(
+            cluster, registry, diagnosis, child, depth - 1
+        )
+    if len(unsettled) > children.MAX_CHILDREN:
+        more = len(unsettled) - children.MAX_CHILDREN
         yield f"and {more} more below {ObjectRef.of(obj)}"
 
 
 def _line(text: str) -> str:
-    """One line of at most 300 characters: conditions speak in bullet lists."""
+    """Return one line of at most 300 characters; conditions may have many."""
     joined = " ".join(text.split())
     return joined if len(joined) <= 300 else joined[:297] + "..."

@@ -16,16 +16,16 @@ from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan import placement
 from tacker_k8s_cr.wait.diagnostics import blocking_finalizers
 from tacker_k8s_cr.wait.diagnostics.blocking_finalizers import Remover
-from tacker_k8s_cr.wait.diagnostics.controllers import USUAL
+from tacker_k8s_cr.wait.diagnostics.controllers import COMMON_NAMES
 from tacker_k8s_cr.wait.diagnostics.controllers import Controllers
 
 FOREGROUND = "foregroundDeletion"
 
-SERVERS = {
-    FOREGROUND: "the garbage collector removes it when all that "
-    "the object owns is gone",
-    "orphan": "the garbage collector removes it when all that the object "
-    "owns is without owner",
+KUBERNETES_FINALIZERS = {
+    FOREGROUND: "the garbage collector removes it when all dependents "
+    "are deleted",
+    "orphan": "the garbage collector removes it when all dependents are "
+    "orphaned",
     "kubernetes.io/pvc-protection": "Kubernetes removes it when no Pod on a "
     "node uses the claim",
     "kubernetes.io/pv-protection": "Kubernetes removes it when the volume is "
@@ -34,9 +34,9 @@ SERVERS = {
     "cloud's load balancers removes it",
     "batch.kubernetes.io/job-tracking": "the controller of Jobs removes it",
     "customresourcecleanup.apiextensions.k8s.io": "the API server removes it "
-    "when no object of the kind is left",
+    "when no object of the kind exists",
 }
-"""Finalizers of Kubernetes itself: who removes them, and when."""
+"""Finalizers of Kubernetes: which component removes them, and when."""
 
 
 class FinalizerDiagnosis:
@@ -45,18 +45,18 @@ class FinalizerDiagnosis:
     :param thorough: also consider Pods that no workload created.
     """
 
-    def __init__(self, cluster: Cluster, thorough: bool = False):
+    def __init__(self, cluster: Cluster, include_bare_pods: bool = False):
         self._cluster = cluster
-        self._controllers = Controllers(cluster, thorough)
+        self._controllers = Controllers(cluster, include_bare_pods)
 
-    def notes(self, obj: Manifest) -> Iterator[str]:
+    def describe(self, obj: Manifest) -> Iterator[str]:
         """Yield for each finalizer its controller, and whether that runs."""
         ref = ObjectRef.of(obj)
         for name in objects.field(obj, ("metadata", "finalizers"), ()):
-            if name in SERVERS:
-                yield f"finalizer {name}: {SERVERS[name]}"
+            if name in KUBERNETES_FINALIZERS:
+                yield f"finalizer {name}: {KUBERNETES_FINALIZERS[name]}"
                 if name == FOREGROUND:
-                    yield from self._owned(obj)
+                    yield from self._describe_dependents(obj)
         yield from blocking_finalizers.describe(ref, self.find_blocking(obj))
 
     def find_blocking(
@@ -65,14 +65,14 @@ class FinalizerDiagnosis:
         """Yield the finalizers that are not Kubernetes' own."""
         ref = ObjectRef.of(obj)
         for name in objects.field(obj, ("metadata", "finalizers"), ()):
-            if name in SERVERS:
+            if name in KUBERNETES_FINALIZERS:
                 continue
             managers = finalizer_managers(obj, name)
-            names = {*managers, name.rpartition("/")[2]} - USUAL
-            found = list(self._controllers.find(ref, names))
+            names = {*managers, name.rpartition("/")[2]} - COMMON_NAMES
+            workloads = list(self._controllers.find(ref, names))
             states = [
                 self._controllers.describe_state(workload)
-                for workload in found
+                for workload in workloads
             ]
             runs = any(remover is Remover.RUNNING for _, remover in states)
             for state, _ in states:
@@ -81,7 +81,7 @@ class FinalizerDiagnosis:
                 yield blocking_finalizers.BlockingFinalizer(
                     name, state, remover
                 )
-            if not found:
+            if not workloads:
                 yield self._describe_missing(obj, name, managers)
 
     def _describe_missing(
@@ -98,19 +98,19 @@ class FinalizerDiagnosis:
             )
         remover = Remover.MISSING
         if managers and _is_built_in(GroupKind.of(obj)):
-            # What a cloud adds to kinds of Kubernetes, such as to Services,
-            # is often removed from outside the cluster.
+            # A finalizer that a cloud adds to built-in kinds, such as
+            # Services, is often removed from outside the cluster.
             remover = Remover.UNKNOWN
-        names = {*managers, name.rpartition("/")[2]} - USUAL
-        if _wrote_since(obj, managers) or self._controllers.has_renewed_lease(
-            names
-        ):
+        names = {*managers, name.rpartition("/")[2]} - COMMON_NAMES
+        if _have_written_since_deletion(
+            obj, managers
+        ) or self._controllers.has_renewed_lease(names):
             remover = Remover.UNKNOWN
         return blocking_finalizers.BlockingFinalizer(
-            name, _unknown(obj, managers), remover
+            name, _describe_unknown(obj, managers), remover
         )
 
-    def _owned(self, obj: Manifest) -> Iterator[str]:
+    def _describe_dependents(self, obj: Manifest) -> Iterator[str]:
         """Yield dependents that are to be deleted before the object is."""
         namespace = ObjectRef.of(obj).namespace
         kinds = [
@@ -127,14 +127,14 @@ class FinalizerDiagnosis:
             for _, found in outcomes:
                 for child in () if isinstance(found, errors.Error) else found:
                     if objects.uid(obj) in owner_references.owners(child):
-                        yield _left(child)
+                        yield _describe_dependent(child)
 
 
 # -- From the object alone ---------------------------------------------------
 
 
 def finalizer_managers(obj: Manifest, finalizer: str) -> list[str]:
-    """The field managers that have set a finalizer."""
+    """Return the field managers that have set a finalizer."""
     path = ("f:metadata", "f:finalizers", f'v:"{finalizer}"')
     return [
         str(entry.get("manager"))
@@ -144,7 +144,7 @@ def finalizer_managers(obj: Manifest, finalizer: str) -> list[str]:
     ]
 
 
-def _wrote_since(obj: Manifest, managers: list[str]) -> bool:
+def _have_written_since_deletion(obj: Manifest, managers: list[str]) -> bool:
     """Return whether one of these wrote after the deletion was requested."""
     since = str(objects.field(obj, ("metadata", "deletionTimestamp"), ""))
     entries = objects.field(obj, ("metadata", "managedFields"), ())
@@ -159,13 +159,13 @@ def _is_built_in(kind: GroupKind) -> bool:
     return "." not in kind.group or kind.group.endswith(".k8s.io")
 
 
-def _left(child: Manifest) -> str:
+def _describe_dependent(child: Manifest) -> str:
     names = objects.field(child, ("metadata", "finalizers"), ())
-    held = f", held by {', '.join(names)}" if names else ""
-    return f"it owns {ObjectRef.of(child)}, which is still there{held}"
+    blocked = f", held by {', '.join(names)}" if names else ""
+    return f"it owns {ObjectRef.of(child)}, which still exists{blocked}"
 
 
-def _unknown(obj: Manifest, managers: list[str]) -> str:
+def _describe_unknown(obj: Manifest, managers: list[str]) -> str:
     if not managers:
         return (
             "no workload in this cluster is known to remove it: the manifest "
@@ -177,10 +177,10 @@ def _unknown(obj: Manifest, managers: list[str]) -> str:
         for entry in entries
         if entry.get("manager") in managers and "time" in entry
     ]
-    last = f", who last wrote to the object at {max(times)}" if times else ""
+    last = f", which last wrote to the object at {max(times)}" if times else ""
     return (
         f"set by {', '.join(sorted(set(managers)))}{last}; no workload of "
-        "this cluster is known to be that"
+        "this cluster is known by that name"
     )
 
 
@@ -189,22 +189,25 @@ def deletion_conditions(obj: Manifest) -> Iterator[str]:
     if objects.field(obj, ("spec", "paused")) is True or objects.field(
         obj, ("metadata", "annotations", "cluster.x-k8s.io/paused")
     ):
-        yield "it is paused: its controllers leave it alone"
-    wanted: Callable[[str, str], bool] = _troubled
+        yield "it is paused: its controllers do not reconcile it"
+    is_relevant: Callable[[str, str], bool] = _reports_failure
     if GroupKind.of(obj) == placement.NAMESPACE:
-        wanted = _remaining
+        is_relevant = _reports_remaining
     conditions = objects.conditions(obj).items()
     for name, condition in conditions:
-        status, said = str(condition.get("status")), condition.get("message")
-        if said and wanted(name, status):
-            yield f"{name} is {status}: {said}"
+        status, message = (
+            str(condition.get("status")),
+            condition.get("message"),
+        )
+        if message and is_relevant(name, status):
+            yield f"{name} is {status}: {message}"
 
 
-def _remaining(name: str, status: str) -> bool:
+def _reports_remaining(name: str, status: str) -> bool:
     return name.startswith("Namespace") and status == "True"
 
 
-def _troubled(name: str, status: str) -> bool:
+def _reports_failure(name: str, status: str) -> bool:
     if name in ("Deleting", "Stalled", "Failed", "Degraded"):
         return status == "True"
     return name in ("Ready", "Synced", "Reconciled") and status == "False"

@@ -14,8 +14,8 @@ from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 
-MOST = 20
-"""References of one object that are looked at; each costs a request."""
+MAX_REFERENCES = 20
+"""Maximum number of references read per object; each costs a request."""
 
 SECRET = GroupKind("", "Secret")
 CONFIG_MAP = GroupKind("", "ConfigMap")
@@ -25,19 +25,19 @@ _BY_KEY = (
     ("configmapref", CONFIG_MAP),
     ("identityref", SECRET),
 )
-"""Ends of the keys of references that do not say their kind."""
+"""Suffixes of the keys of references without a kind."""
 
 
-def missing(cluster: Cluster, obj: Manifest) -> Iterator[ObjectRef]:
-    """Yield objects that the spec of this one names and that do not exist."""
-    seen = dict.fromkeys(references_of(obj))
-    for ref in list(seen)[:MOST]:
-        if _absent(cluster, ref):
+def find_missing(cluster: Cluster, obj: Manifest) -> Iterator[ObjectRef]:
+    """Yield objects that the spec refers to and that do not exist."""
+    references = dict.fromkeys(references_of(obj))
+    for ref in list(references)[:MAX_REFERENCES]:
+        if _is_missing(cluster, ref):
             yield ref
 
 
-def _absent(cluster: Cluster, ref: ObjectRef) -> bool:
-    """Whether it is known not to be there."""
+def _is_missing(cluster: Cluster, ref: ObjectRef) -> bool:
+    """Whether it is known not to exist."""
     try:
         resource = cluster.resource(ref.group_kind)
         if not resource.namespaced:
@@ -52,13 +52,13 @@ def _absent(cluster: Cluster, ref: ObjectRef) -> bool:
 def references_of(obj: Manifest) -> Iterator[ObjectRef]:
     """Yield the references in an object's spec that can be determined."""
     namespace = str(objects.field(obj, ("metadata", "namespace"), ""))
-    yield from _walked(obj.get("spec"), "", namespace)
+    yield from _walk(obj.get("spec"), "", namespace)
 
 
-def _walked(value: Any, key: str, namespace: str) -> Iterator[ObjectRef]:
+def _walk(value: Any, key: str, namespace: str) -> Iterator[ObjectRef]:
     if isinstance(value, list | tuple):
         for item in value:
-            yield from _walked(item, key, namespace)
+            yield from _walk(item, key, namespace)
     if not isinstance(value, Mapping):
         return
     if ref := _reference(value, key, namespace):
@@ -67,7 +67,7 @@ def _walked(value: Any, key: str, namespace: str) -> Iterator[ObjectRef]:
         if inner == "secretName" and isinstance(item, str) and item:
             yield ObjectRef("", "Secret", namespace, item)
         else:
-            yield from _walked(item, inner, namespace)
+            yield from _walk(item, inner, namespace)
 
 
 def _reference(
@@ -76,16 +76,22 @@ def _reference(
     name, kind = value.get("name"), value.get("kind")
     if not isinstance(name, str) or not name:
         return None
-    place = value.get("namespace")
-    place = place if isinstance(place, str) and place else namespace
+    ref_namespace = value.get("namespace")
+    ref_namespace = (
+        ref_namespace
+        if isinstance(ref_namespace, str) and ref_namespace
+        else namespace
+    )
     if isinstance(kind, str) and kind:
         group = contract.group_of(value)
         if not group and not ("apiVersion" in value or "apiGroup" in value):
             group = str(value.get("group") or "")
             if not group and kind not in ("Secret", "ConfigMap"):
                 return None
-        return ObjectRef(group, kind, place, name)
-    for end, found in _BY_KEY:
-        if key.lower().endswith(end):
-            return ObjectRef(found.group, found.kind, place, name)
+        return ObjectRef(group, kind, ref_namespace, name)
+    for suffix, group_kind in _BY_KEY:
+        if key.lower().endswith(suffix):
+            return ObjectRef(
+                group_kind.group, group_kind.kind, ref_namespace, name
+            )
     return None

@@ -1,4 +1,4 @@
-"""The node on which a Pod has to end, and whether that node works."""
+"""Report whether the node of a Pod being deleted is Ready."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tacker_k8s_cr.model.objects import ObjectRef
 POD = GroupKind("", "Pod")
 
 
-def notes(cluster: Cluster, obj: Manifest) -> Iterator[str]:
-    """Yield a line for a Pod being deleted: only its node can stop it."""
+def describe_node(cluster: Cluster, obj: Manifest) -> Iterator[str]:
+    """Yield a line for a Pod being deleted: only its kubelet can stop it."""
     name = objects.field(obj, ("spec", "nodeName"))
     if GroupKind.of(obj) != POD or not name:
         return
@@ -26,11 +26,15 @@ def notes(cluster: Cluster, obj: Manifest) -> Iterator[str]:
         yield f"it has to end on {ref}, which cannot be read"
         return
     if node is None:
-        yield f"it has to end on {ref}, which is not there"
+        yield f"it has to end on {ref}, which does not exist"
         return
     ready = objects.conditions(node).get("Ready", {})
     if ready.get("status") == "True":
         yield f"it has to end on {ref}, which is Ready"
         return
-    why = ready.get("message") or ready.get("reason") or "nobody reports on it"
-    yield f"it has to end on {ref}, which is not Ready: {why}"
+    reason = (
+        ready.get("message")
+        or ready.get("reason")
+        or "its status is not reported"
+    )
+    yield f"it has to end on {ref}, which is not Ready: {reason}"

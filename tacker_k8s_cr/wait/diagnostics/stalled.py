@@ -26,28 +26,27 @@ from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.objects import State
 from tacker_k8s_cr.model.objects import Verdict
 
-ROUND = 5
-"""Number of objects whose children are read at once; the rest wait their
-turn."""
+MAX_INSPECTED = 5
+"""Maximum number of objects whose children are read in one step."""
 
-PAUSE = 30.0
-"""Seconds at most until the first look below an object."""
+MAX_PAUSE = 30.0
+"""Maximum seconds until the children of an object are first read."""
 
-QUIET = 4
-"""How many pauses at most lie between looks that find nothing wrong."""
+MAX_QUIET_FACTOR = 4
+"""Maximum factor of the pause between reads that find no error."""
 
 POD = GroupKind("", "Pod")
 
-Telling = tuple[str, str, str]
-"""The UID of what an event is about, and the event's type and reason."""
+EventKey = tuple[str, str, str]
+"""The UID of an event's object, and the event's type and reason."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ChildObservation:
-    """The object itself, or something below it, as one look shows it.
+    """The object itself or one of its children, as read once.
 
-    :param depth: how far below; 0 for the object itself.
-    :param events: that are about it.
+    :param depth: its level; 0 for the object itself.
+    :param events: the events about it.
     """
 
     obj: Manifest
@@ -61,11 +60,11 @@ class ChildObservation:
 
     @property
     def fingerprint(self) -> tuple[Any, ...]:
-        """What changes when it gets on."""
-        said = (self.verdict.state.value, self.verdict.error)
+        """Values that change when it makes progress."""
+        state = (self.verdict.state.value, self.verdict.error)
         return (
             objects.uid(self.obj),
-            *said,
+            *state,
             *observation.progress_fingerprint(self.obj),
         )
 
@@ -80,92 +79,98 @@ class ChildObservation:
 
 @dataclasses.dataclass(frozen=True)
 class ChildStatus:
-    """The state found below an object, updated by each read.
+    """The state of an object's children, updated by each read.
 
-    :param looked: time of the last read.
-    :param still: since when nothing below has changed.
-    :param told: the count of each event at that read.
+    :param read_at: time of the last read.
+    :param unchanged_since: since when no child has changed.
+    :param event_counts: the count of each event after the last change.
     :param error: the error, by its type and reason; empty for none.
-    :param reason: the same as a sentence.
-    :param factor: by how much longer than others the error may persist.
-    :param quiet: how many consecutive reads have found no error.
+    :param reason: the error as a sentence.
+    :param factor: factor of the stall timeout for this error.
+    :param quiet_reads: how many consecutive reads have found no error.
     """
 
-    looked: float
-    still: float
-    signs: tuple[Any, ...] = ()
-    told: Mapping[Telling, int] = dataclasses.field(default_factory=dict)
+    read_at: float
+    unchanged_since: float
+    fingerprints: tuple[Any, ...] = ()
+    event_counts: Mapping[EventKey, int] = dataclasses.field(
+        default_factory=dict
+    )
     error: str = ""
     reason: str = ""
     factor: float = 1.0
-    quiet: int = 0
+    quiet_reads: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
 class StallState:
     """The progress of an object that is to become current.
 
-    :param usual: how long any object may stay stalled with an error.
+    :param default_stall_timeout: of objects without their own.
     """
 
-    seen: Observation
-    below: ChildStatus | None
-    usual: float
+    observed: Observation
+    children: ChildStatus | None
+    default_stall_timeout: float
 
     @property
     def is_progressing(self) -> bool:
-        return self.seen.verdict.state is State.IN_PROGRESS
+        return self.observed.verdict.state is State.IN_PROGRESS
 
     @property
     def error(self) -> str:
-        """What is wrong, in its own words or in those of what is below."""
-        return self.seen.verdict.error or (
-            self.below.error if self.below else ""
+        """The error of the object itself, or that of its children."""
+        return self.observed.verdict.error or (
+            self.children.error if self.children else ""
         )
 
     @property
     def stalled_at(self) -> float:
-        """Until when it may be stalled, with all that is below it."""
+        """The time at which it counts as stalled, with its children."""
         factor = 1.0
-        if self.below and not self.seen.verdict.error:
-            factor = self.below.factor
-        return self._still + self._stall_timeout * factor
+        if self.children and not self.observed.verdict.error:
+            factor = self.children.factor
+        return self._unchanged_since + self._stall_timeout * factor
 
-    def is_stalled(self, now: float) -> Verdict | None:
-        """Blocked, when an error has stood for long while nothing moved."""
+    def blocked_verdict(self, now: float) -> Verdict | None:
+        """Return a verdict if an error has persisted without progress."""
         if not (self.is_progressing and self.error and now >= self.stalled_at):
             return None
-        said = self.seen.verdict.reason
-        if self.below and not self.seen.verdict.error:
-            said = f"{said}; {self.below.reason}"
-        for_long = f"(unchanged for {now - self._still:.0f} s)"
-        return Verdict(State.BLOCKED, f"{said} {for_long}", self.error)
+        reason = self.observed.verdict.reason
+        if self.children and not self.observed.verdict.error:
+            reason = f"{reason}; {self.children.reason}"
+        duration = f"(unchanged for {now - self._unchanged_since:.0f} s)"
+        return Verdict(State.BLOCKED, f"{reason} {duration}", self.error)
 
-    def due(self) -> float:
-        """When to read its children, for the first time or again.
+    def next_read(self) -> float:
+        """Return when to read its children, for the first time or again.
 
         An error of the object itself triggers a read at once.
         """
-        if self.seen.verdict.error and not self.below:
-            return self.seen.still
-        pause = min(PAUSE, self._stall_timeout / 10)
-        if self.below is None:
-            return self.seen.still + pause
-        return self.below.looked + backoff.stretched(
-            pause, self.below.quiet, QUIET
+        if self.observed.verdict.error and not self.children:
+            return self.observed.still
+        pause = min(MAX_PAUSE, self._stall_timeout / 10)
+        if self.children is None:
+            return self.observed.still + pause
+        return self.children.read_at + backoff.stretched(
+            pause, self.children.quiet_reads, MAX_QUIET_FACTOR
         )
 
     @property
-    def _still(self) -> float:
-        below = self.below.still if self.below else self.seen.still
-        return max(self.seen.still, below)
+    def _unchanged_since(self) -> float:
+        children_since = (
+            self.children.unchanged_since
+            if self.children
+            else self.observed.still
+        )
+        return max(self.observed.still, children_since)
 
     @property
     def _stall_timeout(self) -> float:
         return (
-            self.usual
-            if self.seen.stall_timeout is None
-            else self.seen.stall_timeout
+            self.default_stall_timeout
+            if self.observed.stall_timeout is None
+            else self.observed.stall_timeout
         )
 
 
@@ -174,24 +179,34 @@ def next_state(
 ) -> ChildStatus:
     """Return the state after one more read.
 
-    The object itself is not compared: its own views show when it changes. A
-    new kind of event counts as progress, even if the controller only meets
-    another error.
+    The object itself is not compared: its own observations show when it
+    changes. A new kind of event counts as progress, even if the controller
+    only reports another error.
     """
-    signs = tuple(sorted((p.fingerprint for p in parts if p.depth), key=repr))
-    told = _told(parts)
-    if last and last.signs == signs and not told.keys() - last.told.keys():
-        found = dataclasses.replace(last, looked=now)
+    fingerprints = tuple(
+        sorted((p.fingerprint for p in parts if p.depth), key=repr)
+    )
+    event_counts = _count_events(parts)
+    if (
+        last
+        and last.fingerprints == fingerprints
+        and not event_counts.keys() - last.event_counts.keys()
+    ):
+        status = dataclasses.replace(last, read_at=now)
     else:
-        found = ChildStatus(now, now, signs, told)
-    error, reason = _shown(parts) or _repeated(parts, found.told) or ("", "")
-    _, _, said = error.partition("event/")
+        status = ChildStatus(now, now, fingerprints, event_counts)
+    error, reason = (
+        _deepest_error(parts)
+        or _repeated_warning(parts, status.event_counts)
+        or ("", "")
+    )
+    _, _, event_reason = error.partition("event/")
     return dataclasses.replace(
-        found,
+        status,
         error=error,
         reason=reason,
-        factor=event_reasons.SLOW.get(said, 1.0),
-        quiet=0 if error else (last.quiet if last else 0) + 1,
+        factor=event_reasons.SLOW.get(event_reason, 1.0),
+        quiet_reads=0 if error else (last.quiet_reads if last else 0) + 1,
     )
 
 
@@ -204,16 +219,16 @@ def event_count(event: Manifest) -> int:
     return max(count or 1 for count in counts)
 
 
-def _told(parts: Iterable[ChildObservation]) -> dict[Telling, int]:
-    found: dict[Telling, int] = {}
+def _count_events(parts: Iterable[ChildObservation]) -> dict[EventKey, int]:
+    event_counts: dict[EventKey, int] = {}
     for part in parts:
         for event in part.events:
-            key = _telling(part, event)
-            found[key] = found.get(key, 0) + event_count(event)
-    return found
+            key = _event_key(part, event)
+            event_counts[key] = event_counts.get(key, 0) + event_count(event)
+    return event_counts
 
 
-def _telling(part: ChildObservation, event: Manifest) -> Telling:
+def _event_key(part: ChildObservation, event: Manifest) -> EventKey:
     return (
         objects.uid(part.obj),
         fields.text(event, ("type",)),
@@ -221,37 +236,39 @@ def _telling(part: ChildObservation, event: Manifest) -> Telling:
     )
 
 
-def _shown(parts: Iterable[ChildObservation]) -> tuple[str, str] | None:
-    """The error that the deepest part shows: nearest to the cause."""
-    wrong = [part for part in parts if part.depth and part.error]
-    if not wrong:
+def _deepest_error(
+    parts: Iterable[ChildObservation],
+) -> tuple[str, str] | None:
+    """Return the error of the deepest child: nearest to the cause."""
+    failing = [part for part in parts if part.depth and part.error]
+    if not failing:
         return None
-    part = max(wrong, key=lambda part: part.depth)
+    part = max(failing, key=lambda part: part.depth)
     return part.error, f"{part.ref}: {part.verdict.reason}"
 
 
-def _repeated(
-    parts: Sequence[ChildObservation], before: Mapping[Telling, int]
+def _repeated_warning(
+    parts: Sequence[ChildObservation], before: Mapping[EventKey, int]
 ) -> tuple[str, str] | None:
     """Return a warning that was repeated since the last progress."""
-    now = _told(parts)
+    now = _count_events(parts)
     for part in sorted(parts, key=lambda part: -part.depth):
         for event in part.events:
-            key = _telling(part, event)
+            key = _event_key(part, event)
             _, kind, reason = key
             if kind != "Warning" or reason in event_reasons.PASSING:
                 continue
-            if _aided(part, reason):
+            if _has_remedy(part, reason):
                 continue
             if now[key] > before.get(key, now[key]):
-                about = f"{part.ref}: " if part.depth else ""
+                prefix = f"{part.ref}: " if part.depth else ""
                 message = fields.one_line(fields.text(event, ("message",)))
-                said = f"event {reason} ({now[key]} times): {message}"
-                return f"event/{reason}", about + said
+                text = f"event {reason} ({now[key]} times): {message}"
+                return f"event/{reason}", prefix + text
     return None
 
 
-def _aided(part: ChildObservation, reason: str) -> bool:
+def _has_remedy(part: ChildObservation, reason: str) -> bool:
     """Return whether an event reports that a remedy is in progress."""
-    said = {fields.text(event, ("reason",)) for event in part.events}
-    return bool(said & event_reasons.AIDED.get(reason, frozenset()))
+    reasons = {fields.text(event, ("reason",)) for event in part.events}
+    return bool(reasons & event_reasons.AIDED.get(reason, frozenset()))

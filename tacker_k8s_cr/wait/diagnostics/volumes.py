@@ -1,4 +1,4 @@
-"""What uses a volume or a volume claim that is being deleted."""
+"""Report what uses a volume or a volume claim that is being deleted."""
 
 from __future__ import annotations
 
@@ -15,39 +15,42 @@ from tacker_k8s_cr.model.objects import ObjectRef
 
 POD = GroupKind("", "Pod")
 
-MAXIMUM = 5
+MAX_PODS = 5
 """Maximum number of Pods to name."""
 
 FINISHED = ("Succeeded", "Failed")
 """Phases of Pods that no longer hold a claim."""
 
 
-def notes(cluster: Cluster, obj: Manifest) -> Iterator[str]:
+def describe_users(cluster: Cluster, obj: Manifest) -> Iterator[str]:
     """Yield a line for each user of a volume or a claim.
 
     What cannot be read is left out.
     """
     ref = ObjectRef.of(obj)
     if ref.group_kind == claims.VOLUME and (claim := claims.bound_claim(obj)):
-        live = _metadata(cluster, claim)
+        live = _read_metadata(cluster, claim)
         uid = objects.field(obj, ("spec", "claimRef", "uid"))
         if live is not None and objects.uid(live) == uid:
-            yield f"it is bound to {claim}{_users_of(cluster, live)}"
+            yield f"it is bound to {claim}{_describe_claim(cluster, live)}"
     if ref.group_kind == claims.CLAIM:
-        for pod in _pods(cluster, ref)[:MAXIMUM]:
-            yield f"it is used by {ObjectRef.of(pod)}{_owner(cluster, pod)}"
+        for pod in _list_pods(cluster, ref)[:MAX_PODS]:
+            owner = _describe_owner(cluster, pod)
+            yield f"it is used by {ObjectRef.of(pod)}{owner}"
 
 
-def _users_of(cluster: Cluster, claim: Manifest) -> str:
+def _describe_claim(cluster: Cluster, claim: Manifest) -> str:
     """Return the Pods of a claim and its origin, in parentheses."""
     ref = ObjectRef.of(claim)
     parts = []
     if objects.field(claim, ("metadata", "deletionTimestamp")):
         parts.append("which is being deleted, too")
-    if pods := _pods(cluster, ref):
-        named = ", ".join(str(ObjectRef.of(pod)) for pod in pods[:MAXIMUM])
-        parts.append(f"used by {named}")
-    if stateful_set := _stateful_set(cluster, ref):
+    if pods := _list_pods(cluster, ref):
+        pod_names = ", ".join(
+            str(ObjectRef.of(pod)) for pod in pods[:MAX_PODS]
+        )
+        parts.append(f"used by {pod_names}")
+    if stateful_set := _describe_stateful_set(cluster, ref):
         parts.append(f"of {stateful_set}")
     elif owners := owner_references.owners(claim):
         parts.append(f"owned by {next(iter(owners.values()))}")
@@ -56,7 +59,7 @@ def _users_of(cluster: Cluster, claim: Manifest) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def _stateful_set(cluster: Cluster, claim: ObjectRef) -> str:
+def _describe_stateful_set(cluster: Cluster, claim: ObjectRef) -> str:
     """Return the StatefulSet that uses claims of this name."""
     kind = claims.STATEFUL_SET
     try:
@@ -64,24 +67,25 @@ def _stateful_set(cluster: Cluster, claim: ObjectRef) -> str:
     except errors.Error:
         return ""
     for obj in listed:
-        one = claims.claim_rule(obj)
-        if one and claims.has_name(one, claim):
-            return f"{one.stateful_set}{_instance(obj)}"
+        rule = claims.claim_rule(obj)
+        if rule and claims.has_name(rule, claim):
+            return f"{rule.stateful_set}{_describe_instance(obj)}"
     return ""
 
 
-def _owner(cluster: Cluster, pod: Manifest) -> str:
+def _describe_owner(cluster: Cluster, pod: Manifest) -> str:
     for owner in owner_references.owners(pod).values():
-        return f" (of {owner}{_instance(_metadata(cluster, owner) or {})})"
+        metadata = _read_metadata(cluster, owner) or {}
+        return f" (of {owner}{_describe_instance(metadata)})"
     return ""
 
 
-def _instance(obj: Manifest) -> str:
+def _describe_instance(obj: Manifest) -> str:
     name = objects.labels(obj).get(objects.INSTANCE)
     return f" of instance {name}" if name else ""
 
 
-def _pods(cluster: Cluster, claim: ObjectRef) -> list[Manifest]:
+def _list_pods(cluster: Cluster, claim: ObjectRef) -> list[Manifest]:
     """Return the Pods that use a claim and have not finished."""
     try:
         listed = list(cluster.list_objects(POD, claim.namespace))
@@ -95,7 +99,7 @@ def _pods(cluster: Cluster, claim: ObjectRef) -> list[Manifest]:
     ]
 
 
-def _metadata(cluster: Cluster, ref: ObjectRef) -> Manifest | None:
+def _read_metadata(cluster: Cluster, ref: ObjectRef) -> Manifest | None:
     try:
         return cluster.get_metadata(ref)
     except errors.Error:

@@ -153,7 +153,7 @@ def test_an_interrupt_before_the_first_write_says_so():
 @pytest.mark.parametrize("goal", Goal)
 def test_an_interrupt_reports_open_objects(goal):
     """Each open object has its age; the text states how to continue."""
-    progress = WaitState(REGISTRY, goal).awaiting(
+    progress = WaitState(REGISTRY, goal).with_awaited(
         {REF: AwaitedObject("u", 1, 10.0)}
     )
 

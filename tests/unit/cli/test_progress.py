@@ -72,7 +72,7 @@ def thing(name, state="in progress"):
 
 
 def waiting(names, goal=Goal.CURRENT):
-    return WaitState(REGISTRY, goal, stage="workloads").awaiting(
+    return WaitState(REGISTRY, goal, stage="workloads").with_awaited(
         {ref(name): AwaitedObject(name, 0, 100.0) for name in names}
     )
 
@@ -110,11 +110,11 @@ def test_a_line_is_written_for_each_change_of_verdict():
 
     first = waiting("ab")
     lines(first)
-    second = first.observed([thing("a")], clock.now)
+    second = first.with_observed([thing("a")], clock.now)
     lines(second)
     clock.now = 103.5
-    lines(second.observed([thing("a")], clock.now))
-    lines(second.observed([thing("a", "current"), thing("b")], clock.now))
+    lines(second.with_observed([thing("a")], clock.now))
+    lines(second.with_observed([thing("a", "current"), thing("b")], clock.now))
 
     assert [
         "   0.0 s  Thing.test.example.org/ns/a: in progress: so it [bold] is",
@@ -127,9 +127,9 @@ def test_a_line_says_that_an_object_is_gone():
     """What is deleted is said once, and not what it was before."""
     stream = io.StringIO()
     lines = PlainProgress(Deadline(200.0, Clock()), stream)
-    lines(waiting("a").observed([thing("a", "current")], 100.0))
+    lines(waiting("a").with_observed([thing("a", "current")], 100.0))
 
-    going = waiting("a", Goal.GONE)
+    going = waiting("a", Goal.DELETED)
     lines(going)
     lines(going.with_deleted([ref("a")]))
     lines(going.with_deleted([ref("a")]))
@@ -144,7 +144,7 @@ def test_an_operation_survives_that_nobody_reads_its_progress():
     stream = io.StringIO()
     lines = PlainProgress(Deadline(200.0, Clock()), stream)
     stream.close()
-    progress = waiting("a").observed([thing("a")], 100.0)
+    progress = waiting("a").with_observed([thing("a")], 100.0)
 
     lines(progress)
     lines(progress.with_deleted([ref("a")]))
@@ -162,8 +162,8 @@ def test_a_display_shows_state_reason_and_age_of_what_is_open():
         "instantiate a",
         Console(file=stream, width=100, height=30),
     )
-    shown(waiting("ab").observed([thing("a"), thing("b")], clock.now))
-    shown(shown.last.observed([thing("b", "current")], clock.now))
+    shown(waiting("ab").with_observed([thing("a"), thing("b")], clock.now))
+    shown(shown.last.with_observed([thing("b", "current")], clock.now))
     clock.now = 107.0
 
     text = drawn(shown.shown())
@@ -197,7 +197,7 @@ def test_a_display_leaves_nothing_behind_and_colours_only_where_wanted():
     )
 
     with shown:
-        shown(waiting("a").observed([thing("a", "failed")], 100.0))
+        shown(waiting("a").with_observed([thing("a", "failed")], 100.0))
 
     assert "failed" in stream.getvalue()
     assert "\x1b[31m" not in stream.getvalue()
@@ -251,7 +251,7 @@ def retried(progress, *names):
 
 def settled(names):
     progress = waiting(names)
-    return progress.observed([thing(n, "current") for n in names], 100.0)
+    return progress.with_observed([thing(n, "current") for n in names], 100.0)
 
 
 def displayed(progress, clock=None):

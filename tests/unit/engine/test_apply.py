@@ -52,10 +52,12 @@ class Run:
 
     def __call__(self, seconds=60):
         hooks = apply.ApplyHooks(
-            ready=lambda step: (
+            is_ready=lambda step: (
                 step.after <= set(map(ref, self._current(self)))
             ),
-            took=lambda some: self.rounds.append([w.ref.name for w in some]),
+            on_written=lambda some: self.rounds.append(
+                [w.ref.name for w in some]
+            ),
             sleep=self.sleep,
         )
         deadline = Deadline.after(seconds, self.clock)

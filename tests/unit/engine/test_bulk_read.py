@@ -54,7 +54,7 @@ def test_what_bears_the_label_is_judged(cluster):
     wanted = by_ref(config_map("a"), config_map("b"), config_map("missing"))
     cluster.sent.clear()
 
-    found = bulk_read.of_instance(cluster, wanted, "one", name_of)
+    found = bulk_read.read_instance_objects(cluster, wanted, "one", name_of)
 
     assert ["a"] == list(found.values())
     assert ["list"] == [verb for verb, _ in cluster.sent]
@@ -65,7 +65,9 @@ def test_a_list_is_read_no_further_than_is_needed(cluster):
     for name in "abcd":
         cluster.apply(config_map(name), "m")
 
-    bulk_read.of_instance(cluster, by_ref(config_map("b")), "one", name_of)
+    bulk_read.read_instance_objects(
+        cluster, by_ref(config_map("b")), "one", name_of
+    )
 
     assert 2 == cluster.taken
 
@@ -75,6 +77,6 @@ def test_a_page_holds_fewer_of_large_objects(cluster, size, page):
     """As their manifests show."""
     wanted = by_ref(*(config_map(f"c{n}", text="x" * size) for n in range(3)))
 
-    bulk_read.of_instance(cluster, wanted, "one", name_of)
+    bulk_read.read_instance_objects(cluster, wanted, "one", name_of)
 
     assert [page] == cluster.pages

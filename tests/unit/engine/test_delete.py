@@ -104,16 +104,18 @@ def test_what_goes_itself_is_not_foreign(cluster, home):
     """The UID decides."""
     ours = made(cluster, manifests.config_map("a", "home"))
 
-    assert {} == delete.foreign_dependents(cluster, {**home, **ours}, "one")
+    assert {} == delete.find_foreign_dependents(
+        cluster, {**home, **ours}, "one"
+    )
 
 
 def test_an_object_in_a_namespace_being_deleted_is_foreign(cluster, home):
     """The reason names the namespace."""
     made(cluster, manifests.config_map("theirs", "home"))
 
-    assert {config_map_ref("theirs"): "it would go with Namespace/home"} == (
-        delete.foreign_dependents(cluster, home, "one")
-    )
+    assert {
+        config_map_ref("theirs"): "it would be deleted with Namespace/home"
+    } == (delete.find_foreign_dependents(cluster, home, "one"))
 
 
 def test_a_later_object_of_the_same_name_is_foreign(cluster, home):
@@ -122,7 +124,7 @@ def test_a_later_object_of_the_same_name_is_foreign(cluster, home):
     going = {**home, config_map_ref("a"): "the managed uid"}
 
     assert [config_map_ref("a")] == [
-        *delete.foreign_dependents(cluster, going, "one")
+        *delete.find_foreign_dependents(cluster, going, "one")
     ]
 
 
@@ -136,7 +138,7 @@ def test_what_kubernetes_puts_into_a_namespace_is_usual(cluster, home):
     }
     made(cluster, account)
 
-    assert {} == delete.foreign_dependents(cluster, home, "one")
+    assert {} == delete.find_foreign_dependents(cluster, home, "one")
 
 
 def test_an_object_of_a_going_kind_is_foreign_in_any_namespace(cluster):
@@ -145,7 +147,7 @@ def test_an_object_of_a_going_kind_is_foreign_in_any_namespace(cluster):
     made(cluster, thing("Thing"))
 
     assert [thing_ref("Thing")] == [
-        *delete.foreign_dependents(cluster, going, "one")
+        *delete.find_foreign_dependents(cluster, going, "one")
     ]
 
 
@@ -153,7 +155,7 @@ def test_a_later_namespace_of_the_same_name_is_not_listed(cluster, home):
     """The first one is already deleted; its objects are too."""
     made(cluster, manifests.config_map("theirs", "home"))
 
-    assert {} == delete.foreign_dependents(
+    assert {} == delete.find_foreign_dependents(
         cluster, {HOME: "another uid"}, "one"
     )
 
@@ -165,7 +167,7 @@ def test_a_namespace_that_is_going_already_is_not_looked_into(cluster, home):
     made(cluster, held)
     cluster.delete(HOME, home[HOME])
 
-    assert {} == delete.foreign_dependents(cluster, home, "one")
+    assert {} == delete.find_foreign_dependents(cluster, home, "one")
 
 
 def test_a_definition_that_is_going_already_is_not_looked_into(cluster):
@@ -177,7 +179,7 @@ def test_a_definition_that_is_going_already_is_not_looked_into(cluster):
     cluster.delete(ref, going[ref])
     made(cluster, thing("Thing"))
 
-    assert {} == delete.foreign_dependents(cluster, going, "one")
+    assert {} == delete.find_foreign_dependents(cluster, going, "one")
 
 
 def test_an_object_already_being_deleted_passes(cluster, home):
@@ -187,7 +189,7 @@ def test_an_object_already_being_deleted_passes(cluster, home):
     ((ref, uid),) = made(cluster, held).items()
     cluster.delete(ref, uid)
 
-    assert {} == delete.foreign_dependents(cluster, home, "one")
+    assert {} == delete.find_foreign_dependents(cluster, home, "one")
 
 
 # -- Records -----------------------------------------------------------------
@@ -210,7 +212,7 @@ def test_the_record_of_another_instance_is_foreign(cluster, home):
     made(cluster, of_record("ours", "one"), of_record("theirs", "two"))
 
     assert [ObjectRef("", "Secret", "home", "theirs")] == [
-        *delete.foreign_dependents(cluster, home, "one")
+        *delete.find_foreign_dependents(cluster, home, "one")
     ]
 
 
@@ -224,7 +226,7 @@ def test_what_our_objects_own_is_ours_through_kinds_of_one_package(cluster):
     made(cluster, thing("Bb"), owner=thing_ref("Aa"))
     made(cluster, thing("Cc"), owner=thing_ref("Bb"))
 
-    assert {} == delete.foreign_dependents(cluster, going, "one")
+    assert {} == delete.find_foreign_dependents(cluster, going, "one")
 
 
 def test_an_owner_in_another_namespace_of_ours_counts(cluster, home):
@@ -245,7 +247,7 @@ def test_an_owner_in_another_namespace_of_ours_counts(cluster, home):
         owner=config_map_ref("a"),
     )
 
-    assert {} == delete.foreign_dependents(cluster, going, "one")
+    assert {} == delete.find_foreign_dependents(cluster, going, "one")
 
 
 def test_an_owner_that_is_in_no_list_is_looked_up(cluster):
@@ -257,7 +259,7 @@ def test_an_owner_that_is_in_no_list_is_looked_up(cluster):
     middle = ObjectRef("", "ConfigMap", "default", "mid")
     made(cluster, thing("Thing"), owner=middle)
 
-    assert {} == delete.foreign_dependents(cluster, going, "one")
+    assert {} == delete.find_foreign_dependents(cluster, going, "one")
 
 
 def test_an_owner_of_another_uid_does_not_count(cluster):
@@ -275,7 +277,7 @@ def test_an_owner_of_another_uid_does_not_count(cluster):
     made(cluster, foreign)
 
     assert [thing_ref("Thing")] == [
-        *delete.foreign_dependents(cluster, going, "one")
+        *delete.find_foreign_dependents(cluster, going, "one")
     ]
 
 
@@ -290,7 +292,7 @@ def test_an_owner_that_may_not_be_read_proves_nothing(cluster):
     )
 
     assert [thing_ref("Thing")] == [
-        *delete.foreign_dependents(cluster, going, "one")
+        *delete.find_foreign_dependents(cluster, going, "one")
     ]
 
 
@@ -305,7 +307,7 @@ def test_a_cycle_of_owner_references_is_foreign(cluster, home):
     )
 
     assert {a, config_map_ref("b")} == (
-        delete.foreign_dependents(cluster, home, "one").keys()
+        delete.find_foreign_dependents(cluster, home, "one").keys()
     )
 
 
@@ -335,7 +337,7 @@ def test_the_secret_of_a_managed_certificate_is_managed(cluster, home):
     going = {**home, **certificate(cluster)}
     secret(cluster, **{"cert-manager.io/certificate-name": "web"})
 
-    assert {} == delete.foreign_dependents(cluster, going, "one")
+    assert {} == delete.find_foreign_dependents(cluster, going, "one")
 
 
 def test_the_secret_of_our_certificate_that_is_gone_is_ours(cluster, home):
@@ -345,7 +347,7 @@ def test_the_secret_of_our_certificate_that_is_gone_is_ours(cluster, home):
     ((ref, uid),) = going.items() - home.items()
     cluster.delete(ref, uid)
 
-    assert {} == delete.foreign_dependents(cluster, going, "one")
+    assert {} == delete.find_foreign_dependents(cluster, going, "one")
 
 
 @pytest.mark.parametrize(
@@ -363,7 +365,7 @@ def test_a_secret_of_another_certificate_is_foreign(
     going = {**home, **certificate(cluster)}
     tls = secret(cluster, **annotations)
 
-    assert [*tls] == [*delete.foreign_dependents(cluster, going, "one")]
+    assert [*tls] == [*delete.find_foreign_dependents(cluster, going, "one")]
 
 
 def test_the_secret_of_a_later_certificate_of_that_name_is_foreign(
@@ -374,7 +376,9 @@ def test_the_secret_of_a_later_certificate_of_that_name_is_foreign(
     going = {**home, **dict.fromkeys(ours, "the UID of an earlier one")}
     tls = secret(cluster, **{"cert-manager.io/certificate-name": "web"})
 
-    assert {*tls, *ours} == {*delete.foreign_dependents(cluster, going, "one")}
+    assert {*tls, *ours} == {
+        *delete.find_foreign_dependents(cluster, going, "one")
+    }
 
 
 # -- Claims ------------------------------------------------------------------
@@ -385,7 +389,7 @@ def test_the_claims_of_our_stateful_set_are_ours(cluster, home):
     going = {**home, **made(cluster, stateful_set("data"), namespace="home")}
     made(cluster, claim("data-db-0"), claim("data-db-12"), namespace="home")
 
-    assert {} == delete.foreign_dependents(cluster, going, "one")
+    assert {} == delete.find_foreign_dependents(cluster, going, "one")
 
 
 @pytest.mark.parametrize(
@@ -408,7 +412,7 @@ def test_a_claim_of_a_similar_name_is_foreign(cluster, home, name):
     made(cluster, claim(name), namespace="home")
 
     assert [claim_ref(name)] == [
-        *delete.foreign_dependents(cluster, going, "one")
+        *delete.find_foreign_dependents(cluster, going, "one")
     ]
 
 
@@ -420,7 +424,7 @@ def test_a_dot_in_the_name_of_a_set_is_a_dot(cluster, home):
     made(cluster, claim("data-dxb-0"), namespace="home")
 
     assert [claim_ref("data-dxb-0")] == [
-        *delete.foreign_dependents(cluster, going, "one")
+        *delete.find_foreign_dependents(cluster, going, "one")
     ]
 
 
@@ -430,7 +434,7 @@ def test_the_claims_of_a_set_that_is_gone_are_ours(cluster, home):
     made(cluster, claim("data-db-0"), claim("other-0"), namespace="home")
 
     assert [claim_ref("other-0")] == [
-        *delete.foreign_dependents(cluster, going, "one")
+        *delete.find_foreign_dependents(cluster, going, "one")
     ]
 
 
@@ -441,7 +445,7 @@ def test_the_claims_of_a_later_set_of_that_name_are_foreign(cluster, home):
     going = {**home, SET: "the managed uid"}
 
     assert {SET, claim_ref("data-db-0")} == (
-        delete.foreign_dependents(cluster, going, "one").keys()
+        delete.find_foreign_dependents(cluster, going, "one").keys()
     )
 
 
@@ -456,7 +460,7 @@ def test_the_claims_of_a_set_that_ours_owns_are_ours(cluster, home):
     )
     made(cluster, claim("data-db-0"), namespace="home")
 
-    assert {} == delete.foreign_dependents(cluster, going, "one")
+    assert {} == delete.find_foreign_dependents(cluster, going, "one")
 
 
 def test_what_a_claim_of_ours_owns_is_ours(cluster, home):
@@ -469,7 +473,7 @@ def test_what_a_claim_of_ours_owns_is_ours(cluster, home):
         owner=claim_ref("data-db-0"),
     )
 
-    assert {} == delete.foreign_dependents(cluster, going, "one")
+    assert {} == delete.find_foreign_dependents(cluster, going, "one")
 
 
 # -- What may not be listed --------------------------------------------------
@@ -484,7 +488,7 @@ def test_a_kind_that_may_not_be_listed_is_named(cluster, home):
         GroupKind("", "Secret"),
     )
 
-    found = delete.foreign_dependents(cluster, home, "one")
+    found = delete.find_foreign_dependents(cluster, home, "one")
 
     unknown = ObjectRef("", "Secret", "home", "*")
     assert {config_map_ref("theirs"), unknown} == found.keys()
@@ -502,7 +506,7 @@ def test_a_going_kind_that_may_not_be_listed_is_named(cluster):
     )
 
     assert [ObjectRef(GROUP, "Thing", "", "*")] == [
-        *delete.foreign_dependents(cluster, going, "one")
+        *delete.find_foreign_dependents(cluster, going, "one")
     ]
 
 
@@ -511,4 +515,4 @@ def test_a_kind_that_the_server_serves_no_more_has_no_objects(cluster):
     going = defined(cluster, "Thing")
     cluster.world.kinds.pop(GroupKind(GROUP, "Thing"))
 
-    assert {} == delete.foreign_dependents(cluster, going, "one")
+    assert {} == delete.find_foreign_dependents(cluster, going, "one")

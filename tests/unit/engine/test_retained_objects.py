@@ -143,7 +143,7 @@ def kept(found, *asked, policy=policy.DEFAULT, **said):
     chosen = retained_objects.retention_choices(
         found, found, policy, {**wanted, **said}
     )
-    stays = retained_objects.retained(found, found, chosen)
+    stays = retained_objects.find_retained(found, found, chosen)
     return {f"{ref.kind}/{ref.name}" for ref in stays}
 
 
@@ -362,7 +362,7 @@ def test_a_repeated_terminate_retains_the_same():
 
     def stays(asked):
         said = retained_objects.retention_choices(
-            found, found, before, asked, again=True
+            found, found, before, asked, repeated=True
         )
         return {ref.name for ref, (kept, _) in said.items() if kept}
 
@@ -388,8 +388,8 @@ def test_of_what_nothing_is_said_the_configuration_decides():
     )
 
     assert {
-        "one": (False, "its annotation says so"),
-        "two": (False, "the policy says so"),
-        "three": (False, "the request says so"),
-        "four": (True, "the configuration says so"),
+        "one": (False, "specified by its annotation"),
+        "two": (False, "specified by the policy"),
+        "three": (False, "specified by the request"),
+        "four": (True, "specified by the configuration"),
     } == {ref.name: value for ref, value in said.items()}

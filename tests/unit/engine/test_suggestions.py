@@ -96,11 +96,11 @@ def test_the_server_is_asked_once_and_only_where_it_helps():
 
     gone = errors.KindNotServed(GroupKind("extensions", "Ingress"), "v1beta1")
     known = errors.KindNotServed(GroupKind("apps", "X"), "v2", ("v1",))
-    suggestions.suggest([gone, known], resources)
+    suggestions.add_hints([gone, known], resources)
     assert [] == asked
 
     some = errors.KindNotServed(GroupKind("", "Deployment"), "v1")
-    suggestions.suggest([gone, some, some], resources)
+    suggestions.add_hints([gone, some, some], resources)
     assert [1] == asked
 
 
@@ -122,6 +122,6 @@ def test_a_suggestion_is_served(kind, names):
     """Nothing is suggested that the server does not have."""
     served = [Resource("g", "v1", name, "", True) for name in names]
 
-    said = suggestions.elsewhere(GroupKind("", kind), served)
+    said = suggestions.hint_served(GroupKind("", kind), served)
 
     assert not said or kind in names or any(f"{n} of" in said for n in names)

@@ -345,7 +345,9 @@ def test_an_object_deleted_meanwhile_ends_the_heal(cluster, operation_args):
             cluster.delete(WEB, objects.uid(cluster.get(WEB)))
 
     cluster.world.controller.idle = True
-    with pytest.raises(errors.ObjectsFailed, match="somebody else removed it"):
+    with pytest.raises(
+        errors.ObjectsFailed, match="deleted by another client"
+    ):
         lcm.heal(
             lcm.Request(cluster, "one", on_progress=remove, **operation_args),
             {uid},

@@ -256,7 +256,9 @@ def test_an_object_that_somebody_removes_ends_the_wait(
         if live:
             cluster.delete(web, objects.uid(live))
 
-    with pytest.raises(errors.ObjectsFailed, match="somebody else removed it"):
+    with pytest.raises(
+        errors.ObjectsFailed, match="deleted by another client"
+    ):
         lcm.instantiate(
             lcm.Request(cluster, "one", on_progress=remove, **operation_args),
             make_package(manifests.deployment("web")),

@@ -117,14 +117,14 @@ def test_what_the_server_itself_cleans_up_is_left_to_it(cluster):
         cluster,
         defined,
         namespace="",
-        finalizers=[HELD, finalizers.SERVERS_OWN],
+        finalizers=[HELD, finalizers.CRD_CLEANUP],
     )
     obj = cluster.delete(ref, uid)
 
     finalizers.remove_finalizers(cluster, {ref: obj}, {ref}, MANAGER)
 
     left = cluster.get(ref)["metadata"]["finalizers"]
-    assert [finalizers.SERVERS_OWN] == left
+    assert [finalizers.CRD_CLEANUP] == left
 
 
 def test_an_object_is_named_by_what_the_terminate_deletes(cluster):
@@ -132,7 +132,7 @@ def test_an_object_is_named_by_what_the_terminate_deletes(cluster):
     made(cluster, manifests.config_map("theirs"))
     theirs = ObjectRef("", "ConfigMap", "", "theirs")
 
-    assert {A} == finalizers.resolve_named(
+    assert {A} == finalizers.resolve_requested(
         cluster,
         [A, ObjectRef("", "ConfigMap", "", "gone")],
         {A},
@@ -140,7 +140,7 @@ def test_an_object_is_named_by_what_the_terminate_deletes(cluster):
         "default",
     )
     with pytest.raises(errors.RequestInvalid, match="default/theirs"):
-        finalizers.resolve_named(cluster, [theirs], {A}, "one", "default")
+        finalizers.resolve_requested(cluster, [theirs], {A}, "one", "default")
 
 
 # -- Orphaned objects ---------------------------------------------------------
@@ -172,11 +172,11 @@ def test_what_has_an_owner_that_stays_is_not_collected(cluster):
     owners = owned_by(first, one, "v1") + owned_by(second, two, "v1")
     kept, _ = made(cluster, manifests.config_map("a"), ownerReferences=owners)
 
-    assert {} == orphan.dependents_to_be_collected(
+    assert {} == orphan.find_collected_dependents(
         cluster, [kept], {first: one}
     )
     both = {first: one, second: two}
-    assert {kept: first} == orphan.dependents_to_be_collected(
+    assert {kept: first} == orphan.find_collected_dependents(
         cluster, [kept], both
     )
 
@@ -216,7 +216,7 @@ def test_only_pods_that_are_deleted_have_a_shorter_grace_period(cluster):
     pod("quick", 3, ownerReferences=owners)
     pod("theirs", 30)
 
-    grace_period.apply_grace_period(cluster, {web: uid, A: "u"}, 5)
+    grace_period.shorten_grace_periods(cluster, {web: uid, A: "u"}, 5)
 
     assert [slow] == [ref for verb, ref in cluster.sent if verb == "delete"]
 
@@ -225,10 +225,10 @@ def test_pods_that_may_not_be_listed_have_their_own_time(cluster):
     """The end does not fail for that."""
     web, uid = made(cluster, manifests.deployment("web"))
     no = errors.Forbidden("list", "pods", "default", "no")
-    for kind in (*grace_period.BETWEEN, grace_period.POD):
+    for kind in (*grace_period.POD_CONTROLLERS, grace_period.POD):
         cluster.fail(no, "list", kind)
 
-    grace_period.apply_grace_period(cluster, {web: uid}, 0)
+    grace_period.shorten_grace_periods(cluster, {web: uid}, 0)
 
     assert not [ref for verb, ref in cluster.sent if verb == "delete"]
 
@@ -381,12 +381,12 @@ def test_whoever_set_a_finalizer_is_named_where_nothing_else_is_known(
     obj = {**make_thing, "metadata": {**make_thing["metadata"]}}
     obj["metadata"]["managedFields"] = entries
 
-    note, remedy = finalizer_owners.FinalizerDiagnosis(cluster).notes(obj)
+    note, remedy = finalizer_owners.FinalizerDiagnosis(cluster).describe(obj)
 
     assert (
-        f"finalizer {HELD}: set by other-manager, who last wrote to the "
+        f"finalizer {HELD}: set by other-manager, which last wrote to the "
         "object at 2026-01-01T00:00:00Z; "
-        "no workload of this cluster is known to be that"
+        "no workload of this cluster is known by that name"
     ) == note
     assert f"--remove-finalizers {ObjectRef.of(make_thing)}" in remedy
 
@@ -410,7 +410,7 @@ def test_finalizers_of_kubernetes_say_what_they_wait_for(cluster):
     found = notes(cluster, obj)
 
     assert (
-        f"it owns ConfigMap/default/b, which is still there, held by {HELD}"
+        f"it owns ConfigMap/default/b, which still exists, held by {HELD}"
         in found
     )
     assert any("no Pod on a node uses the claim" in note for note in found)
@@ -478,7 +478,7 @@ def test_references_to_what_is_not_there_are_named(cluster):
         ObjectRef("", "Secret", "default", "cloud"),
         ObjectRef("", "Secret", "default", "key"),
         ObjectRef("", "Secret", "default", "cert"),
-    } == set(missing_references.missing(cluster, obj))
+    } == set(missing_references.find_missing(cluster, obj))
 
 
 def test_what_hangs_is_told_before_the_deadline(cluster, make_thing, caplog):
@@ -490,9 +490,9 @@ def test_what_hangs_is_told_before_the_deadline(cluster, make_thing, caplog):
     deadline = Deadline.after(1000, lambda: now[0])
     ref = ObjectRef.of(make_thing)
     progress = (
-        WaitState(kinds.BUILT_IN, Goal.GONE)
-        .awaiting({ref: AwaitedObject(objects.uid(make_thing), 0, 0)})
-        .observed([make_thing], 0)
+        WaitState(kinds.BUILT_IN, Goal.DELETED)
+        .with_awaited({ref: AwaitedObject(objects.uid(make_thing), 0, 0)})
+        .with_observed([make_thing], 0)
     )
     waiting = DeletionWatchdog(cluster, deadline, lambda p: None, lambda: None)
     waiting.listen(progress)

@@ -53,7 +53,7 @@ def thing(generation=1, uid="u1", annotations=None, version="", **status):
 
 def waiting(goal=Goal.CURRENT, generation=1, stall_timeout=300.0):
     progress = WaitState(REGISTRY, goal, stall_timeout=stall_timeout)
-    return progress.awaiting({REF: AwaitedObject("u1", generation, 0.0)})
+    return progress.with_awaited({REF: AwaitedObject("u1", generation, 0.0)})
 
 
 def test_nothing_is_settled_before_it_is_seen():
@@ -63,26 +63,26 @@ def test_nothing_is_settled_before_it_is_seen():
 
 def test_a_current_object_settles():
     """One read of a current object is enough."""
-    assert waiting().observed([thing(state="current")], 1.0).settled
+    assert waiting().with_observed([thing(state="current")], 1.0).is_settled
 
 
 @given(st.integers(8, 12), st.integers(8, 12))
 def test_a_version_older_than_our_write_counts_for_nothing(seen, written):
     """Of a kind without a generation too: versions are compared as numbers."""
     awaited = AwaitedObject("u1", 0, 0.0, version=str(written))
-    progress = WaitState(REGISTRY).awaiting({REF: awaited})
+    progress = WaitState(REGISTRY).with_awaited({REF: awaited})
     view = thing(generation=0, version=str(seen), state="current")
 
-    assert (seen >= written) == progress.observed([view], 1.0).settled
+    assert (seen >= written) == progress.with_observed([view], 1.0).is_settled
 
 
 def test_a_version_that_is_not_a_number_is_not_compared():
     """An aggregated API server may have some of its own."""
     awaited = AwaitedObject("u1", 0, 0.0, version="b")
-    progress = WaitState(REGISTRY).awaiting({REF: awaited})
+    progress = WaitState(REGISTRY).with_awaited({REF: awaited})
 
     view = thing(generation=0, version="a", state="current")
-    assert progress.observed([view], 1.0).settled
+    assert progress.with_observed([view], 1.0).is_settled
 
 
 @given(st.integers(0, 5), st.integers(0, 5))
@@ -90,44 +90,48 @@ def test_a_version_that_is_not_a_number_is_not_compared():
 def test_a_view_older_than_our_write_counts_for_nothing(seen, written):
     """Never current before the generation that we applied."""
     progress = waiting(generation=written)
-    after = progress.observed([thing(generation=seen, state="current")], 1.0)
+    after = progress.with_observed(
+        [thing(generation=seen, state="current")], 1.0
+    )
 
-    assert (seen >= written) == after.settled
+    assert (seen >= written) == after.is_settled
 
 
 def test_another_object_of_that_name_counts_for_nothing():
     """The UID decides, not the name."""
-    after = waiting().observed([thing(uid="u2", state="current")], 1.0)
+    after = waiting().with_observed([thing(uid="u2", state="current")], 1.0)
 
-    assert not after.settled
+    assert not after.is_settled
 
 
 def test_a_stranger_changes_nothing():
     """What we did not write is passed over."""
     progress = WaitState(REGISTRY)
 
-    assert progress is progress.observed([thing(state="current")], 1.0)
+    assert progress is progress.with_observed([thing(state="current")], 1.0)
 
 
 @given(st.sampled_from(sorted(s.value for s in State)), st.floats(0, 9))
 def test_seeing_a_thing_twice_is_seeing_it_once(state, now):
     """The same view brings the same progress."""
-    once = waiting().observed([thing(state=state)], now)
+    once = waiting().with_observed([thing(state=state)], now)
 
-    assert once == once.observed([thing(state=state)], now)
+    assert once == once.with_observed([thing(state=state)], now)
 
 
 @pytest.mark.requirement("P15", "C4")
 def test_a_failed_object_makes_the_wait_hopeless():
     """Waiting longer would not help."""
-    after = waiting().observed([thing(state="failed")], 1.0)
+    after = waiting().with_observed([thing(state="failed")], 1.0)
 
-    assert (REF,) == after.failed(1.0)
+    assert (REF,) == after.failed_objects(1.0)
 
 
 def unchanged(stall_timeout):
     progress = WaitState(REGISTRY, stall_timeout=stall_timeout)
-    return progress.awaiting({REF: AwaitedObject("u1", 1, 0.0, former=True)})
+    return progress.with_awaited(
+        {REF: AwaitedObject("u1", 1, 0.0, unchanged=True)}
+    )
 
 
 def test_a_failure_from_before_gets_the_stall_timeout():
@@ -135,29 +139,33 @@ def test_a_failure_from_before_gets_the_stall_timeout():
 
     The controller reports something else only when it tries once more.
     """
-    after = unchanged(stall_timeout=10).observed([thing(state="failed")], 1.0)
+    after = unchanged(stall_timeout=10).with_observed(
+        [thing(state="failed")], 1.0
+    )
 
-    assert () == after.failed(10.9)
+    assert () == after.failed_objects(10.9)
     assert State.IN_PROGRESS == after.verdict(REF, 10.9).state
-    assert 4.0 == after.next_change(7.0)
-    assert (REF,) == after.failed(11.0)
-    assert after.observed([thing(state="current")], 5.0).settled
+    assert 4.0 == after.seconds_until_blocked(7.0)
+    assert (REF,) == after.failed_objects(11.0)
+    assert after.with_observed([thing(state="current")], 5.0).is_settled
 
 
 def test_a_failure_that_comes_after_is_one_at_once():
     """What was unchanged by us moved, and failed."""
-    after = unchanged(stall_timeout=10).observed(
+    after = unchanged(stall_timeout=10).with_observed(
         [thing(reason="working")], 1.0
     )
-    after = after.observed([thing(state="failed")], 2.0)
+    after = after.with_observed([thing(state="failed")], 2.0)
 
-    assert (REF,) == after.failed(2.0)
+    assert (REF,) == after.failed_objects(2.0)
 
 
 @pytest.mark.requirement("P12")
 def test_an_object_without_an_error_is_never_blocked():
     """A cluster that provisions for an hour is in progress."""
-    after = waiting(stall_timeout=10).observed([thing(reason="working")], 0.0)
+    after = waiting(stall_timeout=10).with_observed(
+        [thing(reason="working")], 0.0
+    )
 
     assert State.IN_PROGRESS == after.verdict(REF, 3600.0).state
 
@@ -166,12 +174,12 @@ def test_an_object_without_an_error_is_never_blocked():
 def test_the_same_error_for_the_stall_timeout_blocks():
     """And the words of the error come with it."""
     bad = thing(error="Ready/QuotaExceeded", reason="quota exceeded")
-    after = waiting(stall_timeout=10).observed([bad], 5.0)
+    after = waiting(stall_timeout=10).with_observed([bad], 5.0)
 
     assert State.IN_PROGRESS == after.verdict(REF, 14.9).state
     assert State.BLOCKED == after.verdict(REF, 15.0).state
     assert "quota exceeded" in after.verdict(REF, 15.0).reason
-    assert (REF,) == after.failed(15.0)
+    assert (REF,) == after.failed_objects(15.0)
 
 
 def test_another_message_of_the_same_error_does_not_start_anew():
@@ -180,8 +188,8 @@ def test_another_message_of_the_same_error_does_not_start_anew():
     second = thing(error="Ready/Quota", reason="0 left at 10:01")
     after = (
         waiting(stall_timeout=10)
-        .observed([first], 0.0)
-        .observed([second], 9.0)
+        .with_observed([first], 0.0)
+        .with_observed([second], 9.0)
     )
 
     assert State.BLOCKED == after.verdict(REF, 10.0).state
@@ -193,8 +201,8 @@ def test_a_counter_that_moves_restarts_the_stall_timeout():
     second = thing(error="Ready/Quota", readyReplicas=2)
     after = (
         waiting(stall_timeout=10)
-        .observed([first], 0.0)
-        .observed([second], 9.0)
+        .with_observed([first], 0.0)
+        .with_observed([second], 9.0)
     )
 
     assert State.IN_PROGRESS == after.verdict(REF, 18.9).state
@@ -204,8 +212,8 @@ def test_a_counter_that_moves_restarts_the_stall_timeout():
 def test_an_error_that_goes_away_is_forgotten():
     """A later one has the whole stall_timeout."""
     bad = thing(error="Ready/Quota")
-    progress = waiting(stall_timeout=10).observed([bad], 0.0)
-    progress = progress.observed([thing()], 5.0).observed([bad], 6.0)
+    progress = waiting(stall_timeout=10).with_observed([bad], 0.0)
+    progress = progress.with_observed([thing()], 5.0).with_observed([bad], 6.0)
 
     assert State.IN_PROGRESS == progress.verdict(REF, 15.0).state
 
@@ -216,10 +224,10 @@ def test_an_object_may_set_its_own_stall_timeout():
         error="Ready/Quota",
         annotations={objects.PREFIX + "stall-timeout": "3"},
     )
-    after = waiting(stall_timeout=300).observed([bad], 0.0)
+    after = waiting(stall_timeout=300).with_observed([bad], 0.0)
 
     assert State.BLOCKED == after.verdict(REF, 3.0).state
-    assert 3.0 == after.next_change(0.0)
+    assert 3.0 == after.seconds_until_blocked(0.0)
 
 
 def test_it_is_known_when_an_object_would_count_as_blocked():
@@ -227,37 +235,39 @@ def test_it_is_known_when_an_object_would_count_as_blocked():
     bad = thing(error="Ready/Quota")
     progress = waiting(stall_timeout=10)
 
-    assert progress.next_change(0.0) is None
-    assert 7.0 == progress.observed([bad], 2.0).next_change(5.0)
+    assert progress.seconds_until_blocked(0.0) is None
+    assert 7.0 == progress.with_observed([bad], 2.0).seconds_until_blocked(5.0)
 
 
 def test_an_object_that_somebody_removed_has_failed():
     """It will not come back by waiting."""
     after = waiting().with_deleted([REF])
 
-    assert "somebody else removed it" == after.verdict(REF, 0.0).reason
-    assert (REF,) == after.failed(0.0)
+    assert "deleted by another client" == after.verdict(REF, 0.0).reason
+    assert (REF,) == after.failed_objects(0.0)
 
 
 def test_what_is_asked_to_go_settles_when_it_is_gone():
     """A view of it that terminates is not the end of it."""
-    progress = waiting(Goal.GONE).observed([thing(state="current")], 1.0)
+    progress = waiting(Goal.DELETED).with_observed(
+        [thing(state="current")], 1.0
+    )
 
-    assert not progress.settled
-    assert progress.with_deleted([REF]).settled
+    assert not progress.is_settled
+    assert progress.with_deleted([REF]).is_settled
 
 
 def test_a_late_view_of_a_gone_object_does_not_bring_it_back():
     """A watch may still hold events from before."""
-    progress = waiting(Goal.GONE).with_deleted([REF])
+    progress = waiting(Goal.DELETED).with_deleted([REF])
 
-    assert progress.observed([thing()], 2.0).settled
+    assert progress.with_observed([thing()], 2.0).is_settled
 
 
 def test_writing_an_object_again_forgets_what_was_known():
     """The new generation has to be seen on its own."""
-    progress = waiting().observed([thing(state="current")], 1.0)
-    again = progress.awaiting({REF: AwaitedObject("u1", 2, 5.0)})
+    progress = waiting().with_observed([thing(state="current")], 1.0)
+    again = progress.with_awaited({REF: AwaitedObject("u1", 2, 5.0)})
 
     assert (REF,) == again.unsettled
 
@@ -287,15 +297,15 @@ def job(deleted=False, **condition):
 
 def waiting_for_a_job(goal=Goal.CURRENT):
     progress = WaitState(kinds.BUILT_IN, goal)
-    return progress.awaiting({JOB: AwaitedObject("u1", 1, 0.0)})
+    return progress.with_awaited({JOB: AwaitedObject("u1", 1, 0.0)})
 
 
 @pytest.mark.requirement("P2")
 def test_a_complete_job_may_be_deleted():
     """Its spec sets how long it stays when it is finished."""
-    after = waiting_for_a_job().observed([job(Complete="True")], 1.0)
+    after = waiting_for_a_job().with_observed([job(Complete="True")], 1.0)
 
-    assert after.with_deleted([JOB]).settled
+    assert after.with_deleted([JOB]).is_settled
     assert State.CURRENT == after.with_deleted([JOB]).verdict(JOB, 2.0).state
 
 
@@ -305,38 +315,38 @@ def test_a_complete_job_that_is_going_is_current_still():
     progress = waiting_for_a_job()
     ending = job(deleted=True, Complete="True")
 
-    assert progress.observed([ending], 1.0).settled
-    assert progress.observed([ending], 1.0).with_deleted([JOB]).settled
+    assert progress.with_observed([ending], 1.0).is_settled
+    assert progress.with_observed([ending], 1.0).with_deleted([JOB]).is_settled
 
 
 def test_a_job_deleted_before_completion_has_failed():
     """A client deleted it."""
-    after = waiting_for_a_job().observed([job()], 1.0).with_deleted([JOB])
+    after = waiting_for_a_job().with_observed([job()], 1.0).with_deleted([JOB])
 
-    assert (JOB,) == after.failed(2.0)
+    assert (JOB,) == after.failed_objects(2.0)
 
 
 def test_a_job_that_terminates_unfinished_is_not_current():
     """What it was asked to do was not done."""
-    after = waiting_for_a_job().observed([job(deleted=True)], 1.0)
+    after = waiting_for_a_job().with_observed([job(deleted=True)], 1.0)
 
     assert State.TERMINATING == after.verdict(JOB, 1.0).state
 
 
 def test_a_job_that_is_asked_to_go_is_waited_for():
     """Complete or not."""
-    progress = waiting_for_a_job(Goal.GONE)
-    after = progress.observed([job(deleted=True, Complete="True")], 1.0)
+    progress = waiting_for_a_job(Goal.DELETED)
+    after = progress.with_observed([job(deleted=True, Complete="True")], 1.0)
 
     assert (JOB,) == after.unsettled
-    assert after.with_deleted([JOB]).settled
+    assert after.with_deleted([JOB]).is_settled
 
 
 def test_other_kinds_do_not_go_by_themselves():
     """A current object that vanishes has failed."""
-    after = waiting().observed([thing(state="current")], 1.0)
+    after = waiting().with_observed([thing(state="current")], 1.0)
 
-    assert (REF,) == after.with_deleted([REF]).failed(1.0)
+    assert (REF,) == after.with_deleted([REF]).failed_objects(1.0)
 
 
 # -- What is kept up to date -------------------------------------------------
@@ -361,13 +371,15 @@ def stepped(progress, steps):
     for number, step in enumerate(steps):
         ref = ObjectRef("test.example.org", "Thing", "ns", step[1])
         if step[0] == "awaiting":
-            progress = progress.awaiting({ref: AwaitedObject("u1", 1, 0.0)})
+            progress = progress.with_awaited(
+                {ref: AwaitedObject("u1", 1, 0.0)}
+            )
         elif step[0] == "vanished":
             progress = progress.with_deleted([ref])
         else:
             obj = thing(state=step[2], error=step[3])
             obj["metadata"]["name"] = step[1]
-            progress = progress.observed([obj], float(number))
+            progress = progress.with_observed([obj], float(number))
     return progress
 
 
@@ -380,7 +392,7 @@ def test_the_open_objects_equal_those_of_a_full_check(steps, goal, now):
         ref
         for ref in progress.awaited
         if verdicts[ref].state is not State.CURRENT
-        or (goal is Goal.GONE and ref not in progress.gone)
+        or (goal is Goal.DELETED and ref not in progress.deleted)
     }
     bad = {
         ref
@@ -390,8 +402,8 @@ def test_the_open_objects_equal_those_of_a_full_check(steps, goal, now):
     }
 
     assert is_open == set(progress.unsettled)
-    assert (not is_open) == progress.settled
-    assert bad == set(progress.failed(now))
+    assert (not is_open) == progress.is_settled
+    assert bad == set(progress.failed_objects(now))
 
 
 def test_a_step_costs_what_it_changes():
@@ -406,24 +418,24 @@ def test_a_step_costs_what_it_changes():
         ObjectRef("test.example.org", "Thing", "ns", f"t{number}")
         for number in range(1000)
     ]
-    progress = WaitState(Registry({}, Handler(counting))).awaiting(
+    progress = WaitState(Registry({}, Handler(counting))).with_awaited(
         {ref: AwaitedObject("u1", 1, 0.0) for ref in refs}
     )
     obj = thing(state="current")
     obj["metadata"]["name"] = "t7"
 
-    after = progress.observed([obj], 1.0)
+    after = progress.with_observed([obj], 1.0)
 
     assert 1 == len(judged)
     assert 999 == len(after.unsettled)
     assert after.awaited is progress.awaited
-    assert after.gone is progress.gone
+    assert after.deleted is progress.deleted
 
 
 def test_views_that_come_at_once_are_handled_in_order():
     """An error that passed and came back in between is not a stall."""
     bad = thing(error="Ready/Quota")
-    progress = waiting(stall_timeout=10).observed([bad], 0.0)
-    progress = progress.observed([thing(), bad], 9.0)
+    progress = waiting(stall_timeout=10).with_observed([bad], 0.0)
+    progress = progress.with_observed([thing(), bad], 9.0)
 
     assert State.IN_PROGRESS == progress.verdict(REF, 12.0).state

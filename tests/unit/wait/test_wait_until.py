@@ -67,7 +67,7 @@ class World(ScheduledCluster):
 
     def wait(self, seconds, goal=Goal.CURRENT, **more):
         uid = objects.uid(self.obj)
-        progress = WaitState(REGISTRY, goal).awaiting(
+        progress = WaitState(REGISTRY, goal).with_awaited(
             {WEB: AwaitedObject(uid, 1, 0.0)}
         )
         deadline = Deadline.after(seconds, self.clock)
@@ -86,7 +86,7 @@ def test_a_wait_ends_when_its_object_is_current(world):
     """An event shows it."""
     world.at(7, world.report)
 
-    assert world.wait(60).settled
+    assert world.wait(60).is_settled
     assert 7 == world.now
 
 
@@ -164,8 +164,8 @@ def test_an_object_that_lost_its_label_is_polled(world):
     world.at(3, world.unlabel)
     world.at(11, world.report)
 
-    assert world.wait(60).settled
-    assert 11 <= world.now <= 11 + 2 * settled.LOOK
+    assert world.wait(60).is_settled
+    assert 11 <= world.now <= 11 + 2 * settled.CHECK_INTERVAL
 
 
 def test_an_object_that_never_had_its_label_is_looked_at_again(world):
@@ -173,7 +173,7 @@ def test_an_object_that_never_had_its_label_is_looked_at_again(world):
     world.unlabel()
     world.at(11, world.report)
 
-    assert world.wait(60).settled
+    assert world.wait(60).is_settled
 
 
 def test_an_object_out_of_sight_is_asked_for_no_oftener(world):
@@ -184,7 +184,11 @@ def test_an_object_out_of_sight_is_asked_for_no_oftener(world):
         world.wait(60)
 
     asked = [what for verb, what in world.cluster.sent if verb == "get"]
-    assert 60 / settled.LOOK - 2 <= asked.count(WEB) <= 60 / settled.LOOK + 5
+    assert (
+        60 / settled.CHECK_INTERVAL - 2
+        <= asked.count(WEB)
+        <= 60 / settled.CHECK_INTERVAL + 5
+    )
 
 
 def test_an_object_out_of_sight_is_looked_at_before_giving_up(world):
@@ -192,7 +196,7 @@ def test_an_object_out_of_sight_is_looked_at_before_giving_up(world):
     world.at(1, world.unlabel)
     world.at(3.5, world.report)
 
-    assert world.wait(4).settled
+    assert world.wait(4).is_settled
 
 
 def test_an_object_out_of_sight_that_goes_is_noticed(world):
@@ -208,7 +212,7 @@ def test_an_object_out_of_sight_that_goes_is_noticed(world):
         ),
     )
 
-    assert world.wait(60, Goal.GONE).settled
+    assert world.wait(60, Goal.DELETED).is_settled
 
 
 def test_an_object_that_is_watched_again_is_not_polled(world):
@@ -230,7 +234,7 @@ def test_a_server_that_cannot_answer_does_not_end_the_wait(world):
     world.at(3, world.unlabel)
     world.at(11, world.report)
 
-    assert world.wait(60).settled
+    assert world.wait(60).is_settled
 
 
 def test_a_server_that_never_answers_ends_the_wait_in_time(world):
@@ -275,7 +279,9 @@ def test_an_object_that_is_gone_is_not_taken_for_out_of_sight(world):
     """It has failed at once."""
     world.at(3, lambda: world.cluster.delete(WEB, objects.uid(world.obj)))
 
-    with pytest.raises(errors.ObjectsFailed, match="somebody else removed it"):
+    with pytest.raises(
+        errors.ObjectsFailed, match="deleted by another client"
+    ):
         world.wait(60)
 
     assert 3 == world.now
@@ -286,14 +292,14 @@ def test_a_view_of_what_was_replaced_does_not_end_the_wait(world):
     stale = {**world.obj, "metadata": {**world.obj["metadata"], "uid": "u0"}}
     uid = objects.uid(world.obj)
     sight = WatchState(
-        WaitState(REGISTRY).awaiting({WEB: AwaitedObject(uid, 1, 0.0)}),
+        WaitState(REGISTRY).with_awaited({WEB: AwaitedObject(uid, 1, 0.0)}),
     )
 
     after = sights.absorb_events(
-        world.cluster, sight, [WatchEvent(stale)], 1.0, again=False
+        world.cluster, sight, [WatchEvent(stale)], 1.0, reread_lost=False
     )
 
-    assert not after.progress.gone
+    assert not after.progress.deleted
     assert after.progress.is_open(WEB)
 
 
@@ -310,7 +316,9 @@ def test_another_object_in_its_place_is_not_ours(world):
 
     world.at(3, replace)
 
-    with pytest.raises(errors.ObjectsFailed, match="somebody else removed it"):
+    with pytest.raises(
+        errors.ObjectsFailed, match="deleted by another client"
+    ):
         world.wait(60)
 
 
@@ -365,12 +373,12 @@ def calls_for(count):
         ObjectRef.of(many(n, False)): AwaitedObject(f"u{n}", 1, 0.0)
         for n in range(count)
     }
-    progress = WaitState(kinds.BUILT_IN).awaiting(refs)
+    progress = WaitState(kinds.BUILT_IN).with_awaited(refs)
     batches = Batches(count, 20)
     with cProfile.Profile() as profile:
         waiting = settled.Waiting(batches, "one", Deadline.never())
         found = settled.wait_settled(waiting, progress)
-    assert found.settled
+    assert found.is_settled
     return pstats.Stats(profile).total_calls
 
 

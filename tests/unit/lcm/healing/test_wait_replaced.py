@@ -74,7 +74,7 @@ def waited(cluster, clock):
     def wait(old, seconds=60, *, stall_timeout=20.0, patient=False, **wanted):
         uid = objects.uid(cluster.get(KEEPER))
         progress = WaitState(
-            kinds.BUILT_IN, stall_timeout=stall_timeout, patient=patient
+            kinds.BUILT_IN, stall_timeout=stall_timeout, wait_all=patient
         )
         wait_replaced.wait_replaced(
             cluster,
@@ -84,7 +84,7 @@ def waited(cluster, clock):
                 {KEEPER: uid},
                 **wanted,
             ),
-            progress.awaiting({KEEPER: AwaitedObject(uid, 0, clock.now)}),
+            progress.with_awaited({KEEPER: AwaitedObject(uid, 0, clock.now)}),
             Deadline.after(seconds, clock),
             listen=lambda progress: None,
             guard=lambda: None,
@@ -183,11 +183,13 @@ def test_a_wait_for_a_deleted_object_ends(cluster, waited):
     )
     gone = {KEEPER: uid}
 
-    with pytest.raises(errors.ObjectsFailed, match="somebody else removed it"):
+    with pytest.raises(
+        errors.ObjectsFailed, match="deleted by another client"
+    ):
         wait_replaced.wait_replaced(
             cluster,
             wait_replaced.ReplacementGoal(frozenset({"a"}), frozenset(), gone),
-            WaitState(kinds.BUILT_IN).awaiting(
+            WaitState(kinds.BUILT_IN).with_awaited(
                 {KEEPER: AwaitedObject(uid, 0, 0)}
             ),
             Deadline.after(60),

@@ -127,9 +127,9 @@ class World(ScheduledCluster):
             ObjectRef.of(obj): AwaitedObject(objects.uid(obj), 1, 0.0)
             for obj in objs
         }
-        progress = WaitState(registry, stall_timeout=stall_timeout).awaiting(
-            awaited
-        )
+        progress = WaitState(
+            registry, stall_timeout=stall_timeout
+        ).with_awaited(awaited)
         self.cluster.sent.clear()
         deadline = Deadline.after(seconds, self.clock)
         waiting = settled.Waiting(self.cluster, "one", deadline)
@@ -155,7 +155,7 @@ def test_a_deployment_is_blocked_by_a_missing_image(world):
         "availableReplicas 0/1; Pod/default/web-1-1: container main: "
         "ImagePullBackOff: no such image (unchanged for 60 s)"
     ) == item.verdict.reason
-    assert 60 + 60 / 10 + settled.LOOK >= world.now
+    assert 60 + 60 / 10 + settled.CHECK_INTERVAL >= world.now
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_an_undisturbed_wait_asks_for_nothing(world):
     done = {**STARTING, "availableReplicas": 1}
     world.plays.append((124, lambda: world.cluster.report(WEB, done)))
 
-    assert world.wait(web).settled
+    assert world.wait(web).is_settled
     assert [] == world.cluster.sent
 
 
@@ -283,7 +283,7 @@ def test_many_that_stand_still_cost_little(world):
 
     first = 1  # whether the server answers
     explained = first + 20 * (2 + len(children.WORKLOADS))
-    looks = 20 * 2 + 20 / stalled.ROUND * len(children.WORKLOADS)
+    looks = 20 * 2 + 20 / stalled.MAX_INSPECTED * len(children.WORKLOADS)
     assert looks >= len(world.cluster.sent) - explained
 
 

@@ -247,8 +247,8 @@ def node(**ready):
 @pytest.mark.parametrize(
     ("there", "said"),
     [
-        (None, "which is not there"),
-        (node(), "which is not Ready: nobody reports on it"),
+        (None, "which does not exist"),
+        (node(), "which is not Ready: its status is not reported"),
         (node(status="Unknown", message="No word."), "not Ready: No word."),
         (node(status="True"), "which is Ready"),
     ],

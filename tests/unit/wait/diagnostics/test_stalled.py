@@ -73,7 +73,7 @@ def below(*events, **status):
 
 
 def thing_view(progress, now, **status):
-    return progress.observed([thing("top", **status)], now)
+    return progress.with_observed([thing("top", **status)], now)
 
 
 def sounded(progress, now, *parts):
@@ -83,7 +83,7 @@ def sounded(progress, now, *parts):
 @pytest.fixture
 def waiting_object():
     """A wait for one object, of which nothing was seen to move since 0."""
-    progress = WaitState(REGISTRY, stall_timeout=10.0).awaiting(
+    progress = WaitState(REGISTRY, stall_timeout=10.0).with_awaited(
         {REF: AwaitedObject("top", 1, 0.0)}
     )
     return thing_view(progress, 0.0)
@@ -102,14 +102,14 @@ def test_an_error_below_blocks_after_the_stall_timeout(waiting_object):
         "(unchanged for 10 s)",
         "Ready/Quota",
     ) == after.verdict(REF, 11.0)
-    assert (REF,) == after.failed(11.0)
+    assert (REF,) == after.failed_objects(11.0)
 
 
 def test_it_is_known_when_an_error_below_would_block(waiting_object):
     """So that a wait sleeps no longer."""
     after = sounded(waiting_object, 1.0, below(error="Ready/Quota"))
 
-    assert 6.0 == after.next_change(5.0)
+    assert 6.0 == after.seconds_until_blocked(5.0)
 
 
 def test_another_message_below_does_not_start_anew(waiting_object):
@@ -162,7 +162,7 @@ def test_without_an_error_nothing_below_ever_blocks(waiting_object):
         after = sounded(after, float(now), below(reason="provisioning"))
 
     assert State.IN_PROGRESS is after.verdict(REF, 3600.0).state
-    assert after.next_change(3600.0) is None
+    assert after.seconds_until_blocked(3600.0) is None
 
 
 def test_a_passed_error_below_is_forgotten(waiting_object):
@@ -244,7 +244,7 @@ def test_what_takes_long_has_longer(waiting_object, reason):
     )
 
     assert State.IN_PROGRESS is after.verdict(REF, 30.9).state
-    assert 19.9 == pytest.approx(after.next_change(11.1))
+    assert 19.9 == pytest.approx(after.seconds_until_blocked(11.1))
     assert State.BLOCKED is after.verdict(REF, 31.0).state
 
 
@@ -354,12 +354,12 @@ def test_looks_that_find_nothing_become_rarer(waiting_object):
 
 def test_a_long_stall_timeout_is_no_reason_to_look_seldom():
     """Half a minute, whatever stall_timeout."""
-    progress = WaitState(REGISTRY, stall_timeout=86400.0).awaiting(
+    progress = WaitState(REGISTRY, stall_timeout=86400.0).with_awaited(
         {REF: AwaitedObject("top", 1, 0.0)}
     )
 
     assert (REF,) == thing_view(progress, 0.0).due_for_inspection(
-        stalled.PAUSE
+        stalled.MAX_PAUSE
     )
 
 
@@ -369,14 +369,14 @@ def test_a_few_objects_at_once():
         ObjectRef("test.example.org", "Thing", "ns", f"t{number:02}")
         for number in range(25)
     ]
-    progress = WaitState(REGISTRY, stall_timeout=10.0).awaiting(
+    progress = WaitState(REGISTRY, stall_timeout=10.0).with_awaited(
         {ref: AwaitedObject(ref.name, 1, 0.0) for ref in refs}
     )
-    progress = progress.observed([thing(ref.name) for ref in refs], 0.0)
+    progress = progress.with_observed([thing(ref.name) for ref in refs], 0.0)
     looked = []
     for now in (5.0, 5.1, 5.2, 5.3, 5.4):
         due = progress.due_for_inspection(now)
-        assert stalled.ROUND >= len(due)
+        assert stalled.MAX_INSPECTED >= len(due)
         looked += due
         progress = progress.with_children(dict.fromkeys(due, ()), now)
 
@@ -385,7 +385,7 @@ def test_a_few_objects_at_once():
 
 def test_nobody_looks_below_what_is_asked_to_go():
     """There is nothing that could be blocked."""
-    progress = WaitState(REGISTRY, Goal.GONE).awaiting(
+    progress = WaitState(REGISTRY, Goal.DELETED).with_awaited(
         {REF: AwaitedObject("top", 1, 0.0)}
     )
 
@@ -395,7 +395,7 @@ def test_nobody_looks_below_what_is_asked_to_go():
 def test_writing_an_object_again_forgets_what_was_below(waiting_object):
     """Its stall_timeout begins with our write."""
     after = sounded(waiting_object, 1.0, below(error="Ready/Quota"))
-    after = after.awaiting({REF: AwaitedObject("top", 1, 9.0)})
+    after = after.with_awaited({REF: AwaitedObject("top", 1, 9.0)})
     after = thing_view(after, 9.0)
 
     assert State.IN_PROGRESS is after.verdict(REF, 100.0).state
@@ -404,7 +404,7 @@ def test_writing_an_object_again_forgets_what_was_below(waiting_object):
 @given(st.lists(st.sampled_from(["", "Ready/Quota"]), max_size=8))
 def test_the_count_of_trouble_is_what_a_look_at_all_would_find(steps):
     """Brought up to date with each look."""
-    progress = WaitState(REGISTRY, stall_timeout=3.0).awaiting(
+    progress = WaitState(REGISTRY, stall_timeout=3.0).with_awaited(
         {REF: AwaitedObject("top", 1, 0.0)}
     )
     progress = thing_view(progress, 0.0)
@@ -413,8 +413,8 @@ def test_the_count_of_trouble_is_what_a_look_at_all_would_find(steps):
     now = float(len(steps))
     stuck = progress.verdict(REF, now).state is State.BLOCKED
 
-    assert stuck == bool(progress.failed(now))
-    assert 1 == progress.left
+    assert stuck == bool(progress.failed_objects(now))
+    assert 1 == progress.unsettled_count
 
 
 # -- At once, or when all have settled ---------------------------------------
@@ -423,7 +423,9 @@ OTHER = ObjectRef("test.example.org", "Thing", "ns", "other")
 
 
 def two(patient):
-    return WaitState(REGISTRY, stall_timeout=10.0, patient=patient).awaiting(
+    return WaitState(
+        REGISTRY, stall_timeout=10.0, wait_all=patient
+    ).with_awaited(
         {
             REF: AwaitedObject("top", 1, 0.0),
             OTHER: AwaitedObject("other", 1, 0.0),
@@ -434,30 +436,30 @@ def two(patient):
 @pytest.mark.requirement("P15")
 def test_a_failure_ends_the_wait_at_once():
     """Unless the caller waits for the others too."""
-    after = two(False).observed([thing("top", state="failed")], 1.0)
+    after = two(False).with_observed([thing("top", state="failed")], 1.0)
 
-    assert (REF,) == after.should_stop(1.0)
+    assert (REF,) == after.failures_to_stop_for(1.0)
 
 
 @pytest.mark.requirement("P15")
 def test_a_patient_wait_ends_when_all_have_settled():
     """Current, failed or blocked."""
-    after = two(True).observed([thing("top", state="failed")], 1.0)
+    after = two(True).with_observed([thing("top", state="failed")], 1.0)
 
-    assert () == after.should_stop(1.0)
-    assert (REF,) == after.failed(1.0)
-    done = after.observed([thing("other", state="current")], 2.0)
-    assert (REF,) == done.should_stop(2.0)
-    bad = after.observed([thing("other", error="Ready/Quota")], 2.0)
-    assert () == bad.should_stop(11.9)
-    assert {REF, OTHER} == set(bad.should_stop(12.0))
+    assert () == after.failures_to_stop_for(1.0)
+    assert (REF,) == after.failed_objects(1.0)
+    done = after.with_observed([thing("other", state="current")], 2.0)
+    assert (REF,) == done.failures_to_stop_for(2.0)
+    bad = after.with_observed([thing("other", error="Ready/Quota")], 2.0)
+    assert () == bad.failures_to_stop_for(11.9)
+    assert {REF, OTHER} == set(bad.failures_to_stop_for(12.0))
 
 
 def test_a_patient_wait_does_not_spin():
     """An object that is already blocked does not cause a read at once."""
-    after = two(True).observed([thing("top", error="Ready/Quota")], 1.0)
+    after = two(True).with_observed([thing("top", error="Ready/Quota")], 1.0)
 
-    assert after.next_change(20.0) is None
+    assert after.seconds_until_blocked(20.0) is None
 
 
 def test_an_error_of_its_own_needs_no_other_words():
@@ -468,7 +470,7 @@ def test_an_error_of_its_own_needs_no_other_words():
     found = {}
     for error in ("own/Broken", ""):
         seen = Observation(Verdict(State.IN_PROGRESS, "own words", error))
-        found[error] = StallState(seen, below, 60.0).is_stalled(100.0)
+        found[error] = StallState(seen, below, 60.0).blocked_verdict(100.0)
 
     assert {
         "own/Broken": "own words (unchanged for 100 s)",
