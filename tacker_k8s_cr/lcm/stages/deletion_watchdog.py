@@ -23,9 +23,7 @@ from tacker_k8s_cr.model.objects import State
 from tacker_k8s_cr.model.objects import Verdict
 from tacker_k8s_cr.wait.diagnostics import blocking_finalizers
 from tacker_k8s_cr.wait.diagnostics import explain
-from tacker_k8s_cr.wait.diagnostics.finalizer_owners import (
-    KUBERNETES_FINALIZERS,
-)
+from tacker_k8s_cr.wait.diagnostics.finalizer_owners import BUILT_IN_FINALIZERS
 from tacker_k8s_cr.wait.diagnostics.finalizer_owners import FinalizerDiagnosis
 from tacker_k8s_cr.wait.progress import WaitState
 
@@ -253,7 +251,7 @@ class DeletionWatchdog:
 def _is_held(obj: Manifest) -> bool:
     names = objects.field(obj, ("metadata", "finalizers"), ())
     going = objects.field(obj, ("metadata", "deletionTimestamp"))
-    return bool(going and set(names) - KUBERNETES_FINALIZERS.keys())
+    return bool(going and set(names) - BUILT_IN_FINALIZERS.keys())
 
 
 def _sign(obj: Manifest) -> tuple[Any, ...]:

@@ -21,7 +21,7 @@ from tacker_k8s_cr.wait.diagnostics.controllers import Controllers
 
 FOREGROUND = "foregroundDeletion"
 
-KUBERNETES_FINALIZERS = {
+BUILT_IN_FINALIZERS = {
     FOREGROUND: "the garbage collector removes it when all dependents "
     "are deleted",
     "orphan": "the garbage collector removes it when all dependents are "
@@ -53,8 +53,8 @@ class FinalizerDiagnosis:
         """Yield for each finalizer its controller, and whether that runs."""
         ref = ObjectRef.of(obj)
         for name in objects.field(obj, ("metadata", "finalizers"), ()):
-            if name in KUBERNETES_FINALIZERS:
-                yield f"finalizer {name}: {KUBERNETES_FINALIZERS[name]}"
+            if name in BUILT_IN_FINALIZERS:
+                yield f"finalizer {name}: {BUILT_IN_FINALIZERS[name]}"
                 if name == FOREGROUND:
                     yield from self._describe_dependents(obj)
         yield from blocking_finalizers.describe(ref, self.find_blocking(obj))
@@ -65,7 +65,7 @@ class FinalizerDiagnosis:
         """Yield the finalizers that are not Kubernetes' own."""
         ref = ObjectRef.of(obj)
         for name in objects.field(obj, ("metadata", "finalizers"), ()):
-            if name in KUBERNETES_FINALIZERS:
+            if name in BUILT_IN_FINALIZERS:
                 continue
             managers = finalizer_managers(obj, name)
             names = {*managers, name.rpartition("/")[2]} - COMMON_NAMES
