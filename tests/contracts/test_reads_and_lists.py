@@ -44,7 +44,7 @@ def test_how_a_kind_is_served(cluster: Cluster) -> None:
     assert not cluster.resource(GroupKind("", "Namespace")).namespaced
 
 
-def test_a_kind_nobody_serves(cluster: Cluster) -> None:
+def test_a_kind_that_is_not_served(cluster: Cluster) -> None:
     """Asking for it names it; an object of it is just not there."""
     with pytest.raises(KindNotServed):
         cluster.resource(NONESUCH)

@@ -175,7 +175,7 @@ def test_a_wrong_token(connecting: Connect, admin: Kubeconfig) -> None:
 
 
 @pytest.mark.requirement("K2")
-def test_a_good_token(
+def test_a_valid_token(
     connecting: Connect, restricted_cluster: Kubeconfig, namespace: str
 ) -> None:
     """A bearer token and an authority are enough."""
@@ -454,7 +454,7 @@ def test_values_of_a_secret_stay_unsaid(
     assert "password" in str(caught.value)
 
 
-def test_nobody_listens(connecting: Connect, admin: Kubeconfig) -> None:
+def test_a_refused_connection(connecting: Connect, admin: Kubeconfig) -> None:
     """A refused connection is tried again until the deadline, then told."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -74,7 +74,9 @@ def test_an_empty_mapping_may_be_filled(
 
 
 @pytest.mark.requirement("B6")
-def test_what_is_left_out_goes(cluster: Cluster, test_namespace: str) -> None:
+def test_an_omitted_field_is_removed(
+    cluster: Cluster, test_namespace: str
+) -> None:
     """A field that only we owned goes when the next apply leaves it out."""
     cluster.apply(config_map(test_namespace, a="1", b="2"), MANAGER)
 
@@ -166,7 +168,7 @@ def test_force_takes_a_field_over(
     assert {"data.a": MANAGER} == caught.value.fields
 
 
-def test_a_bare_apply_gives_our_fields_up(
+def test_a_bare_apply_releases_the_managers_fields(
     cluster: Cluster, test_namespace: str
 ) -> None:
     """The object without any field leaves what others own, and only that."""
@@ -314,7 +316,9 @@ def test_an_object_may_name_no_namespace_that_it_cannot_have(
         cluster.apply(manifest, MANAGER)
 
 
-def test_a_kind_nobody_serves(cluster: Cluster, test_namespace: str) -> None:
+def test_a_kind_that_is_not_served(
+    cluster: Cluster, test_namespace: str
+) -> None:
     """A kind that the server does not have is named."""
     manifest = {
         **config_map(test_namespace),
@@ -339,7 +343,7 @@ def test_a_version_that_is_not_served(
     assert "is served at v1, not at v1beta1" in str(caught.value)
 
 
-def test_who_made_an_object_shows_in_its_times(
+def test_the_creator_of_an_object_shows_in_its_times(
     cluster: Cluster, test_namespace: str
 ) -> None:
     """The Apply entry of who made it is as old as the object, and stays so."""
@@ -352,7 +356,7 @@ def test_who_made_an_object_shows_in_its_times(
     assert ownership.created_by_manager(again, MANAGER)
 
 
-def test_who_joined_an_object_shows_in_its_times(
+def test_a_later_manager_of_an_object_shows_in_its_times(
     cluster: Cluster, test_namespace: str
 ) -> None:
     """The Apply entry of who came later is younger than the object."""

@@ -58,7 +58,7 @@ def test_replace_needs_the_live_version(
         cluster.replace({**read, "data": {"a": "3"}}, MANAGER)
 
 
-def test_replace_of_what_is_gone(
+def test_replace_of_a_deleted_object(
     cluster: Cluster, test_namespace: str
 ) -> None:
     """Replacing an object that was deleted does not make it again."""
@@ -97,7 +97,7 @@ def test_patch_of_another(
         )
 
 
-def test_patch_of_what_is_not_there(
+def test_patch_of_an_absent_object(
     cluster: Cluster, test_namespace: str
 ) -> None:
     """A patch creates nothing."""

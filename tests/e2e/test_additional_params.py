@@ -47,7 +47,7 @@ def list_objects(kubectl):
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
 @pytest.mark.requirement("P20", "TK-18")
-def test_an_object_is_taken_from_an_instance_whose_record_is_elsewhere(
+def test_an_object_is_adopted_from_an_instance_in_another_record_namespace(
     request,
     version,
     vim,
@@ -179,7 +179,7 @@ def autoscaler(workload):
     }
 
 
-def test_bounds_that_a_scale_moved_are_put_back_by_its_rollback(
+def test_a_rollback_restores_the_autoscaler_limits_of_a_scale(
     v1, vim, package, namespace, kubectl, leftover_objects
 ):
     """In v1, whose rollback does not pass the request's parameters on.

@@ -67,7 +67,7 @@ def web(tmp_path, v2):
     return csar
 
 
-def test_the_check_knows_a_tacker_that_runs(check, vim):
+def test_the_check_recognizes_a_running_tacker(check, vim):
     """Its drivers, packages, database and VIMs are as they should be."""
     _, found = check("--vims")
 
@@ -84,7 +84,7 @@ def test_the_check_knows_a_tacker_that_runs(check, vim):
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
-def test_an_ordinary_operation_says_little(
+def test_an_ordinary_operation_logs_little(
     request, version, host, vim, web, namespace
 ):
     """Each line has both ids; none is there twice; there are few."""

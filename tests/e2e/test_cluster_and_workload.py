@@ -348,7 +348,7 @@ def test_a_cluster_is_made_and_used_and_ends(
 
 
 @pytest.mark.requirement("TK-14")
-def test_a_delivery_that_fails_is_repeated_or_taken_back(
+def test_a_failed_delivery_is_retried_or_rolled_back(
     api,
     vim,
     site_package,

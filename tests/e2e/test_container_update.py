@@ -133,7 +133,7 @@ def vnfds(api, tacker_source, tmp_path):
     return found
 
 
-def test_a_script_updates_containers_and_operations_go_on_from_it(
+def test_operations_continue_from_the_containers_that_a_script_updated(
     api,
     registered,
     vnfds,

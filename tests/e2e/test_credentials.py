@@ -153,7 +153,7 @@ def test_a_vim_with_a_password(
         assert word not in host.log("tacker-conductor")
 
 
-def test_rights_that_lack_are_told_by_tacker(
+def test_tacker_reports_missing_permissions(
     v2, vim, small, restricted, namespace
 ):
     """All of them, in the error of the operation; nothing is there.

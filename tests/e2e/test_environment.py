@@ -37,7 +37,7 @@ def own_host(tmp_path):
     found.down()
 
 
-def test_a_tacker_comes_and_goes(own_host):
+def test_a_tacker_starts_and_stops(own_host):
     """All answer when up returns; after down no process and no file."""
     assert own_host.up(Options(management=("vnflcm_noop",)))
 

@@ -160,7 +160,7 @@ def test_what_a_killed_conductor_left_undone_is_done_by_a_retry(
         assert [] == leftover_objects(one.id)
 
 
-def test_after_a_killed_conductor_v1_goes_on_from_a_cancelled_operation(
+def test_after_a_killed_conductor_v1_continues_from_a_cancelled_operation(
     host, v1, vim, gated, leftover_objects
 ):
     """Tacker leaves the operation PROCESSING; cancelled, it can be retried.
@@ -195,7 +195,7 @@ def test_after_a_killed_conductor_v1_goes_on_from_a_cancelled_operation(
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
-def test_a_retry_is_refused_while_somebody_still_works(
+def test_a_retry_is_refused_while_another_operation_runs(
     request, version, vim, gated, cluster
 ):
     """The Lease keeps it out, and the error names its holder."""
@@ -321,7 +321,7 @@ class Gateway:
                 process.kill()
 
 
-def test_the_api_server_may_be_away_for_a_minute(
+def test_the_api_server_may_be_unreachable_for_a_minute(
     v1, v2, administrator, gated, leftover_objects
 ):
     """The operation waits for it, and goes on from where it was."""

@@ -103,7 +103,7 @@ def package(tmp_path, v2):
 
 
 @pytest.mark.requirement("TK-2", "TK-5")
-def test_kinds_of_others_live_through_tacker(
+def test_kinds_of_plug_ins_work_through_tacker(
     v2,
     vim,
     package,

@@ -144,7 +144,7 @@ def labels(kubectl, namespace):
     ]
 
 
-def test_the_driver_of_an_instance_is_told_by_its_metadata(
+def test_the_driver_of_an_instance_is_recognized_by_its_metadata(
     v2, made, make_namespaces, kubectl
 ):
     """Tacker's own keeps manifests there, ours no more than names."""
@@ -218,7 +218,7 @@ def test_an_instance_of_tackers_own_driver_stays_with_it(
     assert f"[{vnf}" not in before.log(since=since)
 
 
-def test_a_rollback_without_a_record_leaves_what_it_does_not_know(
+def test_a_rollback_without_a_record_leaves_unknown_objects(
     v2, made, make_namespaces, kubectl, before
 ):
     """An instantiation that Tacker's own driver began before the switch.

@@ -348,7 +348,7 @@ def test_a_failed_change_is_retried_and_rolled_back(
     assert [] == leftover_objects(vnf)
 
 
-def test_a_failed_instantiation_is_retried_rolled_back_or_given_up(
+def test_a_failed_instantiation_is_retried_rolled_back_or_failed(
     v2,
     vim,
     package,
@@ -521,7 +521,7 @@ def test_another_upgrade_type_is_refused(
     v2.done(vnf, "terminate", rest_api.FORCEFUL)
 
 
-def test_what_belongs_to_others_is_not_touched(
+def test_foreign_objects_are_not_changed(
     v2, vim, package, namespace, kubectl, host
 ):
     """Neither by an instantiation nor by its rollback."""

@@ -165,7 +165,7 @@ def test_what_passes_is_lived_through(
     assert outcome.tried == outcome.finished, outcome
 
 
-def test_a_full_store_is_told(
+def test_a_full_store_is_reported(
     faulty_connection, direct_cluster, two_namespaces, table
 ):
     """The server's words, within a minute; the next run finishes."""

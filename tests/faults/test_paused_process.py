@@ -144,7 +144,7 @@ def test_stopped_at_every_request(trial_environment, table, operation):
 
 
 @pytest.mark.requirement("M6")
-def test_who_has_the_lock_is_named(trial_environment, cluster):
+def test_the_holder_of_the_lock_is_named(trial_environment, cluster):
     """The second is refused at once, and changes nothing."""
     name = trial_environment.ground.name()
     namespace = trial_environment.namespaces[0]

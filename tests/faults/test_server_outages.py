@@ -140,7 +140,7 @@ def interrupted_server(hook, direct_cluster):
 
 
 @pytest.mark.requirement("P5")
-def test_an_admission_webhook_that_is_away(
+def test_an_unreachable_admission_webhook(
     hook, interrupted_server, direct_cluster, two_namespaces, table
 ):
     """What it must admit is tried until it is back."""
@@ -165,7 +165,7 @@ def test_an_admission_webhook_that_is_away(
 
 
 @pytest.mark.requirement("P5")
-def test_a_conversion_webhook_that_is_away(
+def test_an_unreachable_conversion_webhook(
     hook, interrupted_server, direct_cluster, two_namespaces, table
 ):
     """Neither can its objects be read until it is back."""

@@ -113,7 +113,7 @@ def test_a_server_has_a_fault_at_each_stage(
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_a_definition_that_one_server_does_not_know(
+def test_a_definition_that_one_server_does_not_serve_yet(
     alone, three_servers, healthy_server, namespaces, table
 ):
     """Its 404 is not believed; a wait continues until it serves the kind."""

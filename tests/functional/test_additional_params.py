@@ -80,7 +80,7 @@ def there(cluster, namespace, *names):
 
 
 @pytest.mark.requirement("TK-18", "A4")
-def test_all_objects_go_to_the_namespace_of_the_request(
+def test_all_objects_are_created_in_the_namespace_of_the_request(
     cluster, make_package, target, spaces
 ):
     """With override, whatever manifests say; and so after a change."""
@@ -139,7 +139,7 @@ def test_an_object_is_adopted_by_name(cluster, kubectl, make_package, target):
 
 
 @pytest.mark.requirement("TK-18", "C3", "CR-18")
-def test_readiness_is_said_in_the_request(cluster, make_package, target):
+def test_readiness_is_set_in_the_request(cluster, make_package, target):
     """Of a kind or an object; here one without a controller."""
     package = make_package(settings("a", colour="green"))
     of = {"of": f"ConfigMap/{target.namespace}/a"}
@@ -163,7 +163,7 @@ def test_readiness_is_said_in_the_request(cluster, make_package, target):
 
 
 @pytest.mark.requirement("P20", "TK-18")
-def test_an_object_is_taken_from_another_instance(
+def test_an_object_is_adopted_from_another_instance(
     cluster, make_package, target, spaces, leftover_objects
 ):
     """Which is named by its id, and gives the object up."""

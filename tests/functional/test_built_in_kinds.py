@@ -263,7 +263,7 @@ def test_a_node_port_of_the_package_is_used(
 
 
 @pytest.mark.requirement("IN-16")
-def test_a_node_port_that_is_taken_is_named(
+def test_an_allocated_node_port_is_named(
     cluster, namespace, make_package, operation_args, unique_name, node_port
 ):
     """With the Service that asks for it; nothing of the package is left."""

@@ -88,7 +88,7 @@ def versions(cluster, inventory):
 
 
 @pytest.mark.requirement("P23", "E1", "E3")
-def test_a_forecast_tells_what_becomes_of_each_object(
+def test_a_forecast_has_the_fate_of_each_object(
     cluster, namespace, make_package, operation_args, unique_name
 ):
     """And so it comes; a forecast itself writes nothing.
@@ -388,7 +388,7 @@ def test_a_policy_may_be_made_of_the_one_before(
 
 
 @pytest.mark.requirement("E9")
-def test_what_is_kept_in_a_definition_that_goes_is_foretold(
+def test_deletion_of_retained_objects_with_their_definition_is_forecast(
     cluster, namespace, make_package, operation_args, unique_name
 ):
     """A definition goes with its objects where that is asked for."""

@@ -218,7 +218,7 @@ def test_the_openstack_command_reports_the_same_checks(site):
     }
 
 
-def test_all_that_is_wrong_is_told_at_once(site):
+def test_all_faults_are_reported_at_once(site):
     """Options, a package with another file, and a database that is away.
 
     The URL of the database is not shown: it may hold a password.
@@ -300,7 +300,7 @@ def test_operations_that_wait_are_found(site):
         (f"[tacker\n{PLANTED}", "is not written as a configuration file is"),
     ],
 )
-def test_a_configuration_that_cannot_be_read_is_told(site, text, said):
+def test_an_unreadable_configuration_is_reported(site, text, said):
     """Where the fault is, without the value; then nothing more is known."""
     site.file.write_text(text)
 

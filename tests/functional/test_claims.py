@@ -218,7 +218,7 @@ def test_a_request_deletes_what_the_manifest_retains(
     assert (set(), set()) == there(cluster, unique_name, namespace)
 
 
-def test_kubernetes_own_deletion_of_claims_is_no_conflict(
+def test_deletion_of_claims_by_kubernetes_is_not_a_conflict(
     cluster,
     namespace,
     unique_name,
@@ -392,7 +392,7 @@ def test_the_rollback_of_an_instantiation_deletes_them(
 
 
 @pytest.mark.parametrize("retain", [False, True])
-def test_an_instantiation_that_is_refused_half_way_takes_them_back(
+def test_an_instantiation_rejected_half_way_deletes_them(
     cluster,
     namespace,
     unique_name,

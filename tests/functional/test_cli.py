@@ -216,7 +216,7 @@ def test_what_the_server_refuses_writes_nothing(run, files, unique_name):
     assert 2 == run("status", unique_name).code
 
 
-def test_what_is_refused_half_way_is_taken_back(run, files, unique_name):
+def test_a_package_rejected_half_way_is_undone(run, files, unique_name):
     """Without the dry run too, nothing is left; the exit code reports that."""
     bad = manifests.deployment("web", restartPolicy="Never")
 
@@ -232,7 +232,7 @@ def test_what_is_refused_half_way_is_taken_back(run, files, unique_name):
     assert 2 == run("status", unique_name).code
 
 
-def test_what_fails_after_writing_is_told(run, files, unique_name):
+def test_a_failure_after_a_write_has_its_exit_code(run, files, unique_name):
     """An object that reports failure ends the wait: the code is 3."""
     path = files(judged("a", "Broken"), manifests.config_map("b"))
 
@@ -264,7 +264,7 @@ def timed_out(
 
 
 @pytest.mark.requirement("T10", "CL-14")
-def test_time_that_is_up_is_told(run, files, unique_name):
+def test_a_timeout_has_its_exit_code(run, files, unique_name):
     """The error names what is open, with its reason: the code is 4."""
     path = files(judged("a", "Going"), manifests.config_map("b"))
 
@@ -285,7 +285,7 @@ def test_time_that_is_up_is_told(run, files, unique_name):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_gives_the_lock_back(
+def test_an_interrupt_releases_the_lock(
     run, started, cluster, files, unique_name, namespace, number
 ):
     """Ctrl-C and SIGTERM end it with 130; the lock has no holder then."""

@@ -73,7 +73,9 @@ def test_a_forecast_from_a_shell(run, files, unique_name):
     assert 0 == run("terminate", unique_name).code
 
 
-def test_a_forecast_of_what_is_not_there_is_refused(run, files, unique_name):
+def test_a_forecast_for_an_unknown_instance_is_refused(
+    run, files, unique_name
+):
     """With the words and the exit code of the change."""
     done = run(
         "forecast", unique_name, files(manifests.config_map("a")), "-f", "json"

@@ -60,7 +60,7 @@ def test_members_are_healed_by_name(run, files, unique_name, pods):
     assert set() == set(after.values()) & set(pods().values())
 
 
-def test_heal_says_what_it_takes(run, files, unique_name, pods):
+def test_invalid_arguments_of_heal_are_refused(run, files, unique_name, pods):
     """Nothing is done for an incomplete or a contradictory request."""
     run("instantiate", unique_name, files(manifests.deployment("web")))
     before = pods()
@@ -98,7 +98,7 @@ def test_a_change_that_failed_is_rolled_back(run, files, unique_name):
     assert "instantiated" == again.value["phase"]
 
 
-def test_what_is_blocked_ends_when_it_is_said(
+def test_a_blocked_heal_ends_after_the_stall_timeout(
     started, files, unique_name, cluster, namespace
 ):
     """In place of five minutes."""

@@ -297,7 +297,7 @@ def test_a_wrong_password_of_the_provider(second, unique_name):
     assert ["password 401"] == second.provider.grants[before:]
 
 
-def test_a_provider_that_nobody_vouches_for(second, unique_name):
+def test_a_provider_without_a_trusted_certificate(second, unique_name):
     """A password is not sent to it; the CA of the VIM does not do."""
     before = len(second.provider.grants)
     access = by_password(second, vim_id=unique_name)
@@ -546,9 +546,7 @@ def test_without_its_credential_a_kubeconfig_opens_nothing(
 
 
 @pytest.mark.requirement("K2")
-def test_a_token_that_the_server_does_not_know_is_refused(
-    with_token, namespace
-):
+def test_an_unknown_token_is_refused(with_token, namespace):
     """The token is what is sent: another one is not accepted."""
     found = kubeconfigs.parse(with_token, "a request")
     wrong = dataclasses.replace(found, token="planted-unknown")

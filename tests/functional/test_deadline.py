@@ -71,7 +71,7 @@ def test_every_object_that_is_not_current_is_named(
 
 
 @pytest.mark.requirement("P21")
-def test_the_journal_says_how_far_it_came(
+def test_the_journal_has_the_progress_of_the_operation(
     cluster, namespace, make_package, deadline, unique_name
 ):
     """Who comes next reads it, and takes the operation up."""

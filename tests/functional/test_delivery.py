@@ -71,7 +71,7 @@ def test_a_server_that_is_not_trusted_fails_the_probe(account, tmp_path):
             check_api.check(wrong, Deadline.after(600))
 
 
-def test_a_server_that_is_away_is_tried_until_the_deadline(account):
+def test_an_unreachable_server_is_retried_until_the_deadline(account):
     """No server listens on port 1."""
     away = dataclasses.replace(account, server="https://127.0.0.1:1")
     deadline = Deadline.after(2)
@@ -408,7 +408,7 @@ def refused(given):
 
 @pytest.mark.capi
 @pytest.mark.requirement("TK-19", "F7", "J4", "J5")
-def test_a_scoped_credential_may_do_what_its_role_says(
+def test_a_scoped_credential_has_the_permissions_of_its_role(
     cluster, namespace, unique_name, scoped, caplog
 ):
     """It reads, does not write, is made once, and ends when revoked."""
@@ -437,7 +437,7 @@ def test_a_scoped_credential_may_do_what_its_role_says(
 
 
 @pytest.mark.capi
-def test_a_token_that_ends_says_so(cluster, unique_name, scoped):
+def test_a_token_with_an_expiry_states_it(cluster, unique_name, scoped):
     """The server's word is in the message, and a repeat makes none."""
     [receipt] = scoped.deliver(expires_after=600)
 

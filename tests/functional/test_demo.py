@@ -34,9 +34,7 @@ def demo_steps(cluster, shown_lines, tmp_path, unique_name):
     )
 
 
-def test_the_story_without_cluster_api_goes_as_expected(
-    demo_steps, shown_lines
-):
+def test_the_scenario_without_cluster_api_passes(demo_steps, shown_lines):
     """Each step has its line; at the end nothing is left of it."""
     stage = Stage(demo_steps.show)
     story = CustomResource(demo_steps)
@@ -51,7 +49,7 @@ def test_the_story_without_cluster_api_goes_as_expected(
     assert not demo_steps.exists
 
 
-def test_what_is_left_is_noticed_and_taken_away(demo_steps):
+def test_leftovers_are_detected_and_removed(demo_steps):
     """What stays is named; the story ends without it, however it ends."""
     left = {
         "apiVersion": "v1",

@@ -85,7 +85,7 @@ def read_versions(cluster, namespace):
 
 
 @pytest.mark.requirement("G1", "G4", "K5")
-def test_drift_is_told_field_by_field_and_nothing_is_written(
+def test_drift_is_reported_by_field_and_nothing_is_written(
     cluster,
     namespace,
     make_package,

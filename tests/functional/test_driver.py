@@ -416,7 +416,7 @@ def test_the_manifests_name_the_namespace(
     assert [] == leftover_objects(vnf.id, namespace)
 
 
-def test_the_instantiation_level_gives_the_numbers(
+def test_the_instantiation_level_sets_the_replicas(
     running, conductor, vim, namespace
 ):
     """The request's level, and Tacker hears of the scale levels."""
@@ -454,7 +454,7 @@ def test_a_retry_after_all_was_made_is_harmless(
     assert [] == leftover_objects(vnf.id, namespace)
 
 
-def test_an_instance_that_tacker_forgot_is_taken_over(
+def test_an_instance_that_tacker_forgot_is_adopted(
     running, conductor, vim, namespace, leftover_objects
 ):
     """A failed instantiation was given up, and another one asked for.
@@ -528,7 +528,7 @@ def test_what_an_earlier_try_left_on_another_vim_is_not_forgotten(
     assert "tacker_k8s_cr_vim" not in vnf.vnf_metadata
 
 
-def test_a_cluster_may_be_registered_anew(
+def test_a_cluster_may_be_registered_again(
     running, conductor, vim, namespace, leftover_objects
 ):
     """The record is found there, whatever the VIM's id and address."""
@@ -569,7 +569,7 @@ def test_a_vim_that_cannot_be_asked_is_refused_too(
     assert [] == leftover_objects(vnf.id, namespace)
 
 
-def test_who_may_not_read_a_record_has_left_nothing(
+def test_a_user_that_may_not_read_records_has_left_nothing(
     running, conductor, vim, namespace, powerless_token, caplog
 ):
     """A namespace that the VIM's user may not use does not block.
@@ -666,7 +666,7 @@ def test_a_heal_that_was_done_is_not_done_again_by_a_retry(
     tacker.terminate(vnf)
 
 
-def test_a_heal_of_a_lost_instance_makes_it_anew(
+def test_a_heal_of_a_lost_instance_creates_it_again(
     running, conductor, vim, namespace, leftover_objects, kubectl
 ):
     """Its record was removed; the levels are those that Tacker has."""
@@ -714,7 +714,7 @@ def test_rows_of_resources_are_not_repeated(
     tacker.terminate(vnf)
 
 
-def test_a_scale_is_taken_back_to_the_level_that_tacker_has(
+def test_a_scale_is_rolled_back_to_the_level_that_tacker_has(
     running, conductor, vim, namespace, cluster
 ):
     """It is absolute, so that doing it twice is doing it once.
@@ -741,7 +741,7 @@ def test_a_scale_is_taken_back_to_the_level_that_tacker_has(
     tacker.terminate(vnf)
 
 
-def test_a_scale_that_moved_bounds_is_taken_back(
+def test_a_scale_that_moved_autoscaler_limits_is_rolled_back(
     running, conductor, vim, namespace, cluster
 ):
     """As its request said; the bounds go with the number.
@@ -925,7 +925,7 @@ def test_what_an_operation_has_is_left_alone(
     assert state == found.task_state
 
 
-def test_what_somebody_holds_is_left_alone(synchronized, kubectl, namespace):
+def test_a_locked_instance_is_left_alone(synchronized, kubectl, namespace):
     """Its Lease shows that an operation runs, of Tacker or not."""
     vnf, kept = synchronized
     name = router(kubectl, namespace)
@@ -1018,7 +1018,7 @@ def test_a_request_that_cannot_be_is_refused_early(
     assert [] == leftover_objects(vnf.id, namespace)
 
 
-def test_a_wrong_token_is_told_without_showing_it(
+def test_a_wrong_token_is_reported_without_showing_it(
     running, conductor, vim, namespace
 ):
     """The API server's refusal reaches the user, the token does not."""

@@ -508,7 +508,7 @@ def test_a_heal_replaces_what_is_named(conductor, instantiated):
     conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
 
 
-def test_a_heal_of_what_is_gone_already_succeeds(
+def test_a_heal_of_deleted_members_succeeds(
     conductor, instantiated, kubectl, namespace
 ):
     """Its controller was quicker than Tacker's list."""
@@ -930,7 +930,7 @@ def test_a_vim_that_cannot_be_asked_is_refused_too(
     assert set() == names("deployments")
 
 
-def test_who_may_not_read_a_record_has_left_nothing(
+def test_a_user_that_may_not_read_records_has_left_nothing(
     conductor, namespace, kubectl, caplog, leftover_objects
 ):
     """A namespace that the VIM's user may not use does not block.
@@ -1090,7 +1090,7 @@ def test_the_database_follows_the_cluster(
     conductor.run(vnf, "TERMINATE", terminationType="FORCEFUL")
 
 
-def test_a_lost_record_is_told_by_a_synchronization(
+def test_a_synchronization_reports_a_lost_record(
     conductor, instantiated, kubectl, namespace
 ):
     """Tacker logs it, and its own record stays as it is."""
@@ -1105,7 +1105,7 @@ def test_a_lost_record_is_told_by_a_synchronization(
     kubectl("delete", "deployments,statefulsets", "--all", "-n", namespace)
 
 
-def test_a_vim_that_is_away_holds_up_no_synchronization(
+def test_an_unreachable_vim_does_not_delay_a_synchronization(
     conductor, instantiated, vim
 ):
     """Its instances are skipped at once, after the first of them.

@@ -57,7 +57,7 @@ def said(report):
     return "\n".join(report.warnings)
 
 
-def test_a_package_with_such_fields_is_taken_where_asked_for(
+def test_a_package_with_such_fields_is_accepted_on_request(
     cluster, namespace, path, deadline, unique_name, leftover_objects
 ):
     """They are left out, each with a warning, and are not drift later."""

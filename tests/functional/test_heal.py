@@ -183,7 +183,7 @@ def test_a_bare_pod_is_made_again_from_the_record(
     assert before != members()["alone"]
 
 
-def test_healing_all_restores_what_the_package_says(
+def test_healing_all_restores_the_content_of_the_package(
     cluster, namespace, make_package, operation_args, unique_name, members
 ):
     """Missing objects are created, drift is reverted, replicas stay.
@@ -266,7 +266,7 @@ def test_a_stranger_is_not_healed(
     )
 
 
-def test_to_heal_nobody_is_to_wait(
+def test_a_heal_of_deleted_members_only_waits(
     cluster, make_package, operation_args, unique_name, members
 ):
     """If all named members are already deleted, the others are judged."""

@@ -63,7 +63,7 @@ def test_killed_at_some_requests(cluster, kubeconfig):
 
 
 @pytest.mark.requirement("M7")
-def test_a_termination_that_died_leaves_no_claim(cluster, kubeconfig):
+def test_an_interrupted_termination_leaves_no_claim(cluster, kubeconfig):
     """Nor a volume that is bound to one, wherever it died."""
     seed, draw = drawn()
     with grounds.prepare(cluster, str(kubeconfig), CLAIMED) as ground:

@@ -195,7 +195,7 @@ def test_what_has_no_number_cannot_be_scaled(
 
 
 @pytest.mark.requirement("CR-11")
-def test_an_operation_that_died_is_taken_up(
+def test_an_interrupted_operation_is_resumed(
     cluster, namespace, make_package, deadline, unique_name
 ):
     """The next run owns what the first had written, and doubles nothing."""
@@ -228,7 +228,7 @@ def test_an_operation_that_died_is_taken_up(
     k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
 
-def test_an_operation_that_died_can_be_terminated(
+def test_an_interrupted_operation_can_be_terminated(
     cluster,
     namespace,
     make_package,
@@ -296,7 +296,7 @@ def test_a_package_may_bring_the_namespace_of_its_record(
 
 
 @pytest.mark.requirement("XO-23")
-def test_objects_of_others_are_not_taken_away_with_a_namespace(
+def test_foreign_objects_are_not_deleted_with_a_namespace(
     cluster, make_package, deadline, unique_name
 ):
     """Terminate names them and deletes nothing."""
@@ -323,7 +323,7 @@ def test_objects_of_others_are_not_taken_away_with_a_namespace(
 
 
 @pytest.mark.requirement("P19", "XO-23")
-def test_objects_of_others_are_not_taken_away_with_a_definition(
+def test_foreign_objects_are_not_deleted_with_a_definition(
     cluster, namespace, make_package, deadline, unique_name
 ):
     """A kind that others use by now is not pulled away."""
@@ -344,7 +344,7 @@ def test_objects_of_others_are_not_taken_away_with_a_definition(
     k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
 
 
-def test_an_object_that_is_going_is_waited_for(
+def test_an_object_that_is_being_deleted_is_waited_for(
     cluster, namespace, make_package, deadline, unique_name
 ):
     """A new one takes its place, as soon as it is free."""

@@ -37,7 +37,7 @@ class Marking:
         return found
 
 
-def test_a_mark_of_a_scale_that_died_comes_off(
+def test_the_annotation_of_an_interrupted_scale_is_removed(
     cluster, namespace, unique_name, leftover_objects
 ):
     """By a rollback, and by a scale with another choice."""

@@ -50,7 +50,7 @@ def workers(cluster, namespace):
     return found
 
 
-def test_machines_take_a_change_when_somebody_deletes_them(
+def test_machines_get_a_change_when_a_user_deletes_them(
     cluster, namespace, unique_name, workers, leftover_objects
 ):
     """The change does not wait for that, and replaces none.

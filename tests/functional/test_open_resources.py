@@ -34,7 +34,7 @@ def sockets() -> int:
     not os.path.isdir("/proc/self/fd"), reason="there is no /proc"
 )
 @pytest.mark.requirement("P25")
-def test_threads_and_sockets_are_bounded_and_go(
+def test_threads_and_sockets_are_bounded_and_released(
     kubeconfig, namespace, make_package, unique_name
 ):
     """By the pool, a lock and streams of each operation; then none."""

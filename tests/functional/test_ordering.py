@@ -290,7 +290,7 @@ def in_any_order(group, unique):
 
 
 @pytest.mark.requirement("T1", "T14", "P3", "B1", "B2", "XO-11")
-def test_a_package_comes_in_one_go_in_any_order_of_its_files(
+def test_a_package_is_applied_at_once_in_any_order_of_its_files(
     cluster,
     namespace,
     make_package,
@@ -395,7 +395,7 @@ def test_kinds_that_an_operator_brings_at_run_time(
         ("xl", "", "Cluster", "has no namespaces; expected, it is .*:Clus"),
     ],
 )
-def test_what_is_refused_when_its_kind_is_there_takes_all_back(
+def test_rejection_after_the_kind_appears_undoes_the_operation(
     cluster,
     namespace,
     make_package,
@@ -432,7 +432,7 @@ def test_what_is_refused_when_its_kind_is_there_takes_all_back(
 
 
 @pytest.mark.requirement("TK-24", "T3", "A7")
-def test_a_kind_that_nobody_announced_is_refused(
+def test_an_unexpected_kind_is_refused(
     cluster, make_package, operation_args, unique_name, group
 ):
     """Before the first write, with its object's place."""
@@ -597,7 +597,7 @@ def test_a_class_that_a_package_brings_with_its_pod(
 
 
 @pytest.mark.requirement("P6", "B7", "G4")
-def test_fields_of_others_are_left_taken_or_refused(
+def test_fields_of_other_managers_are_ignored_forced_or_refused(
     cluster, namespace, make_package, operation_args, unique_name
 ):
     """By operation and by object; path and manager are named."""

@@ -77,7 +77,7 @@ def test_the_documented_role_is_enough(
 
 
 @pytest.mark.requirement("K4", "CL-9")
-def test_all_that_lacks_is_named_at_once(
+def test_all_missing_permissions_are_named_at_once(
     restricted_cluster,
     namespace,
     make_package,
@@ -150,7 +150,7 @@ def test_rights_at_the_cluster_scope(
     assert [] == leftover_objects(unique_name, namespace)
 
 
-def test_who_may_not_make_a_definition_may_use_a_shared_one(
+def test_a_shared_definition_needs_no_permission_to_create_it(
     restricted_cluster,
     cluster,
     kubectl,
@@ -235,7 +235,7 @@ def test_rights_for_names_only(
     assert [] == leftover_objects(unique_name, namespace)
 
 
-def test_nobody_grants_what_they_do_not_have(
+def test_a_user_cannot_grant_permissions_that_it_does_not_have(
     restricted_cluster,
     namespace,
     make_package,
@@ -322,7 +322,7 @@ def test_it_can_be_switched_off(
     assert [] == leftover_objects(unique_name, namespace)
 
 
-def test_who_may_not_look_for_autoscalers_is_told(
+def test_a_missing_permission_to_list_autoscalers_is_reported(
     restricted_cluster, namespace, deadline, unique_name, make_package
 ):
     """The number is set, and the report lists what could not be read."""

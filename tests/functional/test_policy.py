@@ -119,7 +119,7 @@ def test_readiness_is_judged_alike_in_all_operations(
 
 
 @pytest.mark.requirement("P2")
-def test_an_annotation_goes_before_the_policy(
+def test_an_annotation_wins_over_the_policy(
     cluster, make_package, operation_args, unique_name, group
 ):
     """The author's rule for an object takes precedence over the request's."""

@@ -62,7 +62,7 @@ def test_a_controller_that_comes_late_is_waited_for(
 
 
 @pytest.mark.requirement("P1", "P2", "C3", "C8")
-def test_what_never_reports_ends_as_its_package_says(
+def test_an_object_without_a_status_is_assessed_by_its_package(
     cluster, namespace, make_package, deadline, unique_name
 ):
     """Stored is enough for one, a rule for another, strict the rest.
@@ -357,7 +357,7 @@ def provider(cluster, kubectl, namespace, unique_name, kubeconfig):
 @pytest.mark.capi
 @pytest.mark.stages
 @pytest.mark.requirement("TK-11", "P12", "A2")
-def test_a_provider_that_nobody_described(
+def test_a_provider_without_a_handler(
     cluster,
     namespace,
     make_package,

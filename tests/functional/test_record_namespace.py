@@ -103,7 +103,7 @@ def restricted_cluster(kubectl, kubeconfig, namespace, record_namespace):
     found.close()
 
 
-def test_a_life_of_who_may_write_no_secrets_beside_the_objects(
+def test_a_lifecycle_without_permission_for_secrets_beside_the_objects(
     restricted_cluster,
     namespace,
     record_namespace,
@@ -211,7 +211,7 @@ def test_a_package_that_brings_its_namespace(
     )
 
 
-def test_an_instantiation_is_taken_back(
+def test_an_instantiation_is_undone(
     cluster,
     namespace,
     record_namespace,
@@ -243,7 +243,7 @@ def test_an_instantiation_is_taken_back(
     assert [] == leftover_objects(unique_name, namespace)
 
 
-def test_the_namespace_of_records_is_not_there(
+def test_the_record_namespace_does_not_exist(
     cluster,
     namespace,
     make_package,
@@ -317,7 +317,7 @@ def test_a_name_is_one_instance_where_records_lie(
     )
 
 
-def test_instances_know_each_other_wherever_their_records_lie(
+def test_instances_see_each_other_across_record_namespaces(
     cluster,
     namespace,
     record_namespace,
@@ -354,7 +354,7 @@ def test_instances_know_each_other_wherever_their_records_lie(
     assert [] == leftover_objects(one, namespace)
 
 
-def test_who_brings_the_namespace_of_records_ends_last(
+def test_the_instance_with_the_record_namespace_terminates_last(
     cluster,
     namespace,
     make_package,

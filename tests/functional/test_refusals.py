@@ -48,7 +48,7 @@ def refused(
 
 
 @pytest.mark.requirement("TK-24", "T3", "A7")
-def test_a_kind_that_nobody_knows(refused):
+def test_an_unknown_kind(refused):
     """Kind and file are named, all of them at once."""
     error = refused(
         errors.KindNotServed,
@@ -133,7 +133,7 @@ def test_fields_that_no_schema_has_in_many_objects(refused, namespace):
     assert 6 == len(error.details)
 
 
-def test_a_namespace_that_is_not_there(refused):
+def test_an_absent_namespace(refused):
     """The object's place in the package is named."""
     error = refused(
         errors.NamespaceNotFound, manifests.config_map("a", "no-such-place")
@@ -143,7 +143,7 @@ def test_a_namespace_that_is_not_there(refused):
     assert "a.yaml: namespace no-such-place" in str(error)
 
 
-def test_the_namespace_of_the_record_is_not_there(refused):
+def test_an_absent_record_namespace(refused):
     """The same, if the operator named one that does not exist."""
     refused(
         errors.NamespaceNotFound,
@@ -153,7 +153,7 @@ def test_the_namespace_of_the_record_is_not_there(refused):
 
 
 @pytest.mark.requirement("T8", "P20", "B8", "XO-23")
-def test_an_object_of_somebody_else(refused, cluster, namespace):
+def test_an_object_of_another_manager(refused, cluster, namespace):
     """The owner is named, and the object left as it was."""
     made = cluster.create(
         manifests.config_map("a", namespace, key="theirs"), "kubectl-create"
@@ -274,7 +274,7 @@ def test_a_field_that_the_kind_does_not_have(refused):
 
 
 @pytest.mark.requirement("A5")
-def test_all_refusals_are_told_at_once(refused):
+def test_all_refusals_are_reported_at_once(refused):
     """An author fixes a package in one round."""
     one = manifests.deployment("one", -1)
     two = manifests.deployment("two", -2)
@@ -285,7 +285,7 @@ def test_all_refusals_are_told_at_once(refused):
     assert "Deployment.apps/" in str(error)
 
 
-def test_an_admission_policy_says_no(
+def test_an_admission_policy_denies(
     refused, cluster, namespace, unique_name, deadline
 ):
     """Its own words come back."""

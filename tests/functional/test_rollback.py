@@ -185,7 +185,7 @@ def test_a_change_that_ended_early_is_undone(
 
 
 @pytest.mark.requirement("E7")
-def test_a_change_at_rest_is_undone_once(
+def test_a_completed_change_is_undone_once(
     cluster, namespace, make_package, operation_args, unique_name
 ):
     """What was pruned comes back; to repeat it does nothing."""
@@ -211,7 +211,7 @@ def test_a_change_at_rest_is_undone_once(
     assert {"a"} == names(cluster, kind, namespace)
 
 
-def test_at_rest_only_the_named_package_is_gone_back_to(
+def test_an_idle_instance_rolls_back_to_the_named_package_only(
     cluster, namespace, make_package, operation_args, unique_name
 ):
     """A refused change leaves nothing to undo, and undoes no other."""
@@ -253,7 +253,7 @@ def test_at_rest_only_the_named_package_is_gone_back_to(
 
 
 @pytest.mark.requirement("P22")
-def test_what_cannot_be_restored_is_named_and_the_rest_is(
+def test_unrestorable_objects_are_named_and_the_others_restored(
     cluster, namespace, make_package, operation_args, unique_name
 ):
     """A name taken by another client, for example; a retry finds it free."""
@@ -351,7 +351,7 @@ def test_what_stays_as_it_is_keeps_what_it_needs(
     assert "instantiated" == report.phase
 
 
-def test_what_a_change_took_over_is_given_back(
+def test_an_object_that_a_change_adopted_is_released(
     cluster, namespace, make_package, operation_args, unique_name
 ):
     """It existed before, so it stays, and belongs to no instance."""
@@ -387,7 +387,7 @@ def test_what_a_change_took_over_is_given_back(
     assert cluster.get(found)
 
 
-def test_what_an_instantiation_took_over_is_given_back(
+def test_an_object_that_an_instantiation_adopted_is_released(
     cluster,
     namespace,
     make_package,
@@ -423,7 +423,7 @@ def test_what_an_instantiation_took_over_is_given_back(
 
 
 @pytest.mark.requirement("P22")
-def test_a_scale_of_what_went_says_what_it_could_not_restore(
+def test_a_rollback_of_a_scale_names_the_deleted_object(
     cluster, namespace, make_package, operation_args, unique_name
 ):
     """The other objects have their numbers."""
@@ -465,7 +465,7 @@ def test_a_scale_of_what_went_says_what_it_could_not_restore(
 
 
 @pytest.mark.capi
-def test_a_cluster_goes_back_to_the_templates_it_had(
+def test_a_cluster_is_rolled_back_to_its_former_templates(
     cluster, namespace, unique_name, leftover_objects
 ):
     """By their names, with the machines it had."""

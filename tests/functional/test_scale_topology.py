@@ -91,7 +91,7 @@ def replicas(cluster, ref, group=""):
 
 
 @pytest.mark.requirement("TK-16", "P7", "P8", "P9", "D3", "I5", "I6")
-def test_the_number_goes_into_the_topology(
+def test_the_replicas_are_set_in_the_topology(
     cluster, namespace, make_package, unique_name, made, machines
 ):
     """By the entry's name, and nothing else changes.

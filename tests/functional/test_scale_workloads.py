@@ -165,7 +165,7 @@ def test_each_workload_is_scaled_to_the_number(
 
 
 @pytest.mark.requirement("P7", "D3")
-def test_the_bounds_of_an_autoscaler_are_moved_when_asked(
+def test_the_limits_of_an_autoscaler_are_adjusted_on_request(
     cluster, namespace, make_package, operation_args, unique_name
 ):
     """Else it is named, and nothing is written.

@@ -101,7 +101,7 @@ def test_only_what_a_package_supports_is_done(
     assert [] == leftover_objects(unique_name, namespace)
 
 
-def test_the_program_says_that_it_is_not_supported(
+def test_an_unsupported_operation_is_refused(
     cluster, run, files, unique_name, namespace
 ):
     """As a refusal; an unknown operation is an error of the package."""

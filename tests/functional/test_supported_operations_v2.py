@@ -17,7 +17,7 @@ instantiated = test_driver_v2.instantiated
 
 
 @pytest.mark.requirement("TK-8")
-def test_tacker_is_told_what_a_package_does_not_support(
+def test_tacker_gets_an_error_for_an_unsupported_operation(
     conductor, instantiated, leftover_objects, namespace
 ):
     """An error of its own, which states it; and nothing to roll back.

@@ -219,7 +219,7 @@ def test_a_controller_that_does_not_run_is_named(
     k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
-def test_what_nothing_lets_go_ends_after_the_stall_timeout(
+def test_a_stuck_deletion_ends_after_the_stall_timeout(
     cluster, namespace, make_package, operation_args, unique_name, group
 ):
     """With the option that helps, long before the deadline."""
@@ -326,7 +326,7 @@ def test_what_is_missing_of_what_it_refers_to_is_named(
 
 
 @pytest.mark.requirement("P16")
-def test_finalizers_go_only_where_that_is_asked_for_by_name(
+def test_finalizers_are_removed_only_on_request_by_name(
     cluster,
     namespace,
     make_package,
@@ -429,7 +429,7 @@ def test_an_object_with_another_uid_is_left_alone(
     assert anew[1:] == [uid(cluster, second)]
 
 
-def test_what_a_certificate_made_goes_with_its_namespace(
+def test_secrets_of_a_certificate_are_deleted_with_their_namespace(
     cluster, make_package, operation_args, unique_name
 ):
     """cert-manager owns up to its Secrets by an annotation alone.
@@ -478,7 +478,7 @@ def uid_of(obj):
     return objects.uid(obj)
 
 
-def test_what_others_use_stays_when_its_owner_ends(
+def test_a_shared_object_stays_when_its_owner_terminates(
     cluster, namespace, make_package, operation_args, unique_name, group
 ):
     """It is orphaned, with all that serves it.
@@ -627,7 +627,7 @@ def test_what_is_kept_is_chosen_by_policy_and_at_the_end(
     assert [] == leftover_objects(unique_name, namespace)
 
 
-def test_what_would_go_with_its_owner_cannot_be_kept(
+def test_an_object_cannot_be_retained_without_its_owner(
     cluster, namespace, make_package, operation_args, unique_name
 ):
     """The garbage collector would take it; nothing is deleted."""

@@ -149,7 +149,7 @@ def test_objects_change_hands(
     assert [] == leftover_objects(trial_environment.two, namespace)
 
 
-def test_a_rollback_gives_back(
+def test_a_rollback_returns_the_objects(
     cluster, trial_environment, make_package, leftover_objects, namespace
 ):
     """And heal restores its owner's manifest."""

@@ -98,7 +98,7 @@ def package(packed):
     return packed(manifests.deployment("web"), manifests.config_map("a"))
 
 
-def test_a_certificate_for_another_name_is_no_reason_to_wait(
+def test_a_certificate_for_another_name_is_not_waited_for(
     cluster,
     make_package,
     operation_args,
@@ -158,7 +158,7 @@ def test_an_authority_that_stays_unknown_ends_it(
     k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
 
 
-def test_an_authority_that_is_injected_is_no_error(
+def test_an_injected_authority_is_not_an_error(
     cluster,
     make_package,
     operation_args,

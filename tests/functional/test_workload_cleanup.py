@@ -195,7 +195,7 @@ def until(true):
 
 
 @pytest.mark.requirement("P18", "F7")
-def test_load_balancers_and_claims_go_before_a_real_cluster(
+def test_load_balancers_and_claims_are_deleted_before_a_real_cluster(
     cluster,
     kubectl,
     namespace,

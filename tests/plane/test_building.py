@@ -51,7 +51,7 @@ def store(tmp_path):
     return found
 
 
-def test_a_build_goes_on_where_it_stopped(store, built):
+def test_a_build_resumes_where_it_stopped(store, built):
     """What is there is kept; what failed is begun again."""
     with pytest.raises(PlaneError):
         build.build(store, [ONE, BROKEN, TWO], print)
@@ -65,7 +65,7 @@ def test_a_build_goes_on_where_it_stopped(store, built):
     assert () == store.missing([ONE, TWO])
 
 
-def test_a_failed_build_shows_what_the_compiler_said(store, built):
+def test_a_failed_build_shows_the_compilers_output(store, built):
     """Name, command and the compiler's words; no half binary is there."""
     with pytest.raises(PlaneError, match=r"(?s)broken: .*undefined: Broken"):
         build.build(store, [BROKEN], print)
@@ -73,7 +73,7 @@ def test_a_failed_build_shows_what_the_compiler_said(store, built):
     assert (BROKEN,) == store.missing([BROKEN])
 
 
-def test_what_is_there_is_not_built_again(store, built):
+def test_an_existing_binary_is_not_built_again(store, built):
     """Not even go is looked for."""
     build.build(store, [ONE], print)
     said = []

@@ -35,7 +35,7 @@ def processes_of(plane):
     return found
 
 
-def test_the_whole_of_it_comes_and_goes(own_ports):
+def test_the_plane_starts_and_stops(own_ports):
     """All answer when up returns; after down no process and no file."""
     plane = own_ports
 
@@ -120,7 +120,7 @@ def test_a_ctrl_c_leaves_nothing_running(own_ports):
     assert plane.folders.log("etcd").exists()
 
 
-def test_a_component_that_cannot_start_takes_the_others_down(own_ports):
+def test_a_component_that_cannot_start_stops_the_others(own_ports):
     """The error shows its log, and nothing stays running."""
     plane = own_ports
     plane.folders.make()
@@ -135,7 +135,7 @@ def test_a_component_that_cannot_start_takes_the_others_down(own_ports):
     assert set() == processes_of(plane)
 
 
-def test_what_could_not_start_is_taken_away_by_down(own_ports):
+def test_down_removes_a_failed_start(own_ports):
     """Down removes the folder in whatever state it is."""
     plane = own_ports
     plane.folders.make()

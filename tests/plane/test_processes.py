@@ -43,7 +43,7 @@ def test_a_process_is_recorded_and_ended(start_program, records):
     assert not pathlib.Path(f"/proc/{identity.pid}").exists()
 
 
-def test_a_process_does_not_end_with_a_ctrl_c_of_who_started_it(start_program):
+def test_a_process_survives_a_ctrl_c_of_its_parent(start_program):
     """It has a session of its own, which no terminal sends signals to."""
     identity = start_program(FOREVER)
 
@@ -77,7 +77,7 @@ def test_a_recycled_id_is_never_ended(start_program, change):
     assert stranger.alive
 
 
-def test_a_process_that_is_gone_needs_no_end(start_program):
+def test_an_ended_process_can_be_stopped(start_program):
     """To stop twice is harmless."""
     identity = start_program(FOREVER)
 
@@ -120,7 +120,7 @@ def test_the_log_is_for_its_user_alone(start_program, tmp_path):
     assert 0o600 == (tmp_path / "stand-in.log").stat().st_mode & 0o777
 
 
-def test_a_port_that_is_taken_is_named_with_its_holder():
+def test_a_used_port_is_named_with_its_holder():
     """Component, port, process name, process id and user."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -134,7 +134,7 @@ def test_a_port_that_is_taken_is_named_with_its_holder():
     ) in str(caught.value)
 
 
-def test_a_free_port_is_no_obstacle():
+def test_a_free_port_passes():
     """The check passes when no process listens."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -168,7 +168,7 @@ def test_ready_means_answered(path, ready, tmp_path):
             thread.join()
 
 
-def test_nobody_there_is_not_ready(tmp_path):
+def test_a_refused_connection_is_not_ready(tmp_path):
     """A refused connection does not count as an answer."""
     component = Component("a", "control plane", (), "http://127.0.0.1:1/", ())
 
@@ -202,7 +202,7 @@ def test_a_second_command_waits_for_the_first(tmp_path):
     ] == said
 
 
-def test_a_lock_whose_file_was_removed_keeps_nobody_in(tmp_path):
+def test_a_lock_with_a_removed_file_is_taken_again(tmp_path):
     """The command that waited locks the new file, not the removed one."""
     path = tmp_path / "lock"
     waiting = threading.Event()
@@ -256,6 +256,6 @@ def test_signals_are_handled_as_before_afterwards():
     assert before == signal.getsignal(signal.SIGTERM)
 
 
-def test_a_process_of_an_id_that_nobody_has_is_none():
+def test_an_unused_process_id_has_no_process():
     """Process ids end below this one."""
     assert Identity.of(2**22 + 1) is None

@@ -39,7 +39,7 @@ def condition(kubectl, ref, name="Ready"):
     return {one["type"]: one for one in found}[name]
 
 
-def test_a_widget_becomes_ready_and_goes_slowly(kubectl, widget):
+def test_a_widget_becomes_ready_and_is_deleted_slowly(kubectl, widget):
     """Ready at the generation asked for; a finalizer holds the deletion."""
     ref = widget("small")
 
@@ -230,7 +230,9 @@ def test_a_plane_that_ran_in_part_is_left_to_its_user():
     assert plane.running()
 
 
-def test_the_cluster_lacks_nothing_that_ours_has(target_cluster, kubectl):
+def test_the_cluster_has_every_kind_of_the_local_plane(
+    target_cluster, kubectl
+):
     """What discovery shows of the local plane is what is asked for."""
     if not target_cluster.ours:
         pytest.skip("KUBECONFIG names another cluster than the local plane")

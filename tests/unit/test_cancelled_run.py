@@ -30,7 +30,7 @@ def test_waits(started):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_ended_puts_away_what_it_started(number, tmp_path):
+def test_a_cancelled_run_stops_what_it_started(number, tmp_path):
     """A cancelled job leaves no cluster and no Tacker behind."""
     (tmp_path / "test_suite.py").write_text(SUITE)
     here = pathlib.Path(__file__).parents[2]

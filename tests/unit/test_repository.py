@@ -42,7 +42,7 @@ def _entry_points() -> list[importlib.metadata.EntryPoint]:
         for entry_point in _entry_points()
     ],
 )
-def test_an_entry_point_is_there(entry_point):
+def test_every_entry_point_can_be_loaded(entry_point):
     """What setup.cfg names for others to load can be loaded and called."""
     if entry_point.group.startswith("tacker."):
         pytest.importorskip("tacker", reason="Tacker is not installed")
@@ -90,7 +90,7 @@ def test_the_page_of_errors_has_each_of_them_and_no_other():
 
 
 @pytest.mark.parametrize("name", ["requirements.txt", "test-requirements.txt"])
-def test_a_requirement_says_its_licence_and_its_reason(name):
+def test_a_dependency_states_its_licence_and_its_reason(name):
     """Each line names a licence and, after two spaces, what it is for."""
     lines = (ROOT / name).read_text().splitlines()
 

@@ -184,7 +184,7 @@ def test_what_one_of_the_keys_signed_is_genuine(key):
         ({"webhook-timestamp": str(NOW + 1)}, TERMINATED, "no signature"),
     ],
 )
-def test_what_was_changed_on_the_way_is_refused(changes, body, said):
+def test_a_tampered_message_is_refused(changes, body, said):
     """Body, id, time and signature are held against each other."""
     sent = {**headers(TERMINATED), **changes}
 
@@ -263,7 +263,7 @@ def test_an_invalid_message_is_refused(receiver, text, status):
     assert status == caught.value.status
 
 
-def test_another_kind_of_message_is_taken(receiver, play_receiver):
+def test_another_kind_of_message_is_accepted(receiver, play_receiver):
     """Later versions of the sender may have more to tell."""
     other = TERMINATED.replace(b"terminated", b"painted")
 
@@ -292,7 +292,7 @@ def test_an_unreachable_tacker_is_tried_again():
     assert 503 == caught.value.status
 
 
-def test_keystone_gives_the_token(play_receiver):
+def test_the_token_comes_from_keystone(play_receiver):
     """With the environment of OpenStack's clients."""
     environ = {
         "OS_AUTH_URL": f"{play_receiver.url}/v3",
@@ -329,7 +329,7 @@ def listening(play_receiver):
         yield lambda key: webhook.Receiver(url, (key,), allow_http=True)
 
 
-def test_our_own_messages_are_taken(listening, play_receiver):
+def test_messages_of_the_package_are_accepted(listening, play_receiver):
     """Signed now, and posted."""
     taken = webhook.post(listening(KEY), issued(), Deadline.after(20))
 

@@ -97,7 +97,7 @@ def test_requests_of_one_verb_and_resource_can_be_counted(before):
     )
 
 
-def test_a_server_says_how_busy_it_is(before):
+def test_the_busy_time_of_a_server(before):
     """Two seconds of processor time in four are half a processor."""
     after = metrics.Count({}, 14.0, 43.5)
 

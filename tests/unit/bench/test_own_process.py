@@ -7,7 +7,7 @@ from tools.bench import concurrent_operations
 from tools.bench import processes
 
 
-def test_a_process_knows_what_it_occupied_at_most():
+def test_the_peak_memory_of_a_process():
     """In MiB, and no less after memory was given back."""
     before = processes.peak()
     block = bytearray(64 * 2**20)

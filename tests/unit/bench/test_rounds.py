@@ -31,7 +31,7 @@ def test_config_maps_are_the_same_in_every_run():
     assert {len(one["data"]["text"]) for one in made} == {workload.SIZE}
 
 
-def test_peers_get_what_ours_gets(tmp_path):
+def test_peers_get_the_same_manifests(tmp_path):
     """The file holds the manifests of the package."""
     made = workload.config_maps(3)
     workload.write(tmp_path / "objects.yaml", made)

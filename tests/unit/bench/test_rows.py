@@ -47,7 +47,7 @@ def test_a_row_without_a_ratio_is_judged_by_our_own_number():
     assert row.met is False
 
 
-def test_a_row_without_a_budget_is_only_told():
+def test_a_row_without_a_budget_is_only_reported():
     """It is neither met nor not met."""
     row = rows.Row("requests", "", ours=1.2)
 
@@ -89,7 +89,7 @@ def test_so_many_of_a_hundred_do_not_exceed_a_percentile(values, rank):
 
 
 @given(SECONDS)
-def test_against_itself_everybody_is_as_fast(values):
+def test_a_series_equals_itself(values):
     """Comparing a series with itself shows the ratio 1 and no spread."""
     row = rows.compared("apply", "s", values, values)
 

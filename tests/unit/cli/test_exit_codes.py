@@ -57,7 +57,7 @@ def test_an_error_has_an_exit_code(error, begun, expected):
         (errors.ObjectsFailed([LATE], 1), 3),
     ],
 )
-def test_what_time_ended_is_told_from_what_was_refused(error, expected):
+def test_a_timeout_differs_from_a_refusal(error, expected):
     """What was tried until the deadline counts as time that was up."""
     assert expected == exit_codes.of_error(error, late=True).exit
 
@@ -142,7 +142,7 @@ def test_an_error_is_a_value_for_json():
     } == found
 
 
-def test_an_interrupt_before_the_first_write_says_so():
+def test_an_interrupt_before_the_first_write_is_reported():
     """Nothing was heard of any object: nothing was written."""
     ended = exit_codes.interrupted("instantiate", "a", None, 0.0)
 
@@ -166,7 +166,7 @@ def test_an_interrupt_reports_open_objects(goal):
     assert ((REF,) if goal is Goal.CURRENT else ()) == ended.written
 
 
-def test_a_defect_is_told_without_its_text():
+def test_an_internal_error_is_reported_without_its_text():
     """The text of a foreign exception may quote a Secret: it is left out."""
     try:
         exit_codes.of_error("hunter2")

@@ -83,9 +83,7 @@ def test_a_heal_that_is_repeated_is_for_those_of_the_first(cluster):
     ("phase", "everything"),
     [(Phase.INSTANTIATED, False), (Phase.HEALING, True)],
 )
-def test_any_other_heal_is_for_those_that_are_there(
-    cluster, phase, everything
-):
+def test_any_other_heal_concerns_existing_members(cluster, phase, everything):
     """After one that is done, and after one of all, which is another."""
     ref = kept_pod(cluster)
     goers = (MemberRef(ref, "old", WEB),)

@@ -124,7 +124,7 @@ def test_empty_standard_input_changes_nothing():
     assert (2, "", "standard input: has no manifests\n") == (code, out, err)
 
 
-def test_without_a_kubeconfig_the_ways_to_name_one_are_told(
+def test_without_a_kubeconfig_the_error_lists_how_to_set_one(
     tmp_path, monkeypatch
 ):
     """No path of a pod: most who forget it are not in one."""

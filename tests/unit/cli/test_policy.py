@@ -38,7 +38,7 @@ def test_kinds_that_appear_later_are_named_one_by_one(tmp_path):
     assert policy() is None
 
 
-def test_what_is_no_kind_is_refused_by_its_place():
+def test_an_invalid_kind_is_refused_with_its_place():
     """With what was wanted."""
     with pytest.raises(errors.RequestInvalid, match=r"Thing/a': expected"):
         policy("--expected-kinds", "Thing/a")

@@ -83,7 +83,7 @@ def drawn(renderable, width=100):
     return console.file.getvalue()
 
 
-def test_who_watches_decides_how_progress_is_shown():
+def test_the_stream_decides_how_progress_is_shown():
     """A terminal is drawn on; a pipe, a dumb one and a log get lines."""
     deadline = Deadline(200.0, Clock())
     xterm = {"TERM": "xterm"}
@@ -123,7 +123,7 @@ def test_a_line_is_written_for_each_change_of_verdict():
     ] == stream.getvalue().splitlines()
 
 
-def test_a_line_says_that_an_object_is_gone():
+def test_a_line_reports_a_deleted_object():
     """What is deleted is said once, and not what it was before."""
     stream = io.StringIO()
     lines = PlainProgress(Deadline(200.0, Clock()), stream)
@@ -139,7 +139,7 @@ def test_a_line_says_that_an_object_is_gone():
     ]
 
 
-def test_an_operation_survives_that_nobody_reads_its_progress():
+def test_an_operation_survives_a_closed_progress_stream():
     """A closed stream ends the lines and not the operation."""
     stream = io.StringIO()
     lines = PlainProgress(Deadline(200.0, Clock()), stream)
@@ -186,7 +186,7 @@ def test_a_display_stays_short():
     assert "and 989 more" in drawn(table)
 
 
-def test_a_display_leaves_nothing_behind_and_colours_only_where_wanted():
+def test_a_display_leaves_nothing_behind_and_colours_only_on_request():
     """Without colour (NO_COLOR) a display writes no colour codes."""
     stream = Terminal()
     console = Console(
@@ -298,7 +298,7 @@ def test_a_line_is_written_when_what_is_not_written_changes():
     ] == [line.partition(": connection refused; retrying")[0] for line in said]
 
 
-def test_what_goes_on_is_told_while_there_is_nothing_to_count():
+def test_the_activity_is_shown_while_there_is_nothing_to_count():
     """Not that 0 of 0 objects are current."""
     progress = dataclasses.replace(
         WaitState(REGISTRY), activity="checking 26 objects (dry run)"

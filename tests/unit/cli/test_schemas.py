@@ -48,7 +48,7 @@ def test_every_command_has_a_schema():
 
 
 @pytest.mark.parametrize("name", output_schemas.COMMANDS)
-def test_a_schema_is_what_the_code_says(name):
+def test_a_schema_agrees_with_the_code(name):
     """Written by ``make schemas``, from the words that the code has."""
     expected = made.written(made.schemas()[name])
 

@@ -124,7 +124,7 @@ def test_a_usage_error_is_not_hidden_by_the_usage(capsys):
         ["Deployment/web", "--replicas", "1", "--level", "1"],
     ],
 )
-def test_scale_says_which_arguments_go_together(argv):
+def test_scale_refuses_arguments_that_do_not_combine(argv):
     """An object goes with a number, an aspect with steps or a level."""
     code, out, err = run(
         "scale", "a", *argv, connect=lambda *args, **kwargs: Nothing()
@@ -154,7 +154,7 @@ def test_an_error_is_a_sentence():
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])
-def test_an_error_is_a_value_where_values_are_wanted(form):
+def test_an_error_is_a_value_where_values_are_requested(form):
     """A machine reads the error from standard output (exit, type, text)."""
     import yaml
 
@@ -188,7 +188,7 @@ def test_a_defect_is_one_line_and_its_trace_only_when_asked_for():
     assert "Traceback" in debugged
 
 
-def test_ctrl_c_before_the_first_write_is_told():
+def test_ctrl_c_before_the_first_write_is_reported():
     """An interrupt has the code 130, and what is known is said."""
 
     def interrupting(*args: object, **kwargs: object) -> Cluster:
@@ -208,7 +208,7 @@ def test_ctrl_c_before_the_first_write_is_told():
         (["--insecure"], (None, None, False)),
     ],
 )
-def test_options_say_how_to_connect(argv, expected):
+def test_options_set_the_connection(argv, expected):
     """The file, the context and the trust go to the connection."""
     seen = []
 
@@ -232,7 +232,7 @@ users: [{{name: a, user: {{}}}}]
 """
 
 
-def test_a_server_that_is_away_is_told_soon(tmp_path):
+def test_an_unreachable_server_is_reported_soon(tmp_path):
     """A line while it is tried again, and one when it is given up."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         server = f"http://127.0.0.1:{free.getsockname()[1]}"

@@ -224,7 +224,7 @@ def test_kinds_of_one_name_have_their_groups(monkeypatch):
     ] == [line.split()[0] for line in lines[1:]]
 
 
-def test_no_rows_are_no_table(monkeypatch):
+def test_no_rows_print_no_table(monkeypatch):
     """The header alone is for who asks for it."""
     monkeypatch.setitem(
         REPORTS, "drift", DriftReport("a", "default", "instantiated", (), 3)
@@ -236,7 +236,7 @@ def test_no_rows_are_no_table(monkeypatch):
     )
 
 
-def test_a_terminal_without_the_character_is_no_defect(monkeypatch):
+def test_a_terminal_without_the_character_is_not_an_error(monkeypatch):
     """What cannot be written in its encoding is replaced."""
     monkeypatch.setenv("COLUMNS", "80")
     raw = io.BytesIO()

@@ -21,7 +21,7 @@ def ending(*argv):
     return inputs.termination_options(parser.parse_args(argv), FakeCluster())
 
 
-def test_what_is_not_said_is_left_open():
+def test_an_omitted_option_is_left_open():
     """Manifests, the policy and each kind's own time then count."""
     found = ending()
 

@@ -235,7 +235,7 @@ def delivered(cluster, clock, sent_messages):
 
 
 @pytest.mark.requirement("TK-15", "P24")
-def test_the_message_says_all_that_a_vim_needs(
+def test_the_message_has_all_that_a_vim_needs(
     cluster, delivered, sent_messages, admin
 ):
     """Endpoint, CA, credential, version, expiry and fingerprint."""
@@ -352,7 +352,7 @@ def _stored(uid="u-1"):
     ],
 )
 @pytest.mark.requirement("P13")
-def test_the_version_is_told_where_it_is_known(
+def test_the_version_is_sent_where_it_is_known(
     cluster, delivered, sent_messages, admin, changes, version
 ):
     """By the topology, or any control plane, in both contracts."""
@@ -664,7 +664,7 @@ def test_a_renewed_credential_is_sent(
     ]
 
 
-def test_an_upgrade_is_no_new_credential(
+def test_an_upgrade_is_not_a_new_credential(
     cluster, delivered, sent_messages, admin
 ):
     """The message would be another one, and what is in it is known."""
@@ -676,7 +676,7 @@ def test_an_upgrade_is_no_new_credential(
     assert 1 == len(sent_messages.bodies)
 
 
-def test_what_was_not_taken_leaves_no_receipt(cluster, delivered, admin):
+def test_a_rejected_message_leaves_no_receipt(cluster, delivered, admin):
     """A repeat sends it again, under the same id."""
     cluster.apply(secret_of(admin.to_yaml()), "t")
 

@@ -295,7 +295,7 @@ def test_the_account_is_bound_and_has_a_token(
     assert token not in json.dumps(receipt.as_dict())
 
 
-def test_a_repeat_makes_nothing_and_tells_nothing(
+def test_a_repeat_creates_nothing_and_sends_nothing(
     delivered, sent_messages, workload_clients
 ):
     """The same account has the same token."""
@@ -334,9 +334,7 @@ def test_another_role_is_bound_instead_of_the_former(
     assert ["view"] == [receipt.role for receipt in receipts(cluster)]
 
 
-def test_a_role_that_is_not_there_is_named(
-    delivered, sent_messages, workload_clients
-):
+def test_an_absent_role_is_named(delivered, sent_messages, workload_clients):
     """Nothing is made for it."""
     with pytest.raises(errors.RequestInvalid, match="no ClusterRole absent"):
         delivered(
@@ -347,7 +345,7 @@ def test_a_role_that_is_not_there_is_named(
     assert [] == sent_messages.bodies
 
 
-def test_a_server_may_take_a_while_to_know_its_own_token(
+def test_a_server_may_accept_its_token_with_a_delay(
     delivered, sent_messages, workload_clients
 ):
     """It is asked again, and then the credential is handed on."""
@@ -497,7 +495,7 @@ def test_an_account_is_recorded_before_it_is_created(
     assert {} == workload_clients.made()
 
 
-def test_one_receivers_revocation_leaves_the_others_account(
+def test_a_revocation_leaves_the_account_of_another_receiver(
     delivered, workload_clients
 ):
     """And the namespace with it."""
@@ -561,7 +559,7 @@ def test_a_workload_cluster_out_of_reach_is_named(
 # -- Tokens that end ---------------------------------------------------------
 
 
-def test_a_bounded_token_says_when_it_ends(
+def test_a_bounded_token_has_its_expiry(
     delivered, sent_messages, workload_clients
 ):
     """There is no Secret, and the message has the time."""
@@ -583,7 +581,7 @@ def test_a_bounded_token_says_when_it_ends(
 @pytest.mark.parametrize(
     ("later", "tokens"), [(0, 1), (HOUR * 0.8, 1), (HOUR * 0.95, 2), (9e4, 2)]
 )
-def test_a_bounded_token_is_made_anew_when_it_ends(
+def test_a_bounded_token_is_renewed_before_it_expires(
     delivered, sent_messages, workload_clients, later, tokens
 ):
     """A repeat brings one where less than a tenth of its time is left."""
@@ -611,7 +609,7 @@ def test_a_token_of_a_recreated_account_is_requested_again(
     assert 2 == len(sent_messages.bodies)
 
 
-def test_a_lasting_token_goes_when_one_that_ends_is_wanted(
+def test_a_permanent_token_is_deleted_when_a_bounded_one_is_requested(
     delivered, workload_clients
 ):
     """Two would be one too many."""
@@ -629,7 +627,7 @@ def test_a_lasting_token_goes_when_one_that_ends_is_wanted(
         ({"expires_after": 599}, "at least 600 s, got 599"),
     ],
 )
-def test_what_no_server_gives_is_refused_early(fields, said):
+def test_an_impossible_expiry_is_refused_early(fields, said):
     """Before anything is made."""
     with pytest.raises(errors.RequestInvalid, match=said):
         deliver.CredentialMode(deliver.CredentialKind.SCOPED, **fields)
@@ -639,7 +637,7 @@ def test_what_no_server_gives_is_refused_early(fields, said):
 
 
 @pytest.mark.requirement("F7", "J5")
-def test_the_end_is_told_and_the_account_goes(
+def test_a_termination_is_notified_and_the_account_deleted(
     cluster, delivered, withdrawn, sent_messages, workload_clients
 ):
     """Nothing of it stays in the workload cluster, and no receipt."""
@@ -694,7 +692,7 @@ def test_an_unreachable_receiver_delays_nothing(
     assert 1 == len(receipts(cluster))
 
 
-def test_a_workload_cluster_that_is_away_holds_nothing_up(
+def test_an_unreachable_workload_cluster_delays_nothing(
     delivered, withdrawn, sent_messages, workload_clients, caplog
 ):
     """Its credentials end with it."""
@@ -708,7 +706,7 @@ def test_a_workload_cluster_that_is_away_holds_nothing_up(
     assert 2 == len(sent_messages.bodies)
 
 
-def test_without_a_receiver_the_account_still_goes(
+def test_without_a_receiver_the_account_is_deleted_anyway(
     cluster, delivered, workload_clients
 ):
     """The options may have lost the URL since."""
@@ -759,7 +757,9 @@ def test_an_instance_that_lives_on_is_delivered_again(
     assert "ServiceAccount" in workload_clients.made()
 
 
-def test_only_who_was_told_loses_its_receipt(cluster, delivered, withdrawn):
+def test_only_a_notified_receiver_loses_its_receipt(
+    cluster, delivered, withdrawn
+):
     """Another receiver, of an earlier setting, was not told."""
     delivered(receiver=OTHER)
     delivered()
@@ -834,7 +834,7 @@ def five_clusters(cluster):
 @pytest.mark.parametrize(
     ("status", "calls"), [(0, 1), (503, 1), (429, 1), (404, 5)]
 )
-def test_a_receiver_that_hangs_leaves_nothing_good(
+def test_a_hanging_receiver_leaves_no_valid_credential(
     cluster, delivery, five_clusters, workload_clients, status, calls
 ):
     """Credentials are revoked first; one notice without answer is enough."""
@@ -854,7 +854,7 @@ def test_a_receiver_that_hangs_leaves_nothing_good(
     assert calls == slow.calls
 
 
-def test_a_cluster_that_hangs_leaves_time_for_the_others(
+def test_a_hanging_cluster_leaves_time_for_the_others(
     cluster, delivery, five_clusters, workload_clients, sent_messages
 ):
     """And for the receiver: each has its share of half the time."""
@@ -903,7 +903,7 @@ def pruned(cluster, delivered):
 
 
 @pytest.mark.parametrize("secret", [True, False])
-def test_of_a_cluster_that_a_change_removed_the_receiver_is_told(
+def test_the_receiver_is_notified_of_a_cluster_that_a_change_deleted(
     cluster, pruned, delivered, sent_messages, workload_clients, secret
 ):
     """Once, by the hook after the change; what it had is revoked."""
@@ -925,7 +925,7 @@ def test_of_a_cluster_that_a_change_removed_the_receiver_is_told(
     assert secret == (not workload_clients.made())
 
 
-def test_who_could_not_be_told_then_is_told_at_the_end(
+def test_a_failed_notification_is_repeated_at_termination(
     cluster, pruned, delivered, withdrawn, sent_messages
 ):
     """The receipt stays until it is, and the hook does not fail."""
@@ -972,7 +972,7 @@ def test_a_recreated_cluster_is_another(
     assert ["kubeconfig", "terminated", "kubeconfig"] == kinds
 
 
-def test_nobody_tells_a_receiver_that_is_not_named_any_more(
+def test_a_removed_receiver_gets_no_notification(
     cluster, pruned, delivered, sent_messages
 ):
     """Its receipt does not stay for ever."""

@@ -194,7 +194,7 @@ def test_a_netrc_file_is_not_read(
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
 @pytest.mark.requirement("TK-14", "J3")
-def test_what_may_mend_is_tried_again(start, recorded_pauses, status):
+def test_a_transient_error_is_retried(start, recorded_pauses, status):
     """After 408, 429 and 5xx the message is sent again, with the same id."""
     receiver = start(Answer(status), Answer(status))
 
@@ -235,7 +235,7 @@ def test_retry_after_as_a_date_is_honoured():
 
 
 @pytest.mark.parametrize("value", ["", "soon", "-5", "Mon, 99 Foo"])
-def test_retry_after_that_says_nothing_is_passed_over(value):
+def test_an_unreadable_retry_after_is_ignored(value):
     """A header that cannot be read asks for no pause of its own."""
     assert 0.0 == responses.retry_after(value, NOW)
 
@@ -247,7 +247,7 @@ def test_a_date_that_is_past_asks_for_no_pause():
     assert 0.0 == responses.retry_after(date, NOW)
 
 
-def test_who_asks_for_more_time_than_there_is_ends_it(start, recorded_pauses):
+def test_a_retry_after_beyond_the_deadline_ends_it(start, recorded_pauses):
     """No pause goes past the deadline: the error comes at once."""
     receiver = start(Answer(503, "busy", {"retry-after": "700"}))
 
@@ -338,7 +338,7 @@ def test_an_answer_without_text_is_shown_by_its_phrase(start, recorded_pauses):
 
 
 @pytest.mark.requirement("T9")
-def test_a_certificate_nobody_vouches_for_is_refused(start, recorded_pauses):
+def test_an_untrusted_certificate_is_refused(start, recorded_pauses):
     """Nothing is sent, and it is not tried again."""
     receiver = start()
 
@@ -368,7 +368,7 @@ def test_verification_can_be_turned_off(start, recorded_pauses, caplog):
     assert "its certificate is not verified" in caplog.text
 
 
-def test_nobody_listens(start, recorded_pauses):
+def test_a_refused_connection_is_retried(start, recorded_pauses):
     """A refused connection is tried again until the deadline."""
     receiver = start()
     receiver.close()
@@ -380,7 +380,7 @@ def test_nobody_listens(start, recorded_pauses):
     assert recorded_pauses.slept
 
 
-def test_a_receiver_that_says_nothing_is_not_waited_for(start):
+def test_a_silent_receiver_is_not_waited_for(start):
     """A request ends with the deadline when there is no answer."""
     receiver = start(Answer(0, silent=True))
 

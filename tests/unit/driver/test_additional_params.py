@@ -68,7 +68,7 @@ def refused(params, operation="instantiate", **more):
     [None, {}, {"tacker_k8s_cr": {}}, {"tacker_k8s_cr": {"timeout": None}}],
 )
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_a_request_may_say_nothing(params, operation):
+def test_a_request_may_be_empty(params, operation):
     """What is left open is decided by the package and the options."""
     assert additional_params.RequestParams() == additional_params.read(
         params, operation
@@ -128,7 +128,7 @@ def test_the_schema_is_one():
     jsonschema.Draft202012Validator(schema.loaded()).validate(EVERYTHING)
 
 
-def test_every_parameter_says_what_it_is_for():
+def test_every_parameter_has_a_description():
     """Its operations are known ones, and its description is there."""
     properties = schema.loaded()["properties"]
     ours = properties["tacker_k8s_cr"]["properties"]
@@ -149,7 +149,7 @@ def test_every_parameter_says_what_it_is_for():
     }
 
 
-def test_keys_of_others_are_left_alone():
+def test_foreign_keys_are_left_alone():
     """A package may have parameters of its own beside ours."""
     asked = additional_params.read(
         {"color": "blue", "upgrade_type": "RollingUpdate"}
@@ -158,7 +158,7 @@ def test_keys_of_others_are_left_alone():
     assert additional_params.RequestParams() == asked
 
 
-def test_unknown_keys_of_ours_are_refused_by_name():
+def test_unknown_keys_of_the_driver_are_refused_by_name():
     """A key that is misspelt would do nothing, in silence."""
     said = refused(
         {"tacker_k8s_cr": {"time_out": 5, "webhook": {"xyzzy": PLANTED}}}
@@ -370,7 +370,7 @@ def test_a_value_of_the_wrong_type_is_refused(params, said):
     assert said == refused(params)
 
 
-def test_all_faults_are_told_at_once():
+def test_all_faults_are_reported_at_once():
     """One line for each."""
     said = refused({"namespace": 5, "tacker_k8s_cr": {"x": 1, "timeout": 0}})
 
@@ -543,7 +543,7 @@ def test_an_object_is_named_as_errors_name_it(kind, group, namespace, name):
         assert {subject: True} == asked.prune
 
 
-def test_a_scale_says_who_goes_and_what_an_autoscaler_is_to_do():
+def test_a_scale_selects_machines_and_autoscaler_limits():
     """Both are of use to a scale only."""
     ours = {
         "autoscaler_limits": "adjust",

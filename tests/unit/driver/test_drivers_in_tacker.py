@@ -125,7 +125,7 @@ def test_tacker_finds_the_management_driver_by_its_name(management):
 
 
 @pytest.mark.parametrize("method", CALLS)
-def test_a_method_takes_what_tacker_gives(infra, method):
+def test_a_method_accepts_tackers_arguments(infra, method):
     """By name: the interface's own signatures are narrower."""
     given = dict.fromkeys(CALLS[method].split())
 
@@ -133,7 +133,7 @@ def test_a_method_takes_what_tacker_gives(infra, method):
 
 
 @pytest.mark.parametrize("method", REFUSED)
-def test_what_is_not_there_yet_says_so(infra, method):
+def test_an_unimplemented_operation_raises(infra, method):
     """The error names the operation; nothing looks as if it were done."""
     with pytest.raises(exceptions.TackerException) as caught:
         getattr(infra, method)(

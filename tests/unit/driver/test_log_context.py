@@ -64,7 +64,7 @@ def test_a_line_names_instance_and_operation(said):
     ] == said()
 
 
-def test_lines_of_others_are_left_alone(said):
+def test_foreign_log_lines_are_left_alone(said):
     """Tacker's own stay as they are."""
     with log_context.log_ids("i-1", "op-1"):
         OTHER.info("hello")
@@ -97,7 +97,7 @@ def test_a_line_is_marked_once(said):
     assert ["[instance: i-1] once"] * 3 == said()
 
 
-def test_threads_that_work_for_an_operation_say_so(said):
+def test_threads_of_an_operation_log_its_context(said):
     """Those of the pool, whichever operation used them before."""
     pool = WorkerPool(2)
 

@@ -53,7 +53,7 @@ def test_the_record_namespace_of_a_new_instance(options):
     assert "here" == instances.home(said)
 
 
-def test_a_request_says_how_an_instance_ends(options):
+def test_a_request_sets_how_an_instance_terminates(options):
     """What it leaves open is the option's or the manifest's."""
     said = {
         "on_terminate": {"keep": ["Secret"], "delete": ["Secret/edge/a"]},
@@ -86,7 +86,7 @@ def test_a_request_says_how_an_instance_ends(options):
     assert {one.group_kind: True} == found.on_terminate_default
 
 
-def test_a_request_says_what_becomes_of_claims(options):
+def test_a_request_sets_the_handling_of_claims(options):
     """It is kept with an instance that it makes."""
     said = {"tacker_k8s_cr": {"statefulset_claims": "retain"}}
     asked = additional_params.read(said, "terminate")

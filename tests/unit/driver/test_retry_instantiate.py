@@ -104,9 +104,7 @@ def test_the_replicas_are_those_of_the_scale_levels(cluster, retry):
     assert {"webs": 2} == levels(cluster)
 
 
-def test_a_number_that_somebody_set_is_that_of_the_level_again(
-    cluster, wanted, retry
-):
+def test_changed_replicas_are_reset_to_the_level(cluster, wanted, retry):
     """As in an instantiation that is taken up where it stopped."""
     web = ObjectRef("apps", "Deployment", "default", "web")
     cluster.patch(web, {"spec": {"replicas": 3}}, "kubectl")

@@ -26,7 +26,7 @@ def asked():
     return look
 
 
-def test_a_vim_that_is_away_is_asked_once_in_a_round(asked):
+def test_an_unreachable_vim_is_tried_once_in_a_round(asked):
     """The next of its instances fails at once, with the same reason."""
     with pytest.raises(errors.Unreachable):
         asked("a", ONE, AWAY)

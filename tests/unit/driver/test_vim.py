@@ -50,7 +50,7 @@ def refused(access=ACCESS, **changes):
     return str(caught.value)
 
 
-def test_a_bearer_token_is_taken():
+def test_a_bearer_token_is_accepted():
     """The string None of Tacker's database means that there is no value."""
     found = of(ACCESS)
 
@@ -64,7 +64,7 @@ def test_a_bearer_token_is_taken():
     assert "VIM https://192.0.2.10:6443" == found.where
 
 
-def test_a_certificate_authority_is_taken():
+def test_a_certificate_authority_is_accepted():
     """The PEM text of the VIM verifies the server."""
     pem = "-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----\n"
 
@@ -94,7 +94,7 @@ def test_verification_is_off_by_choice_only():
     assert not of(ACCESS).insecure
 
 
-def test_a_name_and_password_are_taken():
+def test_a_name_and_password_are_accepted():
     """For API servers behind a proxy that authenticates."""
     found = of(
         {**ACCESS, "bearer_token": None, "username": "u", "password": "p"}
@@ -107,7 +107,7 @@ def test_a_name_and_password_are_taken():
     )
 
 
-def test_openid_connect_is_taken():
+def test_openid_connect_is_accepted():
     """All that Tacker stores of it, and the options' scope."""
     found = of(OIDC)
 
@@ -213,7 +213,7 @@ def test_an_api_server_without_tls_needs_the_option(access):
     ],
 )
 @pytest.mark.parametrize("made", [dict, objects.VimConnectionInfo])
-def test_the_v2_api_says_the_same_in_other_words(credential, made):
+def test_the_v2_api_has_the_same_data_in_another_form(credential, made):
     """Its endpoint and CA are beside the credential; errors name its id."""
     info = made(
         vimId="edge",

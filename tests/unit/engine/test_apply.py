@@ -125,7 +125,7 @@ def test_retried_and_held_objects_do_not_block_each_other(cluster, clock):
     assert [0.25, 0.5, 1.0, 0.25, 0.5] == run.slept
 
 
-def test_at_the_deadline_dependents_are_told_too(cluster, clock):
+def test_at_the_deadline_dependents_are_reported_too(cluster, clock):
     """With what each of them waits for."""
     for _ in range(20):
         cluster.fail(
@@ -162,7 +162,7 @@ def test_a_deadline_amid_a_round_hides_no_reason(cluster, clock):
     )
 
 
-def test_what_is_never_sent_is_told(cluster, clock):
+def test_an_object_that_is_never_sent_is_reported(cluster, clock):
     """The deadline passes before the first attempt."""
     run = Run(
         cluster.with_deadline(Deadline.after(0, clock)), clock, step("x")
@@ -327,7 +327,7 @@ def brought_up(fake, obj):
         fake.report(ObjectRef.of(obj), {"phase": "Up"})
 
 
-def test_an_order_is_taken_up_wherever_it_was_left(clock):
+def test_an_order_is_resumed_wherever_it_stopped(clock):
     """An operation that died between two rounds loses nothing."""
 
     def fresh():

@@ -43,7 +43,7 @@ def name_of(ref, obj):
     return obj["metadata"]["name"]
 
 
-def test_what_bears_the_label_is_judged(cluster):
+def test_objects_with_the_label_are_assessed(cluster):
     """Left out are others, what is missing, and what is not asked for."""
     for made in (
         config_map("a"),

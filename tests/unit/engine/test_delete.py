@@ -100,7 +100,7 @@ def config_map_ref(name):
 # -- Namespaces and definitions ----------------------------------------------
 
 
-def test_what_goes_itself_is_not_foreign(cluster, home):
+def test_an_object_of_the_deletion_is_not_foreign(cluster, home):
     """The UID decides."""
     ours = made(cluster, manifests.config_map("a", "home"))
 
@@ -141,7 +141,7 @@ def test_what_kubernetes_puts_into_a_namespace_is_usual(cluster, home):
     assert {} == delete.find_foreign_dependents(cluster, home, "one")
 
 
-def test_an_object_of_a_going_kind_is_foreign_in_any_namespace(cluster):
+def test_an_object_of_a_deleted_kind_is_foreign_in_any_namespace(cluster):
     """The definition takes all objects of its kind along."""
     going = defined(cluster, "Thing")
     made(cluster, thing("Thing"))
@@ -160,7 +160,7 @@ def test_a_later_namespace_of_the_same_name_is_not_listed(cluster, home):
     )
 
 
-def test_a_namespace_that_is_going_already_is_not_looked_into(cluster, home):
+def test_a_namespace_being_deleted_is_not_listed(cluster, home):
     """Refusing would not save what lies in it."""
     held = manifests.config_map("theirs", "home")
     held["metadata"]["finalizers"] = ["example.org/hold"]
@@ -170,7 +170,7 @@ def test_a_namespace_that_is_going_already_is_not_looked_into(cluster, home):
     assert {} == delete.find_foreign_dependents(cluster, home, "one")
 
 
-def test_a_definition_that_is_going_already_is_not_looked_into(cluster):
+def test_a_definition_being_deleted_is_not_listed(cluster):
     """Nor is what it still has of its kind."""
     held = manifests.definition(GROUP, "Thing")
     held["metadata"]["finalizers"] = ["example.org/hold"]
@@ -219,7 +219,7 @@ def test_the_record_of_another_instance_is_foreign(cluster, home):
 # -- Owners ------------------------------------------------------------------
 
 
-def test_what_our_objects_own_is_ours_through_kinds_of_one_package(cluster):
+def test_dependents_are_managed_through_kinds_of_one_package(cluster):
     """An operator's objects own each other across its definitions."""
     going = defined(cluster, "Cc", "Bb", "Aa")
     going.update(made(cluster, thing("Aa")))
@@ -229,7 +229,7 @@ def test_what_our_objects_own_is_ours_through_kinds_of_one_package(cluster):
     assert {} == delete.find_foreign_dependents(cluster, going, "one")
 
 
-def test_an_owner_in_another_namespace_of_ours_counts(cluster, home):
+def test_an_owner_in_another_managed_namespace_counts(cluster, home):
     """All lists are read before any is judged."""
     going = {**home, **made(cluster, manifests.namespace("away"))}
     # A cluster-scoped kind would own across namespaces.
@@ -340,7 +340,7 @@ def test_the_secret_of_a_managed_certificate_is_managed(cluster, home):
     assert {} == delete.find_foreign_dependents(cluster, going, "one")
 
 
-def test_the_secret_of_our_certificate_that_is_gone_is_ours(cluster, home):
+def test_the_secret_of_a_deleted_managed_certificate_is_managed(cluster, home):
     """An earlier try has removed the Certificate; its Secret stays."""
     going = {**home, **certificate(cluster)}
     secret(cluster, **{"cert-manager.io/certificate-name": "web"})
@@ -384,7 +384,7 @@ def test_the_secret_of_a_later_certificate_of_that_name_is_foreign(
 # -- Claims ------------------------------------------------------------------
 
 
-def test_the_claims_of_our_stateful_set_are_ours(cluster, home):
+def test_the_claims_of_a_managed_stateful_set_are_managed(cluster, home):
     """They have no owner reference; their names are its templates'."""
     going = {**home, **made(cluster, stateful_set("data"), namespace="home")}
     made(cluster, claim("data-db-0"), claim("data-db-12"), namespace="home")
@@ -428,7 +428,7 @@ def test_a_dot_in_the_name_of_a_set_is_a_dot(cluster, home):
     ]
 
 
-def test_the_claims_of_a_set_that_is_gone_are_ours(cluster, home):
+def test_the_claims_of_a_deleted_managed_set_are_managed(cluster, home):
     """An earlier try has removed it; any template may have been its own."""
     going = {**home, SET: "uid"}
     made(cluster, claim("data-db-0"), claim("other-0"), namespace="home")
@@ -449,7 +449,7 @@ def test_the_claims_of_a_later_set_of_that_name_are_foreign(cluster, home):
     )
 
 
-def test_the_claims_of_a_set_that_ours_owns_are_ours(cluster, home):
+def test_the_claims_of_a_dependent_set_are_managed(cluster, home):
     """A controller's StatefulSet is no less ours than one of the package."""
     going = {**home, **made(cluster, manifests.config_map("a", "home"))}
     made(
@@ -463,7 +463,7 @@ def test_the_claims_of_a_set_that_ours_owns_are_ours(cluster, home):
     assert {} == delete.find_foreign_dependents(cluster, going, "one")
 
 
-def test_what_a_claim_of_ours_owns_is_ours(cluster, home):
+def test_dependents_of_a_managed_claim_are_managed(cluster, home):
     """A Pod that fills a claim belongs to it."""
     going = {**home, **made(cluster, stateful_set("data"), namespace="home")}
     made(cluster, claim("data-db-0"), namespace="home")
@@ -496,7 +496,7 @@ def test_a_kind_that_may_not_be_listed_is_named(cluster, home):
     assert "Namespace/home" in found[unknown]
 
 
-def test_a_going_kind_that_may_not_be_listed_is_named(cluster):
+def test_a_deleted_kind_that_may_not_be_listed_is_named(cluster):
     """In all namespaces, so none is given."""
     going = defined(cluster, "Thing")
     cluster.fail(

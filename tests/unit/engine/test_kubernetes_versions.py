@@ -33,7 +33,7 @@ NEW = (leader("v1.36.0", replicas=3), plain("2"))
 
 
 @pytest.mark.requirement("P9")
-def test_only_versions_go_ahead():
+def test_only_versions_are_changed_first():
     """Everything else is as it was, until they have got there."""
     step, rising = kubernetes_versions.with_new_versions_only(OLD, OLD, NEW)
 
@@ -41,7 +41,7 @@ def test_only_versions_go_ahead():
     assert {LEADER} == rising
 
 
-def test_a_step_that_died_is_gone_on_with():
+def test_an_interrupted_step_is_resumed():
     """The manifests have the versions by then; the machines may not."""
     step, rising = kubernetes_versions.with_new_versions_only(OLD, HALF, NEW)
 
@@ -60,7 +60,7 @@ def test_versions_alone_need_no_step_of_their_own():
     assert not kubernetes_versions.with_new_versions_only(HALF, HALF, NEW)[1]
 
 
-def test_what_is_new_or_goes_has_no_version_to_change():
+def test_new_and_deleted_objects_have_no_version_to_change():
     """It comes, or goes, with the rest."""
     assert not kubernetes_versions.with_new_versions_only(
         OLD[1:], OLD[1:], NEW

@@ -200,7 +200,7 @@ def test_with_a_definition_stays_all_that_serves_it():
     } == kept(package(*OPERATOR, *BESIDE), THING)
 
 
-def test_an_operator_with_rights_of_others_serves_what_it_may():
+def test_an_operator_with_foreign_permissions_serves_those_kinds():
     """A role that the package does not bring may allow everything."""
     found = package(
         manifests.definition(GROUP, "Thing"),
@@ -238,7 +238,7 @@ def test_rights_that_are_put_together_count():
     assert {"ClusterRole/part", "Deployment/operator"} <= kept(found, THING)
 
 
-def test_who_only_looks_at_a_kind_does_not_serve_it():
+def test_a_reader_of_a_kind_does_not_serve_it():
     """A dashboard does not have to stay."""
     looks = role("ClusterRole", "looks", "", (GROUP, "things"))
     looks["rules"][0]["verbs"] = ["get", "list", "watch"]
@@ -301,7 +301,7 @@ def test_an_annotation_wins_over_the_policy_and_the_request_over_both():
     }
 
 
-def test_what_is_said_to_go_goes_though_it_is_needed():
+def test_an_explicit_deletion_wins_over_a_dependency():
     """But not what would take along the one that needs it."""
     found = package(
         manifests.namespace("sys"),
@@ -322,7 +322,7 @@ def test_what_is_said_to_go_goes_though_it_is_needed():
     )
 
 
-def test_a_policy_on_the_end_goes_there_and_back():
+def test_a_policy_on_terminate_survives_a_round_trip():
     """It is kept with the record."""
     given = {"keep": [f"Thing.{GROUP}"], "delete": ["ConfigMap/a/b"]}
     said = policy.from_dict({"on_terminate": given})
@@ -331,7 +331,7 @@ def test_a_policy_on_the_end_goes_there_and_back():
     assert given == said.as_dict()["on_terminate"]
 
 
-def test_manifests_of_any_shape_serve_nobody():
+def test_malformed_manifests_serve_no_object():
     """What the server took may still be of a strange shape."""
     found = package(
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}},
@@ -371,7 +371,7 @@ def test_a_repeated_terminate_retains_the_same():
     assert set() == stays({GroupKind("", "ConfigMap"): False})
 
 
-def test_of_what_nothing_is_said_the_configuration_decides():
+def test_the_configuration_decides_by_default():
     """As it is when the instance ends; all else wins over it."""
     found = package(
         at("a", manifests.config_map("one"), on_terminate="delete"),

@@ -59,7 +59,7 @@ def test_what_was_meant_is_suggested(version, kind, expected):
     assert line.endswith(f"; {expected}")
 
 
-def test_a_version_that_is_gone_says_since_when():
+def test_a_removed_version_has_its_removal():
     """Beside the versions that the server has."""
     assert [
         "Deployment.yaml: Deployment.apps is served at v1, not at v1beta1; it "
@@ -67,7 +67,7 @@ def test_a_version_that_is_gone_says_since_when():
     ] == unknown(("apps/v1beta1", "Deployment"))
 
 
-def test_nothing_like_it_is_no_suggestion():
+def test_an_unknown_kind_has_no_suggestion():
     """A kind of an operator that is not installed has no neighbour."""
     (line,) = unknown(("example.org/v1", "Warpdrive"))
 

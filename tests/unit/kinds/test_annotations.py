@@ -75,7 +75,7 @@ def test_rules():
         assert state is handler.assess(said).state
 
 
-def test_the_rest_of_a_kind_stays():
+def test_the_remaining_handler_of_a_kind_stays():
     """Rank and place of the number remain those of the kind."""
     deployment = kinds.BUILT_IN[GroupKind("apps", "Deployment")]
     found = generic.of_annotations(manifest(readiness="exists"), deployment)

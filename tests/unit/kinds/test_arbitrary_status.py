@@ -122,7 +122,7 @@ FILES = sorted(DATA.glob("*/*.yaml"))
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(FILES), st.data())
-def test_one_field_of_a_wrong_type_is_no_stumbling_block(path, data):
+def test_one_field_of_a_wrong_type_raises_nothing(path, data):
     """A real object with one field replaced by anything gets a verdict."""
     obj = yaml.load(path.read_text(), LOADER)  # noqa: S506
     place, key = data.draw(st.sampled_from(list(_places(obj))))
@@ -151,7 +151,7 @@ def _places(obj):
 
 @given(VALUES, st.integers(1, 9), st.integers(1, 9))
 @pytest.mark.requirement("P1")
-def test_nobody_is_current_on_an_older_generation(status, seen, ahead):
+def test_no_object_is_current_on_an_older_generation(status, seen, ahead):
     """A generation that was not seen is in progress, whatever else is said."""
     if not isinstance(status, dict):
         status = {}

@@ -100,7 +100,7 @@ def test_what_is_autoscaled(annotations, words):
     )
 
 
-def test_nobody_else_has_a_hand_in_it():
+def test_an_object_without_annotations_is_not_autoscaled():
     """An object without marks is scaled directly."""
     assert autoscaling.is_topology_managed(obj()) is None
     assert autoscaling.topology_entry(obj()) is None
@@ -180,7 +180,7 @@ def test_other_control_planes_make_their_own_rules():
         ((2, None), 3, (3, 3)),
     ],
 )
-def test_bounds_move_so_that_there_are_so_many_at_least(before, number, after):
+def test_limits_are_adjusted_to_the_minimum(before, number, after):
     """The upper one goes up only; to repeat it changes nothing."""
     moved = autoscaling.ReplicaLimits(*before).around(number)
 
@@ -188,7 +188,7 @@ def test_bounds_move_so_that_there_are_so_many_at_least(before, number, after):
     assert moved == moved.around(number)
 
 
-def test_bounds_are_annotations_and_back():
+def test_limits_survive_a_round_trip_as_annotations():
     """One that is not to be there is taken off."""
     bounds = autoscaling.ReplicaLimits(1, None)
 

@@ -40,7 +40,7 @@ def test_kinds_stand_in_the_order_of_need():
 @pytest.mark.parametrize(
     "kind", ["MachineDeployment", "MachineSet", "MachinePool"]
 )
-def test_what_a_cluster_is_made_of_goes_before_it(kind):
+def test_the_parts_of_a_cluster_are_applied_before_it(kind):
     """A class and workers are there when their Cluster comes."""
     assert kinds.BUILT_IN[GroupKind(CORE, kind)].rank < ApplyOrder.CLUSTER
     assert (
@@ -198,7 +198,7 @@ def test_where_to_find_what_it_made(load, name, kind, selector):
     assert (kind, selector) in [(str(found), where) for found, where in made]
 
 
-def test_a_control_plane_that_has_not_said_what_it_saw(load):
+def test_a_control_plane_without_an_observed_generation(load):
     """A KubeadmControlPlane leaves its generation out while it works."""
     obj = load("kubeadmcontrolplane/new")
     ready = load("kubeadmcontrolplane/ready")

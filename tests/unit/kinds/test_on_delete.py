@@ -69,7 +69,7 @@ def test_a_topology_states_it_itself(load):
     assert f"workers.upToDateReplicas 0/{number}" in verdict.reason
 
 
-def test_machines_that_were_left_are_let_go_with_the_strategy(load):
+def test_outdated_machines_roll_with_the_strategy(load):
     """As soon as they may roll, those that are behind do."""
     left = load("machinedeployment/on_delete")
     rolls = load("machinedeployment/on_delete")

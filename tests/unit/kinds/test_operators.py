@@ -33,7 +33,7 @@ def shown(row):
 
 
 @pytest.mark.parametrize("row", operators.ROWS, ids=shown)
-def test_a_row_is_there_because_the_usual_order_is_wrong(row, objs):
+def test_every_row_differs_from_the_default(row, objs):
     """Strict would wait for ever, or not at all."""
     about = [kind for kind in objs if row.about(kind)]
     named = {GroupKind(row.group, name) for name in row.names}

@@ -119,7 +119,7 @@ def test_a_handler_that_does_right_is_as_it_was():
     )
 
 
-def test_an_interrupt_is_no_fault_of_a_handler():
+def test_an_interrupt_is_not_an_error_of_a_handler():
     """Who ends the program while a handler works ends the program."""
 
     def interrupted(obj):

@@ -85,7 +85,7 @@ def test_two_plugins_may_have_one_name():
     assert "mine" == found[WIDGET].name == found[other].name
 
 
-def test_a_handler_that_raises_is_told_as_its_plugins():
+def test_an_error_of_a_handler_names_its_plug_in():
     """The plug-in, the kind and the object are named."""
 
     def stumbles(obj):

@@ -125,7 +125,7 @@ def test_what_cannot_be_followed_is_refused_by_its_place(given_, said):
         policy.from_dict(given_)
 
 
-def test_an_object_goes_before_its_kind():
+def test_a_rule_for_an_object_wins_over_one_for_its_kind():
     """Of readiness as of pruning; one of any namespace is between them."""
     anywhere = ObjectRef("example.org", "Thing", "", "one")
     asked = Policy(prune={THING: True, anywhere: False, ONE: True})

@@ -198,7 +198,7 @@ def test_a_template_of_another_kind_keeps_its_name():
     assert manifest == references.with_renamed(manifest, names)
 
 
-def test_what_is_no_template_is_nobodys_to_rename():
+def test_only_templates_are_renamed():
     """A Cluster and a Machine refer to the objects themselves."""
     cluster = {
         "apiVersion": "cluster.x-k8s.io/v1beta2",

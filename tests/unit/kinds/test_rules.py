@@ -131,7 +131,7 @@ def test_a_long_value_that_only_has_to_be_set_is_not_shown():
     ],
 )
 @pytest.mark.requirement("P15")
-def test_a_text_that_is_no_rule(rule):
+def test_an_invalid_text_of_a_rule(rule):
     """A bad rule is refused when it is read, not found out by a wait."""
     with pytest.raises(errors.RequestInvalid):
         rules.parsed(rule)
@@ -175,7 +175,7 @@ def test_a_rule_as_a_mapping(given_, expected):
         None,
     ],
 )
-def test_a_mapping_that_is_no_rule(given_):
+def test_an_invalid_mapping_of_a_rule(given_):
     """Unknown words and values that no field can have are refused."""
     with pytest.raises(errors.RequestInvalid):
         rules.read([given_])

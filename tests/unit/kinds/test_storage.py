@@ -36,7 +36,7 @@ def test_a_quantity(text, number):
 @pytest.mark.parametrize(
     "text", ["", "Gi", "1Zi", "-", None, True, [], "1 Gi"]
 )
-def test_what_is_no_quantity(text):
+def test_an_invalid_quantity(text):
     """Anything else has no size."""
     assert storage.quantity(text) is None
 

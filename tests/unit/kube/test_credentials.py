@@ -106,7 +106,7 @@ def test_a_name_and_password() -> None:
 
 
 @pytest.mark.requirement("K4")
-def test_acting_as_somebody() -> None:
+def test_impersonation() -> None:
     """A kubeconfig that impersonates is followed, not passed over."""
     made = of(token="abc", impersonate={"as": "bob", "as-groups": ["ops"]})
 
@@ -128,7 +128,7 @@ def test_a_token_file_is_read_again(tmp_path: pathlib.Path) -> None:
     assert first.until < float("inf")
 
 
-def test_a_token_file_that_went(tmp_path: pathlib.Path) -> None:
+def test_a_deleted_token_file(tmp_path: pathlib.Path) -> None:
     """The error names the file."""
     with pytest.raises(KubeconfigInvalid, match="No such file"):
         of(token="old", token_file=str(tmp_path / "gone"))

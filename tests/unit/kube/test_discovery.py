@@ -76,7 +76,7 @@ def test_the_preferred_version(server: Server) -> None:
     assert {"scale"} == found.subresources
 
 
-def test_a_kind_the_preferred_version_lacks(server: Server) -> None:
+def test_a_kind_missing_in_the_preferred_version(server: Server) -> None:
     """It is looked for in the others."""
     found = Discovery().resource(server, GADGET, "")
 
@@ -373,7 +373,7 @@ def test_an_old_answer_is_better_than_none(
     assert "what is known still holds" in caplog.text
 
 
-def test_nobody_waits_for_what_is_only_old(
+def test_an_expired_cache_does_not_block_other_threads(
     slow_server: Hesitant,
     in_background: Callable[..., concurrent.futures.Future[Any]],
 ) -> None:

@@ -162,7 +162,7 @@ def test_a_name_that_leads_nowhere(part: str, missing: str) -> None:
     ],
 )
 @pytest.mark.requirement("P24")
-def test_text_of_others_runs_and_reads_nothing(
+def test_an_untrusted_kubeconfig_runs_and_reads_nothing(
     given: dict[str, Any], named: str
 ) -> None:
     """What would run a command or read a file is refused by name."""
@@ -201,7 +201,7 @@ def test_a_trusted_file_may_refer_to_files(tmp_path: pathlib.Path) -> None:
     assert str(tmp_path / "token") == found.token_file
 
 
-def test_a_file_that_is_not_there(tmp_path: pathlib.Path) -> None:
+def test_an_absent_file(tmp_path: pathlib.Path) -> None:
     """The error names the field and the file."""
     given = of_user(tokenFile="gone")
     (tmp_path / "config").write_text(yaml.safe_dump(given))
@@ -254,7 +254,7 @@ def test_a_pod_is_known_by_its_files(tmp_path: pathlib.Path) -> None:
     assert str(tmp_path / "token") == found.token_file
 
 
-def test_where_there_is_no_pod(tmp_path: pathlib.Path) -> None:
+def test_outside_of_a_pod(tmp_path: pathlib.Path) -> None:
     """Outside of a pod the ways to name a kubeconfig are given, no path."""
     with pytest.raises(KubeconfigInvalid) as caught:
         kubeconfig.in_cluster({}, str(tmp_path))
@@ -328,7 +328,7 @@ def test_it_cannot_be_printed() -> None:
         assert "VIM edge" in shown
 
 
-def test_a_clean_one_stands_for_itself(tmp_path: pathlib.Path) -> None:
+def test_a_minimal_one_is_self_contained(tmp_path: pathlib.Path) -> None:
     """One context, the current one, and everything in the text."""
     (tmp_path / "token").write_text("fr0mfile")
     (tmp_path / "config").write_text(

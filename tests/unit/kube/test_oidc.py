@@ -332,7 +332,7 @@ def tried(listening: socket.socket) -> int:
     return count
 
 
-def test_nobody_queues_behind_a_silent_provider(
+def test_a_silent_provider_does_not_queue_callers(
     silent_server: socket.socket, of: Callable[..., Kubeconfig]
 ) -> None:
     """Each waits as long as it may, and one try serves all."""
@@ -424,7 +424,7 @@ def test_a_token_is_renewed_before_it_ends(
     # Not the tokens: they hold the time of day, and a test has one name.
     ids=["opaque", "over at once", "long over"],
 )
-def test_a_token_that_does_not_say_how_long(
+def test_a_token_without_an_expiry(
     script: ScriptedServer, of: Callable[..., Kubeconfig], text: str
 ) -> None:
     """It holds until it is refused, and is not fetched for each request."""

@@ -230,7 +230,7 @@ def test_two_watches_without_news_are_not_trusted(
 
 @pytest.mark.parametrize("end", ["proper", "broken"])
 @pytest.mark.requirement("P25")
-def test_an_ended_watch_goes_on(
+def test_an_ended_watch_is_resumed(
     script: ScriptedServer, cluster: Cluster, end: str
 ) -> None:
     """It asks for what came after the last event it saw."""
@@ -284,7 +284,7 @@ def test_half_an_event_is_none(
         ),
     ],
 )
-def test_an_expired_version_means_to_look_again(
+def test_an_expired_version_is_listed_again(
     script: ScriptedServer, cluster: Cluster, expired: Any
 ) -> None:
     """After a restart of the server, every watch gets an error 410."""
@@ -350,7 +350,7 @@ def test_a_list_outside_of_a_watch(
     assert ["one", "two"] == [obj["metadata"]["name"] for obj in found]
 
 
-def test_a_kind_that_went(script: ScriptedServer, cluster: Cluster) -> None:
+def test_a_deleted_kind(script: ScriptedServer, cluster: Cluster) -> None:
     """Objects go with their definition: the list is empty."""
     script.then(*SERVED, answer_json(404, "404 page not found"))
 
@@ -364,7 +364,7 @@ def test_a_kind_that_went(script: ScriptedServer, cluster: Cluster) -> None:
         (answer_status(401, "Unauthorized"), Unauthenticated),
     ],
 )
-def test_what_cannot_go_on(
+def test_a_permanent_error(
     script: ScriptedServer,
     cluster: Cluster,
     reply: Any,
@@ -377,7 +377,7 @@ def test_what_cannot_go_on(
         brought(cluster, 1)
 
 
-def test_a_webhook_away_is_waited_for(
+def test_an_unreachable_webhook_is_waited_for(
     script: ScriptedServer, cluster: Cluster
 ) -> None:
     """A list that needs a conversion webhook is tried again."""

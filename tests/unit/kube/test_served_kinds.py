@@ -163,7 +163,7 @@ def test_a_kind_that_is_served_no_more(
         informed_cluster.resource(WIDGET)
 
 
-def test_a_list_goes_where_its_kind_is_now(
+def test_a_list_uses_the_served_version_of_its_kind(
     script: ScriptedServer, informed_cluster: Cluster
 ) -> None:
     """And has what is there."""
@@ -240,7 +240,7 @@ def test_an_object_without_the_namespace_that_its_kind_has(
     ],
     ids=["get", "delete", "list"],
 )
-def test_a_server_that_is_behind_the_others_is_asked_again(
+def test_a_server_with_stale_discovery_is_polled(
     script: ScriptedServer,
     informed_cluster: Cluster,
     do: Callable[[Cluster], Any],
@@ -315,7 +315,7 @@ def test_a_version_that_no_definition_serves_is_unknown(
         cluster.resource(WIDGET, "v9")
 
 
-def test_who_may_not_read_definitions_believes_the_server(
+def test_without_permission_for_definitions_a_404_is_trusted(
     script: ScriptedServer, informed_cluster: Cluster
 ) -> None:
     """Then a 404 is all that is known of the kind."""

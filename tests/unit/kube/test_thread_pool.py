@@ -82,7 +82,7 @@ def test_operations_take_turns(pool: WorkerPool) -> None:
     assert still
 
 
-def test_an_error_of_ours_is_a_result(pool: WorkerPool) -> None:
+def test_an_error_of_the_package_is_a_result(pool: WorkerPool) -> None:
     """It takes the place of the result of its item."""
 
     def refuse(number: int) -> int:

@@ -173,7 +173,7 @@ def test_what_does_not_exist_is_left_out(cluster, adopted, operation_args):
     assert {"web", "settings", "more"} == set(owned_objects(cluster))
 
 
-def test_a_kind_that_nobody_serves_is_passed_over(adopted):
+def test_a_kind_that_is_not_served_is_skipped(adopted):
     """Tacker's own driver creates no custom resources."""
     thing = manifests.custom("example.org", "Thing", "x")
 

@@ -92,7 +92,7 @@ def recorded(cluster):
     return store.read(cluster, "one", "default").inventory
 
 
-def test_what_a_script_changed_is_no_drift_afterwards(cluster, operation_args):
+def test_changes_of_a_script_are_not_drift_afterwards(cluster, operation_args):
     """The record and the owners of fields are as if we had applied it."""
     script(cluster)
     assert 2 == len(

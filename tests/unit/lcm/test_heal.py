@@ -155,7 +155,7 @@ def test_a_heal_of_the_same_name_is_done_once(new_cluster, clock):
     assert not second & heal("")
 
 
-def test_another_heal_does_not_go_on_with_one_that_failed(
+def test_another_heal_does_not_continue_a_failed_one(
     cluster, clock, operation_args
 ):
     """Only what is asked for goes; and all of it does."""
@@ -511,7 +511,7 @@ def test_a_control_plane_keeps_its_majority(ready, chosen, refused):
         assert chosen == choose(found, {chosen}).healing.members[0].uid
 
 
-def test_machines_of_a_control_plane_go_one_by_one():
+def test_control_plane_machines_are_replaced_one_by_one():
     """Before the workers, which may go together."""
     found = crew(
         *(machine(f"m{number}", control_plane=True) for number in range(3)),
@@ -527,7 +527,7 @@ def test_machines_of_a_control_plane_go_one_by_one():
     ]
 
 
-def test_a_sick_machine_of_a_control_plane_goes_first():
+def test_an_unhealthy_control_plane_machine_is_replaced_first():
     """With another in its place the control plane can do without the next.
 
     Asked for in the other order it would have lost its majority.
@@ -603,7 +603,7 @@ def test_the_only_machine_of_a_control_plane_is_left_out_of_all():
     assert ["m0"] == [ref.name for ref in choice.kept]
 
 
-def test_who_has_no_controller_is_not_healed():
+def test_a_member_without_a_controller_is_not_healed():
     """Neither by a controller nor from the package of the instance."""
     found = crew(machine("w1", owner=""))
 

@@ -129,9 +129,7 @@ def test_a_change_after_a_killed_change_owns_what_that_made(
     assert [] == owned_objects(cluster)
 
 
-def test_a_write_with_unknown_outcome_is_taken_back_too(
-    cluster, operation_args
-):
+def test_a_write_with_unknown_outcome_is_undone_too(cluster, operation_args):
     """The answer was lost; another object was refused at the same time."""
     lost = errors.Unavailable("patch b", 503, "no")
     made = []
@@ -184,7 +182,7 @@ def test_a_namespace_that_a_killed_run_made_is_terminated(clock):
     assert [] == owned_objects(cluster)
 
 
-def test_without_a_record_objects_go_in_their_authors_order(
+def test_without_a_record_objects_are_deleted_in_their_declared_order(
     cluster, operation_args
 ):
     """What they said is on the objects."""
@@ -250,9 +248,7 @@ def meeting(cluster, theirs):
     return Met()
 
 
-def test_nothing_is_forced_upon_what_somebody_has_just_made(
-    cluster, operation_args
-):
+def test_nothing_is_forced_upon_a_just_created_object(cluster, operation_args):
     """Not even where fields are to be taken from others."""
     theirs = manifests.config_map("a", "default", key="theirs", more="x")
 
@@ -354,7 +350,7 @@ def test_a_definition_may_gain_a_version_that_its_objects_use(
 
 
 @pytest.mark.requirement("P19")
-def test_a_definition_that_others_use_is_not_pruned(cluster, operation_args):
+def test_a_definition_in_use_is_not_pruned(cluster, operation_args):
     """However its manifest asks for it."""
     asked = definition("v1")
     asked["metadata"]["annotations"] = {objects.PREFIX + "prune": "true"}
@@ -373,7 +369,9 @@ def test_a_definition_that_others_use_is_not_pruned(cluster, operation_args):
     assert cluster.get(ref("Thing", "theirs", GROUP))
 
 
-def test_a_second_terminate_looks_for_others_again(cluster, operation_args):
+def test_a_second_terminate_searches_foreign_objects_again(
+    cluster, operation_args
+):
     """They may have come after the first one failed."""
     lcm.instantiate(
         lcm.Request(cluster, "one", **operation_args),
@@ -510,7 +508,7 @@ def test_a_retry_at_another_level_has_the_numbers_of_that_level(
     assert 1 == replicas(cluster)
 
 
-def test_a_package_may_name_its_aspects_anew(cluster, operation_args):
+def test_a_package_may_rename_its_aspects(cluster, operation_args):
     """The levels go on where the aspect still is."""
     lcm.instantiate(
         lcm.Request(cluster, "one", **operation_args), with_vnfd(vnfd("a"))
@@ -528,9 +526,7 @@ def test_a_package_may_name_its_aspects_anew(cluster, operation_args):
     assert 2 == replicas(cluster)
 
 
-def test_a_scale_by_steps_is_gone_on_with_not_done_twice(
-    cluster, operation_args
-):
+def test_a_scale_by_steps_is_resumed_and_not_repeated(cluster, operation_args):
     """The level moves when the numbers have."""
     lcm.instantiate(
         lcm.Request(cluster, "one", **operation_args), with_vnfd(vnfd("a"))
@@ -555,7 +551,7 @@ def test_a_scale_by_steps_is_gone_on_with_not_done_twice(
     assert 2 == replicas(cluster)
 
 
-def test_a_number_that_was_sent_is_said_to_be_sent(cluster, operation_args):
+def test_sent_replicas_are_reported_as_sent(cluster, operation_args):
     """Though the object could not be read afterwards."""
     lcm.instantiate(
         lcm.Request(cluster, "one", **operation_args), with_vnfd(vnfd("a"))

@@ -43,7 +43,7 @@ def new_cluster(clock):
 
 
 @pytest.mark.requirement("P21", "M7", "CR-11")
-def test_instantiate_is_taken_up_wherever_it_died(new_cluster, clock):
+def test_instantiate_is_resumed_wherever_it_died(new_cluster, clock):
     """No object is lost or doubled, and terminate leaves none."""
     died = 0
     for cluster in killed_clusters(
@@ -68,7 +68,7 @@ def test_instantiate_is_taken_up_wherever_it_died(new_cluster, clock):
     assert died > 15
 
 
-def test_instantiate_that_died_is_terminated(new_cluster, clock):
+def test_an_interrupted_instantiate_is_terminated(new_cluster, clock):
     """Without being taken up first, and nothing stays."""
     for cluster in killed_clusters(
         lcm.instantiate, leave_unchanged, new_cluster, clock, OLD
@@ -81,7 +81,7 @@ def test_instantiate_that_died_is_terminated(new_cluster, clock):
         assert [] == record_objects(cluster)
 
 
-def test_change_is_taken_up_wherever_it_died(new_cluster, clock):
+def test_change_is_resumed_wherever_it_died(new_cluster, clock):
     """What the new package names is there, and nothing else."""
 
     def prepare(cluster):
@@ -107,7 +107,7 @@ def test_change_is_taken_up_wherever_it_died(new_cluster, clock):
     assert died > 15
 
 
-def test_terminate_is_taken_up_wherever_it_died(new_cluster, clock):
+def test_terminate_is_resumed_wherever_it_died(new_cluster, clock):
     """The second run removes what the first one left."""
 
     def prepare(cluster):
@@ -153,7 +153,7 @@ HOME = ObjectRef("", "Namespace", "", "home")
 
 
 @pytest.mark.parametrize("finish", [True, False])
-def test_a_namespace_of_the_record_comes_and_goes_wherever_it_died(
+def test_the_record_namespace_is_created_and_deleted_wherever_it_died(
     new_cluster, clock, finish
 ):
     """It holds the record and the lock, and goes with the instance."""

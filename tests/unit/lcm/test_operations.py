@@ -245,7 +245,7 @@ def test_what_never_becomes_possible_ends_with_the_deadline(cluster, clock):
     assert 25 <= clock.now <= 30
 
 
-def test_an_object_that_somebody_removes_ends_the_wait(
+def test_an_object_that_another_client_deletes_ends_the_wait(
     cluster, operation_args
 ):
     """It will not become current by waiting."""
@@ -305,7 +305,9 @@ def test_a_package_may_be_changed_after_a_scale_that_failed(
     assert 2 == cluster.get(web)["spec"]["replicas"]
 
 
-def test_a_record_that_somebody_else_wrote_stops_us(cluster, operation_args):
+def test_a_record_of_another_writer_stops_the_operation(
+    cluster, operation_args
+):
     """Losing the record is losing the lock: no further stage is sent."""
     lcm.instantiate(
         lcm.Request(cluster, "one", **operation_args),

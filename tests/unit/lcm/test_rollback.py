@@ -111,7 +111,7 @@ def test_the_rollback_of_a_change_is_finished_wherever_it_died(
     assert died > 15
 
 
-def test_the_rollback_of_a_change_at_rest_is_finished(new_cluster, clock):
+def test_the_rollback_of_a_completed_change_is_finished(new_cluster, clock):
     """Once it has begun, to repeat it is to go on with it."""
 
     def prepare(cluster):
@@ -195,7 +195,7 @@ def test_a_termination_is_not_rolled_back(new_cluster, clock):
     assert refused > 2
 
 
-def test_a_change_that_is_tried_again_still_goes_back_to_the_first_state(
+def test_a_retried_change_is_rolled_back_to_the_first_state(
     cluster, clock, operation_args
 ):
     """Not to that which the first try left."""
@@ -211,7 +211,7 @@ def test_a_change_that_is_tried_again_still_goes_back_to_the_first_state(
     check_as_before(cluster)
 
 
-def test_a_change_that_is_repeated_at_rest_still_goes_back(
+def test_a_repeated_completed_change_is_rolled_back(
     cluster, clock, operation_args
 ):
     """Who repeats one cannot know that it was done."""
@@ -250,7 +250,7 @@ def test_a_rollback_that_ended_early_leaves_a_change_possible(
     ]
 
 
-def test_webhooks_of_the_failed_change_go_first(
+def test_webhooks_of_the_failed_change_are_deleted_first(
     cluster, clock, operation_args
 ):
     """They may be what keeps the rest from being restored."""
@@ -305,7 +305,7 @@ def test_an_adopted_object_is_released_wherever_the_rollback_died(
         check_as_before(cluster)
 
 
-def test_a_termination_gives_back_what_was_taken_over(new_cluster, clock):
+def test_a_termination_releases_adopted_objects(new_cluster, clock):
     """The instance did not make it, so it does not remove it."""
 
     def prepare(cluster):
@@ -371,9 +371,7 @@ def test_a_lost_record_leaves_nothing(cluster, clock, operation_args):
     assert ["mixed"] == owned_objects(cluster)
 
 
-def test_a_rollback_that_can_never_be_finished_comes_to_rest(
-    cluster, clock, operation_args
-):
+def test_an_unfinishable_rollback_ends_idle(cluster, clock, operation_args):
     """When it is repeated; what was lost is in the report."""
     run_operation(lcm.instantiate, cluster, clock, OLD)
     run_operation(lcm.change, cluster, clock, NEW)
@@ -390,7 +388,7 @@ def test_a_rollback_that_can_never_be_finished_comes_to_rest(
     ]
 
 
-def test_others_would_be_lost_with_a_definition(
+def test_foreign_objects_would_be_deleted_with_a_definition(
     cluster, clock, operation_args
 ):
     """It is refused before anything is written, unless that is asked for."""

@@ -100,9 +100,7 @@ def test_autoscaler_limits_of_refused_replicas_are_restored(
     assert Phase.INSTANTIATED is recorded(cluster).phase
 
 
-def test_bounds_that_are_right_already_are_not_written(
-    cluster, operation_args
-):
+def test_sufficient_limits_are_not_written(cluster, operation_args):
     """A refusal of the number alone leaves nothing begun."""
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), AUTOSCALED)
     lcm.scale(
@@ -216,9 +214,7 @@ def test_a_number_that_an_autoscaler_of_the_instance_keeps_may_be_set(
 
 
 @pytest.mark.parametrize("options", [Options(), ADJUST])
-def test_the_autoscaler_of_somebody_else_is_not_moved(
-    cluster, operation_args, options
-):
+def test_a_foreign_autoscaler_is_not_changed(cluster, operation_args, options):
     """No option helps, and the error offers none."""
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PLAIN)
     autoscaled(cluster)
@@ -233,7 +229,7 @@ def test_the_autoscaler_of_somebody_else_is_not_moved(
     assert not caught.value.movable
 
 
-def test_a_change_forgets_the_bounds_of_a_scale_before_it(
+def test_a_change_forgets_the_limits_of_an_earlier_scale(
     cluster, clock, operation_args
 ):
     """They are no longer those from before a later scale."""

@@ -62,7 +62,7 @@ def test_a_change_keeps_shared_objects(cluster, operation_args):
     assert cluster.get(COMMON) is None
 
 
-def test_with_what_others_share_stays_what_serves_it(cluster, operation_args):
+def test_the_operator_of_a_shared_definition_stays(cluster, operation_args):
     """A definition is of no use to them without its operator."""
     group = "test.example.org"
     served = manifests.definition(group, "Thing")
@@ -218,7 +218,7 @@ def test_no_instance_begins_to_share_with_a_terminating_one(
     assert cluster.get(ObjectRef(GROUP, "Thing", "default", "more"))
 
 
-def test_what_others_share_during_a_long_change_is_kept(cluster):
+def test_objects_shared_during_a_long_change_are_retained(cluster):
     """It is asked again before anything is deleted."""
     now = [0.0]
     life = {"deadline": Deadline.after(3000, lambda: now[0])}

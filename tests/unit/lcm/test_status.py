@@ -63,7 +63,7 @@ def rows(cluster, life):
     return {row.ref.name: row for row in report.objects}, report
 
 
-def test_what_an_instance_deleted_itself_has_not_failed(
+def test_an_object_deleted_by_its_instance_has_not_failed(
     cluster, operation_args, terminating_instance
 ):
     """Its own termination did, which timed out for another object."""
@@ -117,9 +117,7 @@ def test_what_a_change_deleted_has_not_failed(cluster, clock, operation_args):
     assert State.FAILED is found["stays"].verdict.state
 
 
-def test_an_operation_that_came_too_late_says_what_to_do(
-    cluster, operation_args
-):
+def test_a_late_operation_reports_the_next_step(cluster, operation_args):
     """Another one has ended between its look and its lock."""
     given = make_package(manifests.config_map("a"))
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), given)

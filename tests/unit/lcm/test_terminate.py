@@ -87,9 +87,7 @@ def notes(cluster, obj):
 
 
 @pytest.mark.requirement("P16")
-def test_only_the_object_that_was_asked_to_go_loses_its_finalizers(
-    cluster, caplog
-):
+def test_only_the_deleted_object_loses_its_finalizers(cluster, caplog):
     """Another of its name, and one that is not going, keep them."""
     obj = going(cluster, manifests.config_map("a"))
     other, _ = made(cluster, manifests.config_map("b"), finalizers=[HELD])
@@ -366,9 +364,7 @@ def test_the_leader_of_a_longer_name_is_anothers(cluster, make_thing):
 
 
 @pytest.mark.requirement("F6")
-def test_whoever_set_a_finalizer_is_named_where_nothing_else_is_known(
-    cluster, make_thing
-):
+def test_the_manager_of_an_unknown_finalizer_is_named(cluster, make_thing):
     """By the field manager, and when it last wrote."""
     entries = [
         {
@@ -392,7 +388,7 @@ def test_whoever_set_a_finalizer_is_named_where_nothing_else_is_known(
 
 
 @pytest.mark.requirement("F6")
-def test_finalizers_of_kubernetes_say_what_they_wait_for(cluster):
+def test_finalizers_of_kubernetes_are_explained(cluster):
     """And the garbage collector's which objects are left."""
     ref, uid = made(
         cluster,
@@ -426,7 +422,7 @@ def test_a_paused_object_is_reported(cluster):
     assert any("it is paused" in note for note in notes(cluster, obj))
 
 
-def test_a_namespace_tells_what_is_left_in_it():
+def test_the_remaining_content_of_a_namespace_is_reported():
     """In the words of its own conditions."""
     obj = {
         "apiVersion": "v1",
@@ -454,7 +450,7 @@ def test_a_namespace_tells_what_is_left_in_it():
     ] == list(finalizer_owners.deletion_conditions(obj))
 
 
-def test_references_to_what_is_not_there_are_named(cluster):
+def test_references_to_absent_objects_are_named(cluster):
     """Of either form, with a kind or by the name of the key."""
     made(cluster, manifests.config_map("there"))
     obj = {
@@ -481,7 +477,9 @@ def test_references_to_what_is_not_there_are_named(cluster):
     } == set(missing_references.find_missing(cluster, obj))
 
 
-def test_what_hangs_is_told_before_the_deadline(cluster, make_thing, caplog):
+def test_stuck_objects_are_reported_before_the_deadline(
+    cluster, make_thing, caplog
+):
     """At once where nothing lets it go; all of it after half a minute.
 
     That is reported again at twice the time.
@@ -568,7 +566,7 @@ def service(name, sort):
 
 
 @pytest.mark.requirement("P18")
-def test_claims_go_with_all_who_would_use_them_again(cluster):
+def test_claims_are_deleted_with_all_their_users(cluster):
     """Only on request; Pods without claims stay."""
     far = FakeCluster()
     workload(cluster)
@@ -677,7 +675,7 @@ def test_a_cluster_without_its_kubeconfig_stays(cluster):
     assert "terminate without cleanup" in str(caught.value)
 
 
-def test_a_cluster_that_is_away_stays_and_the_way_out_is_named(cluster):
+def test_an_unreachable_cluster_stays_and_the_next_step_is_named(cluster):
     """The error shows nothing of the credential."""
     far = FakeCluster()
     workload(cluster)
@@ -691,7 +689,7 @@ def test_a_cluster_that_is_away_stays_and_the_way_out_is_named(cluster):
     assert "planted" not in str(caught.value)
 
 
-def test_what_does_not_go_in_time_has_begun_and_is_late(cluster, clock):
+def test_a_late_deletion_has_begun_and_timed_out(cluster, clock):
     """The exit code is that of a time-out, as without a workload cluster."""
     far = FakeCluster(idle=clock.idle)
     workload(cluster)
@@ -753,7 +751,7 @@ def test_what_was_to_be_kept_is_kept_by_the_next_try(cluster):
     ]
 
 
-def test_what_was_carried_out_after_the_end_goes_with_the_next_one(cluster):
+def test_a_write_after_the_terminate_is_deleted_with_the_next_one(cluster):
     """A write may get no answer, and reach etcd when all is removed."""
     given = Package("test", (Document(manifests.config_map("a"), "a.yaml"),))
     sent = []

@@ -160,7 +160,7 @@ faults = st.lists(
 
 
 @given(faults)
-def test_every_reason_is_told_once(found):
+def test_every_reason_is_reported_once(found):
     """A reason is on one line, in the order of its first place."""
     lines = problems.sentence(found).splitlines()
 
@@ -180,7 +180,7 @@ def test_a_list_names_some_and_counts_the_rest(items, shown):
         assert f"and {len(items) - shown} more" == last
 
 
-def test_an_error_says_that_the_deadline_passed():
+def test_an_error_states_that_the_deadline_passed():
     """Beside what the last attempt failed with."""
     error = errors.Unreachable("https://a", "Connection refused")
     error.late = True
@@ -210,7 +210,7 @@ def test_several_lines_are_followed_by_the_deadline():
     ) == error.summary()
 
 
-def test_a_deadline_is_not_told_twice():
+def test_a_deadline_is_not_reported_twice():
     """A request that was not sent for it has no other reason."""
     error = errors.Unavailable.not_sent("get /version")
 
@@ -218,7 +218,7 @@ def test_a_deadline_is_not_told_twice():
     assert "get /version: the deadline passed (408)" == str(error)
 
 
-def test_objects_in_vain_are_limited_and_those_with_errors_come_first():
+def test_timed_out_objects_are_limited_and_those_with_errors_come_first():
     """Three hundred objects do not hide the one that failed."""
     verdicts = [Verdict(State.IN_PROGRESS, "0 of 1 replica(s)")] * 299
     verdicts.append(Verdict(State.FAILED, "image not found"))

@@ -75,7 +75,7 @@ def _at(about: dict[str, Any], name: str) -> dict[str, Any]:
     return about
 
 
-def test_the_schema_of_requests_is_what_the_table_says():
+def test_the_schema_of_requests_agrees_with_the_table():
     """``make schemas`` writes it."""
     expected = schemas.written(schemas.request_schema.schema())
 

@@ -38,7 +38,7 @@ OURS = {objects.INSTANCE: "one"}
 MANAGER = objects.MANAGER + "one"
 
 
-def test_label_and_apply_entry_together_make_an_object_ours():
+def test_label_and_apply_entry_together_make_an_object_managed():
     """Which matters only where a crash came before the journal."""
     assert ownership.has_instance_label(
         obj(OURS, managers=[(MANAGER, "Apply")]), "one"
@@ -99,7 +99,7 @@ def test_a_field_that_a_controller_fills_in_at_once_changes_no_owner():
         soon({"f:spec": {"f:controlPlaneEndpoint": ENDPOINT}}, "Apply"),
     ],
 )
-def test_who_may_have_made_it_within_the_second_is_its_owner(stranger):
+def test_a_writer_within_the_second_of_creation_is_its_owner(stranger):
     """It has a section as such, or what our manifest has."""
     assert not ownership.has_instance_label(stranger, "one")
 
@@ -180,7 +180,7 @@ LONG_BEFORE = "2025-12-31T23:00:00Z"
         ({"subresource": "status"}, MADE, False),
     ],
 )
-def test_who_made_an_object(entry, created, expected):
+def test_the_creator_of_an_object(entry, created, expected):
     """An Apply entry as old as the object made it; a later one joined it.
 
     Times as kube-apiserver 1.36.3 writes them: that of the entry before it
@@ -199,7 +199,7 @@ def entry(manager, operation="Update", subresource="", **fields):
     return {**found, "subresource": subresource} if subresource else found
 
 
-def test_fields_that_we_have_applied_are_ours_alone():
+def test_applied_fields_belong_to_their_manager_alone():
     """Others keep what they own beside them."""
     image = {'k:{"name":"main"}': {".": {}, "f:image": {}}}
     script = {
@@ -231,7 +231,7 @@ def test_fields_that_we_have_applied_are_ours_alone():
     )
 
 
-def test_an_entry_without_any_field_left_goes():
+def test_an_entry_without_any_field_left_is_removed():
     """And one of another manager's apply stays."""
     ours = entry(MANAGER, "Apply", **{"f:data": {"f:key": {}}})
     other = entry("argo", "Apply", **{"f:data": {"f:key": {}}})

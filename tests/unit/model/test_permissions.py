@@ -95,7 +95,7 @@ def test_rules_for_names_add_up():
     st.sampled_from(["pods", "pods/log", "*"]),
     st.sampled_from(["get", "create", "*"]),
 )
-def test_who_may_do_everything_may_do_this(group, resource, verb):
+def test_an_administrator_passes(group, resource, verb):
     """Whatever it is."""
     wanted = Permission(group, resource, "edge", verb)
 
@@ -245,7 +245,7 @@ def test_an_administrator_is_asked_about_once():
     assert 1 == len(cluster.sent)
 
 
-def test_all_that_lacks_is_named_at_once():
+def test_all_missing_permissions_are_named_at_once():
     """For the objects and for the record, before anything is sent."""
     cluster = denying(
         ("configmaps", "create"),
@@ -295,7 +295,7 @@ def test_a_package_with_volume_claim_templates_needs_more():
     ) == caught.value.missing
 
 
-def test_what_is_good_to_have_is_only_logged(caplog):
+def test_an_optional_permission_is_only_logged(caplog):
     """An operation works without it."""
     caplog.set_level("INFO")
 
@@ -316,7 +316,7 @@ def test_a_shared_object_is_neither_made_nor_deleted():
         found.shared = frozenset([ITEMS[0].ref])
 
 
-def test_lacking_rights_come_before_other_refusals():
+def test_missing_permissions_come_before_other_refusals():
     """What a server forbids first is one of many."""
     cluster = denying(("configmaps", "create"), ("deployments", "patch"))
     forbidden = errors.Forbidden("patch", "deployments", "edge", "no")
@@ -330,7 +330,7 @@ def test_lacking_rights_come_before_other_refusals():
         raise forbidden
 
 
-def test_other_refusals_are_told_as_they_are():
+def test_other_refusals_are_reported_as_they_are():
     """That a definition may be shared is known only at the end."""
     cluster = denying(("configmaps", "create"))
     denied = errors.Rejected(ITEMS[1].ref, 403, "Forbidden", "by a webhook")
@@ -417,7 +417,7 @@ def test_what_any_instance_needs():
     ) == permissions_check.of_record(cluster, "home")
 
 
-def test_who_may_not_prune_changes_nothing():
+def test_without_permission_to_prune_nothing_changes():
     """What the package before brought need not be in the new one."""
     cluster = FakeCluster()
     life = {"deadline": Deadline.after(60)}
@@ -442,7 +442,7 @@ def test_who_may_not_prune_changes_nothing():
     assert cluster.get(ObjectRef("", "ConfigMap", "default", "b"))
 
 
-def test_who_may_not_read_a_record_is_told_what_lacks_for_it():
+def test_missing_permissions_for_the_record_are_reported():
     """It is the first thing that is asked for."""
     cluster = denying(("secrets", "get"), ("leases", "update"))
     head = ObjectRef("", "Secret", "default", "tacker-k8s-cr.one")

@@ -113,7 +113,7 @@ def test_a_whole_object_is_not_quoted(said, shown):
     assert shown == masked(said, {"kind": "Pod"})
 
 
-def test_a_short_value_is_masked_where_it_stands_alone():
+def test_a_short_value_is_masked_as_a_whole_word():
     """It may be a part of any word, which then could not be read."""
     said = 'the webhook "policy.example.org" denied "e", 7 and 271828'
     switch = {"kind": "Secret", "stringData": {"on": "e", "x": "web"}}

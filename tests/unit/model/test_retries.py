@@ -41,7 +41,7 @@ def updated(last, now, *given, held=None, deadline=1800.0):
     )
 
 
-def test_what_may_mend_is_tried_until_the_deadline():
+def test_a_transient_error_is_retried_until_the_deadline():
     """From the first attempt on, whatever the words of the later ones."""
     first = updated({}, 10.0, refused(A))
     later = updated(first, 20.0, refused(A, cause="no endpoints"))
@@ -78,7 +78,7 @@ def test_no_attempt_is_announced_beyond_the_deadline():
     assert 50.0 == found[A].until
 
 
-def test_the_reasons_are_told_once_each():
+def test_the_reasons_are_reported_once_each():
     """With how many objects, what goes on, and until when."""
     found = updated(
         {},
@@ -100,7 +100,7 @@ def test_the_reasons_are_told_once_each():
     assert "26 of 26 current" == retries.format_count(26, 26, "current", {})
 
 
-def test_few_reasons_are_told():
+def test_few_reasons_are_reported():
     """A package may have a thousand of them."""
     many = {ref(f"n{n}"): retries.Retry(f"why {n}", 0, 9) for n in range(9)}
 
@@ -117,7 +117,7 @@ def test_an_end_on_another_day_has_its_date():
 
 
 @given(strategies.integers(0, 10**5), strategies.integers(0, 10**6))
-def test_a_time_of_day_does_not_depend_on_when_it_is_told(now, until):
+def test_a_time_of_day_does_not_depend_on_when_it_is_shown(now, until):
     """A display that is redrawn shows the same all the time."""
     shown = retries.format_time(until, 0.0, NOON)
     later = NOON + datetime.timedelta(seconds=now)

@@ -55,7 +55,7 @@ def test_csar_gives_its_artifacts_and_its_vnfd(write: Write) -> None:
     ]
 
 
-def test_definition_files_are_taken_in_the_order_of_the_request(
+def test_definition_files_are_read_in_the_order_of_the_request(
     write: Write,
 ) -> None:
     """``lcm-kubernetes-def-files`` selects and orders."""
@@ -101,7 +101,7 @@ URL = "https://example.org/a.yaml"
 
 
 @pytest.mark.requirement("A6")
-def test_artifact_that_is_a_url_is_given_by_the_caller(write: Write) -> None:
+def test_artifact_that_is_a_url_comes_from_the_caller(write: Write) -> None:
     """Its hash is held against what came, as of any other artifact."""
     text = csar_builder.manifest("far").encode()
     path = write(_with_url(hashlib.sha256(text).hexdigest()))
@@ -192,7 +192,7 @@ def test_manifests_may_lie_elsewhere(write: Write) -> None:
     )
 
 
-def test_artifact_without_a_hash_is_taken(write: Write) -> None:
+def test_artifact_without_a_hash_is_accepted(write: Write) -> None:
     """Tacker takes a block of TOSCA.meta with a name and nothing else."""
     content = csar_builder.files()
     head, *_ = content[csar_builder.META].split(b"\n\n")
@@ -240,7 +240,7 @@ def test_an_artifact_may_be_hidden(write: Write) -> None:
     assert ["a"] == _names(package.load(path))
 
 
-def test_named_files_of_a_kustomization_are_taken(write: Write) -> None:
+def test_named_files_of_a_kustomization_are_read(write: Write) -> None:
     """Tacker ignores the files beside them too."""
     content = csar_builder.files()
     content["Files/kubernetes/kustomization.yaml"] = b"resources: []\n"
@@ -338,7 +338,9 @@ def test_faults_of_all_parts_are_reported_at_once(write: Write) -> None:
     ]
 
 
-def test_csar_stands_alone(write: Write, tmp_path: pathlib.Path) -> None:
+def test_csar_cannot_be_combined_with_other_paths(
+    write: Write, tmp_path: pathlib.Path
+) -> None:
     """It cannot be loaded with other paths: whose VNFD would count?"""
     (tmp_path / "a.yaml").write_text(csar_builder.manifest("a"))
 
@@ -360,7 +362,7 @@ def test_source_of_a_csar_needs_no_types(tmp_path: pathlib.Path) -> None:
     assert {"web": 1} == loaded.vnfd.level_numbers["small"]
 
 
-def test_folder_named_definitions_is_no_source_by_that(
+def test_folder_named_definitions_is_not_a_source_by_that(
     tmp_path: pathlib.Path,
 ) -> None:
     """Only TOSCA definitions make it one; others put manifests there."""
@@ -514,7 +516,7 @@ def test_definitions_are_validated_on_every_read(write: Write) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"type": True}, True, [1], "text"])
-def test_what_ends_tosca_parser_is_told_in_words(
+def test_an_error_of_tosca_parser_is_reported_in_words(
     write: Write, wrong: Any
 ) -> None:
     """Not in Python's, of which an author would make nothing."""
@@ -624,7 +626,7 @@ def test_a_file_that_is_not_an_archive_is_refused(
     assert problem.startswith(f"{path}: is not a zip archive that can be read")
 
 
-def test_archive_that_is_not_there_is_named(tmp_path: pathlib.Path) -> None:
+def test_absent_archive_is_named(tmp_path: pathlib.Path) -> None:
     """As any path."""
     assert [f"{tmp_path}/p.zip: does not exist"] == _problems(
         tmp_path / "p.zip"
@@ -687,7 +689,7 @@ def test_artifacts_of_a_csar_without_metadata_are_checked(
     assert problem.startswith(f"{csar_builder.ONE}: has the sha-256")
 
 
-def test_two_files_at_the_root_are_no_definitions(
+def test_two_files_at_the_root_are_not_definitions(
     tmp_path: pathlib.Path,
 ) -> None:
     """Tacker refuses such an archive; a folder is one of manifests."""
@@ -700,7 +702,9 @@ def test_two_files_at_the_root_are_no_definitions(
     assert "is a zip archive, but not a CSAR" in problem
 
 
-def test_archive_without_metadata_is_no_csar(tmp_path: pathlib.Path) -> None:
+def test_archive_without_metadata_is_not_a_csar(
+    tmp_path: pathlib.Path,
+) -> None:
     """The usual cause: the folder was packed, and not what is in it."""
     inside = {f"p/{name}": data for name, data in csar_builder.files().items()}
     path = csar_builder.write_archive(tmp_path / "p.zip", inside)

@@ -122,7 +122,7 @@ def _warned(text: str, *, lenient: bool = False) -> tuple[Any, list[str]]:
         ('{"a": 1,\n "a": 2}', {"a": 2}, "line 1, column 1"),
     ],
 )
-def test_of_a_key_that_is_there_twice_the_last_one_may_count(
+def test_the_last_one_of_two_equal_keys_may_count(
     text: str, value: object, place: str
 ) -> None:
     """So PyYAML reads it, and with it Tacker."""
@@ -173,7 +173,7 @@ def test_what_tacker_reads_otherwise_is_a_warning(
         '{"a": 1e3}',
     ],
 )
-def test_what_tacker_reads_alike_is_no_warning(text: str) -> None:
+def test_values_that_tacker_reads_alike_cause_no_warning(text: str) -> None:
     """Or what a server would refuse from Tacker's own driver."""
     assert [] == _warned(text)[1]
 

@@ -84,7 +84,7 @@ def test_a_file_is_fetched(url):
         ("/large", "is larger than"),
     ],
 )
-def test_what_is_no_such_file_is_refused(url, path, said):
+def test_an_invalid_file_is_refused(url, path, said):
     """The error shows the URL without its query; nothing is followed."""
     error = refused(f"{url}{path}?key={PLANTED}")
 
@@ -108,7 +108,7 @@ def test_no_time_left_is_an_error(url):
     assert "no time was left" in refused(f"{url}/a", seconds=0.0)
 
 
-def test_nobody_there_is_an_error():
+def test_an_unreachable_server_is_an_error():
     """As is a URL that cannot be read."""
     assert "cannot be fetched: ConnectionError" in refused(
         "http://127.0.0.1:1/a"

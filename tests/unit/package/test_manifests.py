@@ -36,7 +36,7 @@ def _with(**fields: Any) -> dict[str, Any]:
     return {**NAMED, "metadata": metadata, **fields}
 
 
-def test_manifest_knows_its_place() -> None:
+def test_manifest_has_its_place() -> None:
     """Where a file holds several documents, a place has its number."""
     (one,), _ = _read(NAMED)
     several, _ = _read(NAMED, _with(metadata={"name": "b"}))
@@ -107,7 +107,7 @@ def test_prefix_may_stand_for_a_name() -> None:
 
 
 @pytest.mark.parametrize("metadata", [{}, {"metadata": {}}])
-def test_only_a_server_knows_which_kinds_need_no_name(
+def test_only_a_server_decides_which_kinds_need_no_name(
     metadata: dict[str, Any],
 ) -> None:
     """Such as its reviews; of a built-in kind with a name we know."""
@@ -165,7 +165,7 @@ def test_typed_list_gives_its_items_their_kind() -> None:
     } == document.manifest
 
 
-def test_lists_in_lists_are_taken_apart() -> None:
+def test_lists_in_lists_are_split() -> None:
     """However deep; a fault inside names the whole way to it."""
     inner = {"apiVersion": "v1", "kind": "List", "items": [{"kind": "A"}]}
     outer = {"apiVersion": "v1", "kind": "List", "items": [inner]}
@@ -236,7 +236,7 @@ def test_same_name_of_another_kind_group_or_namespace_is_another() -> None:
     assert (4, []) == (len(taken), problems)
 
 
-def test_same_object_in_two_versions_is_there_twice() -> None:
+def test_same_object_in_two_versions_is_a_duplicate() -> None:
     """A version is a way to show an object, no part of its name."""
     _, problems = _read(
         _with(apiVersion="apps/v1", kind="Deployment"),
@@ -280,7 +280,7 @@ def test_a_key_of_a_label_is_named_as_it_is_written(labels, expected):
         assert f": {expected}, expected a string; put" in str(problem)
 
 
-def test_a_key_that_is_no_string_is_told():
+def test_a_key_that_is_not_a_string_is_refused():
     """With the value in quotes alone, the label would have another name."""
     text = "apiVersion: v1\nkind: A\nmetadata: {name: a, labels: {n: 1}}\n"
     parsed, _ = documents.read(text, "a.yaml")

@@ -65,7 +65,7 @@ def test_files_come_in_the_order_in_which_they_are_named(
     )
 
 
-def test_windows_line_ends_and_byte_order_mark_are_no_content(
+def test_windows_line_ends_and_byte_order_mark_are_not_content(
     tmp_path: pathlib.Path,
 ) -> None:
     """An editor's habits do not change a manifest."""
@@ -119,7 +119,7 @@ def test_absent_path_is_named(tmp_path: pathlib.Path) -> None:
     ] == _problems(tmp_path / "x", tmp_path / "a.yaml")
 
 
-def test_pipe_is_no_file(tmp_path: pathlib.Path) -> None:
+def test_pipe_is_not_a_file(tmp_path: pathlib.Path) -> None:
     """What cannot be read to its end is not read at all."""
     os.mkfifo(tmp_path / "a.yaml")
 

@@ -148,7 +148,7 @@ def test_files_for_hooks_come_from_the_checkout(
         (["--etsi-types", "/nowhere"], "/nowhere/etsi_nfv"),
     ],
 )
-def test_what_cannot_be_built_is_said(
+def test_a_failed_build_is_reported(
     source: pathlib.Path,
     tmp_path: pathlib.Path,
     capsys: pytest.CaptureFixture[str],
@@ -171,7 +171,7 @@ def test_an_incomplete_sample_is_not_built(
         csar.build(MANAGEMENT, tmp_path / "p.zip")
 
 
-def test_a_vnfd_without_aspects_says_what_is_there(
+def test_a_vnfd_without_aspects_has_its_objects(
     tmp_path: pathlib.Path,
 ) -> None:
     """Of a management cluster nothing is scaled; it has one VDU."""

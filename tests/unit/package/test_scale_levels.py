@@ -168,7 +168,7 @@ def test_last_step_repeats_itself() -> None:
     assert [1, 2, 6, 10] == found
 
 
-def test_instantiation_level_gives_numbers_of_its_own() -> None:
+def test_instantiation_level_sets_its_own_replicas() -> None:
     """Also for a VDU that no aspect scales."""
     assert ({"size": 2}, {"web": 6, "log": 2}) == replica_counts.at_level(
         VNFD, "large"
@@ -176,7 +176,7 @@ def test_instantiation_level_gives_numbers_of_its_own() -> None:
     assert ({"size": 0}, {"web": 1, "log": 1}) == replica_counts.at_level(VNFD)
 
 
-def test_deltas_alone_say_nothing_of_a_vdu_that_no_aspect_scales() -> None:
+def test_deltas_alone_do_not_set_a_vdu_that_no_aspect_scales() -> None:
     """As in Tacker's v1 API: it has the number of its manifest."""
     assert {"web": 6} == replica_counts.of_deltas(VNFD, {"size": 2})
     with pytest.raises(RequestInvalid, match="no aspect speed"):
@@ -201,7 +201,7 @@ def test_the_number_of_a_level_wins_over_the_deltas() -> None:
 
 
 @given(at_levels(), st.data())
-def test_base_gives_back_the_numbers_that_it_was_made_of(
+def test_base_restores_the_replicas_of_its_levels(
     case: tuple[Vnfd, dict[str, int]], data: st.DataObject
 ) -> None:
     """At the same levels, whatever the numbers are and whatever it had."""

@@ -236,7 +236,9 @@ def test_a_compressed_file_is_named(tmp_path):
 
 
 @given(st.sampled_from(["w", "w:gz", "w:bz2", "w:xz"]), st.integers(0, 2000))
-def test_an_archive_that_is_cut_off_is_no_defect(tmp_path_factory, mode, size):
+def test_a_truncated_archive_is_not_an_internal_error(
+    tmp_path_factory, mode, size
+):
     """Any beginning of an archive gets a sentence, or is read as text."""
     path = tar(tmp_path_factory.mktemp("cut") / "a", mode, "a", "b/Chart.yaml")
     path.write_bytes(path.read_bytes()[:size])

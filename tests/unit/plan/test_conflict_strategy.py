@@ -122,7 +122,7 @@ OWNED = {"data.a": ("data", "a"), "data.b": ("data", "b")}
 
 
 @pytest.mark.requirement("P6")
-def test_leave_sends_again_without_what_others_own():
+def test_ignore_sends_again_without_the_fields_of_other_managers():
     """As often as another field turns out to be theirs."""
     send, sent = refusing(OWNED)
 

@@ -35,7 +35,7 @@ def told(before, after):
 
 
 @pytest.mark.requirement("E1")
-def test_a_changed_a_new_and_a_missing_field_are_told():
+def test_a_changed_a_new_and_a_missing_field_are_reported():
     """Each by its path, with both values."""
     assert [
         "spec.gone: was 1, removed",
@@ -47,7 +47,7 @@ def test_a_changed_a_new_and_a_missing_field_are_told():
     )
 
 
-def test_an_item_of_a_list_goes_by_its_name():
+def test_an_item_of_a_list_is_matched_by_its_name():
     """A container that comes first moves no other."""
     before = [{"name": "main", "image": "a:1"}]
     after = [
@@ -62,7 +62,7 @@ def test_an_item_of_a_list_goes_by_its_name():
     ] == told(obj(spec=before), obj(spec=after))
 
 
-def test_what_the_server_writes_is_no_difference():
+def test_fields_of_the_server_are_not_a_difference():
     """Nor is a status, nor what kubectl keeps for itself."""
     before = obj(status={"a": 1})
     after = obj()
@@ -78,7 +78,7 @@ def test_what_the_server_writes_is_no_difference():
     assert [] == told(before, after)
 
 
-def test_a_name_with_dots_is_told_from_a_path():
+def test_a_name_with_dots_differs_from_a_path():
     """As labels and keys of configuration have them."""
     assert ['data["app.conf"]: a -> b'] == told(
         obj(data={"app.conf": "a"}), obj(data={"app.conf": "b"})
@@ -118,7 +118,7 @@ def test_nothing_differs_from_itself(value):
 
 
 @given(values, values)
-def test_what_differs_is_told(one, other):
+def test_a_difference_is_reported(one, other):
     """There is a difference exactly where the values are not equal."""
     assert (one == other) == (
         [] == told(obj(spec={"a": one}), obj(spec={"a": other}))

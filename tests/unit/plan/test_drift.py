@@ -121,7 +121,7 @@ def test_texts_of_a_secret_are_found_in_its_data():
     assert "YQ==" not in said
 
 
-def test_a_field_that_is_gone_is_drift():
+def test_a_removed_field_is_drift():
     """With all that is below it."""
     manifest = {"data": {"a": "1", "b": {"c": 2}}}
 

@@ -133,9 +133,7 @@ def test_rollouts_come_first_and_can_be_read_alone():
     assert plain[1]["rollout"] is None
 
 
-def test_a_change_of_a_class_names_the_clusters_of_others(
-    cluster, operation_args
-):
+def test_a_change_of_a_class_names_foreign_clusters(cluster, operation_args):
     """Their machines are replaced as well."""
     group = "cluster.x-k8s.io"
     for kind in ("Cluster", "ClusterClass"):
@@ -185,7 +183,7 @@ def test_a_change_of_a_class_names_the_clusters_of_others(
 
 
 @pytest.mark.requirement("E9")
-def test_versions_and_fields_that_a_definition_loses_are_for_good():
+def test_removed_versions_and_fields_of_a_definition_are_irreversible():
     """The server drops what no schema names, with the next write."""
     before = manifests.definition("example.org", "Thing")
     after = copy.deepcopy(before)
@@ -218,7 +216,7 @@ def test_a_claim_that_grows_does_not_shrink_again():
     ) == irreversible.irreversible_update(claim("1Gi"), claim("2Gi"))
 
 
-def test_what_goes_along_with_an_object_is_for_good():
+def test_deletion_of_dependents_is_irreversible():
     """Of a ConfigMap nothing is lost that its manifest has not."""
 
     def final(group, kind):
@@ -233,7 +231,7 @@ def test_what_goes_along_with_an_object_is_for_good():
     assert () == final("", "ConfigMap")
 
 
-def test_without_the_server_what_a_manifest_says_is_laid_over():
+def test_without_the_server_a_manifest_is_overlaid():
     """What only others have set stays."""
     live = {
         "spec": {

@@ -219,7 +219,7 @@ def test_owning_and_no_longer_owning(given_, more):
 @pytest.mark.parametrize(
     "name", ["a", "site-a", "3f2c.edge-1", "x" * 63, "0a7c94b2-0000"]
 )
-def test_a_name_of_an_instance_is_taken(name):
+def test_a_name_of_an_instance_is_accepted(name):
     """What can be a label's value and part of a Secret's name is a name."""
     assert name == inventory.require_valid_name(name)
 

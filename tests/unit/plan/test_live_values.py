@@ -32,7 +32,7 @@ def thing(spec: Any, **labels: str) -> dict[str, Any]:
     }
 
 
-def test_an_object_as_its_manifest_says_has_no_difference():
+def test_an_object_equal_to_its_manifest_has_no_difference():
     """Whatever else it has."""
     manifest = manifests.deployment("web", 2)
     live = copy.deepcopy(manifest)

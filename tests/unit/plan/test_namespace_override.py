@@ -68,7 +68,7 @@ def test_with_fill_a_manifest_keeps_its_namespace():
 
 
 @pytest.mark.requirement("T14")
-def test_with_override_all_go_to_one_namespace():
+def test_with_force_all_are_in_one_namespace():
     """What is of no namespace stays so."""
     account, bound = placed("force", ACCOUNT, binding())
 
@@ -147,7 +147,7 @@ def test_with_refuse_a_foreign_namespace_is_an_error():
     ] == [str(problem) for problem in caught.value.problems]
 
 
-def test_a_schema_is_no_reference():
+def test_a_schema_is_not_a_reference():
     """Names of its properties may be anything."""
     definition = manifests.definition("example.org", "Thing")
     schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]

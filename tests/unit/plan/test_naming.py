@@ -65,7 +65,7 @@ def test_the_same_manifest_has_the_same_name_again(new_suffix):
     assert names(first) != names(other)
 
 
-def test_manifests_that_say_the_same_are_several_objects(new_suffix):
+def test_equal_manifests_are_several_objects(new_suffix):
     """Told apart by their order."""
     twins = [document(prefix="a-"), document(prefix="a-")]
     found, known = naming.with_names(twins, {}, new_suffix)

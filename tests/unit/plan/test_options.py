@@ -34,6 +34,6 @@ def test_claims_are_deleted_or_retained(key):
         Options(**{key: "keep"})
 
 
-def test_unless_somebody_says_so_a_failure_ends_the_wait():
+def test_by_default_a_failure_ends_the_wait():
     """Waiting longer would not help."""
     assert "fail_fast" == Options().on_failure

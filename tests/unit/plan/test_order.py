@@ -295,7 +295,7 @@ def test_a_dependency_moves_with_its_object():
     )
 
 
-def test_a_template_that_goes_by_another_name_is_still_depended_on():
+def test_a_renamed_template_is_still_depended_on():
     """Authors know objects by the names that they gave them."""
     items = placed(
         manifest("ConfigMap", "a", needs="Secret/t"), manifest("Secret", "t")
@@ -446,7 +446,7 @@ def test_the_order_of_files_is_of_no_account(made, random):
 
 @given(packages())
 @pytest.mark.requirement("TK-4", "F1")
-def test_terminate_goes_the_reverse_way(made):
+def test_terminate_deletes_in_reverse_order(made):
     """Nothing goes before what depends on it, nor before a later wave."""
     items = placed(*made)
     manifests = {item.ref: item.manifest for item in items}
@@ -599,7 +599,7 @@ def test_operators_and_their_objects_in_any_order_of_their_files(made):
 
 @given(st.permutations(operators()))
 @pytest.mark.requirement("P17", "F3")
-def test_operators_go_after_their_objects(made):
+def test_operators_are_deleted_after_their_objects(made):
     """In the same order, however their files stand."""
     manifests = {ObjectRef.of(m): m for m in made}
     stages = plan.terminate(

@@ -118,7 +118,7 @@ def test_terminate_deletes_all_that_is_owned(found):
 
 @given(ref_sets)
 @pytest.mark.requirement("P16")
-def test_clusters_go_alone_and_first(found):
+def test_clusters_are_deleted_alone_and_first(found):
     """Beside what it uses, a Cluster would hang for ever."""
     planned = plan.terminate(uids(found), REGISTRY)
     clusters = {
@@ -131,7 +131,7 @@ def test_clusters_go_alone_and_first(found):
 
 @given(ref_sets)
 @pytest.mark.requirement("T13", "P17", "F3")
-def test_terminate_goes_against_the_direction_of_need(found):
+def test_terminate_deletes_in_reverse_dependency_order(found):
     """Custom resources before workloads before definitions."""
     order = []
     for stage in plan.terminate(uids(found), REGISTRY).stages:
@@ -152,7 +152,7 @@ def test_terminate_goes_against_the_direction_of_need(found):
 
 
 @given(ref_sets)
-def test_the_namespace_of_the_record_goes_last(found):
+def test_the_record_namespace_is_deleted_last(found):
     """The record lies in it, so nothing else may be left by then."""
     last = ObjectRef("", "Namespace", "", "ns")
     owned = {**uids(found), last: "uid"}
@@ -263,7 +263,7 @@ def test_nothing_is_deleted_before_all_of_the_new_is_current(old, new):
 
 
 @pytest.mark.requirement("P20")
-def test_objects_that_are_there_are_applied_by_uid():
+def test_existing_objects_are_applied_by_uid():
     """An apply that is meant to change carries the UID of what it means."""
     ref = ObjectRef("test.example.org", "Kind3", "ns", "a")
     live = {ref: plan.LiveObject("uid-1", "7")}

@@ -128,7 +128,7 @@ def test_a_rollback_makes_a_name_of_the_old_content():
     )
 
 
-def test_giving_a_change_up_goes_back_to_the_names_before():
+def test_a_rollback_restores_the_former_names():
     """The former objects are all there: nothing has to roll."""
     old, new = [template(), workers()], [template("large"), workers()]
     failed = dataclasses.replace(

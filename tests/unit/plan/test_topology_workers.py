@@ -44,7 +44,7 @@ def of_class(*names):
         (rollouts.CLASS, of_class("a", "b"), of_class("b")),
     ],
 )
-def test_workers_that_come_or_go_replace_none(kind, before, after):
+def test_new_and_removed_workers_replace_none(kind, before, after):
     """Wherever in the list they stand."""
     found = diff.diff(before, after)
 
@@ -52,7 +52,7 @@ def test_workers_that_come_or_go_replace_none(kind, before, after):
     assert found
 
 
-def test_workers_that_change_are_told_as_before():
+def test_changed_workers_are_reported_as_before():
     """Beside some that are new."""
     found = diff.diff(topology("a"), topology("b", "a", of="big"))
     rolls = forecast.rollout(rollouts.CLUSTER, found, 2, {})
@@ -73,7 +73,7 @@ def test_workers_that_change_are_told_as_before():
     ) == cause
 
 
-def test_workers_that_a_topology_no_longer_has_go_for_good():
+def test_removed_workers_of_a_topology_are_irreversible():
     """As those do that have objects of their own."""
     assert (
         "the workers b are deleted, with machines and workloads",

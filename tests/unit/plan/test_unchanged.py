@@ -124,7 +124,7 @@ def difference(manifest=SERVICE, live=LIVE):
     return unchanged.difference(manifest, live, MANAGER)
 
 
-def test_what_the_server_fills_in_is_no_difference():
+def test_defaults_of_the_server_are_not_a_difference():
     """Nor is what other managers own, or the order in managedFields."""
     assert "" == difference()
     assert unchanged.is_unchanged(SERVICE, LIVE, MANAGER)
@@ -236,7 +236,7 @@ def test_an_object_that_another_client_has_changed_is_sent(path, value, told):
     assert difference(live=changed(LIVE, path, value)).startswith(told)
 
 
-def test_items_of_others_may_stand_between_those_of_the_manifest():
+def test_foreign_items_may_be_between_those_of_the_manifest():
     """They stay where they are; the manifest's keep their order."""
     ports = LIVE["spec"]["ports"]
     theirs = {"name": "x", "protocol": "TCP", "port": 9, "targetPort": 9}

@@ -87,7 +87,7 @@ def test_a_name_with_dots_is_one_name():
     assert 1 == len(said)
 
 
-def test_of_a_variable_that_is_there_twice_the_last_one_counts():
+def test_the_last_one_of_two_equal_variables_counts():
     """So does a kubelet; the order of the others stays."""
     why = 'duplicate entries for key [name="A"]'
     found, (said,) = without((f"{C}.env", why))

@@ -77,7 +77,7 @@ class Balanced:
         return int(answer.partition(b":")[0])
 
 
-def test_connections_go_to_one_server_after_the_other():
+def test_connections_are_distributed_round_robin():
     """Each of them gets a connection before one gets its second."""
 
     async def run() -> None:

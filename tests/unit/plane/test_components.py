@@ -55,7 +55,7 @@ def three_server_folders(tmp_path):
 
 
 @pytest.mark.parametrize("servers", [1, 3])
-def test_no_port_is_wanted_twice(servers, three_server_folders):
+def test_no_port_is_used_twice(servers, three_server_folders):
     """All components run on one machine."""
     folders = FOLDERS if servers == 1 else three_server_folders
     counted = collections.Counter(
@@ -187,7 +187,7 @@ def test_a_server_certificate_names_what_it_is_reached_by():
     )
 
 
-def test_a_client_certificate_says_user_and_group():
+def test_a_client_certificate_has_user_and_group():
     """Kubernetes reads them from common name and organization."""
     ca = certificates.authority("test", NOW)
 
@@ -293,7 +293,7 @@ def test_a_private_file_is_replaced_whole(tmp_path):
     assert [path] == list(tmp_path.iterdir())
 
 
-def test_keys_are_of_a_curve_that_all_components_know(made):
+def test_keys_are_of_a_curve_that_all_components_support(made):
     """The keys of servers and clients are quick to make and to use."""
     certificate = x509.load_pem_x509_certificate(
         (made.pki / "apiserver.crt").read_bytes()
@@ -343,7 +343,7 @@ def test_a_shifted_control_plane_has_other_ports():
     assert "https://127.0.0.1:17443" == credentials.server(other)
 
 
-def test_the_environment_says_where_a_second_one_is():
+def test_the_environment_sets_the_place_of_a_second_one():
     """A folder and a shift belong together."""
     environ = {"PLANE_RUN": "/run/other", "PLANE_SHIFT": "1000"}
 

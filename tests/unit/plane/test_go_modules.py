@@ -49,7 +49,7 @@ def test_a_requirement_is_found_alone_and_in_a_block(path, version):
     assert version == modules.required(GO_MOD, path)
 
 
-def test_a_replacement_is_no_requirement():
+def test_a_replacement_is_not_a_requirement():
     """Only what is required has a version."""
     with pytest.raises(ValueError, match=r"two\.example\.org/d"):
         modules.required(GO_MOD, "two.example.org/d")
@@ -69,7 +69,7 @@ def test_versions_compare_as_numbers():
         ("", None),
     ],
 )
-def test_what_go_says_of_itself_is_read(text, version):
+def test_the_version_of_go_is_read(text, version):
     """The version is found in go's own words, or nothing is."""
     assert version == golang.parsed(text)
 
@@ -152,7 +152,7 @@ def test_builds_side_by_side_need_cores_and_memory(cores, gigabytes, wide):
     assert wide == build.width(cores, gigabytes * 2**30)
 
 
-def test_the_time_that_it_took_is_said_before_an_estimate():
+def test_the_measured_time_wins_over_an_estimate():
     """What this machine did last time is the better forecast."""
     assert "12 s last time" == build.forecast(ONE, {"one": 12.3})
     assert "about 10 s when nothing is cached" == build.forecast(ONE, {})

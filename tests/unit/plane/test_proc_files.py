@@ -49,7 +49,7 @@ def test_a_table_without_sockets_has_no_listeners():
     assert [] == list(ports.listeners(TCP.splitlines()[0]))
 
 
-def test_a_holder_that_cannot_be_seen_is_said_to_be_there():
+def test_an_unreadable_holder_is_reported():
     """Another user's process has no name for us, but a user."""
     assert (
         "port 80 is held by a process that this user cannot see, of user www"

@@ -60,14 +60,14 @@ def test_an_unintended_kubeconfig_is_refused(named, said):
         target.choose({"PLANE_RUN": "/p", "KUBECONFIG": named})
 
 
-def test_a_cluster_with_everything_lacks_nothing():
+def test_a_complete_cluster_misses_nothing():
     """Cluster API's three parts and kwok's Stages are there."""
     served = [name for _, names in target.NEEDED.values() for name in names]
 
     assert {} == target.lacking([*served, "pods"])
 
 
-def test_what_a_cluster_lacks_is_named():
+def test_missing_parts_of_a_cluster_are_named():
     """Another infrastructure provider is not enough for the samples."""
     found = target.lacking(
         [
@@ -108,7 +108,7 @@ def test_a_run_folder_that_is_not_a_folder_is_refused(tmp_path):
         Folders(tmp_path / "run").make()
 
 
-def test_a_run_folder_that_others_can_read_is_closed(tmp_path):
+def test_a_readable_run_folder_is_restricted(tmp_path):
     """Keys and tokens go into it."""
     tmp_path.chmod(0o755)
 

@@ -86,7 +86,7 @@ def test_a_violation_has_its_evidence_and_the_steps_before():
     assert "" == people[step.instance.name].phase
 
 
-def test_operations_that_the_soak_killed_are_no_violation():
+def test_operations_that_the_soak_killed_are_not_a_violation():
     """However many of them follow each other, as the seed has drawn them."""
     people = Population(
         1, [Instance(NAMES[0], "soak-ns0", "configuration")], OTHERS

@@ -56,7 +56,7 @@ def terminated(cluster, life):
     )
 
 
-def test_what_is_as_it_has_to_be_is_no_violation(
+def test_an_expected_state_is_not_a_violation(
     cluster, operation_args, instantiated
 ):
     """Neither of an instance that exists nor of one that was terminated."""
@@ -158,7 +158,7 @@ def test_a_secret_is_changed_and_not_shown(cluster, instantiated):
     )
 
 
-def test_an_object_of_another_version_is_there(cluster, instantiated):
+def test_an_object_of_another_version_is_a_violation(cluster, instantiated):
     """Labelled or not, it is too much."""
     ref = config_map("extra")
     manifest = packages.manifests("configuration", "b", "soak-00")[-1]
@@ -218,7 +218,7 @@ def with_job(version):
 
 
 @pytest.mark.parametrize("ends", ["gone", "terminating"])
-def test_a_job_that_is_deleted_is_no_violation(cluster, ends):
+def test_a_deleted_job_is_not_a_violation(cluster, ends):
     """It has run, and a rollback does not create it again."""
     expected, ref = with_job("a")
     seen = observation.see(cluster, expected)

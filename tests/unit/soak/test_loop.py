@@ -57,7 +57,7 @@ def test_a_step_that_was_killed_is_looked_at_for_what_always_holds():
     assert "nothing was left to do" == steps.ending(step, rest)
 
 
-def test_what_a_kill_may_have_left_is_there_until_something_is_written():
+def test_leftovers_of_a_kill_stay_until_the_next_write():
     """A read and a refused request leave it; a termination removes it."""
     kill = Request("instantiate", "a", kill=0.1)
     step = ended(kill, Outcome("killed"), instance=ABSENT)

@@ -105,7 +105,7 @@ def test_what_was_killed_before_its_first_write_has_not_happened():
     assert ABSENT == model.settled(ABSENT, request, Found())
 
 
-def test_an_instantiation_that_is_taken_back_leaves_nothing():
+def test_an_undone_instantiation_leaves_nothing():
     """Whatever it had written."""
     began = model.settled(
         ABSENT, Request("instantiate", "a"), Found("instantiating", "a")
@@ -114,7 +114,7 @@ def test_an_instantiation_that_is_taken_back_leaves_nothing():
     assert ABSENT == model.after(began, Request("roll_back"))
 
 
-def test_a_scale_that_is_taken_back_has_one_of_two_numbers():
+def test_an_undone_scale_has_one_of_two_replica_counts():
     """The record shows not yet which."""
     request = Request("scale", target=FRONT, number=0)
     found = model.settled(PRESENT, request, Found("scaling", "a"))
@@ -125,7 +125,7 @@ def test_a_scale_that_is_taken_back_has_one_of_two_numbers():
     assert {0} == model.after(found, request).possible()[FRONT]
 
 
-def test_packages_are_told_apart_by_their_digests():
+def test_packages_are_distinguished_by_their_digests():
     """Every version of every form."""
     for form in packages.possible_forms([packages.WIDGET]):
         for version in packages.VERSIONS:

@@ -102,7 +102,9 @@ def test_what_does_not_exist_is_instantiated_or_refused():
         ("terminating", Request("terminate"), {"terminate"}),
     ],
 )
-def test_what_ended_early_is_repeated_or_taken_back(phase, began, operations):
+def test_an_interrupted_operation_is_repeated_or_undone(
+    phase, began, operations
+):
     """Nothing else is possible then."""
     found = model.settled(PRESENT, began, model.Found(phase, "a", "a", {}))
 

@@ -137,7 +137,7 @@ def test_a_lock_that_cannot_be_renewed_stops_writes_and_no_wait(
     held_lock.check()
 
 
-def test_a_server_that_comes_back_in_time_lets_the_write_go(
+def test_a_server_that_recovers_in_time_lets_the_write_pass(
     cluster, clock, held_lock
 ):
     """A write waits for a moment for the renewal of the lock."""
@@ -211,7 +211,7 @@ class DeafServer(Server):
         return super().delete(ref, uid, **more)
 
 
-def test_a_lease_goes_though_one_server_is_silent(clock, deadline):
+def test_a_lease_is_deleted_though_one_server_is_silent(clock, deadline):
     """Nothing is left of an instance that was terminated."""
     cluster = DeafServer(clock)
     cluster.world.clock, cluster.world.limits = clock, []
@@ -252,7 +252,7 @@ def test_a_slow_server_is_given_more_time(clock, deadline):
     assert 6 == cluster.world.limits[0]
 
 
-def test_a_lock_that_somebody_took_is_lost(cluster, clock, held_lock):
+def test_a_lock_with_another_holder_is_lost(cluster, clock, held_lock):
     """Waits end as well, and who has it is named."""
     taken_by(cluster, "other-holder")
     clock.now += leases.TERM
@@ -317,7 +317,7 @@ def test_last_acts_are_brief_where_nothing_is_answered(
         assert lock.BRIEF == held.final_seconds
 
 
-def test_a_lock_that_was_lost_is_not_given_back(cluster, clock, deadline):
+def test_a_lost_lock_is_not_released(cluster, clock, deadline):
     """It is another's."""
     with lock.locked(cluster, "one", "default", deadline) as held:
         taken_by(cluster, "other-holder")
@@ -342,7 +342,7 @@ def test_a_lease_that_another_client_labelled_is_still_held(
     assert "y" == objects.labels(cluster.get(LEASE))["x"]
 
 
-def test_a_lease_that_somebody_labelled_is_given_back(cluster, deadline):
+def test_a_lease_that_another_client_labelled_is_released(cluster, deadline):
     """So that the next operation need not wait for its term."""
     with lock.locked(cluster, "one", "default", deadline):
         cluster.patch(LEASE, {"metadata": {"labels": {"x": "y"}}}, "other")
@@ -363,7 +363,7 @@ def test_a_lease_that_another_client_deleted_is_created_again(
     assert us == holder(cluster)
 
 
-def test_a_lease_that_went_past_its_term_is_lost(cluster, clock, held_lock):
+def test_an_expired_lease_is_lost(cluster, clock, held_lock):
     """Another operation may have ended the instance in the meantime."""
     cluster.delete(LEASE, objects.uid(cluster.get(LEASE)))
     clock.now += leases.TERM + 1
@@ -374,7 +374,7 @@ def test_a_lease_that_went_past_its_term_is_lost(cluster, clock, held_lock):
     assert cluster.get(LEASE) is None
 
 
-def test_a_lease_that_went_with_its_namespace_is_lost(cluster, clock):
+def test_a_lease_deleted_with_its_namespace_is_lost(cluster, clock):
     """It cannot be made again there."""
     cluster.apply(manifests.namespace("home"), "m")
     ref = leases.ref("one", "home")
@@ -391,7 +391,7 @@ def test_a_lease_that_went_with_its_namespace_is_lost(cluster, clock):
     assert cluster.get(ref) is None
 
 
-def test_the_lease_goes_with_the_instance(cluster, deadline):
+def test_the_lease_is_deleted_with_the_instance(cluster, deadline):
     """Where the instance is no more, nothing is left to lock."""
     with lock.locked(cluster, "one", "default", deadline) as held:
         held.delete_on_release()
@@ -499,7 +499,7 @@ def test_a_renewal_that_no_watch_shows_keeps_the_lock(clock, deadline):
     assert clock.now == begun + leases.TERM
 
 
-def test_a_lock_that_is_given_back_meanwhile_is_taken(cluster, deadline):
+def test_a_lock_that_is_released_meanwhile_is_acquired(cluster, deadline):
     """There is no reason to be busy."""
     _held_by_somebody(cluster)
     cluster.world.idle = lambda seconds: taken_by(cluster, "")
@@ -508,7 +508,9 @@ def test_a_lock_that_is_given_back_meanwhile_is_taken(cluster, deadline):
         assert holder(cluster) not in ("", "other-holder")
 
 
-def test_a_lock_whose_lease_goes_meanwhile_is_taken(cluster, deadline):
+def test_a_lock_whose_lease_is_deleted_meanwhile_is_acquired(
+    cluster, deadline
+):
     """An operation that ended the instance took its Lease away."""
     _held_by_somebody(cluster)
 

@@ -59,7 +59,7 @@ def test_a_piece_that_a_list_does_not_show_is_deleted(cluster):
     assert len(pieces) + 1 == len(found)
 
 
-def test_a_list_older_than_the_head_is_not_believed(cluster):
+def test_a_list_older_than_the_index_is_not_trusted(cluster):
     """The head is read by name first, and its version is the later one."""
     entry = store.write(cluster, LARGE, None)
     cluster.fall_behind()
@@ -68,7 +68,7 @@ def test_a_list_older_than_the_head_is_not_believed(cluster):
     assert AFTER == store.read(cluster, "one", "default").inventory
 
 
-def test_a_list_of_a_former_record_is_not_believed(cluster):
+def test_a_list_of_a_former_record_is_not_trusted(cluster):
     """Another head has the same name by now."""
     entry = store.write(cluster, LARGE, None)
     cluster.fall_behind()

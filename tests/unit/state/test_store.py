@@ -87,7 +87,7 @@ def test_what_is_written_is_read(cluster):
         errors.DependencyMissing(HEAD, "failed calling webhook"),
     ],
 )
-def test_a_new_record_that_cannot_be_completed_goes_again(cluster, error):
+def test_a_new_record_that_cannot_be_completed_is_deleted(cluster, error):
     """Nothing is left of it, and the error is the first one."""
     cluster.fail(error, "update", HEAD)
 
@@ -98,7 +98,7 @@ def test_a_new_record_that_cannot_be_completed_goes_again(cluster, error):
     assert [] == left(cluster)
 
 
-def test_the_first_error_is_told(cluster):
+def test_the_first_error_is_raised(cluster):
     """Where the head cannot be removed either, that is not the news."""
     error = errors.Forbidden("update", "secrets", "default", "no")
     cluster.fail(error, "update", HEAD)
@@ -112,7 +112,7 @@ def test_the_first_error_is_told(cluster):
     assert HEAD.name in left(cluster)
 
 
-def test_a_record_that_was_there_stays(cluster):
+def test_an_existing_record_stays(cluster):
     """An update that is refused leaves the state that was written before."""
     entry = store.write(cluster, ONE, None)
     cluster.fail(
@@ -190,7 +190,7 @@ def test_a_damaged_piece_is_named(cluster):
             store.read(cluster, "one", "default")
 
 
-def test_a_former_piece_goes_with_the_write_that_drops_it(cluster):
+def test_a_former_chunk_is_deleted_with_the_write_that_drops_it(cluster):
     """Beside the head lie the pieces that it names, and no others."""
     entry = store.write(cluster, ONE, None)
     cluster.create(store._secret(LEFT, "one", "piece", b"x"), "m")
@@ -276,7 +276,7 @@ def test_what_a_dead_writer_left_is_found_with_its_operation(cluster):
 
 
 @pytest.mark.parametrize("refusal", [FORBIDDEN, None])
-def test_a_list_that_does_not_show_all_is_not_believed(cluster, refusal):
+def test_an_incomplete_list_is_not_trusted(cluster, refusal):
     """Who may not list, or finds no label on a piece, reads each by name."""
     store.write(cluster, LARGE, None)
     if refusal:
@@ -291,7 +291,7 @@ def test_a_list_that_does_not_show_all_is_not_believed(cluster, refusal):
     assert LARGE == store.read(cluster, "one", "default").inventory
 
 
-def test_a_head_that_moves_away_is_read_with_its_pieces(cluster):
+def test_a_replaced_index_is_read_with_its_chunks(cluster):
     """A list shows both as they were at one moment."""
     entry = store.write(cluster, LARGE, None)
     after = dataclasses.replace(LARGE, owned={})
@@ -316,7 +316,7 @@ def sharing(instance, *refs, phase=Phase.INSTANTIATED):
     return Inventory(instance, "default", phase, shared=refs)
 
 
-def test_who_shares_an_object_is_known(cluster):
+def test_the_sharers_of_an_object_are_known(cluster):
     """To its owner, before that takes it away."""
     ours, other = (ObjectRef("g", "Kind", "", name) for name in "ab")
     entry = store.write(cluster, sharing("two", ours, other), None)
@@ -392,7 +392,7 @@ def test_pieces_without_a_head_are_not_a_record(cluster):
     assert not stray_chunks.remove(cluster, "one", "default")
 
 
-def test_an_instance_whose_record_we_may_not_see_is_alive(cluster):
+def test_an_instance_with_an_unreadable_record_is_alive(cluster):
     """Nothing is taken from an owner on a guess."""
     cluster.fail(errors.Forbidden("list", "secrets", "", "no"), "list")
 

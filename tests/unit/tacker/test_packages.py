@@ -38,7 +38,7 @@ def write(folder, content):
         path.write_bytes(data)
 
 
-def test_a_package_gets_types_hashes_and_files_of_others(tmp_path):
+def test_a_package_gets_types_hashes_and_shared_files(tmp_path):
     """As Tacker's tests add them; each flavour is loaded."""
     types, content = files()
     del content[csar_builder.TWO]
@@ -57,7 +57,7 @@ def test_a_package_gets_types_hashes_and_files_of_others(tmp_path):
     assert 0 == tacker_packages.main([str(tmp_path)])
 
 
-def test_a_package_that_is_refused_is_told(tmp_path, capsys):
+def test_a_refused_package_is_reported(tmp_path, capsys):
     """With the whole reason; what Tacker refuses too is passed over."""
     types, content = files(**{csar_builder.ONE: b"kind: A\n"})
     write(tmp_path / "samples/a", content)

@@ -53,7 +53,7 @@ def test_an_unknown_name_is_refused_with_those_that_exist(choose):
         choose()
 
 
-def test_a_port_that_is_taken_is_refused_with_its_holder():
+def test_a_used_port_is_refused_with_its_holder():
     """Before anything is started."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -83,7 +83,7 @@ def test_an_error_without_a_traceback_is_its_own_message():
     assert "late" == failure_reasons.message("late")
 
 
-def test_a_skipped_test_has_the_reason_that_it_gives():
+def test_a_skipped_test_keeps_its_reason():
     """It is not searched for operations."""
     result = Result(TEST, SKIPPED, error="Reduce test time")
 

@@ -63,7 +63,7 @@ def test_helm_runs_with_the_words_of_the_command(host):
     )
 
 
-def test_what_helm_says_about_a_failure_is_passed_on(host):
+def test_the_output_of_a_failed_helm_is_passed_on(host):
     """With its status."""
     done = host.execute("helm uninstall fail")
 
@@ -168,7 +168,7 @@ def test_a_wrong_password_is_refused(server):
         pass
 
 
-def test_rule_files_of_prometheus_are_taken_and_removed(tmp_path):
+def test_rule_files_of_prometheus_are_stored_and_removed(tmp_path):
     """In one folder, whatever the path."""
     root = tmp_path / "rules"
     user, word = prometheus_host.USER, prometheus_host.PASSWORD

@@ -44,7 +44,7 @@ def test_columns_with_one_reason_share_a_line():
     assert "    compatible, defaults: no image" in text.splitlines()
 
 
-def test_identifiers_do_not_tell_reasons_apart():
+def test_reasons_are_equal_whatever_their_identifiers():
     """Each run has others."""
     one = failed("vnf 0e4f2a06-3a8f-449d-a68e-67d377974ee6: no image")
     other = failed("vnf 8c7623e0-3ade-4131-992b-815590c11680: no image")

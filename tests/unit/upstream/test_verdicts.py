@@ -61,7 +61,7 @@ def test_an_expected_failure_is_not_a_surprise():
     assert ("not kept", "") == (verdict.known, verdict.surprise)
 
 
-def test_an_expected_failure_tells_which_option_is_needed():
+def test_an_expected_failure_names_the_needed_option():
     """Whether its error names it, or not."""
     entry = Expected((NAME,), ("all",), "stricter", option="insecure")
     verdict = judged(Result(TEST, FAILED, error="E: no"), outcomes=[entry])

@@ -30,7 +30,7 @@ OPENID = {
 FILTER = services.ON_PATH / "local_auth.py"
 
 
-def test_every_vim_that_the_tests_look_for_is_registered():
+def test_every_vim_that_the_tests_use_is_registered():
     """Those with OpenID only when there is a provider."""
     names = [one.name for one in vims.registrations(VIM, None)]
 
@@ -55,7 +55,7 @@ def test_every_project_has_one_default_vim():
     assert sorted(projects) == sorted(o.token for o in found if o.default)
 
 
-def test_a_registration_has_the_credentials_of_its_vim_and_no_others():
+def test_a_registration_has_only_the_credentials_of_its_vim():
     """Empty ones would be taken for given."""
     *_, last = vims.registrations(VIM, OPENID)
 

@@ -182,7 +182,7 @@ def test_the_same_error_for_the_stall_timeout_blocks():
     assert (REF,) == after.failed_objects(15.0)
 
 
-def test_another_message_of_the_same_error_does_not_start_anew():
+def test_another_message_of_the_same_error_does_not_restart_the_timeout():
     """Messages hold counters and times; type and reason decide."""
     first = thing(error="Ready/Quota", reason="0 left at 10:00")
     second = thing(error="Ready/Quota", reason="0 left at 10:01")
@@ -209,7 +209,7 @@ def test_a_counter_that_moves_restarts_the_stall_timeout():
     assert State.BLOCKED == after.verdict(REF, 19.0).state
 
 
-def test_an_error_that_goes_away_is_forgotten():
+def test_a_passed_error_is_forgotten():
     """A later one has the whole stall_timeout."""
     bad = thing(error="Ready/Quota")
     progress = waiting(stall_timeout=10).with_observed([bad], 0.0)
@@ -239,7 +239,7 @@ def test_it_is_known_when_an_object_would_count_as_blocked():
     assert 7.0 == progress.with_observed([bad], 2.0).seconds_until_blocked(5.0)
 
 
-def test_an_object_that_somebody_removed_has_failed():
+def test_an_object_that_another_client_deleted_has_failed():
     """It will not come back by waiting."""
     after = waiting().with_deleted([REF])
 
@@ -247,7 +247,7 @@ def test_an_object_that_somebody_removed_has_failed():
     assert (REF,) == after.failed_objects(0.0)
 
 
-def test_what_is_asked_to_go_settles_when_it_is_gone():
+def test_a_deletion_settles_when_the_object_is_deleted():
     """A view of it that terminates is not the end of it."""
     progress = waiting(Goal.DELETED).with_observed(
         [thing(state="current")], 1.0
@@ -257,7 +257,7 @@ def test_what_is_asked_to_go_settles_when_it_is_gone():
     assert progress.with_deleted([REF]).is_settled
 
 
-def test_a_late_view_of_a_gone_object_does_not_bring_it_back():
+def test_a_late_event_does_not_restore_a_deleted_object():
     """A watch may still hold events from before."""
     progress = waiting(Goal.DELETED).with_deleted([REF])
 
@@ -310,7 +310,7 @@ def test_a_complete_job_may_be_deleted():
 
 
 @pytest.mark.requirement("P2")
-def test_a_complete_job_that_is_going_is_current_still():
+def test_a_complete_job_being_deleted_is_still_current():
     """It is removed in the foreground, so it is seen to terminate."""
     progress = waiting_for_a_job()
     ending = job(deleted=True, Complete="True")
@@ -333,7 +333,7 @@ def test_a_job_that_terminates_unfinished_is_not_current():
     assert State.TERMINATING == after.verdict(JOB, 1.0).state
 
 
-def test_a_job_that_is_asked_to_go_is_waited_for():
+def test_a_requested_deletion_of_a_job_is_waited_for():
     """Complete or not."""
     progress = waiting_for_a_job(Goal.DELETED)
     after = progress.with_observed([job(deleted=True, Complete="True")], 1.0)
@@ -342,7 +342,7 @@ def test_a_job_that_is_asked_to_go_is_waited_for():
     assert after.with_deleted([JOB]).is_settled
 
 
-def test_other_kinds_do_not_go_by_themselves():
+def test_other_kinds_are_not_deleted_on_completion():
     """A current object that vanishes has failed."""
     after = waiting().with_observed([thing(state="current")], 1.0)
 

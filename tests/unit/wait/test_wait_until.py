@@ -199,7 +199,7 @@ def test_an_object_out_of_sight_is_looked_at_before_giving_up(world):
     assert world.wait(4).is_settled
 
 
-def test_an_object_out_of_sight_that_goes_is_noticed(world):
+def test_deletion_of_an_unwatched_object_is_noticed(world):
     """A finalizer goes when no stream shows the object any more."""
     held = {"metadata": {"finalizers": ["example.org/hold"]}}
     world.cluster.patch(WEB, held, "other-manager")
@@ -275,7 +275,7 @@ def test_a_server_that_cannot_be_reached_ends_the_wait_in_time(world):
     ) == item.notes
 
 
-def test_an_object_that_is_gone_is_not_taken_for_out_of_sight(world):
+def test_a_deleted_object_does_not_count_as_unwatched(world):
     """It has failed at once."""
     world.at(3, lambda: world.cluster.delete(WEB, objects.uid(world.obj)))
 
@@ -303,7 +303,7 @@ def test_a_view_of_what_was_replaced_does_not_end_the_wait(world):
     assert after.progress.is_open(WEB)
 
 
-def test_another_object_in_its_place_is_not_ours(world):
+def test_another_object_of_its_name_is_foreign(world):
     """Seen by its UID, when the stream shows it."""
 
     def replace():

@@ -188,7 +188,7 @@ def test_a_package_has_to_carry_the_installed_file(
     assert said in found.details
 
 
-def test_scripts_of_v2_are_no_drivers():
+def test_scripts_of_v2_are_not_drivers():
     """Their names are not those of installed drivers."""
     script = PackagedDriver("p", "my-script", "../Scripts/x.py", "x")
 

@@ -179,7 +179,7 @@ def test_nothing_stops_a_termination(options, caplog):
     )
 
 
-def test_good_settings_pass(options):
+def test_valid_settings_pass(options):
     """Nothing is sent at that point."""
     options(webhook_url="https://b.invalid")
 

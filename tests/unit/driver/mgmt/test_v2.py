@@ -83,7 +83,7 @@ def run(secret_search):
     return started
 
 
-def test_good_settings_pass_without_a_word(configured, run):
+def test_valid_settings_pass_without_output(configured, run):
     """Tacker reads what is printed: an empty output changes nothing."""
     environ = configured("webhook_url = https://hooks.invalid")
 
@@ -133,7 +133,7 @@ def test_a_failure_is_an_exit_status_and_a_sentence(configured, run):
     assert 1 == len(error.splitlines())
 
 
-def test_without_the_drivers_environment_it_says_so(configured):
+def test_a_missing_driver_environment_is_reported(configured):
     """The conductor did not load the driver that instantiates."""
     environ = configured()
     del environ[configuration.CONFIG]
@@ -276,7 +276,9 @@ def test_a_rollback_of_what_we_did_not_make_is_left_alone(configured, params):
     assert "" == failure(configured(), given)
 
 
-def test_a_rollback_looks_where_the_request_put_the_record(configured, caplog):
+def test_a_rollback_reads_the_record_namespace_of_the_request(
+    configured, caplog
+):
     """Tacker has no instantiatedVnfInfo of it; what fails is logged."""
     environ = configured(
         "webhook_url = https://hooks.invalid", "webhook_timeout = 3"
@@ -295,7 +297,7 @@ def test_an_instance_of_another_driver_has_nothing_to_deliver(configured):
     assert "instantiated by another driver" in error
 
 
-def test_a_fault_of_ours_shows_its_place_only(configured):
+def test_an_internal_error_shows_its_place_only(configured):
     """A traceback could hold values, and so could the error's text."""
     broken = {**call(), "vnf_instance": PLANTED}
 
@@ -341,7 +343,7 @@ def test_nothing_is_exported_where_nothing_was_read():
     assert {} == environ
 
 
-def test_the_files_of_packages_do_nothing_by_themselves():
+def test_the_files_of_packages_only_delegate():
     """What they hand on to may change; they never have to."""
     for path in sorted(pathlib.Path("mgmt_drivers").glob("kubeconfig_*.py")):
         imported = [

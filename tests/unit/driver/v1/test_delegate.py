@@ -77,7 +77,7 @@ def test_a_call_for_another_drivers_instance_is_passed_on(name):
 
 
 @pytest.mark.parametrize("name", delegate.CALLS)
-def test_a_call_for_an_instance_of_ours_is_ours(name):
+def test_a_call_for_a_managed_instance_is_handled(name):
     """Its reference has the form that we give."""
     assert name == getattr(Driver(), name)(**call_of(name, OURS))
 
@@ -109,7 +109,7 @@ def test_what_helm_began_is_passed_on_when_it_ended_early():
     assert delegate.by_instance({"vnf_instance": began})
 
 
-def test_what_we_noted_is_ours_when_it_ended_early():
+def test_an_instance_that_ended_early_is_recognized_by_its_note():
     """There is no reference after a failed instantiation or heal."""
     noted = instance(state="NOT_INSTANTIATED", metadata={mapping.NOTE: OURS})
     healed = instance(metadata={mapping.NOTE: OURS})

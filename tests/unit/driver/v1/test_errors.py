@@ -69,7 +69,7 @@ def test_each_error_has_its_type_in_tacker(operation, error, kind):
     assert error is found.__cause__
 
 
-def test_every_error_of_ours_is_translated():
+def test_every_error_is_translated():
     """None reaches Tacker as a class that it does not know."""
     error = raised("sync", errors.LockLost("i-1", "another holder took it"))
 

@@ -107,7 +107,7 @@ def test_a_rollback_keeps_its_error_point(running, vnf, record_operation):
         (["ROLLING_BACK"], False, True),
     ],
 )
-def test_an_instance_is_at_rest_or_not(
+def test_an_instance_is_idle_or_not(
     running, vnf, record_operation, states, failed, under_way
 ):
     """By its operations, the last of which may have failed."""

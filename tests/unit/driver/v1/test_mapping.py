@@ -105,7 +105,7 @@ def test_during_a_heal_the_record_namespace_stays():
     assert "records" == mapping.home(vnf_instance, "elsewhere")
 
 
-def test_whose_it_is_is_noted_beside_what_is_there():
+def test_the_driver_is_noted_beside_existing_metadata():
     """Two of the keys are those that Tacker's own code reads."""
     vnf_instance = instance(vnf_metadata={"mine": "kept"})
 
@@ -146,7 +146,9 @@ def test_the_vim_of_a_deleted_instance_is_forgotten():
         ("NOT_INSTANTIATED", None, False),
     ],
 )
-def test_half_of_a_heal_is_told_from_what_it_looks_like(state, task, healing):
+def test_the_terminate_of_a_heal_differs_from_a_terminate(
+    state, task, healing
+):
     """Tacker terminates and instantiates to heal a whole instance."""
     found = instance(instantiation_state=state, task_state=task)
 
@@ -238,7 +240,7 @@ def test_a_graceful_termination_without_a_time_has_each_kinds_own():
     assert None is mapping.grace_seconds(asked)
 
 
-def test_scale_levels_go_there_and_back():
+def test_scale_levels_survive_a_round_trip():
     """Tacker's records of the levels and ours say the same."""
     levels = {"a": 2, "b": 0}
 
@@ -264,7 +266,7 @@ def test_a_heal_keeps_the_levels_that_were_there():
     assert {"a": 1} == mapping.initial_levels(PACKAGE, kept, asked)
 
 
-def test_a_level_that_is_not_there_is_refused():
+def test_an_unknown_level_is_refused():
     """The error names the levels that are."""
     asked = objects.InstantiateVnfRequest(instantiation_level_id="huge")
 

@@ -47,7 +47,7 @@ def test_parameters_of_a_scale_are_read(scale):
         scale(is_auto="False", tacker_k8s_cr={"tiemout": 5})
 
 
-def test_a_scale_without_parameters_goes_on(scale):
+def test_a_scale_without_parameters_continues(scale):
     """Here to the VIM, which this one does not have."""
     with pytest.raises(exceptions.InvalidInput, match="auth_url"):
         scale(is_auto="False")

@@ -65,9 +65,7 @@ def vim(endpoint, vim_id="there", **access):
     }
 
 
-def test_an_instantiation_that_was_given_up_is_found(
-    target, abandoned_attempt
-):
+def test_an_abandoned_instantiation_is_found(target, abandoned_attempt):
     """With its VIM and its namespace; one that was rolled back is not."""
     abandoned_attempt(
         "core", home="rec", **vim(AWAY, bearer_token="planted-0815")

@@ -242,7 +242,7 @@ def test_a_call_that_is_new_is_refused(replace_module):
         module.kubernetes.Kubernetes().heal()
 
 
-def test_a_plug_in_of_somebody_else_is_not_replaced(replace_module):
+def test_a_foreign_plug_in_is_not_replaced(replace_module):
     """Who bound the name before us is named."""
     module = replace_module(
         kubernetes=types.SimpleNamespace(Kubernetes=object)
@@ -264,7 +264,7 @@ def test_an_option_that_cannot_be_read_is_refused(options, monkeypatch):
         DISPATCH.kubernetes.Kubernetes().heal()
 
 
-def test_a_conductor_that_looks_elsewhere_does_not_start(replace_module):
+def test_a_conductor_with_another_lookup_does_not_start(replace_module):
     """Where binding the name would not be noticed, nothing else is loud.
 
     stevedore goes on without a plug-in that raises an exception.

@@ -83,7 +83,7 @@ def stored(inst):
 # -- Whose and where ----------------------------------------------------------
 
 
-def test_an_instance_is_ours_by_its_metadata():
+def test_an_instance_is_recognized_by_its_metadata():
     """Tacker's own driver leaves other keys, and a new one has none."""
     inst = stored(instance())
     theirs = stored(instance())
@@ -107,7 +107,7 @@ def test_the_record_is_found_by_the_metadata():
     assert "planted-token" not in repr(target)
 
 
-def test_a_new_instance_has_its_record_where_the_request_says():
+def test_a_new_instance_has_the_record_namespace_of_the_request():
     """Its metadata say nothing yet."""
     inst = instance()
     del inst.instantiatedVnfInfo
@@ -139,7 +139,7 @@ def test_a_chart_is_refused():
 
 @pytest.mark.parametrize("kind", [None, "BlueGreen", "rollingupdate"])
 @pytest.mark.requirement("T7")
-def test_another_way_to_upgrade_is_refused(kind):
+def test_another_upgrade_strategy_is_refused(kind):
     """Nothing else is done in its place."""
     params = {"lcm-kubernetes-def-files": ["a.yaml"], "upgrade_type": kind}
     req = objects.ChangeCurrentVnfPkgRequest(
@@ -181,7 +181,7 @@ def test_a_scale_leads_to_a_level(level, req):
     assert 1 == mapping.level_before(inst, req)
 
 
-def test_an_aspect_that_is_not_there_is_refused():
+def test_an_unknown_aspect_is_refused():
     """The aspects that are there are named."""
     with pytest.raises(RequestInvalid, match="its aspects are: dbs"):
         mapping.level(instance(), scale(aspect="web"))
@@ -257,7 +257,7 @@ def inventory(phase, vnfd=VNFD, **levels):
     return Inventory(ID, "edge", phase=phase, vnfd=vnfd, scale_levels=levels)
 
 
-def test_a_scale_is_taken_back_where_it_began():
+def test_a_scale_is_rolled_back_if_it_began():
     """One that was refused changed nothing, and would be refused again."""
 
     def begun(found):
@@ -417,7 +417,7 @@ def test_an_instance_that_is_worked_on_is_left_alone():
         max_size=3,
     )
 )
-def test_what_is_written_down_is_no_difference(uids):
+def test_a_stored_mapping_has_no_difference(uids):
     """Whatever the members are, and through the database."""
     found = {
         vdu: [member(f"n-{uid}", f"{vdu}/{uid}") for uid in listed]

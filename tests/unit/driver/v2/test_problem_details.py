@@ -145,7 +145,7 @@ def test_a_failed_synchronization_is_of_tackers_type():
     assert "i-1: instance i-1 not found (no record" in caught.value.args[0]
 
 
-def test_no_difference_is_no_failure():
+def test_no_difference_is_not_a_failure():
     """Tacker's own word for it passes."""
     with (
         pytest.raises(exceptions.DbSyncNoDiff),

@@ -71,7 +71,7 @@ def test_an_answer_in_chunks_is_read(
     assert 1 == len({sent.connection for sent in script.sent})
 
 
-def test_a_server_that_says_close_gets_another_connection(
+def test_a_closed_connection_is_replaced(
     script: ScriptedServer, sender: Client, recorded_pauses: list[float]
 ) -> None:
     """And so does one that closes without a word, when that has come."""
@@ -106,7 +106,7 @@ def test_a_connection_that_breaks_is_made_again(
     assert 1 == len(recorded_pauses)
 
 
-def test_what_is_no_answer_is_a_connection_that_breaks(
+def test_an_invalid_answer_breaks_the_connection(
     script: ScriptedServer, sender: Client, recorded_pauses: list[float]
 ) -> None:
     """Nothing that came is taken for an answer."""
@@ -122,7 +122,7 @@ def test_what_is_no_answer_is_a_connection_that_breaks(
     assert 1 == len(recorded_pauses)
 
 
-def test_a_silent_server_is_told_as_one(
+def test_a_silent_server_times_out(
     script: ScriptedServer, sender: Client
 ) -> None:
     """In the time that the request has; the connection is not used again."""

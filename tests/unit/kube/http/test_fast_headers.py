@@ -44,7 +44,7 @@ def ours(lines):
 
 
 @given(FIELDS)
-def test_a_head_says_what_the_library_reads_in_it(fields):
+def test_headers_are_parsed_as_the_library_does(fields):
     """Whether it came with one read or not."""
     lines = [f"{name}: {value}" for name, value in fields]
     encoded = [line.encode("latin-1") for line in lines]
@@ -66,7 +66,7 @@ def test_a_field_may_go_on_in_the_next_line():
     assert [("Warning", "one, two")] == ours(["Warning: one,", " two"])
 
 
-def test_what_is_no_field_is_passed_over():
+def test_an_invalid_field_is_ignored():
     """What answers there may be no API server."""
     lines = ["no field", ": nameless", "Content-Length: 2"]
 

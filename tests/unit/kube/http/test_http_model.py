@@ -75,7 +75,7 @@ def cause(reason: str, message: str, field: str) -> dict[str, str]:
         'admission webhook "a.example.org" does not support dry run',
     ],
 )
-def test_a_webhook_that_is_away_may_come(message: str) -> None:
+def test_an_unreachable_webhook_is_retried(message: str) -> None:
     """The webhook's words are kept, whatever the code."""
     for code in (400, 500):
         means = judged(code, message)
@@ -84,7 +84,7 @@ def test_a_webhook_that_is_away_may_come(message: str) -> None:
 
 
 @pytest.mark.parametrize("request_", [CREATE, DELETE, UPDATE, PATCH])
-def test_a_write_goes_again_until_a_webhook_is_there(
+def test_a_write_is_repeated_until_a_webhook_answers(
     request_: Request,
 ) -> None:
     """An apply is for its caller to repeat; other writes are for us."""
@@ -99,7 +99,7 @@ def test_a_write_goes_again_until_a_webhook_is_there(
 
 @pytest.mark.parametrize("request_", [GET, LIST])
 @pytest.mark.requirement("P5")
-def test_a_read_goes_again_until_its_objects_can_be_converted(
+def test_a_read_is_repeated_until_its_objects_can_be_converted(
     request_: Request,
 ) -> None:
     """An operation must read what it changes."""
@@ -174,7 +174,7 @@ def test_a_namespace_that_is_ending() -> None:
     )
 
 
-def test_a_namespace_that_is_not_there() -> None:
+def test_an_absent_namespace() -> None:
     """An apply into it is not possible yet."""
     means = judged(
         404,
@@ -188,7 +188,7 @@ def test_a_namespace_that_is_not_there() -> None:
     assert 'ConfigMap/ns/one: namespaces "ns" not found' == str(means)
 
 
-def test_a_path_that_is_not_there() -> None:
+def test_an_absent_path() -> None:
     """A kind right after its definition has no path yet."""
     means = judged(404, "404 page not found")
 
@@ -199,7 +199,7 @@ def test_a_path_that_is_not_there() -> None:
         assert isinstance(means, http_model.ResourceNotServed)
 
 
-def test_an_object_that_is_not_there() -> None:
+def test_an_absent_object() -> None:
     """What is patched and gone is outdated; what is read is absent."""
     said = {"name": "one", "kind": "configmaps"}
 
@@ -210,7 +210,7 @@ def test_an_object_that_is_not_there() -> None:
         assert not isinstance(means, http_model.ResourceNotServed)
 
 
-def test_a_role_that_is_not_there_is_named() -> None:
+def test_an_absent_role_is_named() -> None:
     """The server's own words name the binding, which is misleading."""
     words = 'rolebindings.rbac.authorization.k8s.io "app" not found'
 
@@ -246,7 +246,7 @@ def test_a_conflict_names_field_and_manager() -> None:
     } == means.fields
 
 
-def test_an_apply_for_an_object_that_is_gone() -> None:
+def test_an_apply_for_a_deleted_object() -> None:
     """A uid in the manifest that nothing has."""
     words = (
         'Operation cannot be fulfilled on configmaps "a": uid mismatch: the '

@@ -99,7 +99,7 @@ def library(text, method):
     st.sampled_from(["\r\n", "\r\n", "\n"]),
     st.sampled_from([1, 3, 16384]),
 )
-def test_an_answer_says_what_the_library_reads_in_it(
+def test_a_body_is_read_as_the_library_does(
     status, fields, body, method, end, piece
 ):
     """Or is broken for both; however its bytes come."""
@@ -175,7 +175,7 @@ def test_a_large_body_is_read():
         "long",
     ],
 )
-def test_what_is_no_answer_is_a_broken_connection(text):
+def test_an_invalid_answer_is_a_broken_connection(text):
     """As the library has it."""
     with pytest.raises(BROKEN):
         library(text, "GET")

@@ -87,7 +87,7 @@ def test_the_server_is_given_the_time_it_asks_for(
     assert 3 == sender.counter.total
 
 
-def test_what_a_server_cannot_answer_goes_to_another_connection(
+def test_an_unanswered_request_is_sent_on_another_connection(
     script: ScriptedServer, sender: Client
 ) -> None:
     """Behind a balancer the next one may lead to another server."""
@@ -240,7 +240,7 @@ def test_a_deadline_between_two_attempts_hides_no_reason(
     )
 
 
-def test_a_deadline_that_leaves_no_time_for_a_pause_is_told(
+def test_no_pause_exceeds_the_deadline(
     script: ScriptedServer, sender: Client
 ) -> None:
     """The next attempt would be too late, so the last one is the answer."""
@@ -283,7 +283,9 @@ def test_a_broken_connection_is_reopened(
     assert answer.repeated
 
 
-def test_nobody_listens(sender: Client, recorded_pauses: list[float]) -> None:
+def test_a_refused_connection_is_retried(
+    sender: Client, recorded_pauses: list[float]
+) -> None:
     """A refused connection is tried for a while, and told with its server."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -376,7 +378,9 @@ def test_a_refused_credential_is_final(
     assert 1 == sender.counter.total
 
 
-def test_what_is_no_api_server(script: ScriptedServer, sender: Client) -> None:
+def test_a_server_that_is_not_an_api_server(
+    script: ScriptedServer, sender: Client
+) -> None:
     """A page of something else is not taken for an answer, nor shown."""
     script.then(answer_json(200, "<html>s3cret</html>"))
 
@@ -484,7 +488,7 @@ ONE = ObjectRef("", "ConfigMap", "ns", "one")
 AWAY = answer_status(500, 'failed calling webhook "a.example.org": refused')
 
 
-def test_a_delete_while_a_webhook_is_away(
+def test_a_delete_while_a_webhook_is_unreachable(
     script: ScriptedServer, cluster: Cluster
 ) -> None:
     """It is sent again, as after any answer that may be another soon."""
@@ -521,7 +525,7 @@ def test_a_patch_while_a_webhook_is_unreachable(
         cluster.patch(ONE, {"data": {}}, "m")
 
 
-def test_an_apply_while_a_webhook_is_away(
+def test_an_apply_while_a_webhook_is_unreachable(
     script: ScriptedServer, cluster: Cluster
 ) -> None:
     """Who applies has others to go on with, and repeats it later."""

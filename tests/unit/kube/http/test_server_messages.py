@@ -102,7 +102,7 @@ def test_other_words_are_left_as_they_are(said):
     assert bool(said) == bool(once)
 
 
-def test_the_fields_that_do_not_fit_are_told_apart():
+def test_invalid_fields_are_reported_one_by_one():
     """Each with its path and the library's own words."""
     several = (
         f'{TYPED}errors:\n  .spec.containers[name="c"].foo: field not '

@@ -64,14 +64,16 @@ HEAD = (
         ),
     ],
 )
-def test_a_call_is_told_by_its_cause(cause: str, outlook: Outlook) -> None:
+def test_a_call_is_classified_by_its_cause(
+    cause: str, outlook: Outlook
+) -> None:
     """Whether waiting helps depends on what went wrong."""
     found = webhook_calls.parse_failure(HEAD + cause)
 
     assert webhook_calls.FailedCall("a.example.org", cause, outlook) == found
 
 
-def test_a_conversion_is_told_alike() -> None:
+def test_a_conversion_is_classified_alike() -> None:
     """By the kind, since its webhook has no name."""
     found = webhook_calls.parse_failure(
         "conversion webhook for example.org/v1, Kind=A failed: Post "
@@ -84,7 +86,7 @@ def test_a_conversion_is_told_alike() -> None:
     assert Outlook.NONE is found.outlook
 
 
-def test_a_webhook_that_denies_for_a_certificate_is_no_failed_call() -> None:
+def test_a_denial_about_a_certificate_is_not_a_failed_call() -> None:
     """Its words are about the object."""
     found = webhook_calls.parse_failure(
         'admission webhook "a.example.org" denied the request: x509: '

@@ -157,7 +157,7 @@ def test_another_heal_recreates_what_the_last_one_has_deleted(
         assert died > 5
 
 
-def test_one_that_is_going_yet_is_made_again_once_it_went(
+def test_a_member_being_deleted_is_recreated_afterwards(
     cluster, clock, operation_args
 ):
     """A heal that gave up waiting for its end has asked for it."""
@@ -281,7 +281,7 @@ def test_a_member_whose_name_is_taken_is_not_healed(cluster, operation_args):
     assert Phase.INSTANTIATED is inventory(cluster).phase
 
 
-def test_one_that_vanished_and_that_no_package_holds_is_nobody(
+def test_a_vanished_member_outside_the_package_is_ignored(
     cluster, operation_args
 ):
     """A change has kept it; there is nothing to make it again from."""

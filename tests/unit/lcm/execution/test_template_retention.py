@@ -66,7 +66,7 @@ def cluster_with_machines(cluster):
     [("OnDelete", 1, {OLD}), ("OnDelete", 0, set()), ("Other", 1, set())],
 )
 @pytest.mark.requirement("P10")
-def test_a_template_stays_for_machines_that_nobody_replaces(
+def test_a_template_stays_for_machines_that_are_not_replaced(
     cluster_with_machines, strategy, number, wanted
 ):
     """And for no others, nor does anything else."""
@@ -77,7 +77,7 @@ def test_a_template_stays_for_machines_that_nobody_replaces(
     assert wanted == set(found)
 
 
-def test_who_may_not_look_leaves_all_templates(cluster_with_machines):
+def test_without_permission_to_list_all_templates_stay(cluster_with_machines):
     """Nothing is lost by that."""
     cluster = cluster_with_machines(0)
     refused = errors.Forbidden("list", "machinesets", "default", "no")

@@ -126,7 +126,7 @@ def test_pods_are_found_by_their_owners(cluster, web):
 
 
 @pytest.mark.requirement("T12")
-def test_strangers_with_the_same_labels_are_no_members(cluster, web, make):
+def test_foreign_pods_with_the_same_labels_are_not_members(cluster, web, make):
     """Neither a lone Pod nor another's, whatever its name."""
     make("v1", "Pod", "web-2-stray")
     other = make("apps/v1", "Deployment", "web-2", spec=web["spec"])
@@ -181,7 +181,7 @@ def inventory(web, **vdus):
     return Inventory("i", "default", owned=owned, vdus=vdus)
 
 
-def test_members_are_told_by_vdu(cluster, web):
+def test_members_are_grouped_by_vdu(cluster, web):
     """Each VDU has those of the object that bears its number."""
     found = members.by_vdu(
         cluster, kinds.BUILT_IN, inventory(web, VDU1=ObjectRef.of(web))
@@ -192,7 +192,7 @@ def test_members_are_told_by_vdu(cluster, web):
     }
 
 
-def test_an_object_that_is_gone_has_no_members(cluster, web):
+def test_a_deleted_object_has_no_members(cluster, web):
     """Nor has another object that bears its name by now."""
     gone = ObjectRef("apps", "Deployment", "default", "gone")
     known = inventory(web, A=gone, B=ObjectRef.of(web))

@@ -96,7 +96,7 @@ TEMPLATE = {"kind": "T", "name": "t"}
         (machine(), [check("m", Paused="True"), check("m")], None),
     ],
 )
-def test_where_a_mark_helps(given, checks, why):
+def test_where_remediation_works(given, checks, why):
     """Where a check watches whose controller replaces machines."""
     found = remediation.why_ineffective(given, checks)
 
@@ -108,7 +108,7 @@ def test_where_a_mark_helps(given, checks, why):
     ("reason", "expected"),
     [("CannotBeRemediated", True), ("RemediationDeferred", False)],
 )
-def test_what_its_keeper_says_to_a_mark(reason, expected):
+def test_the_response_of_a_controller_to_the_annotation(reason, expected):
     """What is put off comes later; what cannot be does not."""
     condition = {"type": "OwnerRemediated", "status": "False"}
     marked = machine(conditions=[{**condition, "reason": reason}])
@@ -116,7 +116,7 @@ def test_what_its_keeper_says_to_a_mark(reason, expected):
     assert expected == bool(remediation.remediation_failure(marked))
 
 
-def test_marked_machines_go_one_by_one():
+def test_annotated_machines_are_replaced_one_by_one():
     """A check stops when too many are sick."""
     keeper = {
         "apiVersion": "cluster.x-k8s.io/v1beta2",
@@ -140,7 +140,7 @@ def test_a_machine_without_a_group_is_not_hindered():
     assert quorum.deletion_blocked_reason([], {"m"}, kinds.BUILT_IN) is None
 
 
-def test_another_way_is_refused():
+def test_an_unknown_strategy_is_refused():
     """As any other wrong choice."""
     with pytest.raises(errors.RequestInvalid, match="expected delete or"):
         Options(machine_heal_strategy="restart")

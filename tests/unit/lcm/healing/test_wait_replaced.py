@@ -113,7 +113,7 @@ def test_a_machine_waits_while_another_is_being_deleted(cluster, make, waited):
     waited(old, before=True)
 
 
-def test_machines_that_go_later_need_not_be_well(make, waited):
+def test_machines_that_are_replaced_later_need_not_be_healthy(make, waited):
     """Their turn is to come; without it the heal would wait for ever."""
     make("a")
     make("b")
@@ -146,7 +146,7 @@ def test_an_annotation_that_no_controller_follows_ends_the_heal(
     assert clock.now < 60
 
 
-def test_a_machine_that_went_meanwhile_needs_no_mark(cluster, make):
+def test_a_machine_deleted_meanwhile_needs_no_annotation(cluster, make):
     """What it was to come to has come; another's of its name is not touched.
 
     The mark goes to the UID.

@@ -120,7 +120,7 @@ SUCCESSORS = {
 
 
 @pytest.mark.parametrize("successor", SUCCESSORS)
-def test_no_mark_to_go_outlives_the_next_operation(
+def test_no_delete_annotation_outlives_the_next_operation(
     new_cluster, clock, three, successor
 ):
     """Of a scale that died, whatever comes after it."""
@@ -146,7 +146,7 @@ def test_no_mark_to_go_outlives_the_next_operation(
     assert seen
 
 
-def test_a_scale_that_died_is_finished_with_its_marks(
+def test_an_interrupted_scale_is_finished_with_its_annotations(
     new_cluster, clock, three
 ):
     """The chosen machine goes, wherever the first try died."""
@@ -213,7 +213,7 @@ HEALED = {**SUCCESSORS, "scale": (lcm.scale, ({SET: 4},), {})}
 
 
 @pytest.mark.parametrize("successor", [*HEALED, "heal"])
-def test_no_mark_to_be_replaced_outlives_the_next_operation(
+def test_no_remediate_annotation_outlives_the_next_operation(
     new_cluster, clock, three, successor
 ):
     """Of a heal that died; to heal another member is one, too."""
@@ -241,7 +241,9 @@ def test_no_mark_to_be_replaced_outlives_the_next_operation(
     assert seen
 
 
-def test_a_heal_that_died_is_finished_with_its_marks(remediated, clock, three):
+def test_an_interrupted_heal_is_finished_with_its_annotations(
+    remediated, clock, three
+):
     """The member is replaced once, wherever the first try died."""
     for cluster in killed_clusters(
         heal(three), three, remediated, clock, FIRST
@@ -266,7 +268,7 @@ def heal(three):
 @pytest.mark.parametrize(
     "name", [machine_annotations.LEAVES, remediation.MARK]
 )
-def test_marks_of_somebody_else_stay(new_cluster, clock, three, name):
+def test_annotations_of_another_client_stay(new_cluster, clock, three, name):
     """What we did not put on is not taken off, though we wanted it too."""
     cluster = new_cluster()
     three(cluster)

@@ -81,7 +81,9 @@ def recorded(cluster):
     return store.read(cluster, "one", "default").inventory
 
 
-def test_the_chosen_goes_though_its_scale_timed_out(interrupted_scale, clock):
+def test_the_selected_machine_is_deleted_after_a_timeout(
+    interrupted_scale, clock
+):
     """The mark stays with the number; to repeat finishes both."""
     assert {LAST} == marked(interrupted_scale)
     awake(interrupted_scale)
@@ -115,7 +117,7 @@ def scale_when_counted(cluster, clock):
 
 
 @pytest.mark.parametrize("operation", ["change", "terminate", "scale"])
-def test_whatever_comes_next_leaves_the_chosen_to_go(
+def test_the_next_operation_still_deletes_the_selected_machine(
     new_cluster, clock, operation
 ):
     """A number that has fallen takes it, and no other machine."""
@@ -154,7 +156,7 @@ def test_whatever_comes_next_leaves_the_chosen_to_go(
     assert seen
 
 
-def test_a_rollback_raises_the_number_before_it_takes_marks_off(
+def test_a_rollback_raises_replicas_before_it_removes_annotations(
     new_cluster, clock
 ):
     """Wherever it dies, no other machine goes than the chosen."""
@@ -186,7 +188,7 @@ def test_a_rollback_raises_the_number_before_it_takes_marks_off(
     assert 2 == len(seen)
 
 
-def test_a_repeated_scale_says_that_another_machine_went(
+def test_a_repeated_scale_reports_that_another_machine_was_deleted(
     interrupted_scale, clock
 ):
     """At once, and not when its time has passed."""
@@ -232,7 +234,7 @@ def test_a_second_scale_in_adds_to_the_choice(interrupted_scale, clock):
     at_rest(interrupted_scale)
 
 
-def test_an_answer_that_is_lost_keeps_the_mark(new_cluster, clock):
+def test_a_lost_answer_keeps_the_annotation(new_cluster, clock):
     """The number may have fallen, or fall in a moment."""
     cluster = new_cluster()
     run_operation(lcm.instantiate, cluster, clock, PACKAGE)

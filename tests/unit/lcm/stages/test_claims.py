@@ -70,7 +70,7 @@ def ref(name, kind="PersistentVolumeClaim"):
 
 
 @pytest.mark.requirement("M7")
-def test_a_termination_is_taken_up_wherever_it_died(new_cluster, clock):
+def test_a_termination_is_resumed_wherever_it_died(new_cluster, clock):
     """No claim and no volume is left."""
 
     def prepare(cluster):
@@ -109,7 +109,7 @@ def test_what_is_retained_stays_wherever_it_died(new_cluster, clock):
         assert [] == record_objects(cluster)
 
 
-def test_an_instantiation_is_taken_back_wherever_it_died(new_cluster, clock):
+def test_an_instantiation_is_undone_wherever_it_died(new_cluster, clock):
     """Whether its rollback is asked for, or a termination."""
     for way in (lcm.roll_back, lcm.terminate):
         for cluster in killed_clusters(
@@ -125,7 +125,9 @@ def test_an_instantiation_is_taken_back_wherever_it_died(new_cluster, clock):
             assert [] == record_objects(cluster)
 
 
-def test_without_a_record_they_go_wherever_it_died(new_cluster, clock):
+def test_without_a_record_they_are_deleted_wherever_it_died(
+    new_cluster, clock
+):
     """Their deletion is requested while their StatefulSet exists."""
 
     def prepare(cluster):
@@ -167,7 +169,7 @@ def test_a_change_that_prunes_a_set_may_die_anywhere(new_cluster, clock):
         assert [] == record_objects(cluster)
 
 
-def test_the_record_knows_a_set_that_was_deleted_before(new_cluster, clock):
+def test_the_record_has_a_set_that_was_deleted_before(new_cluster, clock):
     """Its creation is recorded when it is applied."""
     cluster = new_cluster()
     run_operation(lcm.instantiate, cluster, clock, given())
@@ -255,7 +257,7 @@ def test_a_retained_set_retains_its_claims(new_cluster, clock):
         Options(statefulset_claims_else="retain"),
     ],
 )
-def test_what_is_said_on_claims_counts_for_those_of_sets(
+def test_options_for_claims_apply_to_those_of_sets(
     new_cluster, clock, options
 ):
     """As it did before they were deleted at all."""
@@ -269,7 +271,7 @@ def test_what_is_said_on_claims_counts_for_those_of_sets(
 
 
 @pytest.mark.parametrize("of", [CLAIM, ref(DATA[0])])
-def test_what_the_policy_says_on_claims_is_kept_with_the_instance(
+def test_the_policy_on_claims_is_stored_with_the_instance(
     new_cluster, clock, of
 ):
     """Also by a termination that is repeated."""
@@ -348,7 +350,7 @@ def test_the_most_specific_retention_counts(
         assert [said] == reasons
 
 
-def test_a_namespace_of_ours_stays_with_a_claim_that_does(new_cluster, clock):
+def test_a_managed_namespace_stays_with_a_retained_claim(new_cluster, clock):
     """It would take the data along."""
     cluster = new_cluster()
     inside = volumes.stateful_set("db", "manual", when_deleted="Retain")

@@ -111,7 +111,7 @@ def test_a_refused_review_takes_the_package_back(cluster, operation_args):
 
 
 @pytest.mark.parametrize("node", ["n", "other"])
-def test_what_an_earlier_attempt_did_is_no_error(
+def test_the_result_of_an_earlier_attempt_is_not_an_error(
     cluster, operation_args, node
 ):
     """The Pod of a Binding is bound to its Node, and not to another."""
@@ -212,9 +212,7 @@ def test_a_generated_name_stays(cluster, operation_args):
     assert ([], []) == (owned_objects(cluster), record_objects(cluster))
 
 
-def test_two_manifests_that_say_the_same_are_two_objects(
-    cluster, operation_args
-):
+def test_two_equal_manifests_are_two_objects(cluster, operation_args):
     """As kubectl create makes them."""
     lcm.instantiate(
         lcm.Request(cluster, "one", **operation_args),

@@ -83,7 +83,7 @@ def shown(world):
     return world.seen[-1].verdict(THING, world.now)
 
 
-def test_a_controller_that_is_away_is_shown_at_once(world, caplog):
+def test_an_unavailable_controller_is_shown_at_once(world, caplog):
     """The log and the progress have the cause long before the deadline."""
     world.operator(0)
 
@@ -125,7 +125,7 @@ def test_the_cause_is_a_line_of_the_command(world):
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_what_nothing_lets_go_ends_it_after_the_stall_timeout(world, there):
+def test_a_stuck_deletion_ends_it_after_the_stall_timeout(world, there):
     """The operator has no ready Pod, or does not exist."""
     if there:
         world.operator(0)
@@ -214,7 +214,7 @@ def test_a_patient_end_waits_for_the_others(world):
     assert [THING] == [item.ref for item in caught.value.unsettled]
 
 
-def test_who_may_not_look_claims_nothing(world):
+def test_without_permission_to_list_no_cause_is_claimed(world):
     """Without the lists nothing is known of controllers: it is waited for."""
 
     def refuse():

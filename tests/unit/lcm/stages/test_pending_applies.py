@@ -103,7 +103,7 @@ def world():
     return World()
 
 
-def test_what_is_tried_again_is_counted_and_told(world):
+def test_retried_objects_are_counted_and_reported(world):
     """Which objects, why, and until when; and no more once it is written."""
     world.refuse("a", "b", "c")
     world.at(30.0, world.accept)
@@ -126,7 +126,7 @@ def test_what_is_tried_again_is_counted_and_told(world):
     assert 30 <= world.now <= 36
 
 
-def test_what_depends_on_another_object_is_told(world):
+def test_a_dependent_object_is_reported(world):
     """It is not written yet either, and was not sent."""
     late = dataclasses.replace(config_map("late"), after=frozenset({WEB}))
     world.at(8.0, lambda: world.cluster.report(WEB, WORKS))
@@ -197,7 +197,7 @@ def test_an_unknown_authority_ends_it_after_the_stall_timeout(world):
     assert "caBundle" in item.notes[0]
 
 
-def test_an_unknown_authority_that_gets_known_is_no_error(world):
+def test_an_authority_that_becomes_known_is_not_an_error(world):
     """An operator injects the caBundle some time after the first attempt."""
     world.refuse("a", cause=UNTRUSTED, outlook=Outlook.DOUBTFUL)
     world.at(90.0, world.accept)

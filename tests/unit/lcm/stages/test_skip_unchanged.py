@@ -183,7 +183,7 @@ def test_an_object_with_another_uid_is_sent(cluster, operation_args):
     assert ["a"] == sent
 
 
-def test_what_is_gone_is_made_again(cluster, operation_args):
+def test_a_deleted_object_is_created_again(cluster, operation_args):
     """As before."""
     given = make_package(*configs("a", "b"))
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), given)
@@ -197,7 +197,7 @@ def test_what_is_gone_is_made_again(cluster, operation_args):
     assert Action.CREATED is actions(report)["a"]
 
 
-def test_who_may_not_list_sends_all(cluster, operation_args):
+def test_without_permission_to_list_all_is_sent(cluster, operation_args):
     """A comparison object by object would cost as much."""
     given = make_package(*configs("a", "b"))
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), given)
@@ -411,7 +411,7 @@ def test_a_repeated_instantiation_sends_what_is_missing(
     assert [] == sent
 
 
-def test_a_forecast_tells_of_what_would_not_be_sent(cluster, operation_args):
+def test_a_forecast_shows_unchanged_objects(cluster, operation_args):
     """It is unchanged, by the same comparison as that of the change."""
     lcm.instantiate(
         lcm.Request(cluster, "one", **operation_args),

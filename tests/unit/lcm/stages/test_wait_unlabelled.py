@@ -20,7 +20,7 @@ def op(cluster, clock):
     return Session("scale", Request(cluster, "one", deadline=deadline))
 
 
-def test_a_deadline_amid_a_look_hides_no_object(op, clock):
+def test_a_deadline_during_a_read_hides_no_object(op, clock):
     """The earlier reason is reported, not the request that was not sent."""
 
     def look():
@@ -36,7 +36,7 @@ def test_a_deadline_amid_a_look_hides_no_object(op, clock):
     assert (WEB, "replicas 1/2") == (item.ref, item.verdict.reason)
 
 
-def test_a_look_that_fails_before_the_deadline_ends_it(op):
+def test_a_read_that_fails_before_the_deadline_ends_it(op):
     """It is an error of its own."""
     looks = iter([{WEB: "replicas 1/2"}])
 

@@ -99,7 +99,7 @@ def records(cluster):
 
 
 @pytest.mark.requirement("P20")
-def test_an_object_is_taken_from_an_instance_that_is_named(new_cluster, clock):
+def test_an_object_is_adopted_from_a_named_instance(new_cluster, clock):
     """From then on it is the other's, in all respects."""
     cluster = new_cluster()
     uid = objects.uid(cluster.get(COMMON))
@@ -161,7 +161,9 @@ def test_it_takes_the_name_of_the_right_instance(new_cluster, clock):
     assert before == cluster.world.objects
 
 
-def test_an_instance_that_is_not_at_rest_gives_nothing(new_cluster, clock):
+def test_an_instance_with_an_unfinished_operation_releases_nothing(
+    new_cluster, clock
+):
     """Its journal may say that it still writes the object."""
     cluster = new_cluster()
     for requests in itertools.count():
@@ -178,7 +180,7 @@ def test_an_instance_that_is_not_at_rest_gives_nothing(new_cluster, clock):
     assert inventory(cluster, "two") is None
 
 
-def test_an_instance_that_is_busy_gives_nothing(new_cluster, clock):
+def test_a_locked_instance_releases_nothing(new_cluster, clock):
     """Its lock is asked for; nothing of the taker is left."""
     cluster = new_cluster()
     deadline = Deadline.after(300, clock)
@@ -260,7 +262,7 @@ def test_a_transfer_is_finished_wherever_it_died(
 
 @OPERATIONS
 @pytest.mark.parametrize("first", ["one", "two"])
-def test_the_end_of_either_is_right_wherever_taking_died(
+def test_either_instance_terminates_correctly_wherever_a_transfer_died(
     operation, before, first, new_cluster, clock
 ):
     """Only whose it is by then deletes it; it is not lost either."""
@@ -283,7 +285,7 @@ def test_the_end_of_either_is_right_wherever_taking_died(
 
 
 @OPERATIONS
-def test_taking_is_taken_back_wherever_it_died(
+def test_a_transfer_is_undone_wherever_it_died(
     operation, before, new_cluster, clock
 ):
     """The object is never deleted by that."""
@@ -300,7 +302,7 @@ def test_taking_is_taken_back_wherever_it_died(
         assert [] == records(cluster)
 
 
-def test_what_a_change_took_is_given_back_by_its_rollback(new_cluster, clock):
+def test_a_rollback_returns_what_a_change_transferred(new_cluster, clock):
     """It is the former owner's again, in all respects."""
     cluster = new_cluster(package(b="two"))
     run(lcm.change, cluster, clock, "two", TWO, options=FROM_ONE)

@@ -49,7 +49,7 @@ def remover(cluster, obj):
     return hold.remover
 
 
-def test_a_controller_that_is_not_installed_lets_nothing_go(cluster):
+def test_a_missing_controller_blocks_the_deletion(cluster):
     """Be it from the manifest, or set by a manager of before."""
     assert Remover.MISSING is remover(cluster, going())
     assert Remover.MISSING is remover(cluster, going(setter="router"))

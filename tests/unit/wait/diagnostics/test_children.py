@@ -202,7 +202,7 @@ def test_a_deployment_is_blocked_by_a_warning_that_repeats(world):
     assert 80 > world.now
 
 
-def test_a_deployment_whose_pods_only_take_long_is_waited_for(world):
+def test_a_deployment_with_slow_pods_is_waited_for(world):
     """Without a sign of error there is only the deadline."""
     web = world.web({"phase": "Pending"})
 
@@ -252,7 +252,7 @@ def test_an_undisturbed_wait_asks_for_nothing(world):
     assert [] == world.cluster.sent
 
 
-def test_looks_below_are_few(world):
+def test_reads_of_children_are_few(world):
     """The first after half a minute, then ever fewer, of a few requests."""
     web = world.web({"phase": "Pending"})
 

@@ -98,7 +98,7 @@ def about(found, name):
 
 
 @pytest.mark.requirement("P14")
-def test_all_that_an_object_made_speaks(cluster, web):
+def test_events_of_all_descendants_are_shown(cluster, web):
     """Its own events, what it made, and what that made."""
     found = notes(cluster, WEB)
 
@@ -121,7 +121,7 @@ def test_the_last_three_warning_events_of_an_object_are_reported(cluster):
     }
 
 
-def test_a_handler_that_fails_below_is_told_with_the_rest(cluster, web):
+def test_an_error_of_a_handler_below_is_reported_with_the_rest(cluster, web):
     """It explains nothing, and hides neither the error nor the events."""
 
     def stumbles(obj):

@@ -112,7 +112,9 @@ def test_it_is_known_when_an_error_below_would_block(waiting_object):
     assert 6.0 == after.seconds_until_blocked(5.0)
 
 
-def test_another_message_below_does_not_start_anew(waiting_object):
+def test_another_message_below_does_not_restart_the_stall_timeout(
+    waiting_object,
+):
     """Messages hold counters and times; type and reason decide."""
     first = below(error="Ready/Quota", reason="at 10:00")
     second = below(error="Ready/Quota", reason="at 10:01")
@@ -136,7 +138,7 @@ def test_another_message_below_does_not_start_anew(waiting_object):
         ),
     ],
 )
-def test_what_moves_below_starts_the_stall_timeout_anew(waiting_object, moved):
+def test_progress_below_restarts_the_stall_timeout(waiting_object, moved):
     """A counter, another error, another object, a condition."""
     after = sounded(waiting_object, 1.0, below(error="Ready/Quota"))
     after = sounded(after, 9.0, *moved)
@@ -145,7 +147,7 @@ def test_what_moves_below_starts_the_stall_timeout_anew(waiting_object, moved):
     assert State.BLOCKED is after.verdict(REF, 19.0).state
 
 
-def test_what_moves_above_starts_the_stall_timeout_anew(waiting_object):
+def test_progress_above_restarts_the_stall_timeout(waiting_object):
     """The object gets on, whatever is below."""
     after = sounded(waiting_object, 1.0, below(error="Ready/Quota"))
     after = thing_view(after, 9.0, readyReplicas=1)
@@ -204,7 +206,7 @@ def test_a_pod_that_failed_below_is_none(waiting_object):
     assert State.IN_PROGRESS is after.verdict(REF, 100.0).state
 
 
-def test_the_deepest_error_is_told(waiting_object):
+def test_the_deepest_error_is_reported(waiting_object):
     """It is the nearest to the cause."""
     parts = (
         below(error="Ready/Upper", reason="waits for the lower"),
@@ -225,7 +227,7 @@ def told(progress, now, *events, about="child"):
 
 
 @pytest.mark.parametrize("about", ["top", "child"])
-def test_a_warning_that_is_told_again_blocks(waiting_object, about):
+def test_a_repeated_warning_blocks(waiting_object, about):
     """Of the object or below it, same type and reason."""
     after = told(waiting_object, 1.0, event("FailedSync", 3), about=about)
     after = told(after, 6.0, event("FailedSync", 4), about=about)
@@ -279,7 +281,7 @@ def test_a_series_of_events_counts(waiting_object):
     assert State.BLOCKED is after.verdict(REF, 11.0).state
 
 
-def test_a_warning_with_another_message_is_told_again(waiting_object):
+def test_a_warning_with_another_message_counts_again(waiting_object):
     """It is an event of its own then."""
     after = told(waiting_object, 1.0, event("FailedCreate"))
     after = told(after, 11.0, event("FailedCreate"), event("FailedCreate"))
@@ -321,7 +323,7 @@ def test_an_event_of_another_reason_is_a_movement(waiting_object):
 # -- When to look ------------------------------------------------------------
 
 
-def test_nobody_looks_below_what_moves(waiting_object):
+def test_children_of_a_progressing_object_are_not_read(waiting_object):
     """Undisturbed, a wait costs its streams and nothing more."""
     assert () == waiting_object.due_for_inspection(0.9)
     assert (REF,) == waiting_object.due_for_inspection(1.0)
@@ -330,14 +332,14 @@ def test_nobody_looks_below_what_moves(waiting_object):
     ).due_for_inspection(1.9)
 
 
-def test_an_error_is_worth_a_look_at_once(waiting_object):
+def test_an_error_causes_a_read_at_once(waiting_object):
     """So that its stall_timeout need not begin later."""
     after = thing_view(waiting_object, 0.5, error="Own/Error")
 
     assert (REF,) == after.due_for_inspection(0.5)
 
 
-def test_looks_that_find_nothing_become_rarer(waiting_object):
+def test_reads_without_findings_become_rarer(waiting_object):
     """From a tenth of stall_timeout up to four; an error is looked at."""
     after = waiting_object
     moments = []
@@ -352,7 +354,7 @@ def test_looks_that_find_nothing_become_rarer(waiting_object):
     assert (REF,) == wrong.due_for_inspection(21.0)
 
 
-def test_a_long_stall_timeout_is_no_reason_to_look_seldom():
+def test_a_long_stall_timeout_does_not_delay_reads():
     """Half a minute, whatever stall_timeout."""
     progress = WaitState(REGISTRY, stall_timeout=86400.0).with_awaited(
         {REF: AwaitedObject("top", 1, 0.0)}
@@ -383,7 +385,7 @@ def test_a_few_objects_at_once():
     assert refs == looked
 
 
-def test_nobody_looks_below_what_is_asked_to_go():
+def test_children_of_an_object_being_deleted_are_not_read():
     """There is nothing that could be blocked."""
     progress = WaitState(REGISTRY, Goal.DELETED).with_awaited(
         {REF: AwaitedObject("top", 1, 0.0)}
@@ -402,7 +404,7 @@ def test_writing_an_object_again_forgets_what_was_below(waiting_object):
 
 
 @given(st.lists(st.sampled_from(["", "Ready/Quota"]), max_size=8))
-def test_the_count_of_trouble_is_what_a_look_at_all_would_find(steps):
+def test_the_count_of_errors_equals_that_of_a_full_check(steps):
     """Brought up to date with each look."""
     progress = WaitState(REGISTRY, stall_timeout=3.0).with_awaited(
         {REF: AwaitedObject("top", 1, 0.0)}
