@@ -60,6 +60,10 @@ class Adopt(listing.Listing):
         return self.columns, self._rows
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        super().run(parsed_args)
+        try:
+            super().run(parsed_args)
+        except errors.Error as error:
+            self.app.stderr.write(f"{error}\n")
+            return Exit.REFUSED
         refused = any(row[-1].startswith("refused") for row in self._rows)
         return Exit.REFUSED if refused else Exit.DONE

@@ -17,7 +17,7 @@ from tacker_k8s_cr.plan import unknown_fields
 
 
 def advice(error: Error, args: argparse.Namespace) -> str:
-    """Return what to do next; empty if the error itself contains it.
+    """Return the options that change the outcome; empty if there are none.
 
     :param args: those of the command: an option that the command does not
         have is not named.
@@ -26,6 +26,45 @@ def advice(error: Error, args: argparse.Namespace) -> str:
         if isinstance(error, kind) and hasattr(args, option):
             return advise(error)
     return ""
+
+
+def _request(_: errors.RequestInvalid) -> str:
+    return (
+        "Correct the argument or the file that the message names; --help "
+        "describes the arguments"
+    )
+
+
+def _untrusted(error: errors.Unreachable) -> str:
+    if not error.untrusted:
+        return ""
+    return "To connect without verification: --insecure"
+
+
+def _kind(error: errors.KindNotServed) -> str:
+    if all(each.served for each in (error, *error.also)):
+        return ""
+    kinds = " ".join(
+        f"--expected-kinds {each.group_kind}"
+        for each in (error, *error.also)[:3]
+        if not each.served
+    )
+    return (
+        "If an operator of the package creates the definition while it "
+        f"runs: {kinds}"
+    )
+
+
+def _permissions(_: errors.PermissionsMissing) -> str:
+    return "Without this check: --no-check-permissions"
+
+
+def _more_time(_: errors.ReadinessTimeout | errors.DeletionTimeout) -> str:
+    return "To allow more time: --timeout TIME"
+
+
+def _cleanup(_: errors.CleanupFailed) -> str:
+    return "To terminate without cleanup: --cleanup nothing"
 
 
 def _absent(error: errors.NamespaceNotFound) -> str:
@@ -42,7 +81,7 @@ def _owned(error: errors.OwnedByOther) -> str:
     shown = " ".join(f"--adopt {ref}" for ref in refs[:3])
     more = " ..." * (len(refs) > 3)
     return (
-        f"To take over what does not belong to another instance: {shown}"
+        f"To adopt what does not belong to another instance: {shown}"
         f"{more}; from another instance: --transfer-from "
         "INSTANCE=KIND/NAMESPACE/NAME"
     )
@@ -101,5 +140,13 @@ _ADVICE: tuple[tuple[type[Error], str, Callable[..., str]], ...] = (
     (errors.Rejected, "field_validation", _misfit),
     (errors.DryRunFailed, "field_validation", _misfit),
     (errors.PackageInvalid, "field_validation", _invalid),
+    (errors.KindNotServed, "expected_kinds", _kind),
+    (errors.PermissionsMissing, "check_permissions", _permissions),
+    (errors.Unreachable, "insecure", _untrusted),
+    (errors.ReadinessTimeout, "timeout", _more_time),
+    (errors.DeletionTimeout, "timeout", _more_time),
+    (errors.CleanupFailed, "cleanup", _cleanup),
+    (errors.NotSupported, "timeout", lambda _: ""),
+    (errors.RequestInvalid, "timeout", _request),
 )
 """By type of error: the option that must exist, and its advice."""

@@ -81,6 +81,7 @@ class ForecastChange(ChangeBase):
     arguments of the change, and refuses what that would refuse.
     """
 
+    writes = False
     timeout = "5m"
     columns = ("Kind", "Namespace", "Name", "Forecast", "Details")
     further_columns = ()

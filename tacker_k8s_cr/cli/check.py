@@ -8,6 +8,7 @@ from typing import Any
 from tacker_k8s_cr.cli import exit_codes
 from tacker_k8s_cr.cli import host
 from tacker_k8s_cr.cli import listing
+from tacker_k8s_cr.model import errors
 
 UNEXPECTED = 255
 """The exit code of an unexpected error, as of OpenStack's upgrade checks."""
@@ -74,6 +75,9 @@ class Check(listing.Listing):
     def run(self, parsed_args: argparse.Namespace) -> int:
         try:
             super().run(parsed_args)
+        except errors.Error as error:
+            self.app.stderr.write(f"{error}\n")
+            return UNEXPECTED
         except Exception as error:
             if self.app.options.debug:
                 raise

@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from tacker_k8s_cr.model.errors import Error
+
 NAMESPACE = "tacker_k8s_cr.host"
+
+
+class EntryPointMissing(Error):
+    """The metadata of the installed distribution has no such entry point."""
+
+    remedy = (
+        "Install the distribution tacker-k8s-cr again in this environment; "
+        "in a clone of the repository: make environment"
+    )
 
 
 def load(name: str) -> Any:
@@ -17,7 +28,11 @@ def load(name: str) -> Any:
     import stevedore
 
     manager = stevedore.NamedExtensionManager(NAMESPACE, ())
-    [entry_point] = (
-        item for item in manager.list_entry_points() if item.name == name
+    for entry_point in manager.list_entry_points():
+        if entry_point.name == name:
+            return entry_point.load()
+    raise EntryPointMissing(
+        f"the command {name} cannot be run: the installed distribution "
+        f"tacker-k8s-cr has no entry point {name} in {NAMESPACE}, so its "
+        "metadata is of another version than its code"
     )
-    return entry_point.load()

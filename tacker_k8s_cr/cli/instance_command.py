@@ -57,6 +57,9 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
     Its result goes to standard output, all else to standard error.
     """
 
+    writes = True
+    """Whether the command may write; its errors then state what it wrote."""
+
     timeout = ""
     """The default of --timeout, if not that of the option table."""
 
@@ -147,6 +150,7 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
             from tacker_k8s_cr.cli import advice
 
             self._debug(error)
+            error.in_operation = self.writes
             ended = exit_codes.of_error(
                 error,
                 deadline.expired,

@@ -29,6 +29,7 @@ class Status(InstanceCommand):
     named.
     """
 
+    writes = False
     timeout = "1m"
     further_columns = ("UID", "Notes")
     _as_tree = False
@@ -81,6 +82,7 @@ class Drift(InstanceCommand):
     differs from its manifest. "heal --all" takes that back.
     """
 
+    writes = False
     timeout = "5m"
     columns = ("Kind", "Namespace", "Name", "Drift", "Details")
     further_columns = ()

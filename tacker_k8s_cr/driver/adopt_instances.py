@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import importlib
 
+from tacker_k8s_cr.driver import error_text
 from tacker_k8s_cr.model import errors
 
 Row = tuple[str, str, str, str]
@@ -41,7 +42,8 @@ def adopt(
                     adoptable.adopt(item)
                 result = "adopted"
             except errors.Error as error:
-                result = f"refused: {error}"
+                said = error_text.told(error).splitlines()
+                result = f"refused: {'; '.join(said)}"
         elif instances:
             continue
         yield item.api, id_, item.name, result

@@ -18,14 +18,16 @@ from tacker_k8s_cr.plan import unknown_fields
 
 _GROUP = "[tacker_k8s_cr]"
 _OURS = "additionalParams.tacker_k8s_cr"
-_UNTRUSTED = "its certificate is not trusted"
 
 AUTOSCALER = GroupKind("autoscaling", "HorizontalPodAutoscaler")
 SERVICE = GroupKind("", "Service")
 
 
 def advice(error: Error) -> str:
-    """Return what to do next; empty if the error itself contains it."""
+    """Return what changes the outcome, beside the error's next step.
+
+    Empty if no option or parameter does.
+    """
     for kind, advise in _ADVICE:
         if isinstance(error, kind):
             return advise(error)
@@ -33,7 +35,7 @@ def advice(error: Error) -> str:
 
 
 def _unreachable(error: errors.Unreachable) -> str:
-    if _UNTRUSTED not in error.why:
+    if not error.untrusted:
         return ""
     return (
         "Set ssl_ca_cert of the VIM to the certificate authority of the API "
@@ -43,7 +45,7 @@ def _unreachable(error: errors.Unreachable) -> str:
 
 
 def _no_token(error: errors.TokenRequestFailed) -> str:
-    if _UNTRUSTED not in error.why:
+    if not error.untrusted:
         return ""
     return (
         "Set the certificate authority of the identity provider in "
@@ -52,24 +54,21 @@ def _no_token(error: errors.TokenRequestFailed) -> str:
 
 
 def _namespace(error: errors.NamespaceNotFound) -> str:
-    create = "Create the namespace, or add it to the package"
     if not error.avoidable:
-        return create
+        return ""
     return (
-        f"{create}. To create all objects in the namespace of the request: "
+        "To create all objects in the namespace of the request: "
         f"{_OURS}.namespace_mode = force, or {_GROUP} namespace_mode = force"
     )
 
 
 def _kind(error: errors.KindNotServed) -> str:
     missing = any(not e.served for e in (error, *error.also))
-    others = any(e.served for e in (error, *error.also))
-    found = ["Set apiVersion to a version that is served."] * others
+    found = []
     if missing:
         found.append(
-            "Install the definition of the kind, or add it to the package. "
-            "If an operator of the package creates it, name the kind in "
-            f"{_OURS}.expected_kinds."
+            "If an operator of the package creates the definition, name the "
+            f"kind in {_OURS}.expected_kinds."
         )
     found.append(
         "An object that is not needed can be left out: do not name its file "
@@ -80,9 +79,8 @@ def _kind(error: errors.KindNotServed) -> str:
 
 def _owned(_: errors.OwnedByOther) -> str:
     return (
-        "Delete the object or rename yours. To take it over, name it in "
-        f"{_OURS}.adopt, or in {_OURS}.transfer_from if it belongs to another "
-        "instance"
+        f"To adopt the existing object, name it in {_OURS}.adopt, or in "
+        f"{_OURS}.transfer_from if it belongs to another instance"
     )
 
 
@@ -94,10 +92,7 @@ def _conflict(_: errors.FieldConflict) -> str:
 
 
 def _rights(_: errors.PermissionsMissing) -> str:
-    return (
-        "Grant them to the user of the VIM. Without this check: "
-        f"{_GROUP} check_permissions = false"
-    )
+    return f"Without this check: {_GROUP} check_permissions = false"
 
 
 def _replace(_: errors.RolloutRefused) -> str:
@@ -131,6 +126,24 @@ def _scalable(error: errors.AutoscalerConflict) -> str:
         f"To adjust the limits of the autoscaler: {_OURS}.autoscaler_limits "
         f"or {_GROUP} autoscaler_limits = adjust"
     )
+
+
+def _cleanup(_: errors.CleanupFailed) -> str:
+    return f"To terminate without cleanup: {_OURS}.cleanup = []"
+
+
+def _request(_: errors.RequestInvalid) -> str:
+    return (
+        "Correct what the message names: the parameter of the request, the "
+        "option of tacker.conf or the VIM"
+    )
+
+
+def _more_time(error: errors.ReadinessTimeout | errors.DeletionTimeout) -> str:
+    longer = f"To allow more time: {_OURS}.timeout"
+    if isinstance(error, errors.DeletionTimeout):
+        return longer
+    return "\n".join(filter(None, (_unsettled(error), longer)))
 
 
 def _unsettled(error: errors.ReadinessTimeout | errors.ObjectsFailed) -> str:
@@ -174,7 +187,11 @@ _ADVICE: tuple[tuple[type[Error], Callable[..., str]], ...] = (
     (errors.Rejected, _misfit),
     (errors.DryRunFailed, _misfit),
     (errors.PackageInvalid, _invalid),
-    (errors.ReadinessTimeout, _unsettled),
+    (errors.ReadinessTimeout, _more_time),
+    (errors.DeletionTimeout, _more_time),
     (errors.ObjectsFailed, _unsettled),
+    (errors.CleanupFailed, _cleanup),
+    (errors.NotSupported, lambda _: ""),
+    (errors.RequestInvalid, _request),
 )
 """By type of error; the first match counts."""

@@ -31,11 +31,12 @@ def truncate(text: str) -> str:
 
 
 def told(error: errors.Error) -> str:
-    """Return the error, shortened, and the advice about it."""
-    said = truncate(str(error))
+    """Return the error, shortened, and what to do next in full."""
+    said = truncate(error.outcome())
     if not said.endswith(_REST) and error.full() != str(error):
         said += _REST
-    return "\n".join(filter(None, (said, advice.advice(error))))
+    parts = (said, error.next_step(), advice.advice(error))
+    return "\n".join(filter(None, parts))
 
 
 def error_location(error: BaseException) -> str:

@@ -6,12 +6,13 @@ API converts the errors. ``lcm`` decides what is done, and in which order.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import functools
 import logging
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from tacker_k8s_cr import package as packages
 from tacker_k8s_cr.driver import additional_params
@@ -38,7 +39,25 @@ from tacker_k8s_cr.plan.options import Options
 
 LOG = logging.getLogger(__name__)
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
+
+def mark_errors(operation: Callable[P, R]) -> Callable[P, R]:
+    """Decorate an operation: its errors state what it has written."""
+
+    @functools.wraps(operation)
+    def marked(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return operation(*args, **kwargs)
+        except errors.Error as error:
+            error.in_operation = True
+            raise
+
+    return marked
+
+
+@mark_errors
 def load_package(
     path: str, asked: RequestParams, flavour: str = ""
 ) -> Package:
@@ -83,6 +102,7 @@ def loaded_first(
     return namespaces.settled(asked, package), package
 
 
+@mark_errors
 def instantiate(
     target: InstanceTarget,
     package: Package,
@@ -125,6 +145,7 @@ def instantiate(
     return _told(report)
 
 
+@mark_errors
 def change(
     target: InstanceTarget,
     package: Package,
@@ -158,6 +179,7 @@ def _policy(
     return dataclasses.replace(found, labels=labels)
 
 
+@mark_errors
 def scale(
     target: InstanceTarget, aspect: str, level: int, asked: RequestParams
 ) -> Report:
@@ -174,6 +196,7 @@ def scale(
     return _told(report)
 
 
+@mark_errors
 def heal(
     target: InstanceTarget,
     members: Collection[str] | None,
@@ -195,6 +218,7 @@ def heal(
     return _told(report)
 
 
+@mark_errors
 def adopt_changes(target: InstanceTarget, package: Package) -> Report:
     """Record what a management script changed."""
     settings = configuration.settings()
@@ -207,6 +231,7 @@ def adopt_changes(target: InstanceTarget, package: Package) -> Report:
     return _told(report)
 
 
+@mark_errors
 def roll_back(
     target: InstanceTarget, package: Package | None, asked: RequestParams
 ) -> Report | None:
@@ -230,6 +255,7 @@ def roll_back(
     return _told(report)
 
 
+@mark_errors
 def terminate(
     target: InstanceTarget,
     asked: RequestParams,

@@ -293,7 +293,7 @@ def test_a_wrong_password_of_the_provider(second, unique_name):
     assert (
         f"the identity provider {second.provider.url} gives no token for VIM "
         f"{unique_name}: access_denied: Invalid username or password (401)"
-    ) == str(caught.value)
+    ) == caught.value.outcome()
     assert ["password 401"] == second.provider.grants[before:]
 
 

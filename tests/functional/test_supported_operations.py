@@ -80,7 +80,7 @@ def test_only_what_a_package_supports_is_done(
             f"{name}: not supported by the package of {unique_name}, which "
             "supports instantiate, terminate only (annotation operations "
             f"of Namespace/{unique_name})"
-        ) == str(caught.value)
+        ) == caught.value.outcome()
 
     assert versions == [
         cluster.get(ref)["metadata"]["resourceVersion"]

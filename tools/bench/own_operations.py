@@ -35,32 +35,10 @@ class Ours:
     requests: list[int] = dataclasses.field(default_factory=list)
 
     def apply(self, namespace: str) -> float:
-        return self._measured(
-            lambda connection: lcm.instantiate(
-                lcm.Request(
-                    connection,
-                    namespace,
-                    namespace=namespace,
-                    deadline=Deadline.after(SECONDS),
-                    options=Options(dry_run=self.dry_run),
-                ),
-                self.package,
-            )
-        )
+        return self._with_package(lcm.instantiate, namespace)
 
     def change(self, namespace: str) -> float:
-        return self._measured(
-            lambda connection: lcm.change(
-                lcm.Request(
-                    connection,
-                    namespace,
-                    namespace=namespace,
-                    deadline=Deadline.after(SECONDS),
-                    options=Options(dry_run=self.dry_run),
-                ),
-                self.package,
-            )
-        )
+        return self._with_package(lcm.change, namespace)
 
     def delete(self, namespace: str) -> float:
         return self._measured(
@@ -71,6 +49,23 @@ class Ours:
                     namespace=namespace,
                     deadline=Deadline.after(SECONDS),
                 )
+            )
+        )
+
+    def _with_package(
+        self, operation: Callable[..., Report], namespace: str
+    ) -> float:
+        """Measure an operation that is given the package."""
+        return self._measured(
+            lambda connection: operation(
+                lcm.Request(
+                    connection,
+                    namespace,
+                    namespace=namespace,
+                    deadline=Deadline.after(SECONDS),
+                    options=Options(dry_run=self.dry_run),
+                ),
+                self.package,
             )
         )
 

@@ -70,25 +70,21 @@ class Scene:
     # -- The instance --------------------------------------------------------
 
     def instantiate(self, path: pathlib.Path) -> Report:
-        deadline = Deadline.after(SECONDS)
-        with self.show.progress("instantiate", deadline) as listen:
-            report = k8s_cr.instantiate(
-                k8s_cr.Request(
-                    self.cluster,
-                    self.instance,
-                    namespace=self.namespace,
-                    deadline=deadline,
-                    on_progress=listen,
-                ),
-                k8s_cr.load(path),
-            )
-        self.made.update(row.ref for row in report.objects)
-        return report
+        return self._with_package("instantiate", k8s_cr.instantiate, path)
 
     def change(self, path: pathlib.Path) -> Report:
+        return self._with_package("change", k8s_cr.change, path)
+
+    def _with_package(
+        self,
+        name: str,
+        operation: Callable[..., Report],
+        path: pathlib.Path,
+    ) -> Report:
+        """Carry out an operation with the package at this path."""
         deadline = Deadline.after(SECONDS)
-        with self.show.progress("change", deadline) as listen:
-            report = k8s_cr.change(
+        with self.show.progress(name, deadline) as listen:
+            report = operation(
                 k8s_cr.Request(
                     self.cluster,
                     self.instance,

@@ -9,6 +9,7 @@ from urllib3 import exceptions
 from tacker_k8s_cr.kube.http.http_model import Retryable
 from tacker_k8s_cr.model.errors import Error
 from tacker_k8s_cr.model.errors import Unreachable
+from tacker_k8s_cr.model.errors.server import UNTRUSTED
 
 _RESTART = 20.0
 """Seconds to go on while nobody listens: a restart takes about 6."""
@@ -32,7 +33,7 @@ def to_error(server: str, error: Exception) -> Error | Retryable:
     if isinstance(error, exceptions.SSLError) and error.args:
         cause = error.args[0]
     if isinstance(cause, ssl.SSLCertVerificationError):
-        why = f"its certificate is not trusted: {cause.verify_message}"
+        why = f"{UNTRUSTED}: {cause.verify_message}"
         return Unreachable(server, why)
     ended = (ssl.SSLEOFError, ssl.SSLZeroReturnError)
     if isinstance(cause, ssl.SSLError) and not isinstance(cause, ended):

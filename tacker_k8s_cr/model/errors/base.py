@@ -16,11 +16,15 @@ class Error(Exception):
 
     A message has four parts: what failed and why (``sentence``), what has
     been written (``written``, ``undone``), and what to do next
-    (``remedy``). A front end adds the names of its own options.
+    (``next_step``). A front end adds the names of its own options.
 
     ``written`` names what the operation had written when it stopped and
     still exists. ``begun`` is whether it had written or deleted anything
-    that it did not undo: if not, every object is as it was. ``places`` has
+    that it did not undo: if not, every object is as it was.
+    ``in_operation`` means that an operation raised it which may write, so
+    that the message states what was written; a front end sets it.
+    ``remedy`` is the next step where it does not depend on the fields.
+    ``places`` has
     the document of each object of the package. The operation sets them,
     since the code that raises cannot know them. ``late`` means that the
     deadline of the operation ended the attempts; the code that ended them
@@ -30,6 +34,7 @@ class Error(Exception):
 
     written: tuple[ObjectRef, ...] = ()
     begun: bool = False
+    in_operation: bool = False
     late: bool = False
     undone: int = 0
     remedy: str = ""
@@ -56,12 +61,21 @@ class Error(Exception):
         """Return the sentence, and whether the deadline passed."""
         return self._with_deadline(self.sentence())
 
+    def next_step(self) -> str:
+        """Return what to do next; names no option of a front end."""
+        return self.remedy
+
+    def outcome(self) -> str:
+        """Return what failed and why, and what has been written."""
+        return self._with_state(self.summary())
+
     def full(self) -> str:
         """Return the message with every object, for a log."""
-        return self._with_state(self._with_deadline(self.full_sentence()))
+        sentence = self._with_deadline(self.full_sentence())
+        return _lines(self._with_state(sentence), self.next_step())
 
     def __str__(self) -> str:
-        return self._with_state(self.summary())
+        return _lines(self.outcome(), self.next_step())
 
     def _with_deadline(self, said: str) -> str:
         if not self.late or "the deadline passed" in said:
@@ -71,14 +85,31 @@ class Error(Exception):
         return f"{said}; the deadline passed"
 
     def _with_state(self, sentence: str) -> str:
-        """Return the message with what has been written and what to do."""
-        lines = [
+        """Return the sentence with what has been written."""
+        return _lines(
             sentence,
             _deleted_again(self.undone) if self.undone else "",
             _still_there(self.written) if self.written else "",
-            self.remedy,
-        ]
-        return "\n".join(filter(None, lines))
+            "" if self.written or self.undone else self._unlisted(),
+        )
+
+    def _unlisted(self) -> str:
+        """Return what is known where no object is listed as written."""
+        if not self.in_operation:
+            return ""
+        return _UNCERTAIN if self.begun else _NOTHING
+
+
+_NOTHING = "No object was written or deleted."
+
+_UNCERTAIN = (
+    "Objects may have been changed or deleted before that; the status of the "
+    "instance lists what exists."
+)
+
+
+def _lines(*parts: str) -> str:
+    return "\n".join(filter(None, parts))
 
 
 def _still_there(written: Sequence[ObjectRef]) -> str:

@@ -11,6 +11,11 @@ from tacker_k8s_cr.model.errors.base import Error
 class KubeconfigInvalid(Error):
     """A kubeconfig is invalid or not allowed; never shows its values."""
 
+    remedy = (
+        "Correct the kubeconfig, the VIM or the Secret that is named, then "
+        "repeat the operation"
+    )
+
     where: str
     why: str
 
@@ -34,3 +39,19 @@ class DeliveryFailed(Error):
     def sentence(self) -> str:
         said = f"answered {self.status}: " if self.status else ""
         return f"{self.url}: {said}{self.answer}"
+
+    def next_step(self) -> str:
+        again = (
+            "then repeat the operation; a delivery that was accepted is not "
+            "sent again"
+        )
+        if self.status in (401, 403):
+            return f"Correct the credential for the receiver, {again}"
+        if 300 <= self.status < 400:
+            return f"Configure the URL to which the receiver points, {again}"
+        if self.status:
+            return f"Find the cause in the log of the receiver, {again}"
+        return (
+            "Check the URL and the certificate of the receiver, and that it "
+            f"can be reached from here, {again}"
+        )

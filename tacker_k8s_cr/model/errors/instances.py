@@ -128,7 +128,10 @@ class RecordInvalid(InstanceConflict):
     :param why: never contains what is stored.
     """
 
-    remedy = "Restore the Secrets of the record from a backup of the cluster"
+    remedy = (
+        "Restore the Secrets of the record from a backup of the cluster; if "
+        "its format is unknown, use the version that wrote it"
+    )
 
     instance: str
     why: str
@@ -144,7 +147,7 @@ class RecordInvalid(InstanceConflict):
 class RecordMissing(InstanceConflict):
     """An instance has no record, and objects remain that may belong to it."""
 
-    remedy = "Delete the objects that belong to the instance"
+    remedy = "Delete those of the listed objects that belong to the instance"
 
     instance: str
     remaining: Sequence[ObjectRef]
@@ -160,6 +163,8 @@ class RecordMissing(InstanceConflict):
 @dataclasses.dataclass(eq=False)
 class PreviousPackageMissing(InstanceConflict):
     """A rollback was requested, and the record has no previous package."""
+
+    remedy = "Change the instance to the wanted package"
 
     instance: str
 
@@ -177,8 +182,6 @@ class OperationInProgress(Error):
         this one was starting.
     """
 
-    remedy = "Repeat the operation when no other one is running"
-
     instance: str
     holder: str = ""
 
@@ -186,11 +189,19 @@ class OperationInProgress(Error):
         if not self.holder:
             return (
                 f"instance {self.instance} was changed by another operation "
-                "after this one had read its record; nothing was written"
+                "after this one had read its record"
             )
         return (
             f"another operation on instance {self.instance} is running: its "
             f"lock is held by {self.holder}"
+        )
+
+    def next_step(self) -> str:
+        if not self.holder:
+            return "Read the status of the instance, then repeat the operation"
+        return (
+            "Repeat the operation when the other one has ended; the lock of "
+            "a process that died expires after 15 s"
         )
 
 
@@ -198,7 +209,10 @@ class OperationInProgress(Error):
 class LockLost(Error):
     """The lock of an operation expired, or another process acquired it."""
 
-    remedy = "Check the API server, then repeat the operation"
+    remedy = (
+        "Repeat the operation when the API server answers and no other "
+        "operation on the instance is running"
+    )
 
     instance: str
     why: str
@@ -214,6 +228,11 @@ class LockLost(Error):
 class PluginInvalid(Error):
     """Handlers of a third party cannot be used; named by entry point."""
 
+    remedy = (
+        "Upgrade, fix or uninstall the distribution with this entry point, "
+        "then repeat the operation"
+    )
+
     name: str
     why: str
 
@@ -224,6 +243,11 @@ class PluginInvalid(Error):
 @dataclasses.dataclass(eq=False)
 class HandlerFailed(Error):
     """A handler of a third party raised, or returned an invalid value."""
+
+    remedy = (
+        "Fix or uninstall the distribution with this entry point, then "
+        "repeat the operation, which continues where it stopped"
+    )
 
     name: str
     ref: ObjectRef

@@ -16,6 +16,8 @@ from tacker_k8s_cr.model.objects import ObjectRef
 class PackageInvalid(Error):
     """A package has faults; all are reported at once, nothing was written."""
 
+    remedy = "Correct the package at these places, then repeat the operation"
+
     problems: Sequence[Problem]
 
     def causes(self) -> Sequence[Problem]:
@@ -23,7 +25,10 @@ class PackageInvalid(Error):
 
 
 class RequestInvalid(Error):
-    """Invalid request; the message has the expected and the given value."""
+    """Invalid request; the message has the expected and the given value.
+
+    Each front end adds where the request or the option is corrected.
+    """
 
 
 @dataclasses.dataclass(eq=False)
@@ -33,6 +38,11 @@ class NotSupported(RequestInvalid):
     :param supported: the operations that are possible.
     :param ref: the object with the annotation.
     """
+
+    remedy = (
+        "Use a supported operation, or change to a package whose annotation "
+        "allows this one"
+    )
 
     operation: str
     instance: str
@@ -65,6 +75,19 @@ class KindNotServed(Error):
     also: Sequence[KindNotServed] = ()
     hint: str = ""
 
+    def next_step(self) -> str:
+        errors = (self, *self.also)
+        steps = []
+        if any(error.served for error in errors):
+            steps.append("set apiVersion to a version that is served")
+        if not all(error.served for error in errors):
+            steps.append(
+                "install the operator or the CustomResourceDefinition of the "
+                "kind, or add the definition to the package"
+            )
+        found = "; ".join(steps)
+        return f"{found[0].upper()}{found[1:]}"
+
     def causes(self) -> Sequence[Problem]:
         why = self._why()
         return [
@@ -95,6 +118,10 @@ class NamespaceNotFound(Error):
     :param place: the namespace in which all objects could be instead.
     """
 
+    remedy = (
+        "Create the namespace, add it to the package, or use one that exists"
+    )
+
     absent: Mapping[str, Sequence[str]]
     place: str = ""
 
@@ -108,7 +135,7 @@ class NamespaceNotFound(Error):
             Problem(
                 where,
                 f"namespace {name} does not exist, and the package does not "
-                "create it; create it or name another one",
+                "create it",
             )
             for name, found in sorted(self.absent.items())
             for where in found
@@ -118,6 +145,8 @@ class NamespaceNotFound(Error):
 @dataclasses.dataclass(eq=False)
 class OwnedByOther(Error):
     """Objects already exist and have another owner: by object, the owner."""
+
+    remedy = "Rename the object in the package, or delete the existing one"
 
     owners: Mapping[ObjectRef, str]
 
@@ -131,6 +160,11 @@ class OwnedByOther(Error):
 @dataclasses.dataclass(eq=False)
 class ForeignObjects(Error):
     """Foreign objects would be deleted too: by object, the reason."""
+
+    remedy = (
+        "Delete or move these objects, or retain what they depend on "
+        "(annotation on-terminate: keep)"
+    )
 
     others: Mapping[ObjectRef, str]
 
@@ -150,6 +184,8 @@ class ForeignObjects(Error):
 class RetentionImpossible(Error):
     """Objects are to be retained, and their only owner is being deleted."""
 
+    remedy = "Retain the owner too, or do not retain the object"
+
     owners: Mapping[ObjectRef, ObjectRef]
 
     def causes(self) -> Sequence[Problem]:
@@ -167,6 +203,8 @@ class RetentionImpossible(Error):
 class RolloutRefused(Error):
     """A change would replace Machines, which the request does not allow."""
 
+    remedy = "Restore the fields that are named, or allow the rollout"
+
     rollouts: Mapping[ObjectRef, str]
 
     def causes(self) -> Sequence[Problem]:
@@ -176,6 +214,11 @@ class RolloutRefused(Error):
 @dataclasses.dataclass(eq=False)
 class NotScalable(Error):
     """An object has no replica count, or not the requested one."""
+
+    remedy = (
+        "Scale an object of the instance that exists and has a replica "
+        "count, to 0 or more"
+    )
 
     ref: ObjectRef
     why: str
@@ -191,16 +234,29 @@ class AutoscalerConflict(NotScalable):
     :param movable: whether the request may change the autoscaler's limits.
     """
 
+    remedy = (
+        "Set the replica count or its limits where it is managed, as named "
+        "above, instead of scaling"
+    )
+
     movable: bool = False
 
 
 class MachineSelectionInvalid(NotScalable):
     """The selected Machines are not those that the scale would delete."""
 
+    remedy = (
+        "Select as many Machines of the object as the scale deletes, or "
+        "none, so that its controller selects them; remove an annotation of "
+        "another client first"
+    )
+
 
 @dataclasses.dataclass(eq=False)
 class NotHealable(Error):
     """Members cannot be replaced: by member, the reason."""
+
+    remedy = "Select other members, or remove the reason given for each"
 
     reasons: Mapping[ObjectRef, str]
 
@@ -214,6 +270,11 @@ NOT_RESTORED = "could not be restored"
 @dataclasses.dataclass(eq=False)
 class RollbackIncomplete(Error):
     """A rollback restored all objects except these: by object, the reason."""
+
+    remedy = (
+        "Remove the cause that is given for each object and repeat the "
+        "rollback, or change to another package"
+    )
 
     reasons: Mapping[ObjectRef, str]
 

@@ -102,25 +102,41 @@ class ReadinessTimeout(_WithUnsettled):
     """The deadline passed before all objects were current."""
 
     start = "{} object(s) not current after {:.0f} s:"
+    remedy = (
+        "Remove the cause that is shown for each object, then repeat the "
+        "operation, which continues where it stopped; without an error, "
+        "allow more time"
+    )
 
 
 class DeletionTimeout(_WithUnsettled):
     """The deadline passed before all objects were deleted."""
 
     start = "{} object(s) not deleted after {:.0f} s:"
+    remedy = (
+        "Remove what blocks the deletion of each object, then repeat the "
+        "operation, which continues where it stopped"
+    )
 
 
 class ObjectsFailed(_WithUnsettled):
     """Objects failed, or are blocked: waiting longer would not help."""
 
     start = "{} object(s) failed or are blocked, after {:.0f} s:"
+    remedy = (
+        "Remove the cause that is shown for each object, then repeat the "
+        "operation, which continues where it stopped"
+    )
 
 
 @dataclasses.dataclass(eq=False)
 class CleanupFailed(Error):
     """A Cluster was not deleted: cleanup in its workload cluster failed."""
 
-    remedy = "To delete it anyway, terminate without cleanup"
+    remedy = (
+        "Remove the cause and terminate again. To delete it anyway, "
+        "terminate without cleanup"
+    )
 
     ref: ObjectRef
     why: str

@@ -12,6 +12,9 @@ from tacker_k8s_cr.model.errors.base import Error
 from tacker_k8s_cr.model.errors.problems import Problem
 from tacker_k8s_cr.model.objects import ObjectRef
 
+UNTRUSTED = "its certificate is not trusted"
+"""Part of the reason why a connection failed."""
+
 
 class ClusterError(Error):
     """The root of errors of the API server, or the connection to it."""
@@ -26,8 +29,25 @@ class Unreachable(ClusterError):
 
     was_sent = True
 
+    @property
+    def untrusted(self) -> bool:
+        """Whether the certificate of the server is not trusted."""
+        return UNTRUSTED in self.why
+
     def sentence(self) -> str:
         return f"the API server {self.server} cannot be reached: {self.why}"
+
+    def next_step(self) -> str:
+        if self.untrusted:
+            return (
+                "Check that this is the address of the API server, and set "
+                "its certificate authority in the kubeconfig or the VIM"
+            )
+        return (
+            "Check the address in the kubeconfig or the VIM, and the network "
+            "and any proxy between this host and the API server; then repeat "
+            "the operation"
+        )
 
 
 @dataclasses.dataclass(eq=False)
@@ -36,6 +56,11 @@ class Unauthenticated(ClusterError):
 
     :param whose: the VIM or the kubeconfig that it comes from.
     """
+
+    remedy = (
+        "Renew the token or the certificate of the credential, then repeat "
+        "the operation, which continues where it stopped"
+    )
 
     server: str
     why: str = ""
@@ -53,6 +78,22 @@ class Unauthenticated(ClusterError):
 class TokenRequestFailed(Unauthenticated):
     """An identity provider, the server here, does not issue a token."""
 
+    @property
+    def untrusted(self) -> bool:
+        """Whether the certificate of the provider is not trusted."""
+        return UNTRUSTED in self.why
+
+    def next_step(self) -> str:
+        if self.untrusted:
+            return (
+                "Check the URL of the identity provider, and add its "
+                "certificate authority to those that are trusted for it"
+            )
+        return (
+            "Check that the identity provider can be reached, and that it "
+            "accepts this user and client; then repeat the operation"
+        )
+
     def sentence(self) -> str:
         whose = f" for {self.whose}" if self.whose else ""
         return (
@@ -64,6 +105,11 @@ class TokenRequestFailed(Unauthenticated):
 @dataclasses.dataclass(eq=False)
 class Forbidden(ClusterError):
     """The authorizer denied a request (403), in the server's own words."""
+
+    remedy = (
+        "Grant this permission to the user of the credential, then repeat "
+        "the operation, which continues where it stopped"
+    )
 
     verb: str
     resource: str
@@ -86,12 +132,18 @@ class PermissionsMissing(ClusterError):
     """Permissions that are needed and missing, found before any write.
 
     :param missing: the verbs on each resource in each namespace.
-    :param remedy: what the user can do next; empty if nothing.
+    :param remedy: what the user can do next; empty for granting them.
     """
 
     server: str
     missing: Sequence[str]
     remedy: str = ""
+
+    def next_step(self) -> str:
+        return self.remedy or (
+            "Grant them to the user of the credential, then repeat the "
+            "operation"
+        )
 
     def causes(self) -> Sequence[Problem]:
         return [Problem("", line) for line in self.missing]
@@ -119,6 +171,18 @@ class Rejected(ClusterError):
     misfit: bool = False
     fields: Sequence[tuple[str, str]] = ()
 
+    def next_step(self) -> str:
+        if self.denied:
+            return (
+                "Change the object as the message requires, or have the "
+                "policy of the admission webhook changed; then repeat the "
+                "operation"
+            )
+        return (
+            "Correct the object in the package as the message requires, then "
+            "repeat the operation"
+        )
+
     def causes(self) -> Sequence[Problem]:
         code = "" if self.misfit else f" ({self.code} {self.reason})"
         return [Problem("", f"{self.message}{code}", self.ref)]
@@ -129,6 +193,10 @@ class DryRunFailed(ClusterError):
     """Refusals of several objects, found before anything was written."""
 
     refusals: Sequence[ClusterError]
+
+    def next_step(self) -> str:
+        steps = dict.fromkeys(error.next_step() for error in self.refusals)
+        return "\n".join(steps)
 
     def causes(self) -> Sequence[Problem]:
         return [
@@ -141,6 +209,11 @@ class DryRunFailed(ClusterError):
 @dataclasses.dataclass(eq=False)
 class FieldConflict(ClusterError):
     """Fields that another manager owns: by path, the managers."""
+
+    remedy = (
+        "Remove the fields from the manifest, or stop the other manager from "
+        "setting them"
+    )
 
     ref: ObjectRef
     fields: Mapping[str, str]
@@ -158,6 +231,8 @@ class Conflict(ClusterError):
 
     :param code: of the response; 404 for an object that does not exist.
     """
+
+    remedy = "Repeat the operation: it reads the object again"
 
     ref: ObjectRef
     message: str
@@ -198,13 +273,36 @@ class DependencyMissing(ClusterError):
     cause: str = ""
     outlook: Outlook = Outlook.OPEN
 
+    def next_step(self) -> str:
+        steps = dict.fromkeys(error._step() for error in (self, *self.also))
+        return "\n".join(problems.limited(list(steps)))
+
+    def _step(self) -> str:
+        kind, name = self.missing
+        if self.hook:
+            return (
+                f"Check the Service, the Pods and the certificate of "
+                f"{self._hook()}, then repeat the operation"
+            )
+        if kind and name:
+            return (
+                f"Create {kind} {name}, or find out why its controller has "
+                "not created it; then repeat the operation"
+            )
+        return (
+            "Check the object, the kind or the namespace that the message "
+            "names, and what should create it; then repeat the operation"
+        )
+
+    def _hook(self) -> str:
+        named = self.hook.startswith("conversion webhook ")
+        return self.hook if named else f"webhook {self.hook}"
+
     @property
     def brief(self) -> str:
         """The reason in a few words, for a display."""
         if self.hook and self.cause:
-            named = self.hook.startswith("conversion webhook ")
-            hook = self.hook if named else f"webhook {self.hook}"
-            return f"{hook}: {self.cause}"
+            return f"{self._hook()}: {self.cause}"
         return " ".join(self.why.split())
 
     @property
@@ -241,3 +339,11 @@ class Unavailable(ClusterError):
 
     def sentence(self) -> str:
         return f"{self.what}: {self.message} ({self.code})"
+
+    def next_step(self) -> str:
+        if not self.was_sent:
+            return "Repeat the operation with more time"
+        return (
+            "When the API server reports that it is ready (GET /readyz), "
+            "repeat the operation, which continues where it stopped"
+        )

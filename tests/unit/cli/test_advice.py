@@ -8,6 +8,7 @@ import pytest
 
 from tacker_k8s_cr.cli import advice
 from tacker_k8s_cr.model import errors
+from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.package import vdu_mapping
 from tacker_k8s_cr.package import yaml_text
@@ -25,6 +26,11 @@ ALL = argparse.Namespace(
     rollout="refuse",
     autoscaler_limits="keep",
     field_validation="strict",
+    expected_kinds=(),
+    check_permissions=True,
+    insecure=False,
+    timeout=60.0,
+    cleanup=(),
 )
 
 
@@ -73,6 +79,24 @@ ALL = argparse.Namespace(
             ),
             "--vdu-mapping VDU=KIND/NAME",
         ),
+        (
+            errors.KindNotServed(GroupKind("example.org", "Foo"), "v1"),
+            "--expected-kinds Foo.example.org",
+        ),
+        (
+            errors.PermissionsMissing("https://a:1", ["get pods"]),
+            "--no-check-permissions",
+        ),
+        (
+            errors.Unreachable(
+                "https://a:1", "its certificate is not trusted: expired"
+            ),
+            "--insecure",
+        ),
+        (errors.ReadinessTimeout([], 9.0), "--timeout TIME"),
+        (errors.DeletionTimeout([], 9.0), "--timeout TIME"),
+        (errors.CleanupFailed(WEB, "why"), "--cleanup nothing"),
+        (errors.RequestInvalid("why"), "--help"),
     ],
 )
 def test_an_error_names_the_option_that_changes_it(error, option):
@@ -84,13 +108,14 @@ def test_an_error_names_the_option_that_changes_it(error, option):
 @pytest.mark.parametrize(
     "error",
     [
-        errors.RequestInvalid("why"),
         errors.NotScalable(WEB, "its kind has none"),
         errors.AutoscalerConflict(
             WEB, "its replicas are managed by Cluster/a"
         ),
         errors.PackageInvalid([errors.Problem("a.yaml", "missing kind")]),
         errors.Rejected(WEB, 422, "Invalid", "no"),
+        errors.Unreachable("https://a:1", "Connection refused"),
+        errors.KindNotServed(GroupKind("apps", "Foo"), "v1", ["v2"]),
     ],
 )
 def test_no_option_is_named_where_none_helps(error):

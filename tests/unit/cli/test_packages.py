@@ -38,7 +38,11 @@ def refused(command, *argv):
     )
 
     assert (2, "") == (code, out)
-    return err
+    reason, *written, step = err.splitlines()
+    writes = command != "forecast"
+    assert ["No object was written or deleted."] * writes == written
+    assert step.startswith("Correct the ")
+    return f"{reason}\n"
 
 
 @pytest.mark.parametrize("command", ["instantiate", "change", "forecast"])
@@ -121,7 +125,11 @@ def test_empty_standard_input_changes_nothing():
 
     code, out, err = run("change", "a", "-", **life)
 
-    assert (2, "", "standard input: has no manifests\n") == (code, out, err)
+    assert (2, "") == (code, out)
+    assert [
+        "standard input: has no manifests",
+        "No object was written or deleted.",
+    ] == err.splitlines()[:2]
 
 
 def test_without_a_kubeconfig_the_error_lists_how_to_set_one(

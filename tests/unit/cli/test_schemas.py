@@ -139,7 +139,10 @@ def test_the_faults_of_a_package_are_in_its_error(operation_args):
         "object": None,
         "what": "missing apiVersion, metadata.name",
     } == found["details"][8]
-    assert found["message"].endswith("document 3; and 6 more)")
+    reason, written, step = found["message"].splitlines()
+    assert reason.endswith("document 3; and 6 more)")
+    assert "No object was written or deleted." == written
+    assert step.startswith("Correct the package")
 
 
 def test_the_error_of_a_refusal_names_its_object():

@@ -142,15 +142,17 @@ def test_a_column_that_is_none_is_refused_before_anything_is_done():
     assert "no column nmae; there are Kind, Namespace, Name" in err
 
 
-def test_an_error_is_a_sentence():
-    """An invalid argument gives one sentence on standard error only."""
+def test_an_error_has_its_reason_and_the_next_step():
+    """Both are on standard error, and nothing else is."""
     code, out, err = run("status", "a", connect=unreachable)
 
     assert (2, "") == (code, out)
+    reason, step = err.splitlines()
     assert (
-        "the API server https://127.0.0.1:1 cannot be reached: refused\n"
-        == err
+        "the API server https://127.0.0.1:1 cannot be reached: refused"
+        == reason
     )
+    assert step.startswith("Check the address in the kubeconfig")
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])
@@ -243,9 +245,10 @@ def test_an_unreachable_server_is_reported_soon(tmp_path):
 
     away = f"the API server {server} cannot be reached: Connection refused"
     assert (2, "") == (code, out)
-    first, last = err.splitlines()
+    first, last, step = err.splitlines()
     assert first.endswith(f" s  {away}; retrying (at most 3 attempts, 5 s)")
     assert away == last
+    assert step.startswith("Check the address in the kubeconfig")
 
 
 class Nothing:

@@ -411,7 +411,7 @@ def test_a_secret_that_never_comes_is_named(delivered, sent_messages):
         "  Secret/default/site-a-kubeconfig: in progress: does not exist; "
         "Cluster.cluster.x-k8s.io/default/site-a stores its kubeconfig in it "
         "(for 60 s)"
-    ) == str(caught.value)
+    ) == caught.value.outcome()
     assert [] == sent_messages.bodies
 
 
@@ -501,7 +501,7 @@ def test_a_kubeconfig_for_another_server_is_refused(
         "Secret/default/site-a-kubeconfig, key value: its server is "
         "https://192.0.2.66:6443, and Cluster.cluster.x-k8s.io/default/site-a "
         "has the endpoint 192.0.2.10:6443"
-    ) == str(caught.value)
+    ) == caught.value.outcome()
     assert [] == sent_messages.bodies
 
 
@@ -541,7 +541,7 @@ def test_a_probe_that_fails_ends_it(cluster, delivered, sent_messages, admin):
         "Secret/default/site-a-kubeconfig, key value: the check of the "
         f"API failed: the API server {ENDPOINT} cannot be reached: connection "
         "refused"
-    ) == str(caught.value)
+    ) == caught.value.outcome()
     assert [] == sent_messages.bodies
 
 

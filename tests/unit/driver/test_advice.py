@@ -47,7 +47,7 @@ SAID = [
     ),
     (errors.NamespaceNotFound({"a": ["x"]}), "namespace_mode = force"),
     (errors.KindNotServed(FOO, "v1"), "tacker_k8s_cr.expected_kinds"),
-    (errors.KindNotServed(FOO, "v1", ["v2"]), "version that is served"),
+    (errors.KindNotServed(FOO, "v1", ["v2"]), "lcm-kubernetes-def-files"),
     (errors.KindNotServed(FOO, "v1"), "lcm-kubernetes-def-files"),
     (errors.OwnedByOther({WEB: "another"}), "tacker_k8s_cr.adopt"),
     (
@@ -93,6 +93,10 @@ SAID = [
         '"readiness": "exists"}]',
     ),
     (errors.ReadinessTimeout([BALANCED], 9.0), "readiness_exists = Service"),
+    (errors.ReadinessTimeout([WORKLOAD], 9.0), "tacker_k8s_cr.timeout"),
+    (errors.DeletionTimeout([SCALER], 9.0), "tacker_k8s_cr.timeout"),
+    (errors.CleanupFailed(WEB, "no"), "tacker_k8s_cr.cleanup = []"),
+    (errors.RequestInvalid("why"), "the parameter of the request"),
 ]
 
 
@@ -112,31 +116,40 @@ def test_an_error_names_the_option_that_changes_it(error, said):
         errors.AutoscalerConflict(
             WEB, "its replicas are managed by Cluster/a"
         ),
-        errors.ReadinessTimeout([WORKLOAD], 9.0),
-        errors.ReadinessTimeout(
-            [unsettled("Service", "", "no clusterIP")], 9.0
-        ),
-        errors.RequestInvalid("why"),
         errors.PackageInvalid([errors.Problem("a.yaml", "missing kind")]),
         errors.Rejected(WEB, 422, "Invalid", "no"),
         errors.Rejected(
             WEB, 500, "x", "y", fields=[(".a", "expected string")]
         ),
-        errors.DeletionTimeout([SCALER], 9.0),
     ],
 )
 def test_no_option_is_named_where_none_helps(error):
-    """Waiting less for a workload would report success too early."""
+    """The error itself has the next step."""
     assert "" == advice.advice(error)
     assert str(error) == error_text.told(error)
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.ReadinessTimeout([WORKLOAD], 9.0),
+        errors.ReadinessTimeout(
+            [unsettled("Service", "", "no clusterIP")], 9.0
+        ),
+    ],
+)
+def test_a_workload_is_not_counted_as_ready_when_it_exists(error):
+    """That would report success too early."""
+    assert "readiness" not in advice.advice(error)
+
+
 def test_an_absent_namespace_of_the_instance_is_not_moved_to():
     """The option would create all objects in that very namespace."""
-    said = advice.advice(errors.NamespaceNotFound({"a": ["x"]}, place="a"))
+    error = errors.NamespaceNotFound({"a": ["x"]}, place="a")
+    said = advice.advice(error)
 
-    assert "Create the namespace" in said
-    assert "force" not in said
+    assert "Create the namespace" in error_text.told(error)
+    assert "" == said
 
 
 def test_a_long_error_keeps_what_to_do():

@@ -140,7 +140,7 @@ def test_at_the_deadline_dependents_are_reported_too(cluster, clock):
         "ConfigMap/default/x: not there\n"
         "ConfigMap/default/c: it depends on ConfigMap/default/x\n"
         "The deadline passed."
-    ) == str(caught.value.cause)
+    ) == caught.value.cause.outcome()
     assert caught.value.cause.late
     assert 20 == clock.now
 
@@ -158,7 +158,7 @@ def test_a_deadline_amid_a_round_hides_no_reason(cluster, clock):
         run(0.5)
 
     assert "ConfigMap/default/x: not there; the deadline passed" == (
-        str(caught.value.cause)
+        caught.value.cause.outcome()
     )
 
 

@@ -28,7 +28,7 @@ def unknown(*kinds: tuple[str, str], cluster=None) -> list[str]:
     ]
     with pytest.raises(errors.KindNotServed) as caught:
         preflight.resolve_kinds(cluster or FakeCluster(), documents)
-    return str(caught.value).splitlines()
+    return caught.value.outcome().splitlines()
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_a_function_that_raises_is_named(name):
     assert (
         "handlers of the entry point mine: Widget.example.org/ns/a: "
         f"{name} raised ValueError in line {line} of test_plugin_guard.py"
-    ) == str(caught.value)
+    ) == caught.value.outcome()
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_an_unknown_context_names_the_known() -> None:
     expected = (
         "VIM edge: has no context mars; its contexts are: core-bob, edge-alice"
     )
-    assert expected == str(caught.value)
+    assert expected == caught.value.outcome()
 
 
 def test_an_only_context_needs_no_name() -> None:

@@ -242,7 +242,7 @@ def test_a_refusal_of_the_provider(
     assert (
         f"the identity provider {url}/token gives no token for VIM edge: "
         f"{said}"
-    ) == str(caught.value)
+    ) == caught.value.outcome()
     assert isinstance(caught.value, Unauthenticated)
 
 

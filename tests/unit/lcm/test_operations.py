@@ -162,7 +162,7 @@ def test_a_refusal_of_the_server_takes_back_what_was_made(
 
     assert () == caught.value.written
     assert not caught.value.begun
-    assert str(caught.value).endswith(
+    assert caught.value.outcome().endswith(
         "Created before that, and deleted again: 1 object(s)"
     )
     assert [] == [

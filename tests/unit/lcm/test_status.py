@@ -136,8 +136,8 @@ def test_a_late_operation_reports_the_next_step(cluster, operation_args):
 
     assert (
         "instance one was changed by another operation after this one had "
-        "read its record; nothing was written\nRepeat the operation when no "
-        "other one is running"
+        "read its record\nRead the status of the instance, then repeat the "
+        "operation"
     ) == str(caught.value)
 
 

@@ -26,10 +26,10 @@ def test_a_missing_namespace_comes_before_its_three_hundred_places():
     error = errors.NamespaceNotFound({"typo": PLACES})
 
     assert (
-        "namespace typo does not exist, and the package does not create it; "
-        "create it or name another one (300 places: a.yaml, document 1; "
-        "a.yaml, document 2; a.yaml, document 3; and 297 more)"
-    ) == str(error)
+        "namespace typo does not exist, and the package does not create it "
+        "(300 places: a.yaml, document 1; a.yaml, document 2; "
+        "a.yaml, document 3; and 297 more)"
+    ) == error.outcome()
     assert PLACES == [problem.where for problem in error.details]
 
 
@@ -38,7 +38,10 @@ def test_one_place_comes_before_its_reason():
     error = errors.Rejected(ref("a"), 422, "Invalid", "no")
     error.places = {ref("a"): "a.yaml, document 2"}
 
-    assert "a.yaml, document 2: ConfigMap/ns/a: no (422 Invalid)" == str(error)
+    assert (
+        "a.yaml, document 2: ConfigMap/ns/a: no (422 Invalid)"
+        == error.outcome()
+    )
 
 
 def test_equal_faults_of_a_package_are_one_line():
@@ -54,7 +57,7 @@ def test_equal_faults_of_a_package_are_one_line():
         "missing kind (40 places: a.yaml, document 1; a.yaml, document 2; "
         "a.yaml, document 3; and 37 more)",
         "b.yaml: is empty",
-    ] == str(error).splitlines()
+    ] == error.outcome().splitlines()
     assert 41 == len(error.details)
 
 
@@ -63,7 +66,7 @@ def test_many_different_faults_are_counted():
     error = errors.PackageInvalid(
         [Problem(where, f"fault of {where}") for where in PLACES]
     )
-    lines = str(error).splitlines()
+    lines = error.outcome().splitlines()
 
     assert (26, "and 275 more lines like these") == (len(lines), lines[-1])
 
@@ -80,7 +83,7 @@ def test_a_kind_that_is_not_served_comes_before_its_places():
             )
         ],
     )
-    first, second = str(error).splitlines()
+    first, second = error.outcome().splitlines()
 
     assert first.startswith("the server does not serve Thing.example.org v1, ")
     assert "(300 places: a.yaml, document 1; a.yaml, document 2; " in first
@@ -103,7 +106,7 @@ def test_refusals_of_many_objects_for_one_reason_are_one_line():
         "unknown field x (6 objects: a.yaml: ConfigMap/ns/a0; "
         "ConfigMap/ns/a1; ConfigMap/ns/a2; and 3 more)",
         "get x: busy (503)",
-    ] == str(error).splitlines()
+    ] == error.outcome().splitlines()
     assert ["a.yaml", *[""] * 6] == [p.where for p in error.details]
 
 
@@ -118,13 +121,13 @@ def test_owners_of_many_objects_are_grouped():
         "exists already and belongs to the instance b (5 objects: "
         "ConfigMap/ns/a0; ConfigMap/ns/a1; ConfigMap/ns/a2; and 2 more)",
         "ConfigMap/ns/z: exists already and belongs to a Helm release",
-    ] == str(error).splitlines()
+    ] == error.outcome().splitlines()
 
 
 def test_rights_that_are_missing_are_limited():
     """The head comes first, and at most 25 lines follow."""
     error = errors.PermissionsMissing("s", [f"get of {n}" for n in range(100)])
-    lines = str(error).splitlines()
+    lines = error.outcome().splitlines()
 
     assert "missing permissions on s:" == lines[0]
     assert (27, "and 75 more") == (len(lines), lines[-1])
@@ -191,7 +194,7 @@ def test_an_error_states_that_the_deadline_passed():
         "deadline passed\n"
         "Written before that, and still there: 1 object(s): "
         "ConfigMap/ns/one"
-    ) == str(error)
+    ) == error.outcome()
 
 
 def test_several_lines_are_followed_by_the_deadline():
@@ -215,7 +218,7 @@ def test_a_deadline_is_not_reported_twice():
     error = errors.Unavailable.not_sent("get /version")
 
     assert error.late
-    assert "get /version: the deadline passed (408)" == str(error)
+    assert "get /version: the deadline passed (408)" == error.outcome()
 
 
 def test_timed_out_objects_are_limited_and_those_with_errors_come_first():
@@ -228,9 +231,8 @@ def test_timed_out_objects_are_limited_and_those_with_errors_come_first():
     ]
     unwritten = {ref(f"d{number}"): "no webhook" for number in range(40)}
 
-    first, second, *rest = str(
-        errors.ReadinessTimeout(unsettled, 10.0, unwritten)
-    ).splitlines()
+    error = errors.ReadinessTimeout(unsettled, 10.0, unwritten)
+    first, second, *rest = error.outcome().splitlines()
 
     assert "300 object(s) not current after 10 s:" == first
     assert "  ConfigMap/ns/c299: failed: image not found (for 9 s)" == second

@@ -261,7 +261,7 @@ def test_all_missing_permissions_are_named_at_once():
         "missing permissions on https://fake.example.org:\n"
         "  create, delete configmaps in the namespace edge\n"
         "  update secrets in the namespace home"
-    ) == str(caught.value)
+    ) == caught.value.outcome()
     assert {"review"} == {verb for verb, _ in cluster.sent}
 
 

@@ -72,7 +72,7 @@ def planned(items):
 def refused(*manifests):
     with pytest.raises(errors.PackageInvalid) as caught:
         waves.order_of(placed(*manifests), REGISTRY)
-    return str(caught.value)
+    return caught.value.outcome()
 
 
 def names(stages):

@@ -359,7 +359,7 @@ def test_two_documents_that_turn_out_to_be_one_object_are_refused():
 
     assert (
         "b.yaml, document 2: Role/home/r is already in a.yaml, document 1"
-    ) == str(caught.value)
+    ) == caught.value.outcome()
 
 
 def test_two_documents_with_the_same_content_are_one_object():

@@ -5,6 +5,7 @@ import logging
 import pytest
 from tacker.sol_refactored.common import exceptions
 
+from tacker_k8s_cr.driver import advice
 from tacker_k8s_cr.driver import error_text
 from tacker_k8s_cr.driver.v2 import problem_details
 from tacker_k8s_cr.model import errors
@@ -107,10 +108,12 @@ def test_a_long_error_is_cut_for_the_database(caplog):
 
     found = raised(error)
 
-    assert error_text.LONGEST + 100 > len(found.detail)
+    assert error_text.LONGEST + 300 > len(found.detail)
     assert "the rest is in the conductor's log" in found.detail
     [line] = [r for r in caplog.records if r.levelno == logging.ERROR]
-    assert f"scale failed: {error.full()}" == line.getMessage()
+    assert line.getMessage() == (
+        f"scale failed: {error.full()}\n{advice.advice(error)}"
+    )
     assert "[instance: i-1] " == line.instance
 
 

@@ -185,7 +185,7 @@ def test_an_absent_namespace() -> None:
     )
 
     assert isinstance(means, DependencyMissing)
-    assert 'ConfigMap/ns/one: namespaces "ns" not found' == str(means)
+    assert 'ConfigMap/ns/one: namespaces "ns" not found' == means.outcome()
 
 
 def test_an_absent_path() -> None:
@@ -290,7 +290,7 @@ def test_a_manifest_that_does_not_fit() -> None:
     means = judged(500, words)
 
     assert isinstance(means, Rejected)
-    assert "ConfigMap/ns/one: unknown field datta" == str(means)
+    assert "ConfigMap/ns/one: unknown field datta" == means.outcome()
 
 
 @pytest.mark.parametrize("code", [429, 500, 502, 503, 504, 507])
@@ -301,7 +301,7 @@ def test_what_may_pass(code: int) -> None:
     assert isinstance(means, Retryable)
     assert 5.0 == means.after
     assert isinstance(means.why, Unavailable)
-    assert f"patch ConfigMap/ns/one: busy ({code})" == str(means.why)
+    assert f"patch ConfigMap/ns/one: busy ({code})" == means.why.outcome()
 
 
 @pytest.mark.parametrize("code", [301, 400, 405, 406, 413, 415, 418, 422])
@@ -316,7 +316,7 @@ def test_a_credential_that_is_refused() -> None:
 
     assert isinstance(means, Unauthenticated)
     expected = "the API server https://a.example.org refuses the credential"
-    assert expected == str(means)
+    assert expected == means.outcome()
 
 
 def test_a_version_that_is_too_old() -> None:

@@ -159,7 +159,7 @@ def test_an_object_without_a_name_is_refused(cluster, operation_args):
 
     assert (
         "a.yaml, document 2: Thing.example.org: missing metadata.name"
-    ) == str(caught.value)
+    ) == caught.value.outcome()
     assert [] == owned_objects(cluster)
 
 
