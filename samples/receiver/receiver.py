@@ -61,7 +61,7 @@ def check(
     """
     stamp = headers.get("webhook-timestamp", "")
     if not (stamp.isascii() and stamp.isdigit()):
-        raise Refused(401, "webhook-timestamp is no number")
+        raise Refused(401, "webhook-timestamp is not a number")
     if abs(now - int(stamp)) > TOLERANCE:
         raise Refused(401, "webhook-timestamp is too far from our time")
     signed = f"{headers.get('webhook-id', '')}.{stamp}.".encode() + body

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
+import dataclasses
 import itertools
 import json
 import pathlib
@@ -114,3 +115,30 @@ def leftover_objects(cluster: Cluster) -> Callable[[str, str], list[str]]:
         return sorted(listed)
 
     return found
+
+
+@pytest.fixture
+def check_lifecycle(
+    namespace: str,
+    unique_name: str,
+    deadline: k8s_cr.Deadline,
+    leftover_objects: Callable[[str, str], list[str]],
+) -> Callable[..., None]:
+    """Instantiate a package and terminate it; nothing is left."""
+
+    def check(
+        cluster: Cluster,
+        package: Package,
+        options: k8s_cr.Options | None = None,
+    ) -> None:
+        request = k8s_cr.Request(
+            cluster, unique_name, namespace=namespace, deadline=deadline
+        )
+        first = request
+        if options is not None:
+            first = dataclasses.replace(request, options=options)
+        k8s_cr.instantiate(first, package)
+        k8s_cr.terminate(request)
+        assert [] == leftover_objects(unique_name, namespace)
+
+    return check

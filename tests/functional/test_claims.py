@@ -69,6 +69,31 @@ def remove_volumes(cluster, kubectl, namespace, unique_name):
     kubectl("delete", "pv", "--ignore-not-found", *names)
 
 
+@pytest.fixture
+def terminate(cluster, unique_name, operation_args):
+    """Terminate the instance, and return the report."""
+
+    def run(**settings):
+        return k8s_cr.terminate(
+            k8s_cr.Request(cluster, unique_name, **operation_args, **settings)
+        )
+
+    return run
+
+
+@pytest.fixture
+def check_nothing_left(cluster, namespace, unique_name, leftover_objects):
+    """Neither claims nor volumes nor other objects of the instance exist."""
+
+    def check():
+        assert (set(), set()) == remaining_claims(
+            cluster, unique_name, namespace
+        )
+        assert [] == leftover_objects(unique_name, namespace)
+
+    return check
+
+
 def claim(namespace, number=0, name="data-db"):
     return ObjectRef(
         "", "PersistentVolumeClaim", namespace, f"{name}-{number}"
@@ -79,7 +104,7 @@ def volume(unique, number=0):
     return ObjectRef("", "PersistentVolume", "", f"{unique}-{number}")
 
 
-def there(cluster, unique, namespace):
+def remaining_claims(cluster, unique, namespace):
     """Names of the claims and of the instance's volumes."""
     claims = {
         obj["metadata"]["name"]
@@ -93,7 +118,7 @@ def there(cluster, unique, namespace):
     return claims, held
 
 
-def until(true):
+def wait_until(true):
     limit = k8s_cr.Deadline.after(600)
     while not true():
         assert not limit.expired
@@ -102,16 +127,16 @@ def until(true):
 def bound(cluster, namespace, claims=2):
     """Waits until so many claims are bound."""
 
-    def look():
+    def is_bound():
         listed = cluster.list_objects(claim("").group_kind, namespace)
         return claims == sum(
             obj["status"].get("phase") == "Bound" for obj in listed
         )
 
-    until(look)
+    wait_until(is_bound)
 
 
-def kept(report):
+def retained_reasons(report):
     return {
         row.ref.name: row.verdict.reason
         for row in report.objects
@@ -121,22 +146,14 @@ def kept(report):
 
 @pytest.mark.requirement("IN-13")
 def test_a_termination_deletes_the_claims_of_stateful_sets(
-    cluster,
-    namespace,
-    unique_name,
-    instance,
-    operation_args,
-    leftover_objects,
+    instance, terminate, check_nothing_left
 ):
     """And the volumes that are bound to them."""
     instance()
 
-    report = k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, **operation_args)
-    )
+    report = terminate()
 
-    assert (set(), set()) == there(cluster, unique_name, namespace)
-    assert [] == leftover_objects(unique_name, namespace)
+    check_nothing_left()
     assert {"deleted"} == {row.action.value for row in report.objects}
     assert {"data-db-0", "data-db-1"} <= {
         row.ref.name for row in report.objects
@@ -149,22 +166,20 @@ def test_the_manifest_retains_them_with_their_volumes(
     namespace,
     unique_name,
     instance,
-    operation_args,
     leftover_objects,
     remove_volumes,
+    terminate,
 ):
     """The default that the API server sets does not count."""
     instance(when_deleted="Retain")
     bound(cluster, namespace)
 
-    report = k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, **operation_args)
-    )
+    report = terminate()
 
     both = {"data-db-0", "data-db-1"}, {f"{unique_name}-0", f"{unique_name}-1"}
-    assert both == there(cluster, unique_name, namespace)
-    assert set.union(*both) == kept(report).keys()
-    reasons = set(kept(report).values())
+    assert both == remaining_claims(cluster, unique_name, namespace)
+    assert set.union(*both) == retained_reasons(report).keys()
+    reasons = set(retained_reasons(report).values())
     assert any("sets whenDeleted: Retain" in reason for reason in reasons)
     assert any("is bound to Persist" in reason for reason in reasons)
     assert [] == leftover_objects(unique_name, namespace)
@@ -179,6 +194,7 @@ def test_an_option_retains_them(
     operation_args,
     leftover_objects,
     remove_volumes,
+    terminate,
 ):
     """A repeated termination retains the same claims."""
     held = manifests.config_map("held")
@@ -193,38 +209,29 @@ def test_an_option_retains_them(
         )
     ref = ObjectRef("", "ConfigMap", namespace, "held")
     cluster.patch(ref, {"metadata": {"finalizers": None}}, "tests")
-    report = k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, **operation_args)
-    )
+    report = terminate()
 
     both = {"data-db-0", "data-db-1"}, {f"{unique_name}-0", f"{unique_name}-1"}
-    assert both == there(cluster, unique_name, namespace)
-    assert set.union(*both) == kept(report).keys()
+    assert both == remaining_claims(cluster, unique_name, namespace)
+    assert set.union(*both) == retained_reasons(report).keys()
     assert [] == leftover_objects(unique_name, namespace)
 
 
 @pytest.mark.requirement("F4")
 def test_a_request_deletes_what_the_manifest_retains(
-    cluster, namespace, unique_name, instance, operation_args
+    cluster, namespace, unique_name, instance, terminate
 ):
     """The request to terminate overrides the manifest."""
     instance(when_deleted="Retain")
     options = k8s_cr.Options(statefulset_claims="delete")
 
-    k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, options=options, **operation_args)
-    )
+    terminate(options=options)
 
-    assert (set(), set()) == there(cluster, unique_name, namespace)
+    assert (set(), set()) == remaining_claims(cluster, unique_name, namespace)
 
 
 def test_deletion_of_claims_by_kubernetes_is_not_a_conflict(
-    cluster,
-    namespace,
-    unique_name,
-    instance,
-    operation_args,
-    leftover_objects,
+    instance, terminate, check_nothing_left
 ):
     """Claims that the garbage collector deletes cannot be retained."""
     instance(when_deleted="Delete")
@@ -232,15 +239,10 @@ def test_deletion_of_claims_by_kubernetes_is_not_a_conflict(
     with pytest.raises(
         errors.RetentionImpossible, match=r"StatefulSet.apps/\S+/db is being"
     ):
-        k8s_cr.terminate(
-            k8s_cr.Request(
-                cluster, unique_name, options=RETAIN, **operation_args
-            )
-        )
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+        terminate(options=RETAIN)
+    terminate()
 
-    assert (set(), set()) == there(cluster, unique_name, namespace)
-    assert [] == leftover_objects(unique_name, namespace)
+    check_nothing_left()
 
 
 def test_an_older_claim_is_retained(
@@ -249,9 +251,9 @@ def test_an_older_claim_is_retained(
     namespace,
     unique_name,
     instance,
-    operation_args,
     leftover_objects,
     remove_volumes,
+    terminate,
 ):
     """With the volume that it is bound to; the report lists both."""
     older = volumes.claim("data-db-0", unique_name, namespace, app="db")
@@ -265,24 +267,28 @@ def test_an_older_claim_is_retained(
         cluster.delete(ObjectRef.of(obj), objects.uid(obj))
         return obj["metadata"]["creationTimestamp"] > made
 
-    until(later)
+    wait_until(later)
     instance()
     bound(cluster, namespace)
     number = cluster.get(claim(namespace))["spec"]["volumeName"][-1]
 
-    report = k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, **operation_args)
-    )
+    report = terminate()
 
     left = {"data-db-0"}, {f"{unique_name}-{number}"}
-    assert left == there(cluster, unique_name, namespace)
-    assert set.union(*left) == kept(report).keys()
-    assert "is older than StatefulSet" in kept(report)["data-db-0"]
+    assert left == remaining_claims(cluster, unique_name, namespace)
+    assert set.union(*left) == retained_reasons(report).keys()
+    assert "is older than StatefulSet" in retained_reasons(report)["data-db-0"]
     assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_no_other_operation_deletes_claims(
-    cluster, namespace, unique_name, make_package, instance, operation_args
+    cluster,
+    namespace,
+    unique_name,
+    make_package,
+    instance,
+    operation_args,
+    terminate,
 ):
     """Scale in, heal, change and its rollback keep the data."""
     instance()
@@ -295,7 +301,7 @@ def test_no_other_operation_deletes_claims(
     db = ObjectRef("apps", "StatefulSet", namespace, "db")
 
     def untouched():
-        claims, held = there(cluster, unique_name, namespace)
+        claims, held = remaining_claims(cluster, unique_name, namespace)
         assert both == claims
         assert 2 == len(held)
         for number, uid in uids.items():
@@ -316,18 +322,22 @@ def test_no_other_operation_deletes_claims(
         k8s_cr.Request(cluster, unique_name, **operation_args), other
     )
     untouched()
-    assert both < kept(report).keys()
-    assert {f"{unique_name}-0", f"{unique_name}-1"} < kept(report).keys()
-    assert "terminate deletes or retains" in kept(report)["data-db-0"]
+    assert both < retained_reasons(report).keys()
+    assert {f"{unique_name}-0", f"{unique_name}-1"} < retained_reasons(
+        report
+    ).keys()
+    assert (
+        "terminate deletes or retains" in retained_reasons(report)["data-db-0"]
+    )
     k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **operation_args))
     untouched()
     k8s_cr.change(
         k8s_cr.Request(cluster, unique_name, **operation_args), other
     )
 
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
-    assert (set(), set()) == there(cluster, unique_name, namespace)
+    assert (set(), set()) == remaining_claims(cluster, unique_name, namespace)
 
 
 def test_the_rollback_of_a_change_keeps_claims_that_it_made(
@@ -336,7 +346,8 @@ def test_the_rollback_of_a_change_keeps_claims_that_it_made(
     unique_name,
     make_package,
     operation_args,
-    leftover_objects,
+    terminate,
+    check_nothing_left,
 ):
     """They are deleted when the instance is terminated."""
     first = make_package(manifests.config_map("a"))
@@ -359,11 +370,10 @@ def test_the_rollback_of_a_change_keeps_claims_that_it_made(
     )
 
     left = {"data-db-0"}, {f"{unique_name}-0"}
-    assert left == there(cluster, unique_name, namespace)
-    assert set.union(*left) == kept(report).keys()
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
-    assert (set(), set()) == there(cluster, unique_name, namespace)
-    assert [] == leftover_objects(unique_name, namespace)
+    assert left == remaining_claims(cluster, unique_name, namespace)
+    assert set.union(*left) == retained_reasons(report).keys()
+    terminate()
+    check_nothing_left()
 
 
 def test_the_rollback_of_an_instantiation_deletes_them(
@@ -372,7 +382,7 @@ def test_the_rollback_of_an_instantiation_deletes_them(
     unique_name,
     instance,
     operation_args,
-    leftover_objects,
+    check_nothing_left,
 ):
     """An instantiation that ended early is rolled back completely."""
     never = manifests.deployment("never", nodeSelector={"no": "node"})
@@ -381,14 +391,13 @@ def test_the_rollback_of_an_instantiation_deletes_them(
     with pytest.raises(errors.ReadinessTimeout):
         instance(never)
     operation_args["deadline"] = k8s_cr.Deadline.after(600)
-    assert {"data-db-0", "data-db-1"} == there(
+    assert {"data-db-0", "data-db-1"} == remaining_claims(
         cluster, unique_name, namespace
     )[0]
 
     k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **operation_args))
 
-    assert (set(), set()) == there(cluster, unique_name, namespace)
-    assert [] == leftover_objects(unique_name, namespace)
+    check_nothing_left()
 
 
 @pytest.mark.parametrize("retain", [False, True])
@@ -413,7 +422,7 @@ def test_an_instantiation_rejected_half_way_deletes_them(
     with pytest.raises(errors.Rejected) as caught:
         instance(refused, options=k8s_cr.Options(dry_run=False), policy=policy)
 
-    claims, held = there(cluster, unique_name, namespace)
+    claims, held = remaining_claims(cluster, unique_name, namespace)
     assert ({"data-db-0", "data-db-1"} if retain else set()) == claims
     assert bool(held) <= retain
     assert claims | held == {ref.name for ref in caught.value.written}
@@ -429,6 +438,7 @@ def test_a_claim_that_holds_a_volume_is_named_with_its_user(
     make_package,
     operation_args,
     short_deadline,
+    terminate,
 ):
     """In the error, while the deletion hangs."""
     package = make_package(volumes.volume(f"{unique_name}-0", unique_name))
@@ -440,7 +450,7 @@ def test_a_claim_that_holds_a_volume_is_named_with_its_user(
     kubectl("create", "-f", "-", stdin=json.dumps(theirs))
     bound(cluster, namespace, 1)
     pod = ObjectRef("", "Pod", namespace, "db-0")
-    until(lambda: cluster.get(pod) is not None)
+    wait_until(lambda: cluster.get(pod) is not None)
 
     with pytest.raises(errors.DeletionTimeout) as caught:
         k8s_cr.terminate(
@@ -454,7 +464,7 @@ def test_a_claim_that_holds_a_volume_is_named_with_its_user(
     kubectl(
         "delete", "statefulset,persistentvolumeclaim", "--all", "-n", namespace
     )
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 def test_deleting_claims_needs_permissions(
@@ -505,18 +515,13 @@ def test_deleting_claims_needs_permissions(
     )
 
     left = {"data-db-0"}, {f"{unique_name}-0"}
-    assert left == there(cluster, unique_name, namespace)
-    assert set.union(*left) == kept(report).keys()
+    assert left == remaining_claims(cluster, unique_name, namespace)
+    assert set.union(*left) == retained_reasons(report).keys()
     assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_without_a_record_claims_are_found_by_their_sets(
-    cluster,
-    namespace,
-    unique_name,
-    instance,
-    operation_args,
-    leftover_objects,
+    cluster, namespace, unique_name, instance, terminate, check_nothing_left
 ):
     """The labels of the StatefulSets show that they are the instance's."""
     instance()
@@ -527,7 +532,6 @@ def test_without_a_record_claims_are_found_by_their_sets(
     ):
         cluster.delete(ObjectRef.of(secret), objects.uid(secret))
 
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
-    assert (set(), set()) == there(cluster, unique_name, namespace)
-    assert [] == leftover_objects(unique_name, namespace)
+    check_nothing_left()

@@ -203,13 +203,8 @@ def test_a_shared_definition_needs_no_permission_to_create_it(
 STORED = {"k8s-cr.tacker.openstack.org/readiness": "exists"}
 
 
-def test_rights_for_names_only(
-    restricted_cluster,
-    namespace,
-    make_package,
-    deadline,
-    unique_name,
-    leftover_objects,
+def test_permissions_for_names_only(
+    restricted_cluster, make_package, check_lifecycle
 ):
     """A role may name the objects; creating takes no name."""
     rules = without_permission(
@@ -224,15 +219,11 @@ def test_rights_for_names_only(
         }
     )
     cluster = restricted_cluster(rules)
-    life = {"namespace": namespace, "deadline": deadline}
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life),
+    check_lifecycle(
+        cluster,
         make_package(manifests.config_map("a"), manifests.config_map("b")),
     )
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
-
-    assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_a_user_cannot_grant_permissions_that_it_does_not_have(

@@ -55,34 +55,20 @@ def rules(*resources):
 
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_a_role_of_the_package_can_be_bound(
-    restricted_cluster,
-    namespace,
-    make_package,
-    deadline,
-    unique_name,
-    leftover_objects,
-    dry_run,
+    restricted_cluster, make_package, dry_run, check_lifecycle
 ):
     """By a user who holds what it grants, and may not bind."""
     cluster = restricted_cluster(rules("roles", "rolebindings"))
-    life = {"namespace": namespace, "deadline": deadline}
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(
-            cluster,
-            unique_name,
-            options=k8s_cr.Options(dry_run=dry_run),
-            **life,
-        ),
+    check_lifecycle(
+        cluster,
         make_package(
             binding("app", "app"),
             account("app"),
             manifest("Role", "app", rules=[READS]),
         ),
+        k8s_cr.Options(dry_run=dry_run),
     )
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
-
-    assert [] == leftover_objects(unique_name, namespace)
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
@@ -91,35 +77,26 @@ def test_a_cluster_role_of_the_package_can_be_bound(
     restricted_cluster,
     namespace,
     make_package,
-    deadline,
     unique_name,
-    leftover_objects,
     dry_run,
     of,
+    check_lifecycle,
 ):
     """In a namespace, and in the whole cluster."""
     cluster = restricted_cluster(
         rules("rolebindings"),
         [*rules("clusterroles", "clusterrolebindings")[-1:], READS],
     )
-    life = {"namespace": namespace, "deadline": deadline}
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(
-            cluster,
-            unique_name,
-            options=k8s_cr.Options(dry_run=dry_run),
-            **life,
-        ),
+    check_lifecycle(
+        cluster,
         make_package(
             binding(unique_name, unique_name, "ClusterRole", of, namespace),
             account(unique_name),
             manifest("ClusterRole", unique_name, rules=[READS]),
         ),
+        k8s_cr.Options(dry_run=dry_run),
     )
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
-
-    assert [] == leftover_objects(unique_name, namespace)
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
@@ -200,27 +177,15 @@ def aggregated(unique):
 
 
 def test_an_aggregated_cluster_role_can_be_bound(
-    restricted_cluster,
-    namespace,
-    make_package,
-    deadline,
-    unique_name,
-    leftover_objects,
+    restricted_cluster, make_package, unique_name, check_lifecycle
 ):
     """It has no rules when it is bound: a controller fills them in."""
     everything = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
     urls = {"nonResourceURLs": ["*"], "verbs": ["*"]}
-    life = {"namespace": namespace, "deadline": deadline}
     cluster = restricted_cluster(cluster_rules=[everything, urls])
     bound = binding(unique_name, unique_name, "ClusterRole")
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life),
-        make_package(bound, *aggregated(unique_name)),
-    )
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
-
-    assert [] == leftover_objects(unique_name, namespace)
+    check_lifecycle(cluster, make_package(bound, *aggregated(unique_name)))
 
 
 def test_an_aggregation_rule_takes_all_permissions(

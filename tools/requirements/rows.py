@@ -95,7 +95,7 @@ def problems(groups: Iterable[Group]) -> Iterator[str]:
     for missing in sorted(expected - set(found)):
         yield f"row {missing} is missing"
     for strange in sorted(set(found) - expected):
-        yield f"row {strange} is not an id that this tool knows"
+        yield f"row {strange} is not a known id"
     for double in sorted(id for id, number in found.items() if number > 1):
         yield f"row {double} occurs {found[double]} times"
     for row in rows:

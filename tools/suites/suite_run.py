@@ -54,7 +54,7 @@ def find_owed(
         elif not result.passed:
             found[suite] = "failed"
         elif not checkout.is_known(place.project, result.commit):
-            found[suite] = "its commit is gone"
+            found[suite] = "its commit no longer exists"
         elif file := checkout.changed(
             place.project, result.commit, commit, suite.covers
         ):

@@ -31,6 +31,7 @@ from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.state import store
 from tests.fakes import FakeCluster
+from tests.unit.delivery.sent_messages import SentMessages
 
 ID = "3f0d2a5e-5d2c-4c9e-8a7e-0f1e2d3c4b5a"
 SITE = ObjectRef("cluster.x-k8s.io", "Cluster", "default", "site-a")
@@ -192,24 +193,9 @@ def cluster(clock):
     return fake
 
 
-class Posts:
-    """Takes every message, and remembers it."""
-
-    def __init__(self):
-        self.bodies = []
-
-    def __call__(self, receiver, body, deadline):
-        self.bodies.append(body)
-        return webhook.Accepted(webhook.message_id(body), 204, 1)
-
-    @property
-    def data(self):
-        return [json.loads(body)["data"] for body in self.bodies]
-
-
 @pytest.fixture
 def sent_messages():
-    return Posts()
+    return SentMessages()
 
 
 @pytest.fixture

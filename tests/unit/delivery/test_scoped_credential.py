@@ -26,6 +26,7 @@ from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.state import store
 from tests.fakes import FakeCluster
+from tests.unit.delivery.sent_messages import SentMessages
 
 ID = "3f0d2a5e-5d2c-4c9e-8a7e-0f1e2d3c4b5a"
 SITE = ObjectRef("cluster.x-k8s.io", "Cluster", "default", "site-a")
@@ -168,24 +169,9 @@ def cluster():
     return fake
 
 
-class Posts:
-    """Takes every message, and remembers it."""
-
-    def __init__(self):
-        self.bodies = []
-
-    def __call__(self, receiver, body, deadline):
-        self.bodies.append(body)
-        return webhook.Accepted(webhook.message_id(body), 204, 1)
-
-    @property
-    def told(self):
-        return [json.loads(body) for body in self.bodies]
-
-
 @pytest.fixture
 def sent_messages():
-    return Posts()
+    return SentMessages()
 
 
 @pytest.fixture
@@ -247,9 +233,9 @@ def test_the_account_is_bound_and_has_a_token(
     """A VIM can be registered with what is delivered."""
     [receipt] = delivered()
 
-    [told] = sent_messages.told
-    jsonschema.validate(told, SCHEMA)
-    data = told["data"]
+    [message] = sent_messages.messages
+    jsonschema.validate(message, SCHEMA)
+    data = message["data"]
     made = workload_clients.made()
     token = f"token-of-{made['ServiceAccount']['metadata']['uid']}"
     assert ("scoped", "cluster-admin", token, True, None) == (
@@ -329,7 +315,7 @@ def test_another_role_is_bound_instead_of_the_former(
         == workload_clients.made()["ClusterRoleBinding"]["roleRef"]["name"]
     )
     assert ["cluster-admin", "view"] == [
-        told["data"]["role"] for told in sent_messages.told
+        message["data"]["role"] for message in sent_messages.messages
     ]
     assert ["view"] == [receipt.role for receipt in receipts(cluster)]
 
@@ -398,7 +384,7 @@ def test_renewing_revokes_the_former_token(
     after = workload_clients.made()["ServiceAccount"]["metadata"]["uid"]
     assert before != after
     assert [f"token-of-{before}", f"token-of-{after}"] == [
-        told["data"]["bearerToken"] for told in sent_messages.told
+        message["data"]["bearerToken"] for message in sent_messages.messages
     ]
 
 
@@ -409,7 +395,7 @@ def test_renewing_for_one_receiver_leaves_the_other_its_token(
     delivered()
     delivered(receiver=OTHER)
     first, second = (
-        told["data"]["bearerToken"] for told in sent_messages.told
+        message["data"]["bearerToken"] for message in sent_messages.messages
     )
     assert first != second
 
@@ -421,7 +407,7 @@ def test_renewing_for_one_receiver_leaves_the_other_its_token(
         if ref.kind == "ServiceAccount"
     ]
     tokens = {f"token-of-{account['uid']}" for account in accounts}
-    assert {first, sent_messages.told[-1]["data"]["bearerToken"]} == tokens
+    assert {first, sent_messages.messages[-1]["data"]["bearerToken"]} == tokens
     assert second not in tokens
 
 
@@ -439,7 +425,7 @@ def test_a_scoped_credential_is_revoked_when_another_takes_its_place(
     [receipt] = delivered(ADMINS)
 
     assert ["scoped", "admin"] == [
-        told["data"]["credential"] for told in sent_messages.told
+        message["data"]["credential"] for message in sent_messages.messages
     ]
     assert {} == workload_clients.made()
     assert [receipt] == receipts(cluster)
@@ -565,9 +551,9 @@ def test_a_bounded_token_has_its_expiry(
     """There is no Secret, and the message has the time."""
     [receipt] = delivered(BOUNDED)
 
-    [told] = sent_messages.told
-    jsonschema.validate(told, SCHEMA)
-    assert "2023-11-14T23:13:21Z" == told["data"]["expires"]
+    [message] = sent_messages.messages
+    jsonschema.validate(message, SCHEMA)
+    assert "2023-11-14T23:13:21Z" == message["data"]["expires"]
     assert "2023-11-14T23:13:21Z" == receipt.expires
     [(credential, account, seconds)] = workload_clients.asked_tokens
     assert (ADMIN.token, "ServiceAccount", HOUR) == (
@@ -645,9 +631,9 @@ def test_a_termination_is_notified_and_the_account_deleted(
 
     assert withdrawn()
 
-    told = sent_messages.told[-1]
-    jsonschema.validate(told, SCHEMA)
-    assert "workload-cluster.terminated" == told["type"]
+    message = sent_messages.messages[-1]
+    jsonschema.validate(message, SCHEMA)
+    assert "workload-cluster.terminated" == message["type"]
     assert "token" not in sent_messages.bodies[-1].decode()
     assert {} == workload_clients.made()
     assert [] == receipts(cluster)
@@ -752,7 +738,10 @@ def test_an_instance_that_lives_on_is_delivered_again(
 
     delivered()
 
-    kinds = [told["type"].rpartition(".")[2] for told in sent_messages.told]
+    kinds = [
+        message["type"].rpartition(".")[2]
+        for message in sent_messages.messages
+    ]
     assert ["kubeconfig", "terminated", "kubeconfig"] == kinds
     assert "ServiceAccount" in workload_clients.made()
 
@@ -760,7 +749,7 @@ def test_an_instance_that_lives_on_is_delivered_again(
 def test_only_a_notified_receiver_loses_its_receipt(
     cluster, delivered, withdrawn
 ):
-    """Another receiver, of an earlier setting, was not told."""
+    """Another receiver, of an earlier setting, was not notified."""
     delivered(receiver=OTHER)
     delivered()
 
@@ -885,7 +874,7 @@ def test_a_hanging_cluster_leaves_time_for_the_others(
     assert 1 == len(kept)
     assert 5 == len(reached)
     assert 5 == sum(
-        "terminated" in told["type"] for told in sent_messages.told
+        "terminated" in message["type"] for message in sent_messages.messages
     )
 
 
@@ -914,12 +903,12 @@ def test_the_receiver_is_notified_of_a_cluster_that_a_change_deleted(
     assert () == delivered()
     assert () == delivered()
 
-    [_, told] = sent_messages.told
-    jsonschema.validate(told, SCHEMA)
+    [_, message] = sent_messages.messages
+    jsonschema.validate(message, SCHEMA)
     assert ("workload-cluster.terminated", "site-a", pruned) == (
-        told["type"],
-        told["data"]["cluster"]["name"],
-        told["data"]["cluster"]["uid"],
+        message["type"],
+        message["data"]["cluster"]["name"],
+        message["data"]["cluster"]["uid"],
     )
     assert [] == receipts(cluster)
     assert secret == (not workload_clients.made())
@@ -938,7 +927,7 @@ def test_a_failed_notification_is_repeated_at_termination(
 
     assert withdrawn()
 
-    assert "workload-cluster.terminated" == sent_messages.told[-1]["type"]
+    assert "workload-cluster.terminated" == sent_messages.messages[-1]["type"]
     assert [] == receipts(cluster)
 
 
@@ -968,7 +957,10 @@ def test_a_recreated_cluster_is_another(
         found.cluster_ref for found in receipts(cluster)
     ]
     assert receipt.uid == made["metadata"]["uid"]
-    kinds = [told["type"].rpartition(".")[2] for told in sent_messages.told]
+    kinds = [
+        message["type"].rpartition(".")[2]
+        for message in sent_messages.messages
+    ]
     assert ["kubeconfig", "terminated", "kubeconfig"] == kinds
 
 

@@ -117,7 +117,7 @@ def test_a_result_of_a_commit_that_was_deleted_does_not_count(project):
     project.place.folder.mkdir(parents=True)
     records.add(project.place.record, gone)
 
-    assert {"quick": "its commit is gone"} == project.owed(QUICK)
+    assert {"quick": "its commit no longer exists"} == project.owed(QUICK)
 
 
 def test_a_line_that_was_cut_off_is_not_a_result(project):
