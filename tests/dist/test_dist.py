@@ -69,6 +69,26 @@ def test_a_management_driver_has_one_hash(dists, name):
     assert expected == _sha256(wheel.read(name))
 
 
+@pytest.mark.requirement("TK-20")
+def test_the_sdist_holds_the_sample_packages(dists):
+    """All files of each, those for Cluster API among them."""
+    sdist, _ = dists
+    names = sdist.getnames()
+    top = names[0].partition("/")[0]
+    listed = subprocess.run(
+        ["git", "ls-files", "samples/vnf_packages"],
+        check=True,
+        capture_output=True,
+        cwd=ROOT,
+        text=True,
+    ).stdout.split()
+
+    assert {"capi_management_cluster", "capi_workload_cluster"} <= {
+        name.split("/")[2] for name in listed
+    }
+    assert {f"{top}/{name}" for name in listed} <= set(names)
+
+
 def test_the_wheel_holds_the_packages_and_nothing_else(dists):
     """The wheel has every module of both packages, and the mark of types."""
     _, wheel = dists

@@ -54,6 +54,7 @@ def gated(kubectl, v1, tmp_path) -> Iterator[Callable[[Api], HeldVnf]]:
 # -- The conductor ------------------------------------------------------------
 
 
+@pytest.mark.requirement("P21", "M7")
 def test_what_a_killed_conductor_left_undone_is_done_by_a_retry(
     host, v1, v2, vim, gated, cluster, tmp_path, leftover_objects
 ):
@@ -160,6 +161,7 @@ def test_what_a_killed_conductor_left_undone_is_done_by_a_retry(
         assert [] == leftover_objects(one.id)
 
 
+@pytest.mark.requirement("M7")
 def test_after_a_killed_conductor_v1_continues_from_a_cancelled_operation(
     host, v1, vim, gated, leftover_objects
 ):

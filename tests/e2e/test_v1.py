@@ -219,7 +219,6 @@ def of_vdus(vnfcs):
     return found
 
 
-@pytest.mark.requirement("M7")
 def test_a_failed_instantiation_is_retried(
     v1,
     vim,

@@ -87,7 +87,7 @@ def versions(cluster, inventory):
     }
 
 
-@pytest.mark.requirement("P23", "E1", "E3")
+@pytest.mark.requirement("P23", "E1", "E3", "E9")
 def test_a_forecast_has_the_fate_of_each_object(
     cluster, namespace, make_package, operation_args, unique_name
 ):
@@ -387,7 +387,6 @@ def test_a_policy_may_be_made_of_the_one_before(
     assert "not to be pruned" in kept.verdict.reason
 
 
-@pytest.mark.requirement("E9")
 def test_deletion_of_retained_objects_with_their_definition_is_forecast(
     cluster, namespace, make_package, operation_args, unique_name
 ):

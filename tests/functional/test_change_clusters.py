@@ -191,10 +191,24 @@ def test_a_plain_cluster_is_changed_part_by_part(
     )
     assert [pool] == list(forecast.rollouts)
     assert "startupDuration: 2s -> 3s" in str(forecast.rollouts[pool])
+    meanwhile = []
+
+    def watch(progress):
+        if progress.is_open(pool):
+            meanwhile.append(templates("DevMachineTemplate", "infrastructure"))
+
     report = k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
+        k8s_cr.Request(
+            cluster,
+            unique_name,
+            on_progress=watch,
+            **operation_args(namespace),
+        ),
         flavour,
     )
+    # The former template is pruned after the rollout.
+    assert meanwhile
+    assert all("workload-worker" in names for names in meanwhile)
     (row,) = (row for row in report.objects if row.ref == pool)
     assert Action.CONFIGURED == row.action
     assert "startupDuration: 2s -> 3s" in " ".join(row.notes)

@@ -125,8 +125,27 @@ def test_a_cluster_through_its_life(
     assert {"v1.36.0": 3} == {v: len(n) for v, n in after.items()}
     assert not before & after["v1.36.0"]
 
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    needed = [
+        row.ref
+        for row in k8s_cr.status(
+            k8s_cr.Request(cluster, unique_name, **life)
+        ).objects
+        if row.ref.kind.endswith("Template")
+    ]
+    meanwhile = []
 
+    def listen(progress):
+        if progress.is_open(ref):
+            meanwhile.extend(cluster.get_metadata(one) for one in needed)
+
+    k8s_cr.terminate(
+        k8s_cr.Request(cluster, unique_name, on_progress=listen, **life)
+    )
+
+    # Templates go last, when the Cluster no longer exists.
+    assert meanwhile
+    for obj in meanwhile:
+        assert "deletionTimestamp" not in obj["metadata"]
     assert cluster.get(ref) is None
     assert {} == machines()
     assert [] == leftover_objects(unique_name, namespace)

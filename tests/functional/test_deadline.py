@@ -44,8 +44,12 @@ def test_every_object_that_is_not_current_is_named(
     cluster, namespace, make_package, deadline, unique_name
 ):
     """With state, reason, age and the words of what it made."""
-    stuck = manifests.deployment("web", nodeSelector={"no": "such-node"})
-    package = make_package(stuck, manifests.config_map("a"))
+    names = {"web", "db"}
+    stuck = (
+        manifests.deployment(name, nodeSelector={"no": "such-node"})
+        for name in names
+    )
+    package = make_package(*stuck, manifests.config_map("a"))
 
     with pytest.raises(errors.ReadinessTimeout) as caught:
         k8s_cr.instantiate(
@@ -58,11 +62,14 @@ def test_every_object_that_is_not_current_is_named(
             package,
         )
 
-    (item,) = caught.value.unsettled
-    assert "web" == item.ref.name
-    assert 2 < item.age < 8
-    assert any("FailedScheduling" in note for note in item.notes)
-    assert 2 == len(caught.value.written)
+    assert names == {item.ref.name for item in caught.value.unsettled}
+    for item in caught.value.unsettled:
+        assert 2 < item.age < 8
+        line = f"{item.ref}: in progress: availableReplicas 0/1 (for "
+        assert f"{line}{item.age:.0f} s)" in str(caught.value)
+        assert any("FailedScheduling" in note for note in item.notes)
+        assert all(note in str(caught.value) for note in item.notes)
+    assert 3 == len(caught.value.written)
     k8s_cr.terminate(
         k8s_cr.Request(
             cluster, unique_name, namespace=namespace, deadline=deadline

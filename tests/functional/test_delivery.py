@@ -62,6 +62,7 @@ def test_a_wrong_token_fails_the_probe(account):
     assert "planted" not in str(caught.value)
 
 
+@pytest.mark.requirement("P24")
 def test_a_server_that_is_not_trusted_fails_the_probe(account, tmp_path):
     """At once: another CA's certificate does not become right either."""
     with Receiver(tmp_path) as receiver:
@@ -252,7 +253,7 @@ def rotate(cluster, kubectl, namespace, account):
 
 
 @pytest.mark.capi
-@pytest.mark.requirement("P24")
+@pytest.mark.requirement("P24", "I9", "J5")
 def test_a_kubeconfig_that_was_rotated_is_delivered_again(
     cluster,
     namespace,

@@ -60,7 +60,7 @@ def machines(cluster, namespace):
     return found
 
 
-@pytest.mark.requirement("G3", "I3")
+@pytest.mark.requirement("G3", "I3", "P7")
 def test_pools_are_scaled_and_healed(
     cluster,
     run,

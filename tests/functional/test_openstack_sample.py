@@ -145,7 +145,7 @@ def test_the_openstack_sample_makes_a_cluster(
 ) -> None:
     """Available with its workers; scaled out and in; nothing is left.
 
-    The instances are deleted before the credential of the cloud is.
+    The credential of the cloud and the templates stay as long as the Cluster.
     """
     sample = k8s_cr.load(csar.SAMPLES / "capi_openstack_cluster")
     life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
@@ -194,8 +194,25 @@ def test_the_openstack_sample_makes_a_cluster(
     )
     assert 2 == len(machines(cluster, namespace))
 
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    kept = [
+        row.ref
+        for row in report.objects
+        if row.ref.kind == "Secret" or row.ref.kind.endswith("Template")
+    ]
+    assert {"Secret", "OpenStackMachineTemplate"} <= {r.kind for r in kept}
+    meanwhile: list[Any] = []
 
+    def listen(progress: Any) -> None:
+        if progress.is_open(ref):
+            meanwhile.extend(cluster.get_metadata(one) for one in kept)
+
+    k8s_cr.terminate(
+        k8s_cr.Request(cluster, unique_name, on_progress=listen, **life)
+    )
+
+    assert meanwhile
+    for obj in meanwhile:
+        assert "deletionTimestamp" not in obj["metadata"]
     assert cluster.get(ref) is None
     assert {} == machines(cluster, namespace)
     for kind in kinds:

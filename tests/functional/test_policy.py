@@ -41,7 +41,7 @@ def states(report):
     return {row.ref.name: row.verdict.state.value for row in report.objects}
 
 
-@pytest.mark.requirement("P2", "C3")
+@pytest.mark.requirement("P2", "C3", "P1")
 def test_readiness_is_judged_alike_in_all_operations(
     cluster, namespace, make_package, operation_args, unique_name, group
 ):

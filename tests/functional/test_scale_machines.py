@@ -112,8 +112,10 @@ def test_machines_are_scaled_by_every_route(
     first, own = machines(WORKERS), machines(OWN)
 
     # -- A MachineDeployment, and chosen Machines of it
+    spec = cluster.get(workers)["spec"]
     for _ in range(2):
         scale(workers, 3)
+    assert {**spec, "replicas": 3} == cluster.get(workers)["spec"]
     three = machines(WORKERS)
     assert 3 == len(three)
     assert first.items() < three.items()
@@ -134,7 +136,9 @@ def test_machines_are_scaled_by_every_route(
 
     # -- A MachineSet
     before = machines("example.org/of=single")
+    spec = cluster.get(single)["spec"]
     scale(single, 2)
+    assert {**spec, "replicas": 2} == cluster.get(single)["spec"]
     after = machines("example.org/of=single")
     assert 2 == len(after)
     assert before.items() < after.items()
@@ -162,7 +166,9 @@ def test_machines_are_scaled_by_every_route(
     # -- The control plane
     with pytest.raises(errors.NotScalable, match="must be odd"):
         scale(control_plane, 2)
+    spec = cluster.get(control_plane)["spec"]
     scale(control_plane, 3)
+    assert {**spec, "replicas": 3} == cluster.get(control_plane)["spec"]
     three = machines(OWN)
     assert own.items() < three.items()
     unasked = dataclasses.replace(

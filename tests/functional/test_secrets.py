@@ -169,6 +169,8 @@ def test_a_life_with_secrets_shows_none_of_them(
     }
     reports.append(call(k8s_cr.roll_back, cluster, unique_name, **carried))
     reports.append(call(k8s_cr.terminate, cluster, unique_name, **carried))
+    for obj in stored.values():
+        assert cluster.get(ObjectRef.of(obj)) is None
 
     assert encoded("planted-plain-two") == stored["plain"]["data"]["password"]
     assert "kubernetes.io/dockerconfigjson" == stored["pull"]["type"]

@@ -286,6 +286,7 @@ def test_other_refusals_end_it_at_once(start, recorded_pauses, status):
     assert 1 == len(receiver.posted)
 
 
+@pytest.mark.requirement("TK-14")
 def test_a_redirect_is_not_followed(start, recorded_pauses):
     """The error names where it points, without path and query."""
     receiver = start(

@@ -23,6 +23,7 @@ def read(tmp_path, text):
     return configuration.settings(own)
 
 
+@pytest.mark.requirement("P11", "T10")
 def test_nothing_has_to_be_set(tmp_path):
     """Without options everything has the value that the reference shows."""
     settings = read(tmp_path, "")

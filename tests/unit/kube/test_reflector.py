@@ -116,6 +116,7 @@ def asked(script: ScriptedServer) -> list[str]:
     ]
 
 
+@pytest.mark.requirement("P25")
 def test_changes_follow_the_list(
     script: ScriptedServer, cluster: Cluster
 ) -> None:

@@ -39,7 +39,15 @@ THOUSAND = make_package(
 def test_a_thousand_objects_cost_hardly_more_than_a_request_each(
     cluster, operation_args
 ):
-    """The budget is 1.1 for each without the server's dry run."""
+    """The budget is 1.1 for each without the server's dry run.
+
+    Also on a server with 500 definitions, none of which the package uses.
+    """
+    for number in range(500):
+        other = manifests.definition(f"{number}.example.org", "Thing")
+        cluster.apply(other, "somebody")
+    cluster.sent.clear()
+
     report = lcm.instantiate(
         lcm.Request(
             cluster, "one", options=Options(dry_run=False), **operation_args
@@ -223,11 +231,24 @@ def test_a_kind_that_is_not_served_for_a_moment_is_waited_for(cluster, clock):
     assert 2 == len(slept)
 
 
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [("namespace", '"nowhere" not found'), ("kind", f"Thing.{GROUP}")],
+)
 @pytest.mark.requirement("P3")
-def test_what_never_becomes_possible_ends_with_the_deadline(cluster, clock):
-    """With the last reason, and what had been written by then."""
-    a = ref("ConfigMap", "a")
-    step = Apply(a, manifests.config_map("a", "nowhere"), ApplyOrder.CONFIG)
+def test_what_never_becomes_possible_ends_with_the_deadline(
+    cluster, clock, missing, said
+):
+    """With the last reason: no namespace, or a kind that is never served."""
+    step = Apply(
+        ref("ConfigMap", "a"),
+        manifests.config_map("a", "nowhere"),
+        ApplyOrder.CONFIG,
+    )
+    if missing == "kind":
+        thing = manifests.custom(GROUP, "Thing", "a")
+        thing["metadata"]["namespace"] = "default"
+        step = Apply(ObjectRef.of(thing), thing, ApplyOrder.CUSTOM)
 
     def sleep(seconds):
         clock.now += seconds
@@ -242,6 +263,7 @@ def test_what_never_becomes_possible_ends_with_the_deadline(cluster, clock):
         )
 
     assert isinstance(caught.value.cause, errors.DependencyMissing)
+    assert said in str(caught.value.cause)
     assert 25 <= clock.now <= 30
 
 

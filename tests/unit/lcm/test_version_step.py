@@ -75,6 +75,30 @@ def phase(cluster):
     return store.read(cluster, "one", "default").inventory.phase
 
 
+@pytest.mark.requirement("P9")
+def test_what_is_replaced_and_why_is_reported_before_the_first_write(
+    new_cluster, clock
+):
+    """The Machines of the object, and each field with both values."""
+    cluster = new_cluster()
+    run_operation(lcm.instantiate, cluster, clock, OLD)
+    told = []
+
+    def report(forecast):
+        live = cluster.get(ObjectRef("", "ConfigMap", "default", "added"))
+        told.append((asked(cluster), live, forecast.warnings))
+
+    run_operation(lcm.change, cluster, clock, NEW, on_forecast=report)
+
+    ((before, added, warnings),) = told
+    assert (("v1.35.0", "old"), None) == (before, added)
+    (line,) = (line for line in warnings if "replaced" in line)
+    assert line.startswith(f"{LEADER}: 3 machine(s) are replaced: ")
+    assert "spec.version: v1.35.0 -> v1.36.0" in line
+    assert "clusterConfiguration.a: old -> new" in line
+    assert ("v1.36.0", "new") == asked(cluster)
+
+
 @pytest.mark.parametrize("then", ["again", "with_change", "back"])
 @pytest.mark.requirement("P9")
 def test_a_change_in_two_steps_may_be_interrupted_at_every_request(

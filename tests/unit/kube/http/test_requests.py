@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import socket
+import time
 from typing import Any
 
 import pytest
@@ -306,6 +308,34 @@ def test_a_refused_connection_is_retried(
         caught.value
     )
     assert recorded_pauses
+
+
+@pytest.mark.requirement("P25")
+def test_a_connection_that_is_not_accepted_is_not_waited_for(
+    sender: Client,
+) -> None:
+    """The queue of the server is full, as if a network dropped packets."""
+    with contextlib.ExitStack() as queue:
+        full = queue.enter_context(
+            socket.create_server(("127.0.0.1", 0), backlog=0)
+        )
+        for _ in range(4):
+            waiting = queue.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        server = f"http://127.0.0.1:{full.getsockname()[1]}"
+        lost = dataclasses.replace(
+            sender,
+            way=_way(server),
+            server=server,
+            deadline=Deadline.after(2),
+        )
+        begun = time.monotonic()
+
+        with pytest.raises(Unreachable, match="no answer"):
+            lost.send(GET)
+
+    assert time.monotonic() - begun < 10
 
 
 def nobody(sender: Client, contact: Contact | None, **more: Any) -> Client:
