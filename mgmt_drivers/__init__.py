@@ -1,1 +1,1 @@
-"""Files that VNF packages carry; each does no more than hand on calls."""
+"""Files that VNF packages contain; each only delegates calls."""

@@ -1,8 +1,7 @@
-"""Hands the kubeconfig of a VNF's workload clusters to a webhook.
+"""Deliver the kubeconfigs of a VNF's workload clusters to a webhook.
 
-Tacker compares this file with its copy in a VNF package, byte for byte. So all
-it does is in tacker_k8s_cr.driver.mgmt.kubeconfig_webhook, and here nothing
-changes.
+Tacker compares this file with its copy in a VNF package, byte for byte. It
+therefore only delegates to tacker_k8s_cr.driver.mgmt.v1, and does not change.
 """
 
 from typing import Any
@@ -13,7 +12,7 @@ from tacker_k8s_cr.driver.mgmt import v1
 
 
 class KubeconfigWebhook(VnflcmMgmtNoop):  # type: ignore[misc]
-    """Named kubeconfig-webhook in a VNFD and in Tacker's configuration."""
+    """The driver kubeconfig-webhook of a VNFD and Tacker's configuration."""
 
     def get_type(self) -> str:
         return "kubeconfig-webhook"

@@ -1,7 +1,7 @@
-"""Hands the kubeconfig of a VNF's workload clusters to a webhook.
+"""Deliver the kubeconfigs of a VNF's workload clusters to a webhook.
 
-A package for Tacker's v2 API carries this file as a script. All it does is
-in tacker_k8s_cr.driver.mgmt.v2, and here nothing changes.
+A package for Tacker's v2 API contains this file as a script. It only delegates
+to tacker_k8s_cr.driver.mgmt.v2, and does not change.
 """
 
 import sys

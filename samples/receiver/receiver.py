@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Registers workload clusters as VIMs in Tacker, as a webhook tells of them.
+"""Register workload clusters as VIMs in Tacker, from messages of a webhook.
 
-A sample: it takes the messages of the management driver kubeconfig-webhook,
-checks their signature, and speaks to Tacker's VIM API. It needs nothing but
-Python's standard library. See the README beside it.
+A sample: it accepts the messages of the management driver kubeconfig-webhook,
+verifies their signatures, and sends requests to Tacker's VIM API. It needs
+only Python's standard library. See the README in this folder.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from vims import Tacker
 LOG = logging.getLogger("receiver")
 
 TOLERANCE = 300
-"""Seconds by which a message's time may differ from ours."""
+"""Seconds by which the time of a message may differ from the clock here."""
 
 LONGEST = 1024 * 1024
-"""Bytes of a message; a kubeconfig has some ten thousand."""
+"""Bytes of a message; a kubeconfig has about ten thousand."""
 
 ISSUED = "workload-cluster.kubeconfig"
 TERMINATED = "workload-cluster.terminated"
 VERSION = 2
-"""Of the messages: the newest that is understood here."""
+"""The newest version of messages that is supported."""
 
 
 # -- Whether a message is genuine --------------------------------------------
@@ -53,9 +53,9 @@ VERSION = 2
 def check(
     headers: Mapping[str, str], body: bytes, keys: Sequence[bytes], now: float
 ) -> None:
-    """Raise Refused unless one of the keys signed the message, lately.
+    """Raise Refused unless one of the keys signed the message recently.
 
-    https://www.standardwebhooks.com says what is signed, and how.
+    https://www.standardwebhooks.com specifies what is signed, and how.
 
     :param headers: with names in lower case.
     """
@@ -63,7 +63,7 @@ def check(
     if not (stamp.isascii() and stamp.isdigit()):
         raise Refused(401, "webhook-timestamp is not a number")
     if abs(now - int(stamp)) > TOLERANCE:
-        raise Refused(401, "webhook-timestamp is too far from our time")
+        raise Refused(401, "webhook-timestamp differs by more than 5 minutes")
     signed = f"{headers.get('webhook-id', '')}.{stamp}.".encode() + body
     right = [hmac.new(key, signed, hashlib.sha256).digest() for key in keys]
     for one in headers.get("webhook-signature", "").split():
@@ -72,7 +72,7 @@ def check(
             hmac.compare_digest(_decoded(value), each) for each in right
         ):
             return
-    raise Refused(401, "no signature is right")
+    raise Refused(401, "no signature is valid")
 
 
 def _decoded(value: str) -> bytes:
@@ -83,7 +83,7 @@ def _decoded(value: str) -> bytes:
 
 
 def keys_of(text: str) -> list[bytes]:
-    """The keys in a file: base64, one on each line, perhaps with whsec_."""
+    """Return the keys in a file: base64, one a line, optionally whsec_."""
     lines = (line.strip().removeprefix("whsec_") for line in text.split())
     return [base64.b64decode(line, validate=True) for line in lines if line]
 
@@ -93,17 +93,17 @@ def keys_of(text: str) -> list[bytes]:
 
 @dataclasses.dataclass
 class Receiver:
-    """Takes messages, one after the other."""
+    """Handle messages, one after the other."""
 
     tacker: Tacker
     keys: Sequence[bytes]
     now: Callable[[], float] = time.time
-    turn: Any = dataclasses.field(default_factory=threading.Lock)
+    lock: Any = dataclasses.field(default_factory=threading.Lock)
 
-    def take(self, headers: Mapping[str, str], body: bytes) -> str:
-        """What was done about a message. Raises Refused.
+    def handle(self, headers: Mapping[str, str], body: bytes) -> str:
+        """Handle a message, and return what was done. Raises Refused.
 
-        To take it twice is harmless: a VIM is made once, and removed once.
+        It is idempotent: a VIM is created once, and removed once.
         """
         check(headers, body, self.keys, self.now())
         try:
@@ -111,12 +111,12 @@ class Receiver:
             kind, data = message["type"], message["data"]
             uid = str(data["cluster"]["uid"])
             if int(message["version"]) > VERSION:
-                raise Refused(400, "a newer message than is understood here")
-            with self.turn:
+                raise Refused(400, "version of the message is not supported")
+            with self.lock:
                 if kind == TERMINATED:
                     return self.tacker.remove(uid)
                 if kind != ISSUED:
-                    return f"nothing is done about {kind}"
+                    return f"{kind} is ignored"
                 if not data["vimRegistrable"]:
                     return (
                         f"Cluster {uid} cannot be a VIM: "
@@ -124,14 +124,14 @@ class Receiver:
                     )
                 return self.tacker.register(data)
         except (KeyError, TypeError, ValueError) as error:
-            why = f"not a message as it should be: {type(error).__name__}"
+            why = f"invalid message: {type(error).__name__}"
             raise Refused(400, why) from None
 
 
 def server(
     receiver: Receiver, address: tuple[str, int], certificate: str = ""
 ) -> ThreadingHTTPServer:
-    """What listens; with a certificate and its key, in one file, by TLS."""
+    """Return the HTTP server; with a certificate and its key, for TLS."""
 
     class Handler(BaseHTTPRequestHandler):
         timeout = 30
@@ -141,9 +141,9 @@ def server(
             try:
                 size = int(self.headers.get("content-length", "0"))
                 if not 0 < size <= LONGEST:
-                    raise Refused(413, "no length, or a message too long")
+                    raise Refused(413, "content-length missing or too long")
                 headers = {k.lower(): v for k, v in self.headers.items()}
-                LOG.info(receiver.take(headers, self.rfile.read(size)))
+                LOG.info(receiver.handle(headers, self.rfile.read(size)))
             except Refused as refused:
                 status, said = refused.status, f"{refused}\n"
                 LOG.warning("refused with %s: %s", status, refused)
@@ -154,7 +154,7 @@ def server(
             self.wfile.write(said.encode())
 
         def log_message(self, format: str, *arguments: Any) -> None:
-            """What matters is logged above."""
+            """Do nothing: do_POST logs."""
 
     listening = ThreadingHTTPServer(address, Handler)
     listening.daemon_threads = True
@@ -164,7 +164,7 @@ def server(
         listening.socket = context.wrap_socket(
             listening.socket,
             server_side=True,
-            # Else a client that says nothing would hold up all others.
+            # Otherwise a client that sends nothing would block all others.
             do_handshake_on_connect=False,
         )
     return listening
@@ -178,12 +178,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--key-file",
         required=True,
         type=pathlib.Path,
-        help="keys of signatures in base64, one on each line",
+        help="file with the signing keys in base64, one a line",
     )
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", default=8443, type=int)
     parser.add_argument(
-        "--certificate", default="", metavar="FILE", help="with its key, PEM"
+        "--certificate",
+        default="",
+        metavar="FILE",
+        help="PEM file with the certificate and its key",
     )
     parser.add_argument(
         "--project",

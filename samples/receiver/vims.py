@@ -13,9 +13,9 @@ import urllib.request
 
 
 class Refused(Exception):
-    """Why a message is not taken, and the status of the answer to it.
+    """A message is rejected, with the status of the response.
 
-    A sender tries again after 503, and gives up after 4xx.
+    A sender retries after 503, and stops after 4xx.
     """
 
     def __init__(self, status: int, why: str):
@@ -28,9 +28,9 @@ class Tacker:
     """Tacker's VIM API.
 
     :param url: such as http://127.0.0.1:9890.
-    :param token: gives a token of Keystone; None for a Tacker without.
-    :param project: who is to own the VIMs, where there is no Keystone.
-    :param ca_file: vouches for Tacker; the system's where it is empty.
+    :param token: returns a token of Keystone; None for a Tacker without.
+    :param project: the project that owns the VIMs if there is no Keystone.
+    :param ca_file: CA bundle for Tacker; empty for that of the system.
     """
 
     url: str
@@ -38,24 +38,24 @@ class Tacker:
     project: str = ""
     ca_file: str = ""
 
-    def vim(self, uid: str) -> dict[str, Any] | None:
-        """The VIM of the Cluster with this UID."""
+    def find_vim(self, uid: str) -> dict[str, Any] | None:
+        """Return the VIM of the Cluster with this UID."""
         for found in self._send("GET", "/v1.0/vims").get("vims", []):
-            if found.get("description", "").startswith(_marked(uid)):
+            if found.get("description", "").startswith(_description(uid)):
                 return dict(found)
         return None
 
     def register(self, data: Mapping[str, Any]) -> str:
-        """Make the VIM, or give it the new credential; what was done.
+        """Register the VIM, or set its credential; return what was done.
 
-        It is known again by its description, which has the Cluster's UID.
+        Its description contains the UID of the Cluster, which identifies it.
         """
         credential = {
             "bearer_token": data["bearerToken"],
             "ssl_ca_cert": data["certificateAuthority"] or "None",
         }
         place = data["cluster"]
-        if found := self.vim(place["uid"]):
+        if found := self.find_vim(place["uid"]):
             body = {"vim": {"auth_cred": credential}}
             self._send("PUT", f"/v1.0/vims/{found['id']}", body)
             return f"VIM {found['name']} has the new credential"
@@ -64,7 +64,7 @@ class Tacker:
             "vim": {
                 "type": "kubernetes",
                 "name": name,
-                "description": f"{_marked(place['uid'])} of VNF instance "
+                "description": f"{_description(place['uid'])} of VNF instance "
                 f"{data['vnfInstanceId']}",
                 "auth_url": data["apiServer"],
                 "vim_project": {"name": "default"},
@@ -77,10 +77,10 @@ class Tacker:
         return f"VIM {name} is registered"
 
     def remove(self, uid: str) -> str:
-        """Remove the VIM; what was done."""
-        found = self.vim(uid)
+        """Remove the VIM, and return what was done."""
+        found = self.find_vim(uid)
         if found is None:
-            return f"there is no VIM of the Cluster {uid}"
+            return f"there is no VIM for Cluster {uid}"
         self._send("DELETE", f"/v1.0/vims/{found['id']}")
         return f"VIM {found['name']} is removed"
 
@@ -90,24 +90,26 @@ class Tacker:
         headers = {"content-type": "application/json"}
         if self.token:
             headers["x-auth-token"] = self.token()
-        return ask(self.url + path, method, body, headers, self.ca_file)[0]
+        return send_json(self.url + path, method, body, headers, self.ca_file)[
+            0
+        ]
 
 
-def _marked(uid: str) -> str:
+def _description(uid: str) -> str:
     return f"workload cluster {uid}"
 
 
-def ask(
+def send_json(
     url: str,
     method: str,
     body: Mapping[str, Any] | None,
     headers: Mapping[str, str],
     ca_file: str = "",
 ) -> tuple[dict[str, Any], Mapping[str, str]]:
-    """One request with JSON; what was answered. Raises Refused (503)."""
+    """Send a request; return body and headers. Raises Refused (503)."""
     if not url.startswith(("http://", "https://")):
-        raise Refused(503, "the configured URL is none of http or https")
-    request = urllib.request.Request(  # noqa: S310  its scheme is looked at
+        raise Refused(503, "the configured URL has neither http nor https")
+    request = urllib.request.Request(  # noqa: S310  scheme checked above
         url,
         json.dumps(body).encode() if body is not None else None,
         dict(headers),
@@ -122,7 +124,7 @@ def ask(
             text = answer.read()
             return (json.loads(text) if text else {}), answer.headers
     except urllib.error.HTTPError as error:
-        # Its text is left out: it may repeat what was sent.
+        # Its text is omitted: it may repeat what was sent.
         error.close()
         raise Refused(503, f"{place}: answered {error.code}") from None
     except (OSError, ValueError) as error:
@@ -131,7 +133,7 @@ def ask(
 
 
 class Keystone:
-    """Tokens for a user and password, as OpenStack's clients are told."""
+    """Tokens for a user and password, configured as OpenStack's clients."""
 
     def __init__(self, environ: Mapping[str, str], ca_file: str = ""):
         def domain(name: str) -> dict[str, str]:
@@ -159,12 +161,12 @@ class Keystone:
         }
 
     def __call__(self) -> str:
-        """A new token: messages are rare, and tokens end."""
+        """Return a new token: messages are rare, and tokens expire."""
         headers = {"content-type": "application/json"}
-        _, answered = ask(
+        _, answered = send_json(
             self._url, "POST", self._asked, headers, self._ca_file
         )
         token = answered.get("x-subject-token", "")
         if not token:
-            raise Refused(503, f"{self._url}: gave no token")
+            raise Refused(503, f"{self._url}: returned no token")
         return token

@@ -40,8 +40,8 @@ class Adopt(listing.Listing):
             metavar="FILE",
             action="append",
             default=[],
-            help="configuration file of Tacker, repeatable, the last one wins "
-            "(default: where Tacker looks for it)",
+            help="configuration file of Tacker; repeatable; the last one has "
+            "precedence [the default location of Tacker]",
         )
         return parser
 

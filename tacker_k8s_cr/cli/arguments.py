@@ -1,4 +1,4 @@
-"""The arguments of commands, and reading what they are given."""
+"""Define and parse the arguments of commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 def seconds(text: str) -> float:
-    """``90``, ``90s``, ``5m``, ``1h30m``: a time of more than nothing."""
+    """Parse a duration above zero: ``90``, ``90s``, ``5m``, ``1h30m``."""
     parts = re.findall(r"(\d+(?:\.\d+)?)([smh])", text)
     if re.fullmatch(r"\d+(\.\d+)?", text):
         total = float(text)
@@ -34,7 +34,7 @@ def seconds(text: str) -> float:
 
 
 def count(text: str) -> int:
-    """A whole number that is not below zero."""
+    """Parse a non-negative integer."""
     if not text.isascii() or not text.isdigit():
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a non-negative integer"
@@ -46,8 +46,8 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name",
         metavar="NAME",
-        help="the instance: lower case letters, digits, '-' and '.', at most "
-        "63 characters",
+        help="name of the instance: lower case letters, digits, '-' and '.', "
+        "at most 63 characters",
     )
 
 
@@ -62,19 +62,19 @@ def add_package(parser: argparse.ArgumentParser) -> None:
 
 
 def assignment(text: str) -> tuple[str, str]:
-    """``NAME=VALUE``."""
+    """Parse ``NAME=VALUE``."""
     name, sign, value = text.partition("=")
     if not (name and sign and value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not VDU=KIND/NAME")
+        raise argparse.ArgumentTypeError(f"{text!r}: expected VDU=KIND/NAME")
     return name, value
 
 
 def transfer_argument(text: str) -> tuple[str, str]:
-    """``INSTANCE=KIND/NAME``: the other instance, and the object."""
+    """Parse ``INSTANCE=KIND/NAME``: the other instance and the object."""
     name, sign, value = text.partition("=")
     if not (name and sign and value):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not INSTANCE=KIND/NAMESPACE/NAME"
+            f"{text!r}: expected INSTANCE=KIND/NAMESPACE/NAME"
         )
     return name, value
 
@@ -84,9 +84,9 @@ def add_options(
     command: str,
     defaults: Mapping[str, str] | None = None,
 ) -> None:
-    """Add the options of a command, as the option table has them.
+    """Add the options of a command from the option table.
 
-    :param defaults: what the command has instead of the table's default.
+    :param defaults: by option, a default other than that of the table.
     """
     sections: dict[str, argparse._ActionsContainer] = {"": parser}
     rivals: dict[str, argparse._ActionsContainer] = {}

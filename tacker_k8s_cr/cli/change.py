@@ -1,4 +1,4 @@
-"""Put another package in the place of one, or see what that would do."""
+"""The commands ``change`` and ``forecast``."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 class ChangeBase(InstanceCommand):
-    """What a change and its forecast have in common."""
+    """The arguments that a change and its forecast share."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_package(parser)
 
     def package(self, args: argparse.Namespace) -> dict[str, Any]:
-        """Return keywords of both: the new package, and how it is meant."""
+        """Return the keywords of both: the package and its policy."""
         return {
             "package": inputs.package(args, self.app.stdin),
             "vdu_mapping": dict(args.vdu_mapping or ()),
@@ -49,12 +49,12 @@ class ChangeBase(InstanceCommand):
 
 
 class Change(ChangeBase):
-    """Replace the package, then take away what the new one does not name.
+    """Replace the package, and prune objects that the new one omits.
 
-    Custom resource definitions, namespaces, volume claims and Clusters are
-    kept unless their manifest had the annotation "prune", or the policy
-    names them. Numbers of replicas stay as they are. The policy stays
-    unless another is given.
+    CustomResourceDefinitions, namespaces, volume claims and Clusters are
+    retained unless their manifest has the annotation "prune" or the policy
+    names them. Replica counts do not change. The policy of the instance
+    remains unless another is given.
     """
 
     def operate(
@@ -74,11 +74,12 @@ class Change(ChangeBase):
 
 
 class ForecastChange(ChangeBase):
-    """Show what a change of package would do; writes nothing.
+    """Show what a change of package would do; write nothing.
 
-    Of each object which fields change, whose machines are replaced and why,
-    what goes, what stays, and what no rollback brings back. It takes the
-    arguments of the change, and refuses what that would refuse.
+    It lists the fields that change in each object, the Machines that are
+    replaced and why, the objects that are deleted or retained, and what no
+    rollback restores. It accepts the arguments of the change, and rejects what
+    the change would reject.
     """
 
     writes = False
@@ -125,7 +126,7 @@ def _cells(row: ForecastRow, kind: listing.Kind) -> Sequence[Any]:
 
 
 def _warning(stream: TextIO, verbosity: int) -> Callable[[Forecast], None]:
-    """Tells, before a change acts, what is not to come as a surprise."""
+    """Return a listener that prints the warnings before a change."""
 
     def told(forecast: Forecast) -> None:
         if verbosity:

@@ -1,4 +1,4 @@
-"""The command ``check``: whether Tacker loads this driver."""
+"""The command ``check``: check whether Tacker loads this driver."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Check(listing.Listing):
             metavar="FILE",
             action="append",
             default=[],
-            help="configuration file of Tacker, repeatable, the last one wins "
-            "(default: where Tacker looks for it)",
+            help="configuration file of Tacker; repeatable; the last one has "
+            "precedence [the default location of Tacker]",
         )
         parser.add_argument(
             "--no-database",

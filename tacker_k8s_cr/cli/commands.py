@@ -11,14 +11,14 @@ from cliff import commandmanager
 
 
 class UnknownCommand(ValueError):
-    """The words do not begin with the name of a command."""
+    """The arguments do not begin with the name of a command."""
 
 
 class Commands(commandmanager.CommandManager):  # type: ignore[misc]
-    """Finds a command by its full name only.
+    """Commands that are found by their full names only.
 
-    cliff also accepts unique prefixes. ``t`` would delete an instance, and
-    a prefix changes its meaning when a command is added.
+    cliff also accepts unique prefixes: ``t`` would delete an instance, and a
+    prefix would change its meaning when a command is added.
     """
 
     def find_command(self, argv: Sequence[str]) -> tuple[Any, str, list[str]]:
@@ -31,7 +31,7 @@ class Commands(commandmanager.CommandManager):  # type: ignore[misc]
 
 
 def unknown(word: str, names: Collection[str]) -> str:
-    """Return the sentence about a word that is not a command."""
+    """Return the message about a word that is not a command."""
     if word.startswith("-"):
         return f"unknown option {word}; see tacker-k8s-cr --help"
     if found := nearest(word, names):

@@ -1,4 +1,4 @@
-"""How progress is shown: by who looks at it."""
+"""Select how progress is shown: on a terminal, as lines, or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tacker_k8s_cr.model.deadline import Deadline
 
 
 def on_terminal(stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Whether the stream can be drawn on, and not only written to."""
+    """Return whether the stream is a terminal that moves its cursor."""
     return stream.isatty() and environ.get("TERM", "dumb") != "dumb"
 
 
@@ -22,16 +22,16 @@ def progress(
     environ: Mapping[str, str],
     verbosity: int = 1,
 ) -> NullProgress:
-    """A listener for the progress of an operation.
+    """Return a listener for the progress of an operation.
 
-    :param verbosity: 0 for none; from 2 on the log says it all, and would
-        be drawn over.
+    :param verbosity: 0 for none; from 2 on the log contains the progress,
+        and a drawing would overwrite it.
     """
     if verbosity != 1:
         return NullProgress(deadline)
     if not on_terminal(stream, environ):
         return PlainProgress(deadline, stream)
-    # It takes a while to import, and is used for people only.
+    # Imported here: the import is slow, and only a terminal needs it.
     from tacker_k8s_cr.cli.rich_progress import RichProgress
 
     return RichProgress(deadline, stream, heading)

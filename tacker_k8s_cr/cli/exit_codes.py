@@ -1,4 +1,4 @@
-"""What an error means for who called: an exit code, and a value for JSON."""
+"""Convert an error to an exit code, a message and a value for JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tacker_k8s_cr.wait.progress import WaitState
 
 
 class Exit(enum.IntEnum):
-    """The exit codes. They are documented, and stay."""
+    """The exit codes. They are documented and do not change."""
 
     DONE = 0
     INTERNAL_ERROR = 1
@@ -34,7 +34,7 @@ class Exit(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True)
 class ErrorResult:
-    """How an operation that did not succeed ended.
+    """The result of an operation that did not succeed.
 
     :param written: objects that it wrote and that still exist.
     :param unsettled: objects that have not reached the wanted state.
@@ -52,7 +52,7 @@ class ErrorResult:
     not_written: Sequence[Mapping[str, Any]] = ()
 
     def as_dict(self) -> Mapping[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "type": self.type,
             "exit": int(self.exit),
@@ -79,7 +79,7 @@ _ENDED_BY_TIME = (
     errors.Unavailable,
     errors.Unreachable,
 )
-"""Errors that an operation raises when time is up, after trying again."""
+"""Errors that an operation retries, and raises at the deadline."""
 
 
 def of_error(
@@ -89,10 +89,10 @@ def of_error(
     now: float = 0.0,
     advice: str = "",
 ) -> ErrorResult:
-    """What an error means.
+    """Return the result for an error.
 
     :param late: whether the deadline of the operation had passed.
-    :param progress: the last.
+    :param progress: the last progress of the operation.
     :param now: the current time on the clock of the deadline.
     :param advice: what to do next; the last lines of the message.
     """
@@ -124,9 +124,9 @@ def _exit(error: errors.Error, late: bool) -> Exit:
 def interrupted(
     operation: str, instance: str, progress: WaitState | None, now: float
 ) -> ErrorResult:
-    """What is known at the moment when somebody ended the operation.
+    """Return the result of an operation that a signal interrupted.
 
-    :param progress: the last; None when nothing was written yet.
+    :param progress: the last progress; None if nothing was written yet.
     """
     what = f"{operation} {instance}: interrupted"
     if progress is None or not (progress.awaited or progress.unwritten):
@@ -151,8 +151,8 @@ def interrupted(
         f"{what}; {done} of {count} object(s) {goal}"
         + (":" if unsettled or unwritten else ""),
         *listing(unsettled, unwritten),
-        f"The record of {instance} has how far it came: status shows it, the "
-        "same command goes on from there, terminate removes it.",
+        f"The record of {instance} contains the progress: status shows it, "
+        "the same command continues from there, terminate deletes everything.",
     ]
     written = () if progress.goal is Goal.DELETED else tuple(progress.awaited)
     return ErrorResult(
@@ -166,10 +166,10 @@ def interrupted(
 
 
 def internal_error(error: Exception) -> ErrorResult:
-    """An exception that is none of ours.
+    """Return the result for an exception of another class.
 
-    Its text is left out: it may quote what was being read. Where it came
-    from is enough to find it.
+    Its text is omitted, since it may quote the data that was read. The place
+    is sufficient to find the defect.
     """
     where = ""
     trace = error.__traceback__
@@ -183,14 +183,14 @@ def internal_error(error: Exception) -> ErrorResult:
         kind,
         Exit.INTERNAL_ERROR,
         f"a defect of tacker-k8s-cr: {kind}{where}; please report it with "
-        "what the same command prints with --debug",
+        "the output of the same command with --debug",
     )
 
 
 def _list_not_written(
     whys: Mapping[ObjectRef, str], retried: Retries, now: float
 ) -> Sequence[Mapping[str, Any]]:
-    """Objects that are not written, as plain values."""
+    """Return the objects that are not written, as plain values."""
     found = []
     clock = datetime.datetime.now(datetime.timezone.utc)
     for ref, why in whys.items():

@@ -1,4 +1,4 @@
-"""Replace members of an instance, and take operations back, as commands."""
+"""The commands ``heal`` and ``rollback``."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class Heal(InstanceCommand):
-    """Replace pods or machines of an instance, and wait for the new ones.
+    """Replace Pods or Machines of an instance, and wait for the new ones.
 
-    With --all the package is applied again first: what is missing is made,
-    and what somebody changed is taken back. No other object is removed, a
-    Cluster neither. To repeat a heal that ended early is to finish it.
+    With --all the package is applied again first: missing objects are created,
+    and changes by other clients are reverted. No other object is deleted, and
+    no Cluster. A heal that ended early is continued when it is repeated.
     """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -32,8 +32,8 @@ class Heal(InstanceCommand):
             "members",
             metavar="KIND/NAME",
             nargs="*",
-            help="a pod or machine of the instance, such as Pod/web-1, in "
-            "several namespaces as KIND/NAMESPACE/NAME",
+            help="a Pod or Machine of the instance, such as Pod/web-1; one of "
+            "several in different namespaces as KIND/NAMESPACE/NAME",
         )
 
     def operate(
@@ -45,7 +45,7 @@ class Heal(InstanceCommand):
     ) -> Report:
         if args.all is bool(args.members):
             raise errors.RequestInvalid(
-                "heal: it takes either members or --all"
+                "heal: expected either members or --all"
             )
         return k8s_cr.heal(
             self.request(
@@ -68,11 +68,12 @@ class Heal(InstanceCommand):
 
 
 class Rollback(InstanceCommand):
-    """Take back the operation that ended early, or else the last change.
+    """Roll back the operation that ended early, or else the last change.
 
-    Of an instantiation nothing is left; a scale gets the numbers from
-    before; of a change of package what it made goes, and the former
-    manifests are applied again. To repeat it does nothing more.
+    The objects of an instantiation are deleted. After a scale, the former
+    replica counts are set. After a change of package, the objects that it
+    created are deleted and the former manifests are applied again. A repeated
+    command has no further effect.
     """
 
     def operate(
@@ -101,12 +102,12 @@ class Rollback(InstanceCommand):
 def _uids(
     args: argparse.Namespace, cluster: Cluster, registry: Registry
 ) -> set[str]:
-    """The UIDs of the members that are named.
+    """Return the UIDs of the members that are named.
 
-    One that a heal has replaced already may be named too, and one that
-    the record alone tells of. A controller may give a new one the name of
-    the old: as long as a heal of chosen ones is to be finished, who repeats
-    the command means those.
+    A member that a heal has already replaced may be named, and one that only
+    the record contains. A controller may give the new member the name of the
+    old one: until a heal of selected members has finished, a repeated command
+    means the old ones.
     """
     from tacker_k8s_cr.lcm.healing import members
     from tacker_k8s_cr.lcm.healing import pending_members

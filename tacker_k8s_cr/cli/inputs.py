@@ -1,4 +1,4 @@
-"""What commands read beside their arguments: files, and the record."""
+"""Read the package, the policy and the record that arguments name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tacker_k8s_cr.state.store import StoredRecord
 
 DEFAULT = "default"
-"""The namespace of an instance, unless another is said."""
+"""The namespace of an instance if no option names one."""
 
 
 def package(args: argparse.Namespace, stdin: TextIO | None) -> Package:
@@ -38,7 +38,7 @@ def package(args: argparse.Namespace, stdin: TextIO | None) -> Package:
 
 
 def options(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
-    """How a package is applied, as the arguments say it."""
+    """Return the options with which a package is applied."""
     return k8s_cr.Options(
         dry_run=args.dry_run,
         check_permissions=args.check_permissions,
@@ -67,7 +67,7 @@ def options(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
 def termination_options(
     args: argparse.Namespace, cluster: Cluster
 ) -> k8s_cr.Options:
-    """How an instance ends, as the arguments say it."""
+    """Return the options of a termination."""
     from tacker_k8s_cr.model import selectors
 
     keeps = {selectors.subject(text, "--keep"): True for text in args.keep}
@@ -96,19 +96,21 @@ def termination_options(
 def _object(
     option: str, text: str, args: argparse.Namespace, cluster: Cluster
 ) -> ObjectRef:
-    """An object as messages have it; its namespace may be left out."""
+    """Parse an object; the default namespace is that of the instance."""
     from tacker_k8s_cr.model import selectors
 
     found = selectors.subject(text, option)
     if not isinstance(found, ObjectRef):
-        raise errors.RequestInvalid(f"{option}: {text} names no object")
+        raise errors.RequestInvalid(
+            f"{option}: {text}: expected KIND/NAME or KIND/NAMESPACE/NAME"
+        )
     if found.namespace or not cluster.resource(found.group_kind).namespaced:
         return found
     return found._replace(namespace=_namespace(args, cluster))
 
 
 def policy(args: argparse.Namespace) -> k8s_cr.Policy | None:
-    """What the arguments and their file say; None where they say nothing.
+    """Return the policy of the arguments and their file; None without one.
 
     Raises RequestInvalid.
     """
@@ -118,7 +120,7 @@ def policy(args: argparse.Namespace) -> k8s_cr.Policy | None:
     if args.policy:
         found = _read(pathlib.Path(args.policy))
         if not isinstance(found, dict):
-            raise errors.RequestInvalid(f"{args.policy}: is no mapping")
+            raise errors.RequestInvalid(f"{args.policy}: expected a mapping")
         given = dict(found)
     if args.namespace_mode:
         given["namespace_mode"] = args.namespace_mode
@@ -150,12 +152,14 @@ def _read(path: pathlib.Path) -> Any:
     if problems:
         raise errors.PackageInvalid(problems)
     if len(found) != 1:
-        raise errors.RequestInvalid(f"{path}: not one document")
+        raise errors.RequestInvalid(
+            f"{path}: expected one document, got {len(found)}"
+        )
     return found[0].value
 
 
 def inventory(args: argparse.Namespace, cluster: Cluster) -> Inventory:
-    """What the record of an instance says. Raises InstanceNotFound."""
+    """Return the inventory in the record. Raises InstanceNotFound."""
     entry = _entry(args, cluster)
     if entry is None:
         raise errors.InstanceNotFound(args.name, _home(args))
@@ -163,7 +167,7 @@ def inventory(args: argparse.Namespace, cluster: Cluster) -> Inventory:
 
 
 def _namespace(args: argparse.Namespace, cluster: Cluster) -> str:
-    """That of the instance: as it is said, or else as the record has it."""
+    """Return the instance's namespace: that of the option or the record."""
     if args.namespace or not args.record_namespace:
         return str(args.namespace) or DEFAULT
     entry = _entry(args, cluster)
@@ -179,5 +183,5 @@ def _entry(args: argparse.Namespace, cluster: Cluster) -> StoredRecord | None:
 
 
 def _home(args: argparse.Namespace) -> str:
-    """The namespace of the record."""
+    """Return the namespace of the record."""
     return str(args.record_namespace or args.namespace) or DEFAULT

@@ -1,4 +1,4 @@
-"""What the commands have in common: how they run, and tell what came of it."""
+"""The base of commands on an instance: run them, and show the result."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 WHOLE = ("json", "yaml")
-"""Formats that give the whole report; the others give the objects' rows."""
+"""Formats with the whole report; the others have the rows of objects."""
 
 
 class Result(Protocol):
-    """What comes of a command."""
+    """The result of a command."""
 
     @property
     def instance(self) -> str: ...
@@ -54,7 +54,7 @@ class Result(Protocol):
 class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
     """A command on one instance.
 
-    Its result goes to standard output, all else to standard error.
+    Its result is printed on standard output, all else on standard error.
     """
 
     writes = True
@@ -76,10 +76,10 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
     need_sort_by_cliff = True
 
     registry: Registry
-    """What is known of kinds, with what others have installed."""
+    """The handlers of kinds, with those of plug-ins."""
 
     def get_epilog(self) -> str:
-        """None. cliff's would look through all installed distributions."""
+        """Return nothing: cliff would search all installed distributions."""
         return ""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -106,7 +106,7 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
         deadline: Deadline,
         listen: NullProgress,
     ) -> Result:
-        """Carry the operation out."""
+        """Carry out the operation."""
 
     def request(
         self,
@@ -117,7 +117,7 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
     ) -> k8s_cr.Request:
         """Return the request of an operation.
 
-        :param how: its options, and who is told of progress.
+        :param how: its options, and the listener for progress.
         """
         return k8s_cr.Request(
             cluster,
@@ -132,7 +132,7 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
     # -- Running -------------------------------------------------------------
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        """Operate, tell what came of it, and answer with the exit code."""
+        """Carry out the operation, print the result, return the exit code."""
         deadline = Deadline.after(parsed_args.timeout)
         listen = display.progress(
             f"{self.operation} {parsed_args.name}",
@@ -164,7 +164,7 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
                 self.operation, parsed_args.name, listen.last, deadline.now
             )
             return self._failed(parsed_args, ended)
-        except Exception as error:  # noqa: BLE001  a defect; told as one
+        except Exception as error:  # noqa: BLE001  reported as a defect
             self._debug(error)
             return self._failed(parsed_args, exit_codes.internal_error(error))
         self._tell(report)
@@ -172,7 +172,7 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
         return self.exit_code(report)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Never called: cliff's own way loses the report and the exit code."""
+        """Never called: cliff would lose the report and the exit code."""
         raise NotImplementedError
 
     def _report(
@@ -197,21 +197,21 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
         finally:
             cluster.close()
 
-    # -- Telling -------------------------------------------------------------
+    # -- Output --------------------------------------------------------------
 
     def exit_code(self, report: Any) -> int:
-        """How a command ends that did what it is for."""
+        """Return the exit code of a command that succeeded."""
         return exit_codes.Exit.DONE
 
     def cells(self, report: Any) -> list[Sequence[Any]]:
-        """The rows of the table, with all columns."""
+        """Return the rows of the table, with all columns."""
         kinds = listing.kinds(row.ref for row in report.objects)
         rows = sorted(report.objects, key=lambda row: listing.order(row.ref))
         values = [_values(row, kinds[row.ref.group_kind]) for row in rows]
         return [[row[name] for name in self.all_columns] for row in values]
 
     def summary(self, report: Any) -> str:
-        """What there is of what, for the line that people read."""
+        """Return the count of each action, for the last line."""
         counted = collections.Counter(
             row.action.value for row in report.objects
         )
@@ -219,7 +219,7 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
         return f"objects: {said or 'none'}"
 
     def show(self, args: argparse.Namespace, report: Any) -> None:
-        """The report on standard output."""
+        """Print the report on standard output."""
         if args.formatter in WHOLE and not args.columns:
             self._emit(args, report.as_dict())
             return
@@ -233,14 +233,14 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
         )
 
     def _failed(self, args: argparse.Namespace, ended: ErrorResult) -> int:
-        """Say why, and where JSON is expected give it too."""
+        """Print the error, also as JSON or YAML if that is the format."""
         self.app.stderr.write(f"{ended.message}\n")
         if args.formatter in WHOLE:
             self._emit(args, ended.as_dict())
         return ended.exit
 
     def _tell(self, report: Result) -> None:
-        """Warnings, and one line: how many objects, how long."""
+        """Print warnings, and a line with the duration and the counts."""
         if self.app.options.verbose_level == 0:
             return
         if isinstance(report, Report):
@@ -258,7 +258,7 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
             self.app.stderr.write("".join(trace))
 
     def _check_columns(self, args: argparse.Namespace) -> None:
-        """A wrong name of a column must not come up when all is done."""
+        """Raise RequestInvalid for an unknown column before the operation."""
         known = {_normal(name) for name in self.all_columns}
         wrong = [name for name in args.columns if _normal(name) not in known]
         if wrong:
@@ -273,7 +273,7 @@ def _normal(name: str) -> str:
 
 
 def _values(row: ObjectResult, kind: listing.Kind) -> dict[str, Any]:
-    """The cells of a row by the titles of their columns."""
+    """Return the cells of a row by the titles of their columns."""
     deleted = row.action is Action.DELETED
     reason = row.verdict.reason
     return {

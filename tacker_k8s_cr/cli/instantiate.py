@@ -1,7 +1,6 @@
-"""The operations of an instance's life as commands.
+"""The commands ``instantiate`` and ``terminate``.
 
-They call what ``import tacker_k8s_cr`` offers to everybody, whose names are
-brought in at their first use.
+They call the public library, whose names are imported at their first use.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class Instantiate(InstanceCommand):
-    """Bring a package to life; ends when all of it is current.
+    """Instantiate a package; return when all of its objects are current.
 
-    An instance whose instantiation ended early is taken up where it
-    stopped. If the server refuses an object half way, what was made is
-    removed again.
+    An instantiation that ended early is continued where it stopped. If the
+    server rejects an object after the first write, the created objects are
+    deleted again.
     """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -61,11 +60,11 @@ class Instantiate(InstanceCommand):
 
 
 class Terminate(InstanceCommand):
-    """Remove all that an instance made, and wait until it is gone.
+    """Delete the objects of an instance, and wait until they are deleted.
 
-    What its manifests or its policy keep stays, as does what other
-    instances use. Refuses, before anything is deleted, if objects of others
-    would go with a definition or a namespace of the instance.
+    Objects that a manifest or the policy retains, and those that other
+    instances use, are not deleted. If foreign objects would be deleted with a
+    definition or a namespace of the instance, nothing is deleted.
     """
 
     def operate(

@@ -138,7 +138,7 @@ class Table(base.ListFormatter):  # type: ignore[misc]
 
 
 def screen_width(stream: TextIO, environ: Mapping[str, str]) -> int:
-    """Return the columns of a terminal, or what COLUMNS says; else 0."""
+    """Return the columns of a terminal, or the value of COLUMNS; else 0."""
     if stream.isatty() or environ.get("COLUMNS"):
         return shutil.get_terminal_size().columns
     return 0
@@ -152,6 +152,6 @@ def _text(value: Any, wide: bool) -> str:
 
 
 def _encodable(text: str, stream: TextIO) -> str:
-    """A terminal that does not know a character is no reason to fail."""
+    """Replace characters that the stream cannot encode."""
     encoding = stream.encoding or "utf-8"
     return text.encode(encoding, "replace").decode(encoding)

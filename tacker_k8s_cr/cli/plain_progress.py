@@ -1,4 +1,4 @@
-"""Progress as plain lines, for a log, a pipe or a terminal that is none."""
+"""Progress as plain lines, for a log, a pipe or a dumb terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tacker_k8s_cr.wait.progress import WaitState
 def changed_lines(
     before: WaitState, after: WaitState, now: float
 ) -> Iterator[str]:
-    """One line for each object of which we know something new."""
+    """Yield one line for each object whose verdict has changed."""
     same = before.goal is after.goal
     for ref, seen in after.observations.items():
         last = before.observations.get(ref) if same else None
@@ -34,7 +34,7 @@ def changed_lines(
 
 
 def format_count(progress: WaitState) -> str:
-    """How many objects have got how far."""
+    """Return how many objects have reached the goal."""
     written = len(progress.awaited)
     return retries.format_count(
         written - progress.unsettled_count,
@@ -54,7 +54,7 @@ def format_reasons(progress: WaitState, deadline: Deadline) -> Iterator[str]:
 def format_unwritten(
     before: WaitState, after: WaitState, deadline: Deadline
 ) -> Iterator[str]:
-    """Print one line for each reason when objects or reasons have changed."""
+    """Yield one line for each reason when objects or reasons have changed."""
     if _whys(before) == _whys(after):
         return
     done = len(after.awaited) - after.unsettled_count
@@ -68,7 +68,7 @@ def _whys(progress: WaitState) -> dict[ObjectRef, str]:
 
 
 class NullProgress:
-    """Shows nothing, and remembers what was last known."""
+    """A listener that shows nothing, and keeps the last progress."""
 
     def __init__(self, deadline: Deadline):
         self.deadline = deadline
@@ -85,7 +85,7 @@ class NullProgress:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Nothing was opened."""
+        """Do nothing: nothing was opened."""
 
 
 class PlainProgress(NullProgress):
@@ -111,7 +111,7 @@ class PlainProgress(NullProgress):
         self._write(f"{since:6.1f} s  {text}\n")
 
     def _write(self, text: str) -> None:
-        """An operation goes on when nobody reads its progress any more."""
+        """Write; the operation continues when the stream is closed."""
         if self._stream is None:
             return
         try:

@@ -1,4 +1,4 @@
-"""Which object of an instance somebody means, written as kubectl has it."""
+"""Find the object of an instance that an argument names, as kubectl does."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ Plural = Callable[[GroupKind], str]
 def resolve_object(
     text: str, owned: Iterable[ObjectRef], namespace: str, plural: Plural
 ) -> ObjectRef:
-    """The one object that ``KIND/NAME`` means.
+    """Return the one object that ``KIND/NAME`` names.
 
     KIND is a kind or its plural, in any case, with or without the group
-    (``machinedeployment``, ``machinedeployments.cluster.x-k8s.io``). What
-    our own messages call an object, ``KIND/NAMESPACE/NAME``, is
-    understood as well.
+    (``machinedeployment``, ``machinedeployments.cluster.x-k8s.io``).
+    ``KIND/NAMESPACE/NAME``, as in messages, is accepted too.
 
-    :param namespace: wins where objects of several namespaces match.
-    :param plural: of a kind, as the server calls it.
+    :param namespace: preferred if objects of several namespaces match.
+    :param plural: returns the plural of a kind, as the server has it.
 
     Raises RequestInvalid unless there is exactly one.
     """
@@ -33,7 +32,7 @@ def resolve_object(
     name = place.pop() if place else ""
     if not kind or not name or len(place) > 1:
         raise RequestInvalid(
-            f"{text}: not KIND/NAME, such as MachineDeployment/workers"
+            f"{text}: expected KIND/NAME, such as MachineDeployment/workers"
         )
     owned = sorted(owned)
     kinds = {ref.group_kind for ref in owned}
@@ -53,8 +52,8 @@ def resolve_object(
         return found[0]
     if found:
         raise RequestInvalid(
-            f"{text}: several objects of the instance are called so: "
-            f"{listed(found)}; write it as one of these"
+            f"{text}: several objects of the instance have this name: "
+            f"{listed(found)}; expected one of these"
         )
     near = [ref for ref in owned if ref.group_kind in meant] or [
         ref for ref in owned if ref.name == name
@@ -71,7 +70,7 @@ def resolve_object(
 
 
 def _nearest_first(name: str, refs: Iterable[ObjectRef]) -> list[ObjectRef]:
-    """Sort by how similar the name is: only the first are shown."""
+    """Sort by how similar the names are: only the first are shown."""
 
     def likeness(ref: ObjectRef) -> float:
         return difflib.SequenceMatcher(None, name, ref.name).ratio()
@@ -80,9 +79,9 @@ def _nearest_first(name: str, refs: Iterable[ObjectRef]) -> list[ObjectRef]:
 
 
 def _is(text: str, name: str, group: str) -> bool:
-    """Whether the text is the name, with the group or without.
+    """Return whether the text is the name, with or without the group.
 
-    Like kubectl, with a version between them too.
+    As in kubectl, a version may be between them.
     """
     asked, _, rest = text.lower().partition(".")
     if asked != name.lower():

@@ -1,4 +1,4 @@
-"""Progress on a terminal: what is open, redrawn in place, and never long."""
+"""Progress on a terminal: pending objects, redrawn in place."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tacker_k8s_cr.wait.progress import Goal
 from tacker_k8s_cr.wait.progress import WaitState
 
 SHOWN = 12
-"""Objects at most; a package may have thousands."""
+"""Most objects that are shown; a package may have thousands."""
 
 RECENT = 3
 """Objects shown that have settled lately."""
@@ -43,9 +43,9 @@ STYLES = {
 def table(
     progress: WaitState, settled: Sequence[ObjectRef], now: float, rows: int
 ) -> Table:
-    """Open objects, the longest awaited first, and the last to settle.
+    """Return pending objects, the oldest first, and the last to settle.
 
-    :param rows: at most.
+    :param rows: the most rows.
     """
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=True)
     shown.add_column("Object", overflow="ellipsis", no_wrap=True, ratio=4)
@@ -75,7 +75,7 @@ def table(
 
 
 def _brief(ref: ObjectRef, namespaces: Collection[str]) -> str:
-    """Without what is the same in every row, or told by the kind."""
+    """Return the object without a namespace that all rows share."""
     where = f"{ref.namespace}/" if len(namespaces) > 1 else ""
     return f"{ref.kind}/{where if ref.namespace else ''}{ref.name}"
 
@@ -89,7 +89,7 @@ def _state(progress: WaitState, ref: ObjectRef, verdict: Verdict) -> Text:
 class RichProgress(NullProgress):
     """A heading and a table that change in place, until the operation ends.
 
-    What it showed is taken off again: what remains is the result.
+    The drawing is removed at the end, so that only the result remains.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class RichProgress(NullProgress):
         progress = self.last
         said = f"[bold]{escape(self._heading)}[/]  {now - self.begun:.0f} s"
         if progress is None:
-            said += "  looking at what is there"
+            said += "  reading the instance"
         else:
             if progress.awaited or progress.unwritten:
                 said += f"  {escape(plain_progress.format_count(progress))}"

@@ -1,4 +1,4 @@
-"""Set numbers of replicas, as a command."""
+"""The command ``scale``."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Scale(InstanceCommand):
-    """Set the number of replicas of an object, or the level of an aspect.
+    """Set the replica count of an object, or the level of a scaling aspect.
 
-    Numbers are absolute, except --number-of-steps: a repeated command
-    changes nothing more.
+    Values are absolute, except --number-of-steps: a repeated command has no
+    further effect.
     """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -35,8 +35,8 @@ class Scale(InstanceCommand):
             nargs="?",
             help="an object of the instance, such as Deployment/web or "
             "machinedeployment.cluster.x-k8s.io/workers; one of several in "
-            "different namespaces as KIND/NAMESPACE/NAME; a number in a "
-            "Cluster's topology as Cluster/a:machineDeployments.md-0 or "
+            "different namespaces as KIND/NAMESPACE/NAME; a replica count in "
+            "a Cluster's topology as Cluster/a:machineDeployments.md-0 or "
             "Cluster/a:controlPlane",
         )
 
@@ -72,18 +72,18 @@ class Scale(InstanceCommand):
         far = args.number_of_steps is not None or args.level is not None
         if args.aspect and (args.object or args.replicas is not None):
             raise errors.RequestInvalid(
-                "scale: either KIND/NAME with --replicas, or --aspect"
+                "scale: expected either KIND/NAME with --replicas, or --aspect"
             )
         if args.aspect:
             if not far:
                 raise errors.RequestInvalid(
-                    f"scale: how far is not said: --aspect {args.aspect} "
-                    "needs --number-of-steps or --level"
+                    f"scale: --aspect {args.aspect} requires "
+                    "--number-of-steps or --level"
                 )
             return None
         if far or args.object is None or args.replicas is None:
             raise errors.RequestInvalid(
-                "scale: it takes KIND/NAME and --replicas, or --aspect and "
+                "scale: expected KIND/NAME and --replicas, or --aspect and "
                 "--number-of-steps or --level"
             )
         inventory = inputs.inventory(args, cluster)
@@ -93,7 +93,7 @@ class Scale(InstanceCommand):
 def _meant(
     args: argparse.Namespace, cluster: Cluster, inventory: Inventory
 ) -> ObjectRef:
-    """The object of the instance, or what a topology of its made."""
+    """Return the object of the instance, or the entry of its topology."""
 
     def plural(kind: GroupKind) -> str:
         return cluster.resource(kind).plural

@@ -29,12 +29,12 @@ NAMESPACE = "tacker_k8s_cr.cli"
 """Entry points of commands; other distributions may add theirs."""
 
 BROKEN_PIPE = 141
-"""cliff's exit code when nobody reads standard output any more."""
+"""cliff's exit code when the reader of standard output has closed it."""
 
 CODES = """\
-Exit codes: 0 done; 2 refused before anything was written; 3 failed after \
-that; 4 time was up; 5 drift was found; 130 interrupted; 1 a defect of this \
-program.
+Exit codes: 0 success; 2 rejected before anything was written; 3 failed \
+after that; 4 the deadline passed; 5 drift was found; 130 interrupted; 1 a \
+defect of this program.
 """
 
 
@@ -42,7 +42,7 @@ class Help(cliff_help.HelpCommand):  # type: ignore[misc]
     """Show the help of a command."""
 
     def get_epilog(self) -> str:
-        """None. cliff's would look through all installed distributions."""
+        """Return nothing: cliff would search all installed distributions."""
         return ""
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
@@ -59,7 +59,7 @@ class Help(cliff_help.HelpCommand):  # type: ignore[misc]
 
 
 def refused(stream: TextIO, error: UnknownCommand) -> int:
-    """Write why there is no such command, and return the exit code."""
+    """Print why there is no such command, and return the exit code."""
     stream.write(f"{error}\n")
     return Exit.REFUSED
 
@@ -75,7 +75,7 @@ def end_unused(parser: argparse.ArgumentParser, message: str) -> NoReturn:
 class Shell(app.App):  # type: ignore[misc]
     """The application; one for each run.
 
-    :param connect: gives the cluster that commands work on.
+    :param connect: returns the cluster for the commands.
     """
 
     NAME = "tacker-k8s-cr"
@@ -89,8 +89,8 @@ class Shell(app.App):  # type: ignore[misc]
         stderr: TextIO | None = None,
     ):
         super().__init__(
-            description="Carry VNF packages of Kubernetes manifests through "
-            "their life cycle.",
+            description="Run the life cycle operations of VNF packages with "
+            "Kubernetes manifests.",
             version=importlib.metadata.version("tacker-k8s-cr"),
             command_manager=Commands(NAMESPACE),
             stdin=stdin,
@@ -141,7 +141,7 @@ class Shell(app.App):  # type: ignore[misc]
         return code
 
     def print_help_if_requested(self) -> None:
-        """cliff's own looks through all installed distributions for it."""
+        """Print the help; cliff would search all installed distributions."""
         if self.options.deferred_help:
             self.print_help()
             raise cliff_help.HelpExit(0)
@@ -158,12 +158,12 @@ class Shell(app.App):  # type: ignore[misc]
         out.write(f"\n{CODES}")
 
     def interact(self) -> None:
-        """No command was named; there is no shell in the shell."""
+        """Print the help if no command is given; there is no shell."""
         self.print_help()
         raise SystemExit(Exit.REFUSED)
 
     def configure_logging(self) -> None:
-        """Warnings to standard error; with -v also what happens."""
+        """Log warnings to standard error; with -v also events."""
         levels = {0: logging.ERROR, 1: logging.WARNING, 2: logging.INFO}
         level = levels.get(self.options.verbose_level, logging.DEBUG)
         console = logging.StreamHandler(self.stderr)
@@ -178,12 +178,12 @@ class Shell(app.App):  # type: ignore[misc]
             root.addHandler(file)
             level = min(level, logging.INFO)
         root.setLevel(level)
-        # At DEBUG it logs bodies, and Secrets are among them.
+        # At DEBUG it logs bodies, which may contain Secrets.
         logging.getLogger("kubernetes").setLevel(logging.INFO)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The entry point of the program."""
+    """Run the program."""
     code: int = Shell().run(list(sys.argv[1:] if argv is None else argv))
     if code == BROKEN_PIPE:
         # Python flushes standard output at exit and would complain.

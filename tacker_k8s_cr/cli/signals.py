@@ -1,4 +1,4 @@
-"""SIGTERM as ctrl-C: whoever asks us to end, we end in the same way."""
+"""Handle SIGTERM like SIGINT."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import types
 
 @contextlib.contextmanager
 def sigterm_as_interrupt() -> Iterator[None]:
-    """Within it, SIGTERM raises KeyboardInterrupt, as SIGINT does.
+    """Raise KeyboardInterrupt on SIGTERM too, within the context.
 
-    The lock of an instance is given back on the way out.
+    The operation then releases the lock of the instance before it ends.
     """
 
     def interrupt(number: int, _frame: types.FrameType | None) -> None:

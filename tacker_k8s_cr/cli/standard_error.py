@@ -1,8 +1,8 @@
-"""Standard error as it is at the moment of each write.
+"""Standard error, resolved at each write.
 
-While progress is drawn on a terminal, rich replaces ``sys.stderr``, to print
-what is written above the drawing. A stream that was taken from ``sys.stderr``
-before would write into the drawing.
+While progress is drawn on a terminal, rich replaces ``sys.stderr`` to print
+above the drawing. A reference to the former ``sys.stderr`` would write into
+the drawing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class StandardError:
-    """Passes everything on to ``sys.stderr``."""
+    """A stream that delegates to the current ``sys.stderr``."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys.stderr, name)

@@ -1,4 +1,4 @@
-"""See how an instance is, and what has changed of it, as commands."""
+"""The commands ``status`` and ``drift``."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class Status(InstanceCommand):
-    """Show how every object of an instance is now; writes nothing.
+    """Show the state of every object of an instance; write nothing.
 
-    On a terminal a tree by kind, unless a format, columns or --wide are
-    named.
+    On a terminal the objects are shown as a tree by kind, unless a format,
+    columns or --wide are given.
     """
 
     writes = False
@@ -69,17 +69,17 @@ class Status(InstanceCommand):
         if not self._as_tree:
             super().show(args, report)
             return
-        # It takes a while to import, and is used for people only.
+        # Imported here: the import is slow, and only a terminal needs it.
         from tacker_k8s_cr.cli.tree import show_tree
 
         show_tree(report, self.app.stdout)
 
 
 class Drift(InstanceCommand):
-    """Show what has changed of an instance behind its back; writes nothing.
+    """Show what other clients have changed in an instance; write nothing.
 
-    It ends with 5 if anything is missing, is another object by now, or
-    differs from its manifest. "heal --all" takes that back.
+    The exit code is 5 if an object is missing, was replaced, or differs from
+    its manifest. "heal --all" reverts the drift.
     """
 
     writes = False

@@ -16,13 +16,13 @@ from tacker_k8s_cr.model.report import ObjectResult
 from tacker_k8s_cr.model.report import Report
 
 _TAKEN = 25
-"""Columns of the lines before an object or a note, and of its state."""
+"""Columns for the lines of the tree and for the state."""
 
 
 def tree(report: Report, width: int = 80) -> Tree:
-    """An instance's objects below their kinds.
+    """Return the objects of an instance below their kinds.
 
-    :param width: of the terminal; names are shortened to it, words are not
+    :param width: of the terminal; names are shortened to fit, words are not
         broken.
     """
     said = f"[bold]{escape(report.instance)}[/]  {escape(report.phase)}"
@@ -52,7 +52,7 @@ def tree(report: Report, width: int = 80) -> Tree:
 
 
 def _words(text: str, room: int) -> str:
-    """The text with its longest words shortened, for they would be broken."""
+    """Return the text with long words shortened, so that none is broken."""
     return "\n".join(
         " ".join(layout.shortened(word, room) for word in line.split(" "))
         for line in layout.printable(text).split("\n")

@@ -1,4 +1,4 @@
-"""The parameters of a request in additionalParams, once they are checked.
+"""Read and check the parameters of a request in additionalParams.
 
 Tacker's own keys are ``lcm-kubernetes-def-files``, ``namespace``,
 ``vdu_mapping`` and ``use_helm``; those of this project are under the key
@@ -33,24 +33,24 @@ FILES = "lcm-kubernetes-def-files"
 
 @dataclasses.dataclass(frozen=True)
 class RequestParams:
-    """What a request asks for; None and empty where it leaves it open.
+    """The parameters of a request; None or empty for those that are absent.
 
     :param files: the manifests, by their names in the package.
     :param has_namespace: the request or the instance names the namespace.
     :param namespace_mode: how ``namespace`` applies to manifests.
-    :param record_namespace: where the record lies, if not in ``namespace``.
-    :param transfer_from: by object, the other instance that gives it up.
-    :param prune: what a change of package may delete (True) or keeps.
-    :param expected_kinds: kinds that appear while the package comes up.
-    :param on_terminate: what outlives the instance (True) or does not.
-    :param statefulset_claims: ``delete`` or ``retain``; empty if open.
-    :param cleanup: what is removed in workload clusters before they go.
+    :param record_namespace: that of the record, if not ``namespace``.
+    :param transfer_from: by object, the instance that it is transferred from.
+    :param prune: what a change of package may delete (True) or retains.
+    :param expected_kinds: kinds that the package creates at run time.
+    :param on_terminate: what is retained at a termination (True) or not.
+    :param statefulset_claims: ``delete`` or ``retain``; empty if absent.
+    :param cleanup: what is removed in workload clusters before deletion.
     :param vdu_mapping: by VDU, its object as ``Kind/name``.
     :param machines_to_delete: names or UIDs of Machines to delete on scale-in.
     :param timeout: seconds for the whole operation.
     :param webhook: the settings of the delivery that the request has.
-    :param use_helm: the request is Tacker's own driver's; nothing else of
-        it was read.
+    :param use_helm: the request is for Tacker's own driver; its other
+        parameters were not read.
     """
 
     files: tuple[str, ...] = ()
@@ -98,17 +98,17 @@ def read(
     *,
     home: str = "",
 ) -> RequestParams:
-    """The request's parameters. Raises RequestInvalid, for all at once.
+    """Return the parameters of a request. Raises RequestInvalid for all.
 
     :param operation: instantiate, change, scale, heal or terminate.
-    :param home: where the instance is already; it stays there.
+    :param home: the namespace of an existing instance.
     """
     params = _said(additional_params or {})
     if _helm(params, operation):
         if OURS in params:
             raise RequestInvalid(
-                f"{ROOT}.{OURS}: use_helm hands the request over to Tacker's "
-                "own driver, which does not know it"
+                f"{ROOT}.{OURS}: use_helm passes the request to Tacker's own "
+                "driver, which does not support it"
             )
         return RequestParams(use_helm=True)
     params = {
@@ -166,10 +166,10 @@ def read(
 
 
 def policy(asked: RequestParams, default: Policy) -> Policy:
-    """What holds for the package as a whole.
+    """Return the policy of the package.
 
-    :param default: of what the request leaves open: the configuration's,
-        and for an instance that is there, what it has so far.
+    :param default: the policy for absent parameters: that of the
+        configuration, or of the existing instance.
     """
     delivery = {
         key: value for key, value in asked.webhook.items() if key != "renew"
@@ -188,7 +188,7 @@ def policy(asked: RequestParams, default: Policy) -> Policy:
 
 
 def of_helm(additional_params: Mapping[str, Any] | None) -> bool:
-    """Whether ``use_helm`` is set, as Tacker's own driver reads it."""
+    """Return whether ``use_helm`` is set, as Tacker's own driver reads it."""
     said = (additional_params or {}).get("use_helm")
     return said.lower() == "true" if isinstance(said, str) else bool(said)
 
@@ -198,14 +198,14 @@ def _helm(params: Mapping[str, Any], operation: str) -> bool:
 
 
 def _of_use(key: str, operation: str) -> bool:
-    """Whether one of Tacker's own keys is read, and not passed over."""
+    """Return whether the operation reads one of Tacker's own keys."""
     return key in schema.loaded()["properties"] and (
         operation in schema.operations(key)
     )
 
 
 def _said(value: Any) -> Any:
-    """Without what is null: that leaves a parameter open."""
+    """Return the parameters without those that are null."""
     if isinstance(value, Mapping):
         return {
             key: _said(item) for key, item in value.items() if item is not None
@@ -300,7 +300,7 @@ def _readiness(ours: Mapping[str, Any]) -> Iterator[Readiness]:
 
 
 def _rules(item: Mapping[str, Any], key: str) -> list[str]:
-    """One text with rules, or a list of them."""
+    """Return a list of rules, from one text or a list."""
     said = item.get(key, [])
     return said if isinstance(said, list) else [said]
 

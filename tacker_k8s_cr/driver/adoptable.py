@@ -55,7 +55,7 @@ def prepare() -> None:
 
 
 def listed() -> Iterator[Adoptable]:
-    """All instances that can be adopted, of both APIs."""
+    """Return all instances that can be adopted, of both APIs."""
     context = contexts.get_admin_context()
     for inst in objects_v2.VnfInstanceV2.get_by_filter(
         context, instantiationState=_INSTANTIATED
@@ -81,7 +81,7 @@ def listed() -> Iterator[Adoptable]:
 def adopt(found: Adoptable) -> None:
     """Adopt one instance.
 
-    :raises errors.Error: it stays with Tacker's own driver; why.
+    Raises errors.Error; the instance then stays with Tacker's own driver.
     """
     if found.api == "v1":
         _adopt_v1(found.id)

@@ -134,9 +134,10 @@ def created(
 
 
 def noted_objects(instance_id: str) -> Created:
-    """The objects that Tacker's own v1 driver notes as ``instance_id``.
+    """Return the objects that Tacker's own v1 driver has in ``instance_id``.
 
-    One mapping for each object, as Python writes it, with semicolons between.
+    It has one mapping for each object, as Python's repr, separated by
+    semicolons.
     """
     found = set()
     for text in instance_id.split(";"):

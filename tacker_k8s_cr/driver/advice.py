@@ -162,9 +162,9 @@ def _unsettled(error: errors.ReadinessTimeout | errors.ObjectsFailed) -> str:
 def _not_waited_for(
     unsettled: Iterable[errors.PendingObject],
 ) -> Iterable[GroupKind]:
-    """Kinds that Tacker's own driver creates and does not wait for.
+    """Yield kinds that Tacker's own driver creates and does not wait for.
 
-    Of a Service it waits for the endpoints, not for the load balancer.
+    It waits for the endpoints of a Service, not for its load balancer.
     """
     for item in unsettled:
         kind = item.ref.group_kind

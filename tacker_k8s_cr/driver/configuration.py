@@ -1,7 +1,6 @@
-"""The options' values.
+"""The values of the options.
 
-They are registered at first use: importing this costs nothing and changes
-nothing.
+Options are registered at first use; the import has no effect.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class WebhookSettings:
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """The options' values at one moment."""
+    """The values of the options at one time."""
 
     v2: bool
     instantiate_timeout: float
@@ -98,7 +97,7 @@ class Settings:
     webhook: WebhookSettings
 
     def policy(self) -> Policy:
-        """What holds for a package of which nothing else is said.
+        """Return the policy for packages and requests without one.
 
         Raises RequestInvalid for an invalid kind.
         """
@@ -125,7 +124,7 @@ class Settings:
         )
 
     def oidc_ca(self) -> str:
-        """What vouches for OpenID providers; empty for what usually does."""
+        """The CA bundle for OpenID providers; empty for the system's."""
         path = self.oidc_ca_file
         if not path:
             return ""
@@ -138,7 +137,7 @@ class Settings:
 
 
 def settings(conf: cfg.ConfigOpts = cfg.CONF) -> Settings:
-    """Read the configuration, for each operation again.
+    """Return the current configuration; called for each operation.
 
     A conductor that reloads its files needs no restart.
     """
@@ -166,9 +165,9 @@ def export_config(
     conf: cfg.ConfigOpts = cfg.CONF,
     environ: MutableMapping[str, str] = os.environ,
 ) -> None:
-    """Let scripts that this process runs find its configuration.
+    """Export the configuration to scripts that this process runs.
 
-    They are bare processes, which get no option of the command line.
+    They are separate processes without the options of its command line.
     """
     # Neither is there before the command line was read.
     files = getattr(conf, "config_file", None) or ()
@@ -178,7 +177,7 @@ def export_config(
 
 
 def load_exported_config(environ: Mapping[str, str]) -> cfg.ConfigOpts:
-    """The configuration that ``exported`` named, in a script."""
+    """Return the exported configuration, in a script."""
     paths = [
         path for path in environ.get(CONFIG, "").split(os.pathsep) if path
     ]
@@ -203,7 +202,7 @@ def load_exported_config(environ: Mapping[str, str]) -> cfg.ConfigOpts:
 
 
 def config_error(error: Exception) -> str:
-    """Where a configuration is wrong: oslo's text shows value or line."""
+    """Return the invalid option; oslo's text would show its value."""
     if option := re.match(r"Value for option (\w+) ", str(error)):
         return f"the option {option[1]} has a value that it cannot have"
     files = getattr(error, "config_files", None)
@@ -218,7 +217,7 @@ def _kind(option: str, text: str) -> GroupKind:
     found = subject(text, f"[{GROUP.name}] {option}")
     if not isinstance(found, GroupKind):
         raise RequestInvalid(
-            f"[{GROUP.name}] {option}: {text} is an object; wanted: a kind, "
+            f"[{GROUP.name}] {option}: {text} is an object; expected a kind, "
             f"such as {found.group_kind}"
         )
     return found
@@ -229,17 +228,17 @@ def _line(option: str, value: str, path: str) -> str:
     if len(found) > 1:
         raise RequestInvalid(
             f"[{GROUP.name}] {option}_file: {path} has {len(found)} lines; "
-            "wanted: one"
+            "expected one"
         )
     return found[0] if found else ""
 
 
 def _lines(option: str, value: str, path: str) -> tuple[str, ...]:
-    """What an option holds, or each line of the file that another names."""
+    """Return the value of an option, or the lines of the file named for it."""
     if value and path:
         raise RequestInvalid(
-            f"[{GROUP.name}] {option} and {option}_file are both set; wanted: "
-            "one of the two"
+            f"[{GROUP.name}] {option} and {option}_file are both set; "
+            "expected one of the two"
         )
     if not path:
         return (value,) if value else ()

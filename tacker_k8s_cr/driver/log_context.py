@@ -29,7 +29,7 @@ class _LogContext:
 
     @property
     def ids(self) -> str:
-        """What oslo.log puts in front of the message."""
+        """The ids that oslo.log puts before the message."""
         operation = f" operation: {self.occurrence}" if self.occurrence else ""
         return f"[instance: {self.instance}{operation}] "
 
@@ -59,7 +59,7 @@ def log_ids(instance: str, occurrence: str = "") -> Iterator[None]:
 
 
 class _ContextFilter(logging.Filter):
-    """Adds the attributes that oslo.log formats; filters nothing.
+    """A filter that adds the attributes for oslo.log and drops no record.
 
     It is a filter since handlers and formatters are the conductor's, and a
     record does not pass the filters of parent loggers.

@@ -1,8 +1,8 @@
-"""An instantiation that finds all there already.
+"""Repeat an instantiation whose objects already exist.
 
-Tacker repeats an instantiation only of an instance that it did not store as
-instantiated: an earlier attempt failed at its end, in a management script for
-example. This request may have another package, or another level.
+Tacker repeats an instantiation if it did not store the instance as
+instantiated: an earlier attempt failed at its end, for example in a management
+script. The repeated request may have another package, or another level.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What is wrong with a request's parameters, by their published schema.
+"""Validate the parameters of a request by their published schema.
 
-The schema is the only description of them: it is in the documentation as it
-is here. ``title`` is the expected value, and ``x-operations`` lists the
-operations that use a parameter.
+The documentation shows the same schema. ``title`` is the expected value, and
+``x-operations`` lists the operations that use a parameter.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ OURS = "tacker_k8s_cr"
 
 
 def faults(params: Mapping[str, Any], operation: str) -> list[str]:
-    """A line for each thing that is wrong; none shows a value.
+    """Return a line for each invalid parameter, without its value.
 
-    They have the expected value only, since a given one may be a secret that
-    was put into the wrong place.
+    A value may be a secret under a wrong key, so only the expected value is
+    shown.
     """
     found = [
         line
@@ -46,13 +45,13 @@ def faults(params: Mapping[str, Any], operation: str) -> list[str]:
 
 
 def operations(key: str) -> tuple[str, ...]:
-    """Those that have a use for one of Tacker's own keys."""
+    """Return the operations that read one of Tacker's own keys."""
     return tuple(loaded()["properties"][key]["x-operations"])
 
 
 @functools.cache
 def loaded() -> Mapping[str, Any]:
-    """The schema, as it is published."""
+    """Return the published schema."""
     here = importlib.resources.files(__package__)
     text = here.joinpath("request.schema.json").read_text("utf-8")
     found: Mapping[str, Any] = json.loads(text)
@@ -74,7 +73,7 @@ def _validator() -> jsonschema.Draft202012Validator:
 def _pattern(
     _: Any, pattern: str, value: Any, __: Any
 ) -> Iterator[jsonschema.ValidationError]:
-    """As other languages have it: Python's ``$`` lets a line break pass."""
+    """Match as other languages do: Python's ``$`` accepts a line break."""
     import jsonschema
 
     if isinstance(value, str) and not re.fullmatch(pattern, value):
@@ -133,7 +132,7 @@ def _not_for(
 
 
 def _endless(said: Mapping[str, Any], where: str) -> Iterator[str]:
-    """JSON as Python reads it has a NaN, which no bound keeps out."""
+    """Reject NaN, which Python's JSON accepts and no limit excludes."""
     for key, value in said.items():
         if isinstance(value, float) and not math.isfinite(value):
             yield f"{where}.{key}: wanted a finite number"
@@ -142,7 +141,7 @@ def _endless(said: Mapping[str, Any], where: str) -> Iterator[str]:
 
 
 def _kind(value: Any) -> str:
-    """What a value is, without showing it."""
+    """Return the type of a value, without showing it."""
     if value is None:
         return "nothing"
     names = {dict: "a mapping", list: "a list", bool: "a boolean"}

@@ -1,7 +1,7 @@
 """Log from a script that the conductor runs, to the conductor's files.
 
-Its standard error becomes part of an error when it fails, and is not read
-otherwise.
+If it fails, its standard error becomes part of the error; otherwise Tacker
+does not read it.
 """
 
 from __future__ import annotations

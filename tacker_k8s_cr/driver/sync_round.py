@@ -1,4 +1,4 @@
-"""One round of Tacker over all its instances, one after the other.
+"""One round of Tacker's synchronization over all instances.
 
 A VIM that does not answer would delay all others, once for each of its
 instances.
@@ -20,7 +20,7 @@ _AWAY = (errors.Unreachable, errors.TokenRequestFailed)
 
 
 class SyncRound:
-    """Remembers unavailable VIMs until an instance is repeated.
+    """A round; unavailable VIMs are skipped until an instance is repeated.
 
     Tacker does not report when a round begins or ends.
     """

@@ -1,4 +1,4 @@
-"""What a synchronization of Tacker's database stores, and when: pure."""
+"""Determine what a synchronization stores in Tacker's database: pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Tacker's database has on operations and VIMs."""
+"""Read operations and VIMs from Tacker's database."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ _FAILED = "FAILED_TEMP"
 
 @dataclasses.dataclass(frozen=True)
 class Vim:
-    """A VIM and what came of asking it; no trouble is an empty text."""
+    """A VIM, and why it cannot be used; empty if it can."""
 
     name: str
     trouble: str
 
 
 def unfinished() -> tuple[Unfinished, ...]:
-    """Operations of both APIs that wait for a decision.
+    """Return operations of both APIs in FAILED_TEMP.
 
-    Raises RequestInvalid when the database cannot be asked.
+    Raises RequestInvalid if the database cannot be read.
     """
     return tuple(_asked(_unfinished))
 
 
 def vims() -> tuple[Vim, ...]:
-    """Every VIM of Kubernetes, asked with its own credential.
+    """Check every VIM of Kubernetes with its own credential.
 
-    Raises RequestInvalid when the database cannot be asked.
+    Raises RequestInvalid if the database cannot be read.
     """
     return tuple(_asked(_vims))
 
@@ -53,12 +53,12 @@ def _asked(ask: Any) -> list[Any]:
     except Exception as error:  # noqa: BLE001
         # Its text has the URL of the database, and that a password.
         raise errors.RequestInvalid(
-            f"Tacker's database cannot be asked: {type(error).__name__}"
+            f"Tacker's database cannot be read: {type(error).__name__}"
         ) from None
 
 
 def _no_retries() -> None:
-    """A service waits for its database for minutes; a person would not."""
+    """Disable the retries, with which a service waits for minutes."""
     from oslo_config import cfg
 
     cfg.CONF.set_override("max_retries", 0, "database")

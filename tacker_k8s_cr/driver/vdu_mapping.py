@@ -1,4 +1,4 @@
-"""The parameter ``vdu_mapping``, as far as it concerns a package: pure.
+"""The parameter ``vdu_mapping``, reduced to the VDUs of a package: pure.
 
 Tacker's own driver demands an entry for every VDU, also for those whose
 object is not among the manifests that the request selects, and ignores

@@ -1,4 +1,4 @@
-"""From the VIM that a request names to a cluster."""
+"""Connect to the cluster of a VIM."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _CREDENTIAL = (
 def connect(
     access: Mapping[str, Any], settings: Settings
 ) -> Iterator[Cluster]:
-    """The cluster of a VIM, for one operation.
+    """Connect to the cluster of a VIM, for one operation.
 
-    Operations that run at the same time on one VIM have it in common.
+    Operations that run at the same time on one VIM share the connection.
     """
     found = kubeconfig(access, settings)
     with kube.shared(found, settings.pool_size) as opened:
@@ -64,10 +64,9 @@ def access(vim_connection_info: Any) -> dict[str, Any]:
 def kubeconfig(access: Mapping[str, Any], settings: Settings) -> Kubeconfig:
     """Return the kubeconfig for a VIM's decrypted access information.
 
-    Where a VIM has several credentials, the one that Tacker itself would
-    use: OpenID Connect, else a bearer token, else a name and password.
-    Raises RequestInvalid when it has none; no value of the VIM but its URL
-    and id is shown.
+    If a VIM has several credentials, the one that Tacker would use is used:
+    OpenID Connect, else a bearer token, else a name and password. Raises
+    RequestInvalid if it has none; only its URL and id are shown.
     """
     known = {
         key: str(value)
@@ -78,8 +77,8 @@ def kubeconfig(access: Mapping[str, Any], settings: Settings) -> Kubeconfig:
     where = f"VIM {known.get('vim_id', server)}"
     if server.startswith("http:") and not settings.insecure:
         raise RequestInvalid(
-            f"{where}: its credential would go to {server} without TLS; "
-            "wanted: https://HOST:PORT, or [tacker_k8s_cr] insecure = true"
+            f"{where}: its credential would be sent to {server} without TLS; "
+            "expected https://HOST:PORT, or [tacker_k8s_cr] insecure = true"
         )
     found = Kubeconfig(
         where=where,
@@ -98,8 +97,8 @@ def kubeconfig(access: Mapping[str, Any], settings: Settings) -> Kubeconfig:
         )
     has = sorted(known.keys() & set(_CREDENTIAL))
     raise RequestInvalid(
-        f"{where}: wanted: bearer_token, or username and password, or "
-        "oidc_token_url, client_id, username and password; found: "
+        f"{where}: expected bearer_token, or username and password, or "
+        "oidc_token_url, client_id, username and password; got "
         f"{', '.join(has) or 'none of them'}"
     )
 
@@ -114,7 +113,7 @@ def _openid(
     ]
     if lacking:
         raise RequestInvalid(
-            f"{where}: oidc_token_url wants {' and '.join(lacking)}, too"
+            f"{where}: oidc_token_url also requires {' and '.join(lacking)}"
         )
     return OidcUser(
         url=_https(known["oidc_token_url"], "oidc_token_url"),
@@ -128,7 +127,7 @@ def _openid(
 
 
 def _pem(text: str) -> str:
-    """Certificates with line ends, which a VIM may hold as blanks."""
+    """Return certificates with newlines, which a VIM may have as spaces."""
     found = _CERTIFICATE.findall(text)
     if not found:
         return text
@@ -143,9 +142,9 @@ _CERTIFICATE = re.compile(f"{_BEGIN}(.*?){_END}", re.DOTALL)
 
 
 def _https(url: str, name: str, *, plain: bool = False) -> str:
-    """The URL, checked, without what a person may have hidden in it.
+    """Check a URL, and return it without user information and query.
 
-    :param plain: it may be one without TLS.
+    :param plain: it may be without TLS.
     """
     schemes = ("https", "http") if plain else ("https",)
     try:
@@ -158,6 +157,6 @@ def _https(url: str, name: str, *, plain: bool = False) -> str:
         wanted = "HOST:PORT" if plain else "HOST:PORT/PATH"
         what = "an API server" if plain else "a token end point"
         raise RequestInvalid(
-            f"VIM: {name} is not the URL of {what}; wanted: https://{wanted}"
+            f"VIM: {name} is not the URL of {what}; expected https://{wanted}"
         )
     return url.rstrip("/") if plain else url

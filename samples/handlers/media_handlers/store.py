@@ -1,4 +1,4 @@
-"""Stores: a few members that each hold all data, and agree by majority."""
+"""Stores: members that each hold all data and agree by majority."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tacker_k8s_cr.model.objects import Verdict
 SIZE: Path = ("spec", "members", "count")
 
 LABEL = "media.example.org/store"
-"""On what the controller makes; its value is the name of the Store."""
+"""A label of the Pods of a Store; its value is the name of the Store."""
 
 
 def store(obj: Manifest) -> Verdict:
-    """Current when all members are in step, at the version asked for."""
+    """Return current if all members are in step at the wanted version."""
     if verdict := base.observed_verdict(obj):
         return verdict
     if fields.is_true(obj, ("status", "quorumLost")):
-        return base.failed("most of its members are lost, and its data")
+        return base.failed("most of its members and its data are lost")
     asked = fields.number(obj, SIZE) or 0
     members = fields.mappings(obj, ("status", "members"))
     in_step = [m for m in members if fields.is_true(m, ("inStep",))]
@@ -42,30 +42,30 @@ def store(obj: Manifest) -> Verdict:
 
 
 def _trouble(obj: Manifest) -> str:
-    """What its controller tries again and again, in vain so far.
+    """Return the error that its controller retries.
 
-    An object that shows it for long counts as blocked.
+    An object with the same error for the stall timeout is blocked.
     """
     joining = fields.conditions(obj).get("Joining")
     return joining.signal if joining and joining.false else ""
 
 
 def refused(obj: Manifest, count: int) -> str | None:
-    """An even number agrees no better than one less. None ends the data."""
+    """Reject even numbers: they tolerate no more failures than one less."""
     if count % 2 or not count:
         return None
     return f"has an odd number of members or none, and {count} is even"
 
 
 def uses(obj: Manifest) -> tuple[ObjectRef, ...]:
-    """Its settings, if they are not its own."""
+    """Return the ConfigMap with its settings, if it refers to one."""
     name = fields.text(obj, ("spec", "settings"))
     namespace = fields.text(obj, ("metadata", "namespace"))
     return (ObjectRef("", "ConfigMap", namespace, name),) if name else ()
 
 
 def made(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
-    """Its Pods, which are VNFCs and can be healed."""
+    """Return its Pods, which are VNFCs and can be healed."""
     name = fields.text(obj, ("metadata", "name"))
     return ((GroupKind("", "Pod"), f"{LABEL}={name}"),)
 
@@ -76,9 +76,9 @@ HANDLER = Handler(
     refuse_replicas=refused,
     references=uses,
     child_selectors=made,
-    # Before it goes it is backed up, for which its settings must be there.
+    # Its controller backs it up during deletion, and needs its settings.
     delete_exclusively=True,
-    # Its data would go with it: a change of package has to ask for that.
+    # Its data would be deleted too, so a change must request its pruning.
     prune_protected=True,
     propagation=base.FOREGROUND,
 )

@@ -1,4 +1,4 @@
-"""Transcoders: as many workers as are asked for, and a phase."""
+"""Transcoders: a number of workers, and a phase."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tacker_k8s_cr.model.objects import Verdict
 
 
 def transcoder(obj: Manifest) -> Verdict:
-    """Its controller always says which generation a phase is about."""
+    """Judge by the phase; its controller reports observedGeneration."""
     if verdict := base.observed_verdict(obj):
         return verdict
     phase = fields.text(obj, ("status", "phase"))

@@ -18,7 +18,7 @@ OBJECTS = pathlib.Path(__file__).parent / "objects"
 VERDICTS = {
     "store-current": (State.CURRENT, "3 member(s) in step at version 2.1"),
     "store-joining": (State.IN_PROGRESS, "2 of 3 member(s) in step, 3 asked"),
-    "store-lost": (State.FAILED, "most of its members are lost, and its data"),
+    "store-lost": (State.FAILED, "most of its members and its data are lost"),
     "store-updating": (State.IN_PROGRESS, "version 2.0, 2.1, 2.1 asked"),
     "transcoder-changed": (State.IN_PROGRESS, "generation 2 asked, 1 seen"),
     "transcoder-current": (State.CURRENT, "Running"),

@@ -46,7 +46,7 @@ class Configured:
 
 @contextlib.contextmanager
 def silence_warnings() -> Iterator[None]:
-    """Tacker and what it imports warn about themselves and each other."""
+    """Suppress warnings of Tacker and of the packages that it imports."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -74,9 +74,9 @@ def _version(distribution: str) -> str:
 
 
 def configured(files: Sequence[str]) -> Configured:
-    """Read the files that are named, or those that Tacker would find.
+    """Read the named files, or those that Tacker would find.
 
-    Raises RequestInvalid when they cannot be read. Tacker has to be there.
+    Raises RequestInvalid if they cannot be read. Tacker must be installed.
     """
     from oslo_config import cfg
 

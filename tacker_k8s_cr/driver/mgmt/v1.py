@@ -1,7 +1,7 @@
-"""How Tacker's v1 API calls the management driver.
+"""Translate calls of Tacker's v1 API to the management driver.
 
-The file that Tacker compares with the copy in a package hands every call
-on to here, so that it never has to change.
+Tacker compares the file of the management driver with the copy in a package.
+That file delegates every call to this module, so that it does not change.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ LOG = logging.getLogger(__name__)
 
 
 def run_hook(hook: str, call: Mapping[str, Any]) -> None:
-    """One call of Tacker's, at one point of an operation.
+    """Handle a call of Tacker before or after an operation.
 
-    :param call: what Tacker gives with it, by name.
+    :param call: the arguments of the call, by name.
     """
     if hook not in kubeconfig_webhook.HOOKS:
         return

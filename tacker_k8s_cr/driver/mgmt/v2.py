@@ -1,9 +1,9 @@
-"""How Tacker's v2 API runs the management driver: as a script.
+"""Run the management driver as a script of Tacker's v2 API.
 
-The script is a bare process of the conductor's Python. It gets a pickled
-dictionary on its standard input, and what it prints is read, too: nothing
-is printed. When it fails, Tacker puts what it wrote to its standard error
-into the operation's error, so that is one sentence, without a secret.
+The script is a process of the conductor's Python. It reads a pickled
+dictionary from its standard input, and prints nothing, since Tacker reads its
+standard output. If it fails, Tacker adds its standard error to the error of
+the operation, so that is one sentence without a secret.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ OURS = "tacker_k8s_cr"
 
 
 def main() -> int:
-    """The whole script: its exit status."""
-    # What a library prints is not the answer.
+    """Run the script, and return its exit status."""
+    # Tacker would read what a library prints.
     sys.stdout = io.StringIO()
     why = failure(sys.stdin.buffer.read(), os.environ)
     sys.stderr.buffer.write(why.encode("ascii", "backslashreplace"))
@@ -45,9 +45,9 @@ def main() -> int:
 
 
 def failure(text: bytes, environ: Mapping[str, str]) -> str:
-    """Carry out what standard input asks for; why that failed, or nothing.
+    """Carry out the call, and return why it failed; empty for success.
 
-    :param text: what Tacker wrote there.
+    :param text: the standard input, written by Tacker.
     """
     try:
         _carried_out(parse_request(text), environ)
@@ -79,7 +79,7 @@ def _carried_out(call: Mapping[str, Any], environ: Mapping[str, str]) -> None:
 
 
 def carry_out(call: Mapping[str, Any], settings: Settings) -> None:
-    """What Tacker's dictionary asks for."""
+    """Carry out the operation in Tacker's dictionary."""
     hook = call["operation"]
     inst = call["vnf_instance"]
     if hook == kubeconfig_webhook.CHECKS:
@@ -150,7 +150,7 @@ def _target(inst: Mapping[str, Any], record: str = "") -> InstanceTarget:
 
 
 class _Plain(pickle.Unpickler):
-    """Reads dictionaries, lists, texts and numbers, and nothing else."""
+    """An unpickler for dictionaries, lists, texts and numbers only."""
 
     def find_class(self, module: str, name: str) -> NoReturn:
         raise pickle.UnpicklingError(f"{module}.{name} is not a plain value")

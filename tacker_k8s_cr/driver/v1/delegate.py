@@ -31,13 +31,13 @@ Driver = TypeVar("Driver", bound=type)
 
 
 def by_request(call: Call) -> bool:
-    """An instantiation, also as the second half of a heal."""
+    """Decide by the request: for an instantiation, also in a heal."""
     asked = call["instantiate_vnf_req"].additional_params
     return additional_params.of_helm(asked) or by_instance(call)
 
 
 def by_instance(call: Call) -> bool:
-    """By the reference of the instance, or its earlier operations."""
+    """Decide by the reference of the instance, or earlier operations."""
     vnf_instance = call["vnf_instance"]
     info = vnf_instance.instantiated_vnf_info
     if info and info.instance_id:
@@ -57,7 +57,7 @@ def by_instance(call: Call) -> bool:
 
 
 def by_synchronization(call: Call) -> bool:
-    """By the instance, unless the configuration adopts it."""
+    """Decide by the instance, unless the configuration adopts it."""
     # Imported here: it imports modules that import this one.
     from tacker_k8s_cr.driver.v1 import adoption
 
@@ -65,7 +65,7 @@ def by_synchronization(call: Call) -> bool:
 
 
 def _by(*path: str) -> Callable[[Call], bool]:
-    """By a reference among the arguments; a new instance has none."""
+    """Decide by a reference in the arguments; a new instance has none."""
 
     def theirs(call: Call) -> bool:
         found: Any = call

@@ -1,4 +1,4 @@
-"""What a scale asks an external NFVO for: so many VNFCs of each VDU."""
+"""The grant request of a scale: the VNFCs to add or remove, by VDU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tacker_k8s_cr.package import replica_counts
 def replica_delta(
     vnfd: Vnfd, levels: Mapping[str, int], aspect: str, level: int
 ) -> dict[str, int]:
-    """By VDU, how many more there are when the aspect is at this level."""
+    """Return the added replicas of each VDU when an aspect has this level."""
     before = replica_counts.scaled(vnfd, levels)
     after = replica_counts.scaled(vnfd, {**levels, aspect: level})
     return {
@@ -26,7 +26,7 @@ def replica_delta(
 
 
 def added(more: Mapping[str, int]) -> list[Any]:
-    """A definition for each VNFC that is to come."""
+    """Return a definition for each VNFC to add."""
     return [
         _definition(str(uuid.uuid4()), vdu)
         for vdu, number in more.items()

@@ -42,7 +42,7 @@ LOG = logging.getLogger(__name__)
 
 @delegate.delegates_to(delegate.driver)
 class KubernetesCr(scaling.Scaling):
-    """Instantiates packages of any Kubernetes manifests."""
+    """The infrastructure driver for packages of any Kubernetes manifests."""
 
     def __init__(self) -> None:
         loader.install()

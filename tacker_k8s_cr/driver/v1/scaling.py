@@ -26,7 +26,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Scaling(unsupported.Unsupported):
-    """Scales an aspect to a level, and answers Tacker's related calls."""
+    """The calls of Tacker for a scale of an aspect."""
 
     def scale(
         self,

@@ -1,4 +1,4 @@
-"""What Tacker may ask of an infra driver and this one does not do."""
+"""Calls of Tacker that this infrastructure driver does not support."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tacker_k8s_cr.driver.v1 import tacker_errors
 
 
 class Unsupported(VnfAbstractDriver, VnfScaleAbstractDriver):  # type: ignore[misc]
-    """Every such call is an error that names the operation."""
+    """Methods that raise an error with the name of the operation."""
 
     def scale_out_initial(self, **_: Any) -> NoReturn:
         raise tacker_errors.unsupported("an initial scale out")

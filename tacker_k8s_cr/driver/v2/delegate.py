@@ -1,4 +1,4 @@
-"""Tacker's own driver of v2, for the VNF instances that it made."""
+"""Delegate instances of Tacker's own driver to it, in v2."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ Operation = Callable[..., None]
 
 
 def driver() -> Any:
-    """Return a new one; Tacker creates one for each operation.
+    """Return a new driver of Tacker; it creates one for each operation.
 
-    It is from its own module: Tacker's name for it is bound to this driver.
+    It is from its own module, since Tacker's name for it is bound to this
+    driver.
     """
     # Imported here: it imports a Kubernetes client.
     from tacker.sol_refactored.infra_drivers.kubernetes import kubernetes

@@ -31,7 +31,7 @@ LOG = logging.getLogger(__name__)
 
 
 class KubernetesCrV2:
-    """Instantiates packages of any Kubernetes manifests."""
+    """The infrastructure driver for packages of any Kubernetes manifests."""
 
     def instantiate(
         self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
@@ -112,7 +112,7 @@ class KubernetesCrV2:
     def terminate(
         self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
     ) -> None:
-        """Take everything away. Tacker itself resets the instance."""
+        """Delete all objects. Tacker itself resets the instance."""
         target = mapping.target(inst, grant_req)
         operations.terminate(
             target,
@@ -124,9 +124,9 @@ class KubernetesCrV2:
     def scale(
         self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
     ) -> None:
-        """Scale to the level at which the aspect is to end.
+        """Scale to the requested level of the aspect.
 
-        The grant is not asked: it names nothing where there is no VNFC yet.
+        The grant is not read: it is empty if there is no VNFC yet.
         """
         target = mapping.target(inst, grant_req)
         asked = mapping.request_params(req, "scale", target.namespace)
@@ -139,11 +139,11 @@ class KubernetesCrV2:
     def scale_rollback(
         self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
     ) -> None:
-        """Scale to the level that Tacker still has.
+        """Scale to the level in Tacker's database.
 
-        Tacker does not store the instance after it. Which VNFCs went is
-        their controller's choice; the database follows by its next
-        synchronization where it was another than before.
+        Tacker does not store the instance afterwards. The controller selects
+        the VNFCs to delete; if they are not the new ones, the next
+        synchronization updates the database.
         """
         target = mapping.target(inst, grant_req)
         before = mapping.level_before(inst, req)
@@ -174,8 +174,8 @@ class KubernetesCrV2:
     ) -> None:
         """Replace the whole package.
 
-        What the new package still has in files that the request does not
-        select stays: with Tacker's own driver, a request names the files of
+        Objects of the new package in files that the request does not select
+        are retained: as with Tacker's own driver, a request names the files of
         the VDUs that change.
 
         :param vnfd: that of the new package.

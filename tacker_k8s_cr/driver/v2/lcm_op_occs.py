@@ -23,8 +23,8 @@ class FailedAttempt:
     """An instantiation that failed and was not rolled back.
 
     :param home: the namespace that it named for its record, if any.
-    :param access: the VIM that it went to, with v1's keys; empty where only
-        a grant named it, which Tacker deletes.
+    :param access: its VIM, with v1's keys; empty if only a grant named it,
+        which Tacker deletes.
     """
 
     namespace: str
@@ -51,8 +51,8 @@ def abandoned_attempts(instance: str) -> tuple[FailedAttempt, ...]:
 def current(access: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the current access to a VIM from Tacker's database.
 
-    An operation that is over has the credential of its time, or, where
-    Tacker encrypts credentials, none any more.
+    An operation that has ended has the credential of that time, or none if
+    Tacker encrypts credentials.
     """
     context = contexts.get_admin_context()
     with contextlib.suppress(exceptions.VimNotFound, ValueError):

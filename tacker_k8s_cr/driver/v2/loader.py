@@ -62,15 +62,15 @@ CALLERS = frozenset(
         "diff_check_inst",
     }
 )
-"""The methods there that look the driver up, all by the one name."""
+"""The methods there that look up the driver by this name."""
 
 
 def install() -> None:
-    """Bind the name, in a conductor. Doing it again changes nothing.
+    """Bind the name, in a conductor; repeated calls have no effect.
 
-    Where it cannot be done safely, every v2 operation on such a VIM raises
-    the reason. Where not even that can be had, the conductor does not
-    start: upstream's driver would leave out custom resources in silence.
+    If this is not safe, every v2 operation on such a VIM raises the reason.
+    If not even that is possible, the conductor does not start: Tacker's own
+    driver would silently omit custom resources.
     """
     dispatch = sys.modules.get(DISPATCH)
     if dispatch is None:
@@ -99,14 +99,14 @@ def install() -> None:
 
 
 class DriverModule(types.SimpleNamespace):
-    """What the name is bound to: as much of a module as Tacker uses."""
+    """The object that replaces the module: the part that Tacker uses."""
 
     def __init__(self, driver: Callable[[], Any]) -> None:
         super().__init__(Kubernetes=driver)
 
 
 class UnavailableDriver:
-    """A driver that does nothing but say why."""
+    """A driver whose operations all raise the reason."""
 
     def __init__(self, why: str) -> None:
         self._why = why
@@ -129,7 +129,7 @@ class UnavailableDriver:
 
 @dataclasses.dataclass(eq=False)
 class UnsupportedTackerVersion(errors.Error):
-    """A Tacker whose conductor is not as it is known to be."""
+    """The conductor of this Tacker differs from the tested versions."""
 
     faults: Sequence[str]
 
@@ -139,7 +139,7 @@ class UnsupportedTackerVersion(errors.Error):
 
 
 def check(dispatch: types.ModuleType) -> None:
-    """Raise HostUnknown unless all is as Tacker 16.0.0 has it."""
+    """Raise UnsupportedTackerVersion unless all is as in Tacker 16.0.0."""
     faults = [*_faults_of_callers(dispatch), *_faults_of_upstream(dispatch)]
     if faults:
         raise UnsupportedTackerVersion(tuple(faults))
@@ -176,7 +176,7 @@ def _faults_of_upstream(dispatch: types.ModuleType) -> list[str]:
 
 
 def callers(dispatch: types.ModuleType) -> frozenset[str]:
-    """The methods that look up the driver by the name that is bound."""
+    """Return the methods that look up the driver by the bound name."""
     found = vars(getattr(dispatch, "VnfLcmDriverV2", object))
     return frozenset(
         name

@@ -1,4 +1,4 @@
-"""The objects of an instance's VDUs, as Tacker's v2 API keeps them.
+"""The objects of an instance's VDUs, as Tacker's v2 API stores them.
 
 Tacker's own driver keeps whole manifests in the metadata of an instance, under
 ``vdu_reses``. They may contain secrets and are returned by the API, so only
@@ -26,10 +26,10 @@ _CONTAINERS: tuple[Path, ...] = (
 
 
 def of_inventory(inventory: Inventory) -> dict[str, Any]:
-    """By VDU id: the kind, the metadata, and names and images of containers.
+    """Return by VDU the kind, metadata, and names and images of containers.
 
     The metadata have the name, the namespace and the labels of the object.
-    Containers lie where the kind has them.
+    Containers are at the path of the kind.
     """
     manifests = manifest_annotations.manifests(inventory)
     return {

@@ -93,5 +93,5 @@ def test_an_unknown_object_is_refused_with_the_known_ones(text, said):
 @pytest.mark.parametrize("text", ["web", "/web", "deployment/", "a/b/c/d"])
 def test_an_invalid_form_of_an_object_is_refused(text):
     """The form is said when it was not kept."""
-    with pytest.raises(RequestInvalid, match="not KIND/NAME"):
+    with pytest.raises(RequestInvalid, match="expected KIND/NAME"):
         chosen(text, WEB_A)

@@ -51,7 +51,7 @@ def test_the_help_lists_the_commands_and_the_exit_codes():
     assert 0 == code
     for name in COMMANDS:
         assert f"\n  {name} " in out
-    assert "Exit codes: 0 done; 2 refused" in out
+    assert "Exit codes: 0 success; 2 rejected" in out
 
 
 @pytest.mark.parametrize("name", COMMANDS)

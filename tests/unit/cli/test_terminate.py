@@ -77,5 +77,5 @@ def test_finalizers_are_removed_from_objects_not_from_kinds():
     found = ending("--remove-finalizers", "ConfigMap/a")
 
     assert {ObjectRef("", "ConfigMap", "edge", "a")} == found.remove_finalizers
-    with pytest.raises(errors.RequestInvalid, match="names no object"):
+    with pytest.raises(errors.RequestInvalid, match="expected KIND/NAME"):
         ending("--remove-finalizers", "ConfigMap")

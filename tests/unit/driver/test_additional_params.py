@@ -360,8 +360,8 @@ def test_tackers_own_keys_do_no_harm_elsewhere(operation):
         ),
         (
             {"use_helm": "true", "tacker_k8s_cr": {"timeout": 1}},
-            f"{OURS}: use_helm hands the request over to Tacker's own "
-            "driver, which does not know it",
+            f"{OURS}: use_helm passes the request to Tacker's own "
+            "driver, which does not support it",
         ),
     ],
 )

@@ -92,7 +92,7 @@ def test_a_policy_may_hold_for_all_packages(tmp_path):
         ("prune_protect = a/b/c/d", "[tacker_k8s_cr] prune_protect"),
         (
             "readiness_exists = Pod/a",
-            "[tacker_k8s_cr] readiness_exists: Pod/a is an object; wanted: "
+            "[tacker_k8s_cr] readiness_exists: Pod/a is an object; expected "
             "a kind, such as Pod",
         ),
     ],
@@ -144,7 +144,7 @@ def test_secrets_come_from_files(tmp_path):
     [
         ("", "is empty"),
         ("\n", "is empty"),
-        (f"{PLANTED}\n{PLANTED}", "has 2 lines; wanted: one"),
+        (f"{PLANTED}\n{PLANTED}", "has 2 lines; expected one"),
         (None, "No such file or directory"),
     ],
 )

@@ -154,18 +154,18 @@ def test_what_tacker_would_use_comes_first():
 def test_a_vim_without_credential_is_refused():
     """The error lists what a VIM may have, and what this one has."""
     assert (
-        "VIM https://192.0.2.10:6443: wanted: bearer_token, or username and "
+        "VIM https://192.0.2.10:6443: expected bearer_token, or username and "
         "password, or oidc_token_url, client_id, username and password; "
-        "found: password"
+        "got password"
     ) == refused(bearer_token=None, password="planted")
-    assert refused(bearer_token="").endswith("found: none of them")
+    assert refused(bearer_token="").endswith("got none of them")
 
 
 def test_incomplete_oidc_settings_are_refused():
     """The missing ones are named."""
     assert (
-        "VIM https://192.0.2.10:6443: oidc_token_url wants client_id and "
-        "password, too"
+        "VIM https://192.0.2.10:6443: oidc_token_url also requires client_id "
+        "and password"
     ) == refused(OIDC, client_id="None", password=None)
 
 
@@ -175,7 +175,7 @@ def test_incomplete_oidc_settings_are_refused():
 def test_a_password_is_not_sent_without_tls(url):
     """The token end point must be an https URL."""
     assert (
-        "VIM: oidc_token_url is not the URL of a token end point; wanted: "
+        "VIM: oidc_token_url is not the URL of a token end point; expected "
         "https://HOST:PORT/PATH"
     ) == refused(OIDC, oidc_token_url=url)
 
@@ -194,8 +194,9 @@ def test_an_api_server_without_tls_needs_the_option(access):
     plain = {**access, "auth_url": "http://192.0.2.10:8080", "vim_id": "edge"}
 
     assert (
-        "VIM edge: its credential would go to http://192.0.2.10:8080 without "
-        "TLS; wanted: https://HOST:PORT, or [tacker_k8s_cr] insecure = true"
+        "VIM edge: its credential would be sent to http://192.0.2.10:8080 "
+        "without TLS; expected https://HOST:PORT, or [tacker_k8s_cr] insecure "
+        "= true"
     ) == refused(plain)
     assert "http://192.0.2.10:8080" == of(plain, INSECURE).server
 
@@ -272,6 +273,6 @@ def test_an_incomplete_v2_vim_is_refused(made):
 def test_a_url_of_no_api_server_is_refused(url):
     """It is not shown: it may hold a credential."""
     assert (
-        "VIM: auth_url is not the URL of an API server; wanted: "
+        "VIM: auth_url is not the URL of an API server; expected "
         "https://HOST:PORT"
     ) == refused(auth_url=url)
