@@ -183,14 +183,14 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
     ) -> Result:
         # Imported here: all commands are imported for the list of them.
         from tacker_k8s_cr.kinds import plugins
-        from tacker_k8s_cr.kube.first_answer import Contact
+        from tacker_k8s_cr.kube.first_answer import FirstAnswer
 
         self.registry = plugins.registry()
         cluster: Cluster = self.app.connect(
             args.kubeconfig,
             args.context,
             verify=not args.insecure,
-            contact=Contact(listen.notify),
+            contact=FirstAnswer(listen.notify),
         )
         try:
             return self.operate(args, cluster, deadline, listen)

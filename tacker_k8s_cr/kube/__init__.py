@@ -13,7 +13,7 @@ from tacker_k8s_cr.kube import kubeconfig as kubeconfigs
 from tacker_k8s_cr.kube.kubeconfig import Kubeconfig
 
 if TYPE_CHECKING:
-    from tacker_k8s_cr.kube.first_answer import Contact
+    from tacker_k8s_cr.kube.first_answer import FirstAnswer
     from tacker_k8s_cr.kube.protocol import Cluster
 
 LOG = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ def connect(
     *,
     verify: bool = True,
     pool: int = 16,
-    contact: Contact | None = None,
+    contact: FirstAnswer | None = None,
 ) -> Cluster:
     """Return a cluster to work on. Nothing is sent yet.
 
@@ -52,11 +52,11 @@ def connect(
     from tacker_k8s_cr.kube.server import ApiServer
 
     if isinstance(kubeconfig, Kubeconfig):
-        source = functools.partial(_itself, kubeconfig)
+        source = functools.partial(_return_itself, kubeconfig)
     else:
         source = _source(kubeconfig, context or "")
     first = source()
-    _warn(first, verify)
+    _warn_if_unsafe(first, verify)
     return ApiServer(Processes(source, verify, pool), first.server, contact)
 
 
@@ -70,25 +70,25 @@ def shared(kubeconfig: Kubeconfig, pool: int = 16) -> Iterator[Cluster]:
     from tacker_k8s_cr.kube import connection_cache
     from tacker_k8s_cr.kube.server import ApiServer
 
-    _warn(kubeconfig)
+    _warn_if_unsafe(kubeconfig)
     with connection_cache.shared_connections(kubeconfig, pool) as processes:
         yield ApiServer(processes, kubeconfig.server)
 
 
-def _warn(kubeconfig: Kubeconfig, verify: bool = True) -> None:
+def _warn_if_unsafe(kubeconfig: Kubeconfig, verify: bool = True) -> None:
     server = kubeconfig.server
     if server.startswith("http:"):
         unsafe = kubeconfig.credential_kind not in ("none", _CERTIFICATE)
-        said = "the credential is sent without TLS"
+        warning = "the credential is sent without TLS"
     else:
         unsafe = kubeconfig.insecure or not verify
-        said = "its certificate is not verified"
+        warning = "its certificate is not verified"
     if unsafe and server not in _WARNED:
         _WARNED.add(server)
-        LOG.warning("%s: %s", server, said)
+        LOG.warning("%s: %s", server, warning)
 
 
-def _itself(kubeconfig: Kubeconfig) -> Kubeconfig:
+def _return_itself(kubeconfig: Kubeconfig) -> Kubeconfig:
     return kubeconfig
 
 
@@ -97,9 +97,9 @@ def _source(
 ) -> functools.partial[Kubeconfig]:
     """Return what reads the file, each time again: files are replaced."""
     paths = os.fspath(path) if path else os.environ.get("KUBECONFIG", "")
-    usual = os.path.expanduser("~/.kube/config")
-    if not paths and os.path.exists(usual):
-        paths = usual
+    default = os.path.expanduser("~/.kube/config")
+    if not paths and os.path.exists(default):
+        paths = default
     if paths:
         return functools.partial(kubeconfigs.load, paths, context)
     return functools.partial(kubeconfigs.in_cluster, os.environ)

@@ -1,4 +1,4 @@
-"""What the server says about the rights of who asks."""
+"""Ask the server about the permissions of the user."""
 
 from __future__ import annotations
 
@@ -20,26 +20,28 @@ _API = "authorization.k8s.io/v1"
 Send = Callable[[Request], Response]
 
 
-def allowed(send: Send, right: Permission) -> bool:
-    """Whether the authorizer allows it; about one name, or about all."""
-    plural, _, subresource = right.resource.partition("/")
+def is_allowed(send: Send, permission: Permission) -> bool:
+    """Whether the authorizer allows it, for one name or for all."""
+    plural, _, subresource = permission.resource.partition("/")
     attributes = {
-        "group": right.group,
+        "group": permission.group,
         "resource": plural,
         "subresource": subresource,
-        "namespace": right.namespace,
-        "verb": right.verb,
-        "name": next(iter(right.names)) if len(right.names) == 1 else "",
+        "namespace": permission.namespace,
+        "verb": permission.verb,
+        "name": next(iter(permission.names))
+        if len(permission.names) == 1
+        else "",
     }
     spec = {"resourceAttributes": attributes}
-    status = _reviewed(send, "SelfSubjectAccessReview", spec)
+    status = _review(send, "SelfSubjectAccessReview", spec)
     return status.get("allowed") is True
 
 
-def rules(send: Send, namespace: str) -> Sequence[PolicyRule]:
-    """What the authorizers list; some cannot, and list nothing."""
+def list_rules(send: Send, namespace: str) -> Sequence[PolicyRule]:
+    """Return the rules that the authorizers list; some list none."""
     spec = {"namespace": namespace}
-    status = _reviewed(send, "SelfSubjectRulesReview", spec)
+    status = _review(send, "SelfSubjectRulesReview", spec)
     return tuple(
         PolicyRule(
             frozenset(rule.get("apiGroups") or ()),
@@ -51,7 +53,7 @@ def rules(send: Send, namespace: str) -> Sequence[PolicyRule]:
     )
 
 
-def _reviewed(
+def _review(
     send: Send, kind: str, spec: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     plural = f"{kind.lower()}s"

@@ -1,4 +1,4 @@
-"""Whether the server of a kubeconfig answers, and takes its credential."""
+"""Check that the server of a kubeconfig accepts its credential."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ from tacker_k8s_cr.kube.kubeconfig import Kubeconfig
 from tacker_k8s_cr.model.deadline import Deadline
 
 _PATH = "/api"
-"""What every API server has, and every authenticated user may read."""
+"""A path of every API server that every authenticated user may read."""
 
 
 def check(kubeconfig: Kubeconfig, deadline: Deadline) -> None:
-    """Ask until it answers or time is up. Raises a ClusterError.
+    """Retry until it answers or the deadline passes. Raises a ClusterError.
 
-    A certificate that is not trusted and a credential that is refused end
-    it at once.
+    An untrusted certificate and a refused credential are not retried.
     """
     connection = Connection(lambda: kubeconfig, verify=True, size=1)
     sender = Client(
-        connection, kubeconfig.server, Counter(), deadline, lasting=True
+        connection,
+        kubeconfig.server,
+        Counter(),
+        deadline,
+        retry_until_deadline=True,
     )
     try:
         sender.send(Request("get", "GET", _PATH, _PATH))

@@ -49,7 +49,9 @@ class Connection:
             self._wait(deadline)
         try:
             if self._access is None or self._access is access:
-                self._access = self._made(self._access, None, deadline)
+                self._access = self._create_session(
+                    self._access, None, deadline
+                )
             return self._access
         finally:
             self._lock.release()
@@ -61,11 +63,13 @@ class Connection:
             current = self._access
             if current and current.credential is not refused.credential:
                 return current
-            made = self._made(current, refused.credential, deadline)
-            if made.credential == refused.credential:
+            renewed = self._create_session(
+                current, refused.credential, deadline
+            )
+            if renewed.credential == refused.credential:
                 return None
-            self._access = made
-            return made
+            self._access = renewed
+            return renewed
         finally:
             self._lock.release()
 
@@ -86,26 +90,28 @@ class Connection:
                 self._access.pool.close()
                 self._access = None
 
-    def _made(
+    def _create_session(
         self,
-        before: Session | None,
+        former: Session | None,
         refused: Credential | None,
         deadline: Deadline,
     ) -> Session:
         kubeconfig = self._source()
-        credential = credentials.credential(kubeconfig, refused, deadline)
+        credential = credentials.create_credential(
+            kubeconfig, refused, deadline
+        )
         headers = {"User-Agent": "tacker-k8s-cr", **credential.headers}
         if (
-            before
-            and before.kubeconfig == kubeconfig
-            and before.credential.certificate == credential.certificate
+            former
+            and former.kubeconfig == kubeconfig
+            and former.credential.certificate == credential.certificate
         ):
             return dataclasses.replace(
-                before, headers=headers, credential=credential
+                former, headers=headers, credential=credential
             )
         verify = self._verify and not kubeconfig.insecure
-        context = tls.context(kubeconfig, credential, verify)
-        pool = connection_pool.pool(kubeconfig, context, self._size)
+        context = tls.create_context(kubeconfig, credential, verify)
+        pool = connection_pool.create_pool(kubeconfig, context, self._size)
         parts = urllib.parse.urlsplit(kubeconfig.server)
         # A plain HTTP request to a proxy contains the whole URL.
         plain = parts.scheme == "http" and pool.proxy is not None
@@ -131,7 +137,7 @@ class WatchConnection:
         with self._lock:
             own = self._access
             if own is None or own.context is not current.context:
-                pool = connection_pool.pool(
+                pool = connection_pool.create_pool(
                     current.kubeconfig,
                     current.context,
                     self._size,

@@ -1,4 +1,4 @@
-"""What is open to one server, for all operations at the same time."""
+"""Share the connections to one server between concurrent operations."""
 
 from __future__ import annotations
 
@@ -16,55 +16,57 @@ from tacker_k8s_cr.kube.per_process import Processes
 
 
 @dataclasses.dataclass
-class _Open:
+class _SharedConnections:
     processes: Processes
     users: int = 0
 
 
-class _Own:
-    """What one process shares; a fork must not use its parent's lock."""
+class _ProcessCache:
+    """The shared connections of one process; a fork has its own lock."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.open: dict[str, _Open] = {}
+        self.open: dict[str, _SharedConnections] = {}
 
 
-_BY_ID: dict[int, _Own] = {}
+_BY_ID: dict[int, _ProcessCache] = {}
 
 
 @contextlib.contextmanager
 def shared_connections(
     kubeconfig: Kubeconfig, pool: int
 ) -> Iterator[Processes]:
-    """Open for as long as anybody uses it: nothing stays open at rest.
+    """Yield connections that are closed when their last user leaves.
 
-    Another credential is another user, who shares nothing with this one.
+    Connections with different credentials are never shared.
     """
-    own = _BY_ID.setdefault(os.getpid(), _Own())
-    key = _name(kubeconfig, pool)
-    with own.lock:
-        found = own.open.get(key)
-        if found is None:
+    cache = _BY_ID.setdefault(os.getpid(), _ProcessCache())
+    key = _key(kubeconfig, pool)
+    with cache.lock:
+        entry = cache.open.get(key)
+        if entry is None:
             source = functools.partial(_itself, kubeconfig)
-            found = own.open[key] = _Open(Processes(source, True, pool))
-        found.users += 1
+            entry = cache.open[key] = _SharedConnections(
+                Processes(source, True, pool)
+            )
+        entry.users += 1
     try:
-        yield found.processes
+        yield entry.processes
     finally:
-        with own.lock:
-            found.users -= 1
-            if last := not found.users:
-                del own.open[key]
+        with cache.lock:
+            entry.users -= 1
+            if last := not entry.users:
+                del cache.open[key]
         if last:
-            found.processes.close()
+            entry.processes.close()
 
 
 def _itself(kubeconfig: Kubeconfig) -> Kubeconfig:
     return kubeconfig
 
 
-def _name(kubeconfig: Kubeconfig, pool: int) -> str:
-    """Of all that the kubeconfig says, without keeping it."""
+def _key(kubeconfig: Kubeconfig, pool: int) -> str:
+    """Return a hash of the whole kubeconfig, which is not stored."""
     fields = [dataclasses.asdict(kubeconfig), pool]
     text = json.dumps(fields, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

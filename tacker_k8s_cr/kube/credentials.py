@@ -27,13 +27,13 @@ _READ_AGAIN = 60.0
 _SKEW = 10.0
 """Seconds before its expiry when a plug-in's credential is renewed."""
 
-_PATIENCE = 20.0
-"""Seconds after which a plug-in that does not end is not run again."""
+_PLUGIN_PATIENCE = 20.0
+"""Seconds after which a plug-in that timed out is not run again."""
 
 _NEVER = Deadline.never()
 
 
-def credential(
+def create_credential(
     kubeconfig: Kubeconfig,
     refused: Credential | None = None,
     deadline: Deadline = _NEVER,
@@ -45,26 +45,26 @@ def credential(
     """
     kind = kubeconfig.credential_kind
     if kind == "openid":
-        made = _from_openid(kubeconfig, refused, deadline)
+        created = _from_openid(kubeconfig, refused, deadline)
     elif kind == "exec":
-        made = _from_plugin(kubeconfig, deadline)
+        created = _from_plugin(kubeconfig, deadline)
     elif kind == "auth-provider":
-        made = _from_provider(kubeconfig)
+        created = _from_provider(kubeconfig)
     elif kubeconfig.token_file:
-        made = _from_file(kubeconfig)
+        created = _from_file(kubeconfig)
     elif kind == "token":
-        made = Credential(_bearer(kubeconfig.token))
+        created = Credential(_bearer(kubeconfig.token))
     elif kind == "basic":
         text = f"{kubeconfig.username}:{kubeconfig.password}"
         encoded = base64.b64encode(text.encode()).decode()
-        made = Credential({"Authorization": f"Basic {encoded}"})
+        created = Credential({"Authorization": f"Basic {encoded}"})
     else:
-        made = Credential({})
+        created = Credential({})
     return dataclasses.replace(
-        made,
-        headers={**made.headers, **_acting_as(kubeconfig.impersonate)},
-        certificate=made.certificate or kubeconfig.client_certificate,
-        key=made.key or kubeconfig.client_key,
+        created,
+        headers={**created.headers, **_impersonation(kubeconfig.impersonate)},
+        certificate=created.certificate or kubeconfig.client_certificate,
+        key=created.key or kubeconfig.client_key,
     )
 
 
@@ -72,7 +72,7 @@ def _bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def _acting_as(fields: Mapping[str, Any]) -> dict[str, str]:
+def _impersonation(fields: Mapping[str, Any]) -> dict[str, str]:
     headers = {}
     if user := fields.get("as"):
         headers["Impersonate-User"] = str(user)
@@ -91,8 +91,8 @@ def _from_file(kubeconfig: Kubeconfig) -> Credential:
     try:
         token = pathlib.Path(kubeconfig.token_file).read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", "it is not text")
-        raise KubeconfigInvalid(kubeconfig.token_file, why) from None
+        reason = getattr(error, "strerror", "it is not text")
+        raise KubeconfigInvalid(kubeconfig.token_file, reason) from None
     return Credential(_bearer(token), until=time.monotonic() + _READ_AGAIN)
 
 
@@ -106,12 +106,12 @@ def _from_openid(
 
 def _from_plugin(kubeconfig: Kubeconfig, deadline: Deadline) -> Credential:
     try:
-        status = exec_credential.status(kubeconfig, deadline.remaining)
+        status = exec_credential.run_plugin(kubeconfig, deadline.remaining)
     except exec_credential.ExecPluginError as error:
         why = f"its exec plug-in failed: {error}"
         refusal = Unauthenticated(kubeconfig.server, why)
         if isinstance(error, exec_credential.ExecPluginTimeout):
-            raise Retryable(refusal, patience=_PATIENCE) from None
+            raise Retryable(refusal, patience=_PLUGIN_PATIENCE) from None
         raise refusal from None
     token = status.get("token")
     certificate = status.get("clientCertificateData")
@@ -119,7 +119,7 @@ def _from_plugin(kubeconfig: Kubeconfig, deadline: Deadline) -> Credential:
     if not token and not (certificate and key):
         raise Unauthenticated(
             kubeconfig.server,
-            "its exec plug-in gave no token and no certificate with a key",
+            "its exec plug-in returned no token and no certificate with a key",
         )
     end = _end(status.get("expirationTimestamp"))
     return Credential(
@@ -151,7 +151,7 @@ def _from_provider(kubeconfig: Kubeconfig) -> Credential:
         header = configuration.auth_settings()["BearerToken"]["value"]
     except (ConfigException, KeyError, ValueError, OSError):
         raise Unauthenticated(
-            kubeconfig.server, "its auth-provider gave no token"
+            kubeconfig.server, "its auth-provider returned no token"
         ) from None
     return Credential({"Authorization": header})
 

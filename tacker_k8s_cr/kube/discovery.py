@@ -1,7 +1,7 @@
-"""Which kinds a server has, asked for one group at a time, and remembered.
+"""Discover the kinds of a server, one group at a time, with a cache.
 
-Nothing is kept on disk, nor for long: what a server serves changes when a
-definition does, and asking for a group again costs a millisecond.
+The cache is in memory and expires soon: what a server serves changes with its
+CustomResourceDefinitions, and reading a group again takes a millisecond.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from tacker_k8s_cr.model.objects import Resource
 
 LOG = logging.getLogger(__name__)
 
-Ask = Callable[[str, Deadline], Mapping[str, Any]]
-"""Gets a path; an empty mapping where the server has nothing."""
+Fetch = Callable[[str, Deadline], Mapping[str, Any]]
+"""Gets a path; returns an empty mapping for a path that does not exist."""
 
 _Kinds = Mapping[str, Resource]
 _Versions = Mapping[str, tuple[str, ...]]
 """By group, the preferred one first."""
 
-_HASTE = 10.0
-"""Seconds for each group where all are asked for."""
+_GROUP_SECONDS = 10.0
+"""Seconds for each group when all groups are read."""
 
-_AGE = 300.0
-"""Seconds for which an answer is believed. An operation meets what changed
-by itself; this is for a VIM on which there is always another one."""
+_MAX_AGE = 300.0
+"""Seconds for which a response is valid. An operation discards what has
+changed; this limit is for a VIM with continuous operations."""
 
 _NEVER = Deadline.never()
 
@@ -50,52 +50,52 @@ _LEASE = Resource(
     True,
     frozenset(("create", "delete", "get", "list", "patch", "update", "watch")),
 )
-"""The kind of the lock, which every server serves like this. To ask for its
-group would cost each operation a request."""
+"""The kind of the lock, which every server serves in this form. Discovery
+would cost each operation a request."""
 
 
 class Discovery:
-    """What one server serves, for all threads of a process.
+    """The kinds of one server, for all threads of a process.
 
-    One thread asks for a group. Only who needs that group waits for the
-    answer: the server of an aggregated API may be silent.
+    One thread reads a group. Only threads that need that group wait for the
+    response: the server of an aggregated API may not respond.
     """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
-        self._groups: TTLCache[str, _Versions] = TTLCache(_AGE, clock)
-        self._kinds: TTLCache[tuple[str, str], _Kinds] = TTLCache(_AGE, clock)
+        self._groups: TTLCache[str, _Versions] = TTLCache(_MAX_AGE, clock)
+        self._kinds: TTLCache[tuple[str, str], _Kinds] = TTLCache(
+            _MAX_AGE, clock
+        )
 
     def resource(
         self,
-        ask: Ask,
+        fetch: Fetch,
         group_kind: GroupKind,
         version: str,
         deadline: Deadline = _NEVER,
     ) -> Resource:
-        """Raises KindNotServed, or what the server's refusal means."""
+        """Return how a kind is served. Raises KindNotServed."""
         if group_kind == _LEASE.group_kind and version in ("", "v1"):
             return _LEASE
-        if remembered := self._remembered(group_kind, version):
-            return remembered
-        asking = _Asking(self._groups, self._kinds, ask, deadline)
-        known = self._remembers(group_kind.group)
-        found = asking.found(group_kind, version)
-        if found is None and known:
+        if cached := self._cached(group_kind, version):
+            return cached
+        query = _Query(self._groups, self._kinds, fetch, deadline)
+        was_cached = self._has_cached(group_kind.group)
+        found = query.find(group_kind, version)
+        if found is None and was_cached:
             self.invalidate(group_kind.group)
-            found = asking.found(group_kind, version)
+            found = query.find(group_kind, version)
         if found is not None:
             return found
-        served = asking.serving(group_kind) if version else ()
+        served = query.served_versions(group_kind) if version else ()
         raise KindNotServed(group_kind, version, served)
 
-    def _remembered(
-        self, group_kind: GroupKind, version: str
-    ) -> Resource | None:
-        """Return a kind that is already known, as in nearly every call."""
+    def _cached(self, group_kind: GroupKind, version: str) -> Resource | None:
+        """Return a cached kind, as in nearly every call."""
         group = group_kind.group
         served = {} if version else self._groups.fresh("") or {}
-        for each in (version,) if version else served.get(group, ()):
-            kinds = self._kinds.fresh((group, each))
+        for group_version in (version,) if version else served.get(group, ()):
+            kinds = self._kinds.fresh((group, group_version))
             if kinds is None:
                 return None
             if found := kinds.get(group_kind.kind):
@@ -103,87 +103,107 @@ class Discovery:
         return None
 
     def resources(
-        self, ask: Ask, deadline: Deadline = _NEVER
+        self, fetch: Fetch, deadline: Deadline = _NEVER
     ) -> Sequence[Resource]:
-        """Asks for everything anew; what does not answer is passed over."""
+        """Read all groups again; groups without a response are skipped."""
         self._groups.forget()
         self._kinds.forget()
-        asking = _Asking(self._groups, self._kinds, ask, deadline, _HASTE)
-        return tuple(asking.listable())
+        query = _Query(
+            self._groups, self._kinds, fetch, deadline, _GROUP_SECONDS
+        )
+        return tuple(query.iterate_listable())
 
     def invalidate(self, group: str) -> None:
         self._groups.forget()
         self._kinds.forget(lambda key: key[0] == group)
 
-    def _remembers(self, group: str) -> bool:
-        asked = any(known == group for known, _ in self._kinds.known())
-        return asked or bool(self._groups.known())
+    def _has_cached(self, group: str) -> bool:
+        has_kinds = any(
+            cached_group == group
+            for cached_group, _ in self._kinds.cached_keys()
+        )
+        return has_kinds or bool(self._groups.cached_keys())
 
 
 @dataclasses.dataclass(frozen=True)
-class _Asking:
-    """What is known, and a way to the rest."""
+class _Query:
+    """A lookup in the cache, which fetches what is missing."""
 
     groups: TTLCache[str, _Versions]
     kinds: TTLCache[tuple[str, str], _Kinds]
-    ask: Ask
+    fetch: Fetch
     deadline: Deadline
-    each: float = math.inf
+    seconds: float = math.inf
 
-    def found(self, group_kind: GroupKind, version: str) -> Resource | None:
+    def find(self, group_kind: GroupKind, version: str) -> Resource | None:
         group = group_kind.group
-        versions = (version,) if version else self._of(group)
+        versions = (version,) if version else self._versions_of(group)
         # The kind may be missing in the version that its group prefers.
         for each in versions:
-            if found := self._in(group, each).get(group_kind.kind):
+            if found := self._kinds_of(group, each).get(group_kind.kind):
                 return found
         return None
 
-    def serving(self, group_kind: GroupKind) -> tuple[str, ...]:
+    def served_versions(self, group_kind: GroupKind) -> tuple[str, ...]:
         group = group_kind.group
         return tuple(
             version
-            for version in self._of(group)
-            if group_kind.kind in self._in(group, version)
+            for version in self._versions_of(group)
+            if group_kind.kind in self._kinds_of(group, version)
         )
 
-    def listable(self) -> Iterator[Resource]:
+    def iterate_listable(self) -> Iterator[Resource]:
         for group, versions in self._versions().items():
             seen: set[str] = set()
             for version in versions:
                 try:
-                    kinds = self._in(group, version)
+                    kinds = self._kinds_of(group, version)
                 except ClusterError as error:
-                    LOG.warning("%s/%s: %s; left out", group, version, error)
+                    LOG.warning(
+                        "discovery of %s/%s failed, skipping: %s",
+                        group,
+                        version,
+                        error,
+                    )
                     continue
                 for kind, resource in kinds.items():
                     if kind not in seen and "list" in resource.verbs:
                         yield resource
                     seen.add(kind)
 
-    def _of(self, group: str) -> tuple[str, ...]:
+    def _versions_of(self, group: str) -> tuple[str, ...]:
         return self._versions().get(group, ())
 
     def _versions(self) -> _Versions:
-        def asked() -> _Versions:
-            core = self.ask("/api", self._until()).get("versions", ())
-            listed = self.ask("/apis", self._until()).get("groups", ())
+        def fetch_versions() -> _Versions:
+            core = self.fetch("/api", self._request_deadline()).get(
+                "versions", ()
+            )
+            listed = self.fetch("/apis", self._request_deadline()).get(
+                "groups", ()
+            )
             return _groups(core, listed)
 
-        return self.groups.get_or_ask("", "GET /apis", asked, self._until())
+        return self.groups.get_or_fetch(
+            "", "GET /apis", fetch_versions, self._request_deadline()
+        )
 
-    def _in(self, group: str, version: str) -> _Kinds:
+    def _kinds_of(self, group: str, version: str) -> _Kinds:
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
 
-        def asked() -> _Kinds:
-            listed = self.ask(path, self._until()).get("resources", ())
+        def fetch_kinds() -> _Kinds:
+            listed = self.fetch(path, self._request_deadline()).get(
+                "resources", ()
+            )
             return _kinds(group, version, listed)
 
         key = group, version
-        return self.kinds.get_or_ask(key, f"GET {path}", asked, self._until())
+        return self.kinds.get_or_fetch(
+            key, f"GET {path}", fetch_kinds, self._request_deadline()
+        )
 
-    def _until(self) -> Deadline:
-        return self.deadline.at_most(self.each)
+    def _request_deadline(self) -> Deadline:
+        return self.deadline.at_most(self.seconds)
 
 
 def _groups(
@@ -200,7 +220,7 @@ def _groups(
 def _kinds(
     group: str, version: str, listed: Sequence[Mapping[str, Any]]
 ) -> _Kinds:
-    """Kinds by name; ``deployments/scale`` is a sub-resource of another."""
+    """Return kinds by name; ``deployments/scale`` is a sub-resource."""
     subresources: dict[str, set[str]] = {}
     for item in listed:
         plural, _, subresource = item["name"].partition("/")

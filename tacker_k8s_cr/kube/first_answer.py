@@ -10,7 +10,7 @@ SECONDS = 5.0
 """Limits for the first answer of a server, whichever ends first."""
 
 
-class Contact:
+class FirstAnswer:
     """Whether a server has answered, and the limits until it does.
 
     They end with the first answer, even an error: an operation that has
@@ -25,7 +25,7 @@ class Contact:
         self._notified = False
         self._begun: float | None = None
 
-    def left(self, now: float) -> float:
+    def remaining(self, now: float) -> float:
         """Return the seconds for the first answer, since the first attempt."""
         if self.answered:
             return math.inf
@@ -37,7 +37,7 @@ class Contact:
         """Return whether the limits allow no attempt at this moment."""
         if self.answered:
             return False
-        return attempts >= ATTEMPTS or self.left(moment) <= 0
+        return attempts >= ATTEMPTS or self.remaining(moment) <= 0
 
     def notify(self, why: str) -> None:
         """Report why the server does not answer, once."""

@@ -31,11 +31,11 @@ from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.objects import Resource
 from tacker_k8s_cr.model.objects import field
 
-PATIENCE = 10.0
+RETRY_SECONDS = 10.0
 """Seconds for which a request is sent again, each time on another
 connection: a balancer then gives it to another server."""
 
-_AGE = 1.0
+_MAX_AGE = 1.0
 """Seconds for which the definitions of a group are remembered. A package
 may ask for many objects of a kind at once."""
 
@@ -57,10 +57,10 @@ class Definitions:
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
-        self._turn = threading.Lock()
-        self._known: dict[str, tuple[float, _Served]] = {}
+        self._lock = threading.Lock()
+        self._cache: dict[str, tuple[float, _Served]] = {}
 
-    def serve(
+    def is_served(
         self,
         send: Send,
         group_kind: GroupKind,
@@ -73,23 +73,23 @@ class Definitions:
         """
         if "." not in group_kind.group:
             return False  # a definition has a group with a dot
-        if not acquire_before(self._turn, deadline):
+        if not acquire_before(self._lock, deadline):
             raise Unavailable("list definitions", 408, "the deadline passed")
         try:
-            known = self._known.get(group_kind.group)
-            if known is None or self._clock() >= known[0]:
-                found = _served(send, group_kind.group)
-                known = self._clock() + _AGE, found
-                self._known[group_kind.group] = known
+            cached = self._cache.get(group_kind.group)
+            if cached is None or self._clock() >= cached[0]:
+                served = _read_served(send, group_kind.group)
+                cached = self._clock() + _MAX_AGE, served
+                self._cache[group_kind.group] = cached
         finally:
-            self._turn.release()
+            self._lock.release()
         return any(
-            kind == group_kind.kind and version in ("", each)
-            for kind, each in known[1]
+            kind == group_kind.kind and version in ("", served_version)
+            for kind, served_version in cached[1]
         )
 
 
-def _served(send: Send, group: str) -> _Served:
+def _read_served(send: Send, group: str) -> _Served:
     """Return what the definitions of a group serve; empty if forbidden.
 
     Their names end with the group, so only few are read completely.
@@ -99,17 +99,19 @@ def _served(send: Send, group: str) -> _Served:
     try:
         named = [
             ObjectRef.of(obj)
-            for obj in pagination.objects(send, selection, metadata=True)
+            for obj in pagination.list_objects(send, selection, metadata=True)
             if obj["metadata"]["name"].endswith(f".{group}")
         ]
         for ref in named:
-            found.update(_of(send(verbs.get(ref, _DEFINITIONS)).body))
+            found.update(
+                _served_versions(send(verbs.get(ref, _DEFINITIONS)).body)
+            )
     except (NotFound, Forbidden):
         pass
     return frozenset(found)
 
 
-def _of(definition: Manifest) -> _Served:
+def _served_versions(definition: Manifest) -> _Served:
     conditions = field(definition, ("status", "conditions"), ())
     if not any(
         one.get("type") == "Established" and one.get("status") == "True"
@@ -125,7 +127,7 @@ def _of(definition: Manifest) -> _Served:
 
 
 @dataclasses.dataclass
-class Behind:
+class LaggingServer:
     """A request that is repeated because its server may be behind.
 
     :param defined: whether the cluster defines the kind.
@@ -141,7 +143,7 @@ class Behind:
     _until: Deadline | None = None
     _attempts: int = 1
 
-    def again(self, error: Error | None = None) -> bool:
+    def should_retry(self, error: Error | None = None) -> bool:
         """Return whether to send again; false for a kind that is not defined.
 
         :param error: the server's answer; for a write it names the object.
@@ -151,7 +153,7 @@ class Behind:
         if not self.defined():
             return False
         if self._until is None:
-            self._until = self.deadline.at_most(PATIENCE)
+            self._until = self.deadline.at_most(RETRY_SECONDS)
         delay = backoff.LAGGING_SERVER.delay(self._attempts)
         if self._until.remaining <= delay:
             kind = self.group_kind

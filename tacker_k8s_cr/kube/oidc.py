@@ -30,23 +30,23 @@ LOG = logging.getLogger(__name__)
 _SECONDS = 10.0
 """Seconds for an answer of the provider."""
 
-_HASTE = 3.0
+_SECONDS_WITH_TOKEN = 3.0
 """The same while there is a valid token."""
 
 _PAUSE = 5.0
 """Seconds between attempts to renew a token that is still valid."""
 
-_SULK = 10.0
+_REFUSAL_SECONDS = 10.0
 """Seconds for which a refusal is cached: providers lock a user out after a few
 attempts with a wrong password, so only one thread may make one."""
 
-_MOMENT = 1.0
+_SILENCE_SECONDS = 1.0
 """Seconds for which a missing answer is cached: threads that waited for it
 must not each wait for the provider again."""
 
 _NEVER = Deadline.never()
 
-_MOST = 256
+_MAX_USERS = 256
 """Maximum number of users whose tokens are kept."""
 
 
@@ -62,13 +62,13 @@ def token(
     :raises Retryable: if the provider did not answer, or not in time.
     """
     key = os.getpid(), _name(kubeconfig)
-    found = _USERS.get(key)
-    if found is None:
-        while len(_USERS) >= _MOST:
+    user = _USERS.get(key)
+    if user is None:
+        while len(_USERS) >= _MAX_USERS:
             with contextlib.suppress(KeyError, RuntimeError):
                 _USERS.pop(next(iter(_USERS)))
-        found = _USERS.setdefault(key, _User())
-    return found.token(kubeconfig, refused, deadline, clock)
+        user = _USERS.setdefault(key, _User())
+    return user.token(kubeconfig, refused, deadline, clock)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +82,7 @@ class _Failure:
     patience: float | None
     until: float
 
-    def again(self, now: float) -> TokenRequestFailed | Retryable:
+    def to_error(self, now: float) -> TokenRequestFailed | Retryable:
         """Return a copy of the error, since callers add to it."""
         why = dataclasses.replace(self.why)
         if self.patience is None:
@@ -95,7 +95,7 @@ class _User:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._held: oidc_token.OidcToken | None = None
+        self._token: oidc_token.OidcToken | None = None
         self._failure: _Failure | None = None
 
     def token(
@@ -105,35 +105,37 @@ class _User:
         deadline: Deadline,
         clock: Clock,
     ) -> oidc_token.OidcToken:
-        held = self._usable(refused, clock)
-        if held and clock() < held.until:
-            return held
+        current = self._valid_token(refused, clock)
+        if current and clock() < current.until:
+            return current
         # One thread requests it; threads with a valid token do not wait.
-        if held and not self._lock.acquire(blocking=False):
-            return held
-        if not held and not acquire_before(self._lock, deadline):
-            raise _too_late(kubeconfig)
+        if current and not self._lock.acquire(blocking=False):
+            return current
+        if not current and not acquire_before(self._lock, deadline):
+            raise _deadline_error(kubeconfig)
         try:
-            held = self._usable(refused, clock)
-            if held and clock() < held.until:
-                return held
-            self._held = self._next(kubeconfig, held, deadline, clock)
-            return self._held
+            current = self._valid_token(refused, clock)
+            if current and clock() < current.until:
+                return current
+            self._token = self._next_token(
+                kubeconfig, current, deadline, clock
+            )
+            return self._token
         finally:
             self._lock.release()
 
-    def _usable(
+    def _valid_token(
         self, refused: str, clock: Clock
     ) -> oidc_token.OidcToken | None:
-        held = self._held
-        if held is None or held.text == refused:
+        current = self._token
+        if current is None or current.text == refused:
             return None
-        return held if clock() < held.end else None
+        return current if clock() < current.end else None
 
-    def _next(
+    def _next_token(
         self,
         kubeconfig: Kubeconfig,
-        held: oidc_token.OidcToken | None,
+        current: oidc_token.OidcToken | None,
         deadline: Deadline,
         clock: Clock,
     ) -> oidc_token.OidcToken:
@@ -141,16 +143,18 @@ class _User:
         now = clock()
         failure = self._failure
         if failure is not None and now < failure.until:
-            if held is not None:
-                return dataclasses.replace(held, until=failure.until)
-            raise failure.again(now)
+            if current is not None:
+                return dataclasses.replace(current, until=failure.until)
+            raise failure.to_error(now)
         self._failure = None
-        seconds = min(_HASTE if held else _SECONDS, deadline.remaining)
+        seconds = min(
+            _SECONDS_WITH_TOKEN if current else _SECONDS, deadline.remaining
+        )
         if not seconds:
-            if held is not None:
-                return held
-            raise _too_late(kubeconfig)
-        refresh = self._held.refresh if self._held else ""
+            if current is not None:
+                return current
+            raise _deadline_error(kubeconfig)
+        refresh = self._token.refresh if self._token else ""
         try:
             return oidc_token.fetch_token(
                 kubeconfig, _openid(kubeconfig), refresh, seconds, clock
@@ -158,16 +162,20 @@ class _User:
         except (Retryable, TokenRequestFailed) as error:
             patience = error.patience if isinstance(error, Retryable) else None
             why = error.why if isinstance(error, Retryable) else error
-            if held is not None:
-                LOG.warning("%s; the token that we have still holds", why)
-                return dataclasses.replace(held, until=now + _PAUSE)
+            if current is not None:
+                LOG.warning("%s; the current token is still valid", why)
+                return dataclasses.replace(current, until=now + _PAUSE)
             if isinstance(why, TokenRequestFailed):
-                holds = _SULK if patience is None else _MOMENT
-                self._failure = _Failure(why, patience, clock() + holds)
+                cache_seconds = (
+                    _REFUSAL_SECONDS if patience is None else _SILENCE_SECONDS
+                )
+                self._failure = _Failure(
+                    why, patience, clock() + cache_seconds
+                )
             raise
 
 
-def _too_late(kubeconfig: Kubeconfig) -> Retryable:
+def _deadline_error(kubeconfig: Kubeconfig) -> Retryable:
     why = "it has not answered by the deadline"
     return Retryable(
         TokenRequestFailed(_openid(kubeconfig).url, why, kubeconfig.where)

@@ -66,7 +66,7 @@ def fetch_token(
     """
     from oauthlib import oauth2
 
-    begun = clock()
+    started = clock()
     client = oauth2.LegacyApplicationClient(user.client_id)
     secret = user.client_secret or None
     if refresh:
@@ -79,9 +79,9 @@ def fetch_token(
         with contextlib.suppress(TokenRequestFailed):
             answer = _request(kubeconfig, user, form, seconds)
             return _token(kubeconfig, user, answer, refresh, clock)
-    left = seconds - (clock() - begun)
-    if left <= 0:
-        why = "its answers take too long"
+    remaining = seconds - (clock() - started)
+    if remaining <= 0:
+        why = "its responses take too long"
         raise Retryable(
             TokenRequestFailed(user.url, why, kubeconfig.where),
             patience=_PATIENCE,
@@ -93,7 +93,7 @@ def fetch_token(
         include_client_id=True,
         client_secret=secret,
     )
-    answer = _request(kubeconfig, user, form, left)
+    answer = _request(kubeconfig, user, form, remaining)
     return _token(kubeconfig, user, answer, "", clock)
 
 
@@ -102,14 +102,14 @@ def _request(
 ) -> Mapping[str, Any]:
     """Return the fields of the provider's answer."""
     parts = urllib.parse.urlsplit(user.url)
-    place = Kubeconfig(
+    provider = Kubeconfig(
         where=kubeconfig.where,
         server=f"{parts.scheme}://{parts.netloc}",
         ca=user.ca or kubeconfig.ca,
         proxy=kubeconfig.proxy,
     )
-    context = tls.trust_context(place, system=not user.ca)
-    pool = connection_pool.pool(place, context, 1)
+    context = tls.create_trust_context(provider, system=not user.ca)
+    pool = connection_pool.create_pool(provider, context, 1)
     try:
         response = pool.urlopen(
             "POST",
@@ -125,10 +125,10 @@ def _request(
             timeout=urllib3.Timeout(total=seconds),
         )
     except (exceptions.HTTPError, OSError) as error:
-        raise _unreached(kubeconfig, user, error) from error
+        raise _unreachable(kubeconfig, user, error) from error
     finally:
         pool.close()
-    answer, why = _read(response, user)
+    answer, why = _parse_response(response, user)
     if response.status == 200 and not why:
         return answer
     refusal = TokenRequestFailed(user.url, why, kubeconfig.where)
@@ -137,7 +137,7 @@ def _request(
     raise refusal
 
 
-def _read(
+def _parse_response(
     response: urllib3.BaseHTTPResponse, user: OidcUser
 ) -> tuple[Mapping[str, Any], str]:
     """Return the fields of an answer, or why it has no token."""
@@ -152,32 +152,35 @@ def _read(
         refused = f"it answers {status}"
         return {}, "its answer has no token" if status == 200 else refused
     except oauth2.OAuth2Error as error:
-        return {}, _refusal(status, error, user)
+        return {}, _describe_refusal(status, error, user)
     except (AttributeError, TypeError, ValueError):
         # Not from `error`, whose traceback has the tokens of the answer.
         return {}, f"it answers {status}, and not with a token"
     return answer, "" if status == 200 else f"it answers {status}"
 
 
-def _refusal(status: int, error: Any, user: OidcUser) -> str:
-    """Return the provider's own words, without a secret they may repeat."""
-    # The library has texts for errors of which a provider says no more.
-    own = error.description != type(error).description
-    parts = [str(error.error or ""), str(error.description) if own else ""]
-    said = ": ".join(filter(None, parts))[:300]
+def _describe_refusal(status: int, error: Any, user: OidcUser) -> str:
+    """Return the provider's message, without secrets that it may contain."""
+    # The library has default texts for errors without a description.
+    has_description = error.description != type(error).description
+    parts = [
+        str(error.error or ""),
+        str(error.description) if has_description else "",
+    ]
+    message = ": ".join(filter(None, parts))[:300]
     for secret in filter(None, (user.password, user.client_secret)):
-        said = said.replace(secret, "***")
-    return f"{said} ({status})" if said else f"it answers {status}"
+        message = message.replace(secret, "***")
+    return f"{message} ({status})" if message else f"it answers {status}"
 
 
-def _unreached(
+def _unreachable(
     kubeconfig: Kubeconfig, user: OidcUser, error: Exception
 ) -> TokenRequestFailed | Retryable:
     meaning = transport_errors.to_error(user.url, error)
     why = meaning.why if isinstance(meaning, Retryable) else meaning
-    said = why.why if isinstance(why, Unreachable) else str(why)
-    why_not = f"it cannot be reached: {said}"
-    refusal = TokenRequestFailed(user.url, why_not, kubeconfig.where)
+    cause = why.why if isinstance(why, Unreachable) else str(why)
+    message = f"it cannot be reached: {cause}"
+    refusal = TokenRequestFailed(user.url, message, kubeconfig.where)
     if isinstance(meaning, Retryable):
         return Retryable(refusal, meaning.after, meaning.patience)
     return refusal

@@ -1,4 +1,4 @@
-"""Lists, a page at a time."""
+"""List objects page by page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tacker_k8s_cr.model.objects import Resource
 from tacker_k8s_cr.model.objects import field
 
 PAGE = 500
-"""Objects in an answer; the server holds one answer in memory at once."""
+"""Maximum number of objects in a response, which is in memory as a whole."""
 
 METADATA = (
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
@@ -30,7 +30,7 @@ Send = Callable[[Request], Response]
 
 @dataclasses.dataclass(frozen=True)
 class ListQuery:
-    """Which objects of a kind: of a namespace or all, by selectors."""
+    """A selection of objects of a kind, by namespace and selectors."""
 
     resource: Resource
     namespace: str = ""
@@ -49,26 +49,25 @@ class ListQuery:
                 **parameters,
             },
         )
-        spoken = paths.resource_name(self.resource)
-        return Request(verb, "GET", path, spoken, self.namespace)
+        name = paths.resource_name(self.resource)
+        return Request(verb, "GET", path, name, self.namespace)
 
 
-def objects(
+def list_objects(
     send: Send,
     selection: ListQuery,
     metadata: bool = False,
     size: int = PAGE,
 ) -> Iterator[Manifest]:
-    """What the selection holds.
+    """Yield the selected objects.
 
-    Raises Unserved where the server does not serve its kind; one that is
-    no longer served half way ends there. A list that takes longer than the
-    server remembers its beginning (410) is asked for once more, in one
-    piece.
+    Raises ResourceNotServed if the server does not serve the kind; if that
+    happens after the first page, the list ends. A list whose continue token
+    has expired (410) is requested once more, without pages.
     """
     seen = set()
     try:
-        for page in pages(send, selection, metadata, size):
+        for page in list_pages(send, selection, metadata, size):
             for obj in page:
                 seen.add(_key(obj))
                 yield obj
@@ -76,11 +75,11 @@ def objects(
         if isinstance(error, ResourceNotServed) and not seen:
             raise
     except ResourceExpired:
-        for page in pages(send, selection, metadata, size=0):
+        for page in list_pages(send, selection, metadata, size=0):
             yield from (obj for obj in page if _key(obj) not in seen)
 
 
-def pages(
+def list_pages(
     send: Send, selection: ListQuery, metadata: bool = False, size: int = PAGE
 ) -> Iterator[Page]:
     token = ""
@@ -99,7 +98,7 @@ def pages(
 
 @dataclasses.dataclass(frozen=True)
 class Page:
-    """One answer; its objects get the kind that the server leaves out."""
+    """One response; its objects get the kind that the server omits."""
 
     resource: Resource
     body: Any

@@ -1,4 +1,4 @@
-"""Where a server has an object, a list or a sub-resource: pure."""
+"""Build URL paths of objects, lists and sub-resources: pure."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _PLAIN = re.compile(r"[a-z0-9][a-z0-9.-]*")
 @functools.lru_cache(maxsize=256)
 def collection_path(resource: Resource, namespace: str) -> str:
     start = f"/apis/{resource.group}" if resource.group else "/api"
-    place = f"/namespaces/{_quoted(namespace)}" if namespace else ""
-    return f"{start}/{resource.version}{place}/{resource.plural}"
+    scope = f"/namespaces/{_quoted(namespace)}" if namespace else ""
+    return f"{start}/{resource.version}{scope}/{resource.plural}"
 
 
 def object_path(
@@ -28,13 +28,13 @@ def object_path(
 
 
 def query(path: str, parameters: Mapping[str, str | int]) -> str:
-    """The path with the parameters that are not empty."""
+    """Return the path with the parameters that are not empty."""
     filled = {name: value for name, value in parameters.items() if value != ""}
     return f"{path}?{urllib.parse.urlencode(filled)}" if filled else path
 
 
 def resource_name(resource: Resource, subresource: str = "") -> str:
-    """As the authorizer names it: ``deployments.apps/scale``."""
+    """Return the authorizer's name: ``deployments.apps/scale``."""
     group = f".{resource.group}" if resource.group else ""
     part = f"/{subresource}" if subresource else ""
     return f"{resource.plural}{group}{part}"
@@ -43,8 +43,8 @@ def resource_name(resource: Resource, subresource: str = "") -> str:
 def _quoted(segment: str) -> str:
     if _PLAIN.fullmatch(segment):
         return segment
-    # A name may hold a colon (RBAC), never a slash; quoting all else keeps
-    # a bad one from reaching another path. Dots alone would climb up.
+    # A name may contain a colon (RBAC), never a slash; all else is quoted,
+    # so that no name leads to another path. Dots alone would ascend.
     if segment in (".", ".."):
         return segment.replace(".", "%2E")
     return urllib.parse.quote(segment, safe=":")

@@ -1,4 +1,4 @@
-"""What is open to one server, in each process that uses it."""
+"""Connections to one server, separate for each process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tacker_k8s_cr.kube.lagging_servers import Definitions
 from tacker_k8s_cr.kube.thread_pool import WorkerPool
 
 _process = os.getpid()
-"""The id of this process: to ask for it takes a system call, and a request
+"""The id of this process: reading it takes a system call, and each request
 would need six."""
 
 
@@ -23,17 +23,17 @@ def _note_fork() -> None:
 
 os.register_at_fork(after_in_child=_note_fork)
 
-_OTHERS = 136
-"""Connections that are kept beside those of the pool's threads: for callers
-and their locks, of as many operations as there are at once. They are made
+_EXTRA_CONNECTIONS = 136
+"""Connections in addition to those of the pool's threads: for callers and
+their locks, with as many operations as run concurrently. They are opened
 when they are needed."""
 
 
 class ProcessConnections:
-    """What one process has open; a fork starts with nothing of its parent."""
+    """The connections of one process; a fork uses none of its parent."""
 
     def __init__(self, source: Source, verify: bool, size: int):
-        self.connection = Connection(source, verify, size + _OTHERS)
+        self.connection = Connection(source, verify, size + _EXTRA_CONNECTIONS)
         self.pool = WorkerPool(size)
         self.discovery = Discovery()
         self.definitions = Definitions()
@@ -44,18 +44,18 @@ class ProcessConnections:
 
 
 class Processes:
-    """What is open, by process id."""
+    """The connections by process id."""
 
     def __init__(self, source: Source, verify: bool, size: int):
-        self._made = (source, verify, size)
+        self._arguments = (source, verify, size)
         self._by_id: dict[int, ProcessConnections] = {}
 
     def own(self) -> ProcessConnections:
         own = self._by_id.get(_process)
         if own is None:
             # Not under a lock: a fork may have copied a locked one.
-            made = ProcessConnections(*self._made)
-            own = self._by_id.setdefault(_process, made)
+            created = ProcessConnections(*self._arguments)
+            own = self._by_id.setdefault(_process, created)
         return own
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ class Processes:
 
 
 class Counters:
-    """How many requests one caller sent, by process id."""
+    """The number of requests of one caller, by process id."""
 
     def __init__(self) -> None:
         self._by_id: dict[int, Counter] = {}

@@ -1,7 +1,7 @@
-"""What a cluster can do for us: the seam between deciding and acting.
+"""The interface of a cluster.
 
-Two things show this behaviour: the real cluster, and the fake one of the
-tests. ``tests/contracts`` runs the same suite on both.
+It has two implementations: the real cluster, and the fake one of the tests.
+``tests/contracts`` runs the same suite on both.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 @dataclasses.dataclass(frozen=True)
 class ApplyResponse:
-    """What an apply left: the object, and whether it was not there before."""
+    """The result of an apply: the object, and whether it was created."""
 
     obj: Manifest
     created: bool
@@ -39,10 +39,10 @@ class ApplyResponse:
 
 @dataclasses.dataclass(frozen=True)
 class Watch:
-    """One stream: a kind in a namespace (empty for all), by a selector.
+    """A kind in a namespace (empty for all), with a label selector.
 
-    ``names`` are the objects that matter; where listing is forbidden each
-    is watched by its name instead.
+    ``names`` are the relevant objects; where listing is forbidden, each is
+    watched by its name instead.
     """
 
     group_kind: GroupKind
@@ -53,7 +53,7 @@ class Watch:
 
 @dataclasses.dataclass(frozen=True)
 class Snapshot:
-    """All that a list showed at one moment, which says what is absent too."""
+    """All objects of a list at one moment, which also shows what is absent."""
 
     watch: Watch
     objs: tuple[Manifest, ...]
@@ -61,10 +61,10 @@ class Snapshot:
 
 @dataclasses.dataclass(frozen=True)
 class WatchEvent:
-    """One object as an event showed it.
+    """One object of an event.
 
-    ``gone`` only means that the selector no longer matches; whether the
-    object is gone is for a GET to say.
+    ``deleted`` only means that the selector no longer matches; only a GET
+    shows whether the object exists.
     """
 
     obj: Manifest
@@ -75,22 +75,22 @@ WatchUpdate = Snapshot | WatchEvent
 
 
 class WatchSession(Protocol):
-    """Open streams. All of them end when the context does."""
+    """Open watches. All of them end with the context."""
 
     def next_events(self, seconds: float) -> Sequence[WatchUpdate]:
-        """What came since, waiting up to so many seconds for the first.
+        """Return new updates, waiting up to so many seconds for the first.
 
-        Raises the error of a stream that cannot go on.
+        Raises the error of a watch that cannot continue.
         """
         ...
 
 
 class Cluster(Protocol):
-    """An API server, as one credential sees it.
+    """An API server, accessed with one credential.
 
     Every verb raises a ``ClusterError``: Unreachable, Unauthenticated,
     Forbidden, Rejected, or Unavailable when the retries that the server's
-    answer calls for did not help until the deadline.
+    response allows did not succeed before the deadline.
     """
 
     @property
@@ -100,54 +100,54 @@ class Cluster(Protocol):
 
     @property
     def requests(self) -> int:
-        """How many requests were sent since the connection was made."""
+        """The number of requests sent so far."""
         ...
 
     def with_deadline(self, deadline: Deadline) -> Cluster:
-        """The same cluster and connections, no request past the deadline."""
+        """Return the same cluster; it sends no request past the deadline."""
         ...
 
     def version(self) -> str:
-        """The server's own version, such as ``v1.36.3``."""
+        """Return the server's version, such as ``v1.36.3``."""
         ...
 
-    def can_i(self, right: Permission) -> bool:
-        """Whether the server's authorizer lets us do that."""
+    def can_i(self, permission: Permission) -> bool:
+        """Return whether the server's authorizer allows that."""
         ...
 
     def list_rules(self, namespace: str) -> Sequence[PolicyRule]:
-        """What we may do in a namespace, as far as the server lists it.
+        """Return the permissions in a namespace that the server lists.
 
-        What is not listed may be allowed all the same.
+        Permissions that are not listed may be granted anyway.
         """
         ...
 
     def resource(self, group_kind: GroupKind, version: str = "") -> Resource:
-        """How a kind is served, at a version or else at the preferred one.
+        """Return how a kind is served, by default at the preferred version.
 
-        Asks the server again on a miss. Raises KindNotServed.
+        Repeats discovery for an unknown kind. Raises KindNotServed.
         """
         ...
 
     def resources(self) -> Sequence[Resource]:
-        """Every kind that can be listed, at its preferred version."""
+        """Return every kind that can be listed, at its preferred version."""
         ...
 
     def invalidate(self, group: str) -> None:
-        """Ask anew what a group serves, after its definitions changed."""
+        """Discover a group again, after its definitions changed."""
         ...
 
     def get(self, ref: ObjectRef, version: str = "") -> Manifest | None:
-        """The object, or None when it is not there.
+        """Return the object, or None if it does not exist.
 
-        An object of a kind that the server does not serve is not there.
+        An object of a kind that the server does not serve does not exist.
 
-        :param version: at which it is shown; empty for the preferred one.
+        :param version: of the returned object; empty for the preferred one.
         """
         ...
 
     def get_metadata(self, ref: ObjectRef) -> Manifest | None:
-        """The object's metadata only; None when it is not there."""
+        """Return the object's metadata; None if it does not exist."""
         ...
 
     def list_objects(
@@ -158,7 +158,7 @@ class Cluster(Protocol):
         fields: str = "",
         page: int = 0,
     ) -> Iterator[Manifest]:
-        """Objects, in pages; each has its apiVersion and kind filled in.
+        """Yield objects, in pages, each with its apiVersion and kind.
 
         :param page: maximum number of objects in a page; 0 for the default.
         """
@@ -167,7 +167,7 @@ class Cluster(Protocol):
     def list_metadata(
         self, group_kind: GroupKind, namespace: str = "", selector: str = ""
     ) -> Iterator[Manifest]:
-        """The metadata of objects, in pages."""
+        """Yield the metadata of objects, in pages."""
         ...
 
     def apply(
@@ -179,32 +179,32 @@ class Cluster(Protocol):
         force: bool = False,
         dry_run: bool = False,
     ) -> ApplyResponse:
-        """Server-side apply, at the manifest's own version.
+        """Send a server-side apply, at the manifest's version.
 
-        :param uid: of the object that is to be changed. An object with
-            another, or none at all, raises Conflict.
+        :param uid: of the object to change. Raises Conflict if the object
+            has another UID or does not exist.
 
-        Raises FieldConflict, DependencyMissing, Conflict or Rejected beside
-        what every verb may raise.
+        Raises FieldConflict, DependencyMissing, Conflict or Rejected, in
+        addition to the errors of every verb.
         """
         ...
 
     def create(self, manifest: Manifest, manager: str) -> Manifest:
-        """A new object. Raises Conflict when there is one already."""
+        """Create an object. Raises Conflict if it already exists."""
         ...
 
     def submit(self, manifest: Manifest, manager: str) -> Manifest:
-        """What the server answers to an object that it does not keep.
+        """Send an object that the server does not store; return the response.
 
         For kinds whose only verb is create; a name is not needed. Raises
-        Conflict when the server has done already what is asked for.
+        Conflict if the server has already done what is requested.
         """
         ...
 
     def replace(self, manifest: Manifest, manager: str) -> Manifest:
-        """The whole object; its resourceVersion must be the live one.
+        """Replace the whole object; its resourceVersion must be the live one.
 
-        Raises Conflict when it is not, or the object is gone.
+        Raises Conflict if it is not, or if the object does not exist.
         """
         ...
 
@@ -216,10 +216,10 @@ class Cluster(Protocol):
         *,
         subresource: str = "",
     ) -> Manifest:
-        """JSON merge patch of an object or of its sub-resource.
+        """Send a JSON merge patch of an object or of its sub-resource.
 
-        Raises Conflict when the body has a uid or resourceVersion that is
-        not the live one, or the object is gone.
+        Raises Conflict if the body has a uid or resourceVersion that is not
+        the live one, or if the object does not exist.
         """
         ...
 
@@ -231,43 +231,44 @@ class Cluster(Protocol):
         grace_seconds: int | None = None,
         propagation: str = "Background",
     ) -> Manifest | None:
-        """Ask for the deletion of the object with this UID.
+        """Request the deletion of the object with this UID.
 
-        None when no such object is there any more: it was gone, another
-        has its name, or the server removed it at once. Else the object,
-        which goes on to exist until its finalizers are removed.
+        Returns None if no such object exists any longer: it was deleted
+        before, another has its name, or the server removed it at once.
+        Otherwise returns the object, which exists until its finalizers are
+        removed.
 
-        :param propagation: ``Background`` or ``Foreground``, what becomes
-            of the objects that this one owns.
+        :param propagation: ``Background`` or ``Foreground``, for the objects
+            that this one owns.
         """
         ...
 
     def map_parallel(
         self, function: Callable[[Item], Result], items: Iterable[Item]
     ) -> Generator[tuple[Item, Result | Error], None, None]:
-        """The function on every item, in parallel, as they come to an end.
+        """Call the function for every item in parallel; yield as each ends.
 
-        An Error is yielded in the place of a result; anything else is
-        raised. Closing the iterator starts no further items and waits for
-        those that run.
+        An Error is yielded instead of a result; other exceptions are raised.
+        Closing the iterator starts no further items and waits for those that
+        run.
         """
         ...
 
     def watch(
         self, watches: Sequence[Watch]
     ) -> contextlib.AbstractContextManager[WatchSession]:
-        """List, then watch, each of the streams on a connection of its own."""
+        """List, then watch, each selection on a separate connection."""
         ...
 
     def close(self) -> None:
-        """Give back connections and threads."""
+        """Close connections and end threads."""
         ...
 
 
 def results_or_raise(
     outcomes: Generator[tuple[Item, Result | Error], None, None],
 ) -> Iterator[tuple[Item, Result]]:
-    """What ``each`` yields, where the first error is to end it all."""
+    """Yield the results of ``map_parallel``; raise the first error."""
     with contextlib.closing(outcomes):
         for item, outcome in outcomes:
             if isinstance(outcome, Error):

@@ -1,4 +1,4 @@
-"""One stream of a kind: what a list shows, then each change of it."""
+"""List the objects of a kind, then watch their changes."""
 
 from __future__ import annotations
 
@@ -32,28 +32,29 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-_LASTS = 30
+_WATCH_SECONDS = 30
 """Seconds, and up to a quarter more, after which the server ends a watch.
 
-A stream that went silent shows nothing until then, and nobody can tell it
-from one on which nothing happens. The next watch costs one small request.
+A stream that went silent shows nothing until then, and it cannot be
+distinguished from a watch without changes. The next watch costs one small
+request.
 """
 
-_SILENT = 2
-"""Watches, one after the other, without anything new before all objects are
+_SILENT_WATCHES = 2
+"""Consecutive watches without anything new, after which all objects are
 listed again. An API server whose own watch of etcd has stalled shows nothing
-on its watches; a list is answered with what etcd has."""
+on its watches; a list returns what etcd has."""
 
 _GRACE = 10.0
-"""Seconds after that when we end one that the server did not."""
+"""Seconds after which the client ends a watch that the server did not."""
 
 
 class StreamClosed(Exception):
-    """The streams were closed while one of them waited."""
+    """The watches were closed while one of them waited."""
 
 
 class StreamGroup:
-    """What the threads of open streams share: the end of all of them."""
+    """The responses of open watches, which all threads can close."""
 
     def __init__(self) -> None:
         self.closed = threading.Event()
@@ -66,7 +67,7 @@ class StreamGroup:
 
     @contextlib.contextmanager
     def closing(self, response: urllib3.BaseHTTPResponse) -> Iterator[None]:
-        """Ends the reading of this response when the line closes."""
+        """End the reading of this response when the group is closed."""
         with self._lock:
             self._responses.add(response)
         try:
@@ -82,85 +83,88 @@ class StreamGroup:
         self.closed.set()
         with self._lock:
             for response in self._responses:
-                _cut(response)
+                _shut_down(response)
 
 
-def _cut(response: urllib3.BaseHTTPResponse) -> None:
-    """Wakes the thread that reads; closing would wait for it."""
+def _shut_down(response: urllib3.BaseHTTPResponse) -> None:
+    """Wake the thread that reads; closing would wait for it."""
     sock = getattr(response.connection, "sock", None)
     with contextlib.suppress(OSError, AttributeError):
         sock.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
 
 
 class Reflector:
-    """Follows one selection.
+    """Follows the objects of one selection.
 
-    :param listed: takes all objects, after each list.
-    :param changed: takes one object, and whether it left the selection.
+    :param on_change: receives an object, and whether it was deleted.
     """
 
     def __init__(
         self,
         sender: Client,
-        line: StreamGroup,
+        streams: StreamGroup,
         selection: ListQuery,
-        changed: Callable[[Manifest, bool], None],
+        on_change: Callable[[Manifest, bool], None],
     ):
         self._sender = sender
-        self._line = line
+        self._streams = streams
         self._selection = selection
-        self._changed = changed
+        self._on_change = on_change
 
-    def follow(self, look: Callable[[], str]) -> None:
-        """Until the line closes.
+    def follow(self, relist: Callable[[], str]) -> None:
+        """Watch until the group is closed.
 
-        :param look: reports what there is, and returns its version. It is
-            called again when a watch cannot go on where it ended.
+        :param relist: reports all objects, and returns their version. It is
+            called again when a watch cannot continue where it ended.
         """
         version: str | None = None
-        failures = silent = 0
+        failures = silent_watches = 0
         while True:
             try:
                 if version is None:
-                    version = look()
+                    version = relist()
                 before = version
-                version, heard = self._watch(version)
-                failures = 0 if heard else failures + 1
-                silent = silent + 1 if version == before and heard else 0
-                if silent:
-                    # The next may be answered by another server.
-                    self._sender.way.reconnect()
-                if silent == _SILENT:
-                    version, silent = None, 0
+                version, useful = self._watch(version)
+                failures = 0 if useful else failures + 1
+                silent_watches = (
+                    silent_watches + 1 if version == before and useful else 0
+                )
+                if silent_watches:
+                    # Another server may answer the next one.
+                    self._sender.transport.reconnect()
+                if silent_watches == _SILENT_WATCHES:
+                    version, silent_watches = None, 0
             except DependencyMissing as error:
-                # Its conversion webhook is away; nothing else can be read.
+                # Its conversion webhook is unavailable.
                 LOG.info("%s; trying again", error)
                 version, failures = None, failures + 1
             if failures:
-                self._line.sleep(backoff.WATCH.delay(failures))
+                self._streams.sleep(backoff.WATCH.delay(failures))
 
-    def listed(self) -> tuple[str, tuple[Manifest, ...]]:
-        """All objects of the selection at one moment, and its version."""
+    def list_all(self) -> tuple[str, tuple[Manifest, ...]]:
+        """Return all selected objects at one moment, and the version."""
         for size in (pagination.PAGE, 0):
             objs: list[Manifest] = []
             version = ""
             with contextlib.suppress(ResourceExpired):
                 send = self._sender.send
-                for page in pagination.pages(send, self._selection, size=size):
+                for page in pagination.list_pages(
+                    send, self._selection, size=size
+                ):
                     objs.extend(page)
                     version = page.version
                 break
         return version, tuple(objs)
 
     def _watch(self, version: str) -> tuple[str | None, bool]:
-        """The version to go on from, or None to look again.
+        """Return the version to continue from, or None to list again.
 
-        And whether the watch was of use: it brought something, or lasted.
+        The second value is whether the watch reported anything, or lasted.
         """
-        begun = self._sender.clock()
-        heard = False
-        lasts = random.uniform(_LASTS, _LASTS * 1.25)  # noqa: S311
-        seconds = max(1, int(min(lasts, self._sender.deadline.remaining)))
+        started = self._sender.clock()
+        useful = False
+        duration = random.uniform(_WATCH_SECONDS, _WATCH_SECONDS * 1.25)  # noqa: S311
+        seconds = max(1, int(min(duration, self._sender.deadline.remaining)))
         request = self._selection.request(
             "watch",
             watch="true",
@@ -170,40 +174,40 @@ class Reflector:
         )
         try:
             response = self._sender.stream(request, seconds + _GRACE)
-            with self._line.closing(response):
+            with self._streams.closing(response):
                 for event in _events(response):
                     if event["type"] == "ERROR":
-                        self._refused(request, event["object"])
-                        return None, heard
-                    heard = True
-                    version = self._took(event) or version
+                        self._require_transient(request, event["object"])
+                        return None, useful
+                    useful = True
+                    version = self._handle_event(event) or version
         except ResourceExpired:
-            return None, heard
+            return None, useful
         except (exceptions.HTTPError, OSError, ValueError):
-            # It broke; what comes next is asked for from where it ended.
-            if self._line.closed.is_set():
+            # The connection broke; the next watch continues from there.
+            if self._streams.closed.is_set():
                 raise StreamClosed from None
-            return version, heard
-        # Where nothing happens, a whole watch has nothing to say.
-        lasted = self._sender.clock() - begun >= seconds / 2
-        return version, heard or lasted
+            return version, useful
+        # Without changes, a whole watch reports nothing.
+        lasted = self._sender.clock() - started >= seconds / 2
+        return version, useful or lasted
 
-    def _took(self, event: Any) -> str:
+    def _handle_event(self, event: Any) -> str:
         obj = event["object"]
         if event["type"] != "BOOKMARK":
-            self._changed(obj, event["type"] == "DELETED")
+            self._on_change(obj, event["type"] == "DELETED")
         return str(field(obj, ("metadata", "resourceVersion"), ""))
 
-    def _refused(self, request: Request, status: Any) -> None:
-        """An error in mid-stream: 410 and what passes mean to look again."""
+    def _require_transient(self, request: Request, status: Any) -> None:
+        """Raise an error event, unless a new list can resolve it."""
         answer = Response(int(status.get("code", 500)), status)
-        means = error_for(request, answer, self._sender.server)
-        if not isinstance(means, (Retryable, ResourceExpired)):
-            raise means
+        meaning = error_for(request, answer, self._sender.server)
+        if not isinstance(meaning, (Retryable, ResourceExpired)):
+            raise meaning
 
 
 def _events(response: urllib3.BaseHTTPResponse) -> Iterator[Any]:
-    """One JSON document per line; what comes is not always a whole line."""
+    """Yield one JSON document per line; a part may end within a line."""
     rest = b""
     for part in response.stream(2**16, decode_content=False):
         *lines, rest = (rest + part).split(b"\n")

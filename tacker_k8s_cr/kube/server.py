@@ -1,4 +1,4 @@
-"""The real cluster: a kube-apiserver behind the seam of ``protocol``."""
+"""The real cluster: a kube-apiserver behind ``protocol.Cluster``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tacker_k8s_cr.kube import access_reviews
 from tacker_k8s_cr.kube import pagination
 from tacker_k8s_cr.kube import watch_set
 from tacker_k8s_cr.kube.connection import WatchConnection
-from tacker_k8s_cr.kube.first_answer import Contact
+from tacker_k8s_cr.kube.first_answer import FirstAnswer
 from tacker_k8s_cr.kube.http import verbs
 from tacker_k8s_cr.kube.http.http_model import NotFound
 from tacker_k8s_cr.kube.http.http_model import Request
@@ -26,7 +26,7 @@ from tacker_k8s_cr.kube.http.http_model import ResourceNotServedOnWrite
 from tacker_k8s_cr.kube.http.http_model import Response
 from tacker_k8s_cr.kube.http.requests import AmbiguousConflict
 from tacker_k8s_cr.kube.http.requests import Client
-from tacker_k8s_cr.kube.lagging_servers import Behind
+from tacker_k8s_cr.kube.lagging_servers import LaggingServer
 from tacker_k8s_cr.kube.per_process import Counters
 from tacker_k8s_cr.kube.per_process import Processes
 from tacker_k8s_cr.kube.protocol import ApplyResponse
@@ -50,13 +50,13 @@ _DEFINITION = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 class ApiServer:
-    """A ``Cluster``. Nothing is sent, and no thread made, before its use."""
+    """A ``Cluster``. It sends nothing and starts no thread before its use."""
 
     def __init__(
         self,
         processes: Processes,
         server: str,
-        contact: Contact | None = None,
+        contact: FirstAnswer | None = None,
     ):
         self._server = server
         self._contact = contact
@@ -81,47 +81,47 @@ class ApiServer:
         request = Request("get", "GET", "/version", "/version")
         return str(self._send(request).body.get("gitVersion", ""))
 
-    def can_i(self, right: Permission) -> bool:
-        return access_reviews.allowed(self._send, right)
+    def can_i(self, permission: Permission) -> bool:
+        return access_reviews.is_allowed(self._send, permission)
 
     def list_rules(self, namespace: str) -> Sequence[PolicyRule]:
-        return access_reviews.rules(self._send, namespace)
+        return access_reviews.list_rules(self._send, namespace)
 
     # -- Kinds --------------------------------------------------------------
 
     def resource(self, group_kind: GroupKind, version: str = "") -> Resource:
-        known = self._processes.own().discovery
-        behind: Behind | None = None
+        discovery = self._processes.own().discovery
+        lagging: LaggingServer | None = None
         while True:
             try:
-                return known.resource(
-                    self._ask, group_kind, version, self._deadline
+                return discovery.resource(
+                    self._fetch, group_kind, version, self._deadline
                 )
             except KindNotServed:
-                behind = behind or self._behind(group_kind, version)
-                if not behind.again():
+                lagging = lagging or self._lagging_server(group_kind, version)
+                if not lagging.should_retry():
                     raise
-                known.invalidate(group_kind.group)
+                discovery.invalidate(group_kind.group)
 
     def resources(self) -> Sequence[Resource]:
-        known = self._processes.own().discovery
-        return known.resources(self._ask, self._deadline)
+        discovery = self._processes.own().discovery
+        return discovery.resources(self._fetch, self._deadline)
 
     def invalidate(self, group: str) -> None:
         self._processes.own().discovery.invalidate(group)
 
-    def _ask(self, path: str, deadline: Deadline) -> Mapping[str, Any]:
+    def _fetch(self, path: str, deadline: Deadline) -> Mapping[str, Any]:
         request = Request("get", "GET", path, path)
         try:
             return self.with_deadline(deadline)._send(request).body
         except NotFound:
             return {}
 
-    def _served(
+    def _call_served(
         self,
         group_kind: GroupKind,
         version: str,
-        do: Callable[[Resource], Result],
+        send: Callable[[Resource], Result],
     ) -> Result:
         """Send a request to the path at which the kind was discovered.
 
@@ -130,51 +130,55 @@ class ApiServer:
         definition shows that the server should serve the kind.
         """
         resource = self.resource(group_kind, version)
-        behind: Behind | None = None
-        moved = False
+        lagging: LaggingServer | None = None
+        rediscovered = False
         while True:
             try:
-                return do(resource)
+                return send(resource)
             except (ResourceNotServedOnWrite, ResourceNotServed) as error:
-                behind = behind or self._behind(group_kind, version)
+                lagging = lagging or self._lagging_server(group_kind, version)
                 self.invalidate(group_kind.group)
                 try:
-                    now = self.resource(group_kind, version)
+                    current = self.resource(group_kind, version)
                 except KindNotServed:
-                    now = resource
-                if (moved or now == resource) and not behind.again(error):
+                    current = resource
+                if (
+                    rediscovered or current == resource
+                ) and not lagging.should_retry(error):
                     raise
-                moved = moved or now != resource
-                resource = now
+                rediscovered = rediscovered or current != resource
+                resource = current
 
-    def _behind(self, group_kind: GroupKind, version: str) -> Behind:
-        own = self._processes.own()
+    def _lagging_server(
+        self, group_kind: GroupKind, version: str
+    ) -> LaggingServer:
+        connections = self._processes.own()
 
-        def defined() -> bool:
-            return own.definitions.serve(
+        def is_defined() -> bool:
+            return connections.definitions.is_served(
                 self._send, group_kind, version, self._deadline
             )
 
-        return Behind(
+        return LaggingServer(
             self._server,
             group_kind,
             self._deadline,
-            defined,
-            own.connection.reconnect,
+            is_defined,
+            connections.connection.reconnect,
         )
 
     # -- Reading ------------------------------------------------------------
 
     def get(self, ref: ObjectRef, version: str = "") -> Manifest | None:
-        return self._got(ref, verbs.JSON, version)
+        return self._get(ref, verbs.JSON, version)
 
     def get_metadata(self, ref: ObjectRef) -> Manifest | None:
-        obj = self._got(ref, verbs.METADATA)
+        obj = self._get(ref, verbs.METADATA)
         if obj is None:
             return None
         resource = self.resource(ref.group_kind)
-        named = {"apiVersion": resource.api_version, "kind": resource.kind}
-        return {**obj, **named}
+        type_meta = {"apiVersion": resource.api_version, "kind": resource.kind}
+        return {**obj, **type_meta}
 
     def list_objects(
         self,
@@ -186,47 +190,49 @@ class ApiServer:
     ) -> Iterator[Manifest]:
         self.resource(group_kind)
         what = (namespace, selector, fields)
-        return self._listed(group_kind, what, metadata=False, page=page)
+        return self._list(group_kind, what, metadata=False, page=page)
 
     def list_metadata(
         self, group_kind: GroupKind, namespace: str = "", selector: str = ""
     ) -> Iterator[Manifest]:
         self.resource(group_kind)
         what = (namespace, selector, "")
-        return self._listed(group_kind, what, metadata=True)
+        return self._list(group_kind, what, metadata=True)
 
-    def _listed(
+    def _list(
         self,
         group_kind: GroupKind,
         what: tuple[str, str, str],
         metadata: bool,
         page: int = 0,
     ) -> Iterator[Manifest]:
-        def begun(resource: Resource) -> Iterator[Manifest]:
-            """Whether the kind is served shows with the first page."""
+        def first_page(resource: Resource) -> Iterator[Manifest]:
+            """Read the first page, which shows whether the kind is served."""
             selection = pagination.ListQuery(resource, *what)
             size = page or pagination.PAGE
-            objs = pagination.objects(self._send, selection, metadata, size)
+            objs = pagination.list_objects(
+                self._send, selection, metadata, size
+            )
             return itertools.chain(list(itertools.islice(objs, 1)), objs)
 
         with contextlib.suppress(ResourceNotServed, KindNotServed):
-            yield from self._served(group_kind, "", begun)
+            yield from self._call_served(group_kind, "", first_page)
 
-    def _got(
+    def _get(
         self, ref: ObjectRef, accept: str, version: str = ""
     ) -> Manifest | None:
-        def found(resource: Resource) -> Manifest | None:
+        def get(resource: Resource) -> Manifest | None:
             try:
                 return self._send(verbs.get(ref, resource, accept)).body
             except ResourceNotServed:
                 if resource.namespaced and not ref.namespace:
-                    # No server has an object at that path, however far it
-                    # is behind the others.
+                    # No server has an object at that path, even if it
+                    # lags behind.
                     return None
                 raise
 
         try:
-            return self._served(ref.group_kind, version, found)
+            return self._call_served(ref.group_kind, version, get)
         except (NotFound, KindNotServed):
             return None
 
@@ -241,7 +247,7 @@ class ApiServer:
         force: bool = False,
         dry_run: bool = False,
     ) -> ApplyResponse:
-        def applied(resource: Resource) -> ApplyResponse:
+        def send(resource: Resource) -> ApplyResponse:
             request = verbs.apply(
                 manifest,
                 resource,
@@ -254,28 +260,28 @@ class ApiServer:
             created = verbs.was_created(answer, manager, uid)
             return ApplyResponse(answer.body, created)
 
-        return self._written(manifest, applied)
+        return self._write(manifest, send)
 
     def create(self, manifest: Manifest, manager: str) -> Manifest:
-        def created(resource: Resource) -> Manifest:
+        def send(resource: Resource) -> Manifest:
             request = verbs.create(manifest, resource, manager)
-            return self._once(request, manifest)
+            return self._write_once(request, manifest)
 
-        return self._written(manifest, created)
+        return self._write(manifest, send)
 
     def submit(self, manifest: Manifest, manager: str) -> Manifest:
-        def submitted(resource: Resource) -> Manifest:
+        def send(resource: Resource) -> Manifest:
             request = verbs.submit(manifest, resource, manager)
             return self._send(request).body
 
-        return self._written(manifest, submitted)
+        return self._write(manifest, send)
 
     def replace(self, manifest: Manifest, manager: str) -> Manifest:
-        def replaced(resource: Resource) -> Manifest:
+        def send(resource: Resource) -> Manifest:
             request = verbs.replace(manifest, resource, manager)
-            return self._once(request, manifest)
+            return self._write_once(request, manifest)
 
-        return self._written(manifest, replaced)
+        return self._write(manifest, send)
 
     def patch(
         self,
@@ -285,12 +291,12 @@ class ApiServer:
         *,
         subresource: str = "",
     ) -> Manifest:
-        def patched(resource: Resource) -> Manifest:
+        def send(resource: Resource) -> Manifest:
             return self._send(
                 verbs.patch(ref, resource, body, manager, subresource)
             ).body
 
-        return self._served(ref.group_kind, "", patched)
+        return self._call_served(ref.group_kind, "", send)
 
     def delete(
         self,
@@ -300,13 +306,13 @@ class ApiServer:
         grace_seconds: int | None = None,
         propagation: str = "Background",
     ) -> Manifest | None:
-        def deleted(resource: Resource) -> Manifest:
+        def send(resource: Resource) -> Manifest:
             return self._send(
                 verbs.delete(ref, resource, uid, grace_seconds, propagation)
             ).body
 
         try:
-            obj = self._served(ref.group_kind, "", deleted)
+            obj = self._call_served(ref.group_kind, "", send)
         except (NotFound, KindNotServed, Conflict):
             return None
         if ref.group_kind == _DEFINITION:
@@ -314,15 +320,15 @@ class ApiServer:
             self.invalidate(ref.name.partition(".")[2])
         return obj if verbs.still_exists(obj) else None
 
-    def _written(
-        self, manifest: Manifest, do: Callable[[Resource], Result]
+    def _write(
+        self, manifest: Manifest, send: Callable[[Resource], Result]
     ) -> Result:
-        """A write goes to the manifest's own version."""
+        """Send a write to the manifest's version."""
         _, version = split_api_version(manifest["apiVersion"])
-        return self._served(GroupKind.of(manifest), version, do)
+        return self._call_served(GroupKind.of(manifest), version, send)
 
-    def _once(self, request: Request, manifest: Manifest) -> Manifest:
-        """A write that is refused when it was done already."""
+    def _write_once(self, request: Request, manifest: Manifest) -> Manifest:
+        """Send a write whose repetition is refused as a conflict."""
         try:
             return self._send(request).body
         except AmbiguousConflict as error:
@@ -341,17 +347,21 @@ class ApiServer:
     def watch(
         self, watches: Sequence[Watch]
     ) -> contextlib.AbstractContextManager[WatchSession]:
-        apart = WatchConnection(self._processes.own().connection, len(watches))
-        return watch_set.open_watches(self, self._sender(), apart, watches)
+        connection = WatchConnection(
+            self._processes.own().connection, len(watches)
+        )
+        return watch_set.open_watches(
+            self, self._client(), connection, watches
+        )
 
     def close(self) -> None:
         self._processes.close()
 
-    def _sender(self) -> Client:
-        way = self._processes.own().connection
+    def _client(self) -> Client:
+        connection = self._processes.own().connection
         counter = self._counters.own()
         return Client(
-            way,
+            connection,
             self._server,
             counter,
             self._deadline,
@@ -359,4 +369,4 @@ class ApiServer:
         )
 
     def _send(self, request: Request) -> Response:
-        return self._sender().send(request)
+        return self._client().send(request)

@@ -21,13 +21,13 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
-def acquire_before(turn: threading.Lock, deadline: Deadline) -> bool:
+def acquire_before(lock: threading.Lock, deadline: Deadline) -> bool:
     """Acquire a lock; return whether that succeeded before the deadline."""
-    return turn.acquire(timeout=min(deadline.remaining, threading.TIMEOUT_MAX))
+    return lock.acquire(timeout=min(deadline.remaining, threading.TIMEOUT_MAX))
 
 
 @dataclasses.dataclass(frozen=True)
-class _Known(Generic[Value]):
+class _Cached(Generic[Value]):
     value: Value
     until: float
 
@@ -43,12 +43,16 @@ class TTLCache(Generic[Key, Value]):
         self._clock = clock
         # For the attributes below; not held during a request.
         self._lock = threading.Lock()
-        self._known: dict[Key, _Known[Value]] = {}
-        self._turns: dict[Key, threading.Lock] = {}
-        self._forgotten = 0
+        self._cache: dict[Key, _Cached[Value]] = {}
+        self._locks: dict[Key, threading.Lock] = {}
+        self._generation = 0
 
-    def get_or_ask(
-        self, key: Key, what: str, ask: Callable[[], Value], deadline: Deadline
+    def get_or_fetch(
+        self,
+        key: Key,
+        what: str,
+        fetch: Callable[[], Value],
+        deadline: Deadline,
     ) -> Value:
         """Return the cached answer, or that of a request by one thread.
 
@@ -56,60 +60,60 @@ class TTLCache(Generic[Key, Value]):
 
         :raises Unavailable: when the deadline passes; it names the question.
         """
-        known, fresh = self._found(key)
-        if known and fresh:
-            return known.value
+        cached, fresh = self._look_up(key)
+        if cached and fresh:
+            return cached.value
         with self._lock:
-            turn = self._turns.setdefault(key, threading.Lock())
-        if known and not turn.acquire(blocking=False):
-            return known.value
-        if not known and not acquire_before(turn, deadline):
+            lock = self._locks.setdefault(key, threading.Lock())
+        if cached and not lock.acquire(blocking=False):
+            return cached.value
+        if not cached and not acquire_before(lock, deadline):
             raise Unavailable.not_sent(what)
         try:
-            known, fresh = self._found(key)
-            if known and fresh:
-                return known.value
-            return self._asked(key, what, ask, known)
+            cached, fresh = self._look_up(key)
+            if cached and fresh:
+                return cached.value
+            return self._fetch(key, what, fetch, cached)
         finally:
-            turn.release()
+            lock.release()
 
     def fresh(self, key: Key) -> Value | None:
         """Return the value if it is recent; None if it has to be fetched."""
-        known, fresh = self._found(key)
-        return known.value if known and fresh else None
+        cached, fresh = self._look_up(key)
+        return cached.value if cached and fresh else None
 
-    def known(self) -> tuple[Key, ...]:
+    def cached_keys(self) -> tuple[Key, ...]:
         with self._lock:
-            return tuple(self._known)
+            return tuple(self._cache)
 
     def forget(self, which: Callable[[Key], bool] = lambda _: True) -> None:
         """Drop answers, also those of requests that are in progress."""
         with self._lock:
-            self._forgotten += 1
-            for key in [key for key in self._known if which(key)]:
-                del self._known[key]
+            self._generation += 1
+            for key in [key for key in self._cache if which(key)]:
+                del self._cache[key]
 
-    def _found(self, key: Key) -> tuple[_Known[Value] | None, bool]:
-        known = self._known.get(key)
-        return known, known is not None and self._clock() < known.until
+    def _look_up(self, key: Key) -> tuple[_Cached[Value] | None, bool]:
+        cached = self._cache.get(key)
+        return cached, cached is not None and self._clock() < cached.until
 
-    def _asked(
+    def _fetch(
         self,
         key: Key,
         what: str,
-        ask: Callable[[], Value],
-        old: _Known[Value] | None,
+        fetch: Callable[[], Value],
+        old: _Cached[Value] | None,
     ) -> Value:
-        before = self._forgotten
+        before = self._generation
         try:
-            value = ask()
+            value = fetch()
         except ClusterError as error:
             if old is None:
                 raise
-            LOG.warning("%s; what is known still holds", error)
+            LOG.warning("%s; using the cached response", error)
             value = old.value
         with self._lock:
-            if self._forgotten == before:
+            if self._generation == before:
                 until = self._clock() + self._seconds
-                self._known[key] = _Known(value, until)
+                self._cache[key] = _Cached(value, until)
         return value

@@ -1,4 +1,4 @@
-"""Many items at once, over one bounded pool of threads."""
+"""Process many items in parallel with one bounded pool of threads."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from tacker_k8s_cr.kube.protocol import Item
 from tacker_k8s_cr.kube.protocol import Result
 from tacker_k8s_cr.model.errors import Error
 
-_TURN = 0.05
-"""Seconds after which a thread goes to whoever else waits for one."""
+_TURN_SECONDS = 0.05
+"""Seconds after which a thread is passed to another waiting operation."""
 
-_GATHER = 0.01
-"""Seconds in which results of quick requests gather.
+_GATHER_SECONDS = 0.01
+"""Seconds in which results of quick requests are collected.
 
-To wake up for each of them would double the changes between threads, and
-take a tenth of the processor time of a request.
+Waking up for each of them would double the context switches, and take a tenth
+of the processor time of a request.
 """
 
-_NO_MORE = object()
+_EXHAUSTED = object()
 
 _inside = threading.local()
 
 
 class WorkerPool:
-    """So many threads for all who work on one cluster.
+    """A fixed number of threads for all operations on one cluster.
 
-    They are made at the first use, and take turns among the operations
-    that run at the same time: a long one does not hold up a short one.
+    They are started at the first use, and alternate between concurrent
+    operations: a long one does not delay a short one.
     """
 
     def __init__(self, size: int):
@@ -47,21 +47,21 @@ class WorkerPool:
 
     @property
     def is_contended(self) -> bool:
-        """Whether more than one operation wants threads now."""
+        """Whether more than one operation needs threads now."""
         return self._runs > 1
 
     def map(
         self, function: Callable[[Item], Result], items: Iterable[Item]
     ) -> Generator[tuple[Item, Result | Error], None, None]:
-        """See ``Cluster.each``."""
+        """See ``Cluster.map_parallel``."""
         count = operator.length_hint(items, self._size)
         if count == 1 or getattr(_inside, "pool", False):
-            # One needs nobody else's thread; and a thread of the pool that
-            # waited for others might do so for ever.
+            # A single item needs no other thread; and a thread of the pool
+            # that waited for others might never end.
             for item in items:
                 yield item, _attempt(function, item)
             return
-        run = _Run(self, self._started(), function, items)
+        run = _Run(self, self._start_executor(), function, items)
         self._count(1)
         try:
             yield from run.results(min(self._size, count))
@@ -79,7 +79,7 @@ class WorkerPool:
         with self._lock:
             self._runs += more
 
-    def _started(self) -> futures.ThreadPoolExecutor:
+    def _start_executor(self) -> futures.ThreadPoolExecutor:
         with self._lock:
             if self._executor is None:
                 self._executor = futures.ThreadPoolExecutor(
@@ -88,8 +88,8 @@ class WorkerPool:
             return self._executor
 
 
-def _copied() -> Callable[..., None]:
-    """Runs a function with the caller's context, which a log line needs."""
+def _run_in_context() -> Callable[..., None]:
+    """Return a call with the caller's context, which a log line needs."""
     return contextvars.copy_context().run
 
 
@@ -101,7 +101,7 @@ def _attempt(function: Callable[[Item], Result], item: Item) -> Result | Error:
 
 
 class _Run(Generic[Item, Result]):
-    """One use of the pool: threads take items until there are none."""
+    """One use of the pool: threads process items until there are none."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class _Run(Generic[Item, Result]):
             tuple[Item, Result | Error] | BaseException | None
         ] = queue.SimpleQueue()
         self._stopped = False
-        self._all_taken = False
+        self._exhausted = False
         self._threads = 0
 
     def results(
@@ -127,7 +127,7 @@ class _Run(Generic[Item, Result]):
     ) -> Generator[tuple[Item, Result | Error], None, None]:
         for _ in range(threads):
             self._threads += 1
-            self._executor.submit(_copied(), self._turn)
+            self._executor.submit(_run_in_context(), self._turn)
         while self._threads:
             done = self._done.get()
             if done is None:
@@ -136,28 +136,28 @@ class _Run(Generic[Item, Result]):
                 raise done
             else:
                 yield done
-                if self._done.empty() and not self._all_taken:
-                    time.sleep(_GATHER)
+                if self._done.empty() and not self._exhausted:
+                    time.sleep(_GATHER_SECONDS)
 
     def stop(self) -> None:
-        """Start nothing more, and wait for what runs."""
+        """Start no further items, and wait for those that run."""
         self._stopped = True
         while self._threads:
             if self._done.get() is None:
                 self._threads -= 1
 
     def _turn(self) -> None:
-        """Of one thread; at its end it queues behind what others want."""
+        """Process items in one thread, for at most one turn."""
         _inside.pool = True
-        end = time.monotonic() + _TURN
+        end = time.monotonic() + _TURN_SECONDS
         try:
-            for item in iter(self._next, _NO_MORE):
+            for item in iter(self._next, _EXHAUSTED):
                 self._done.put((item, _attempt(self._function, item)))
                 if self._pool.is_contended and time.monotonic() > end:
-                    self._executor.submit(_copied(), self._turn)
+                    self._executor.submit(_run_in_context(), self._turn)
                     return
         except BaseException as error:  # noqa: BLE001
-            # It belongs to the thread that iterates, not to this one.
+            # It is raised in the thread that iterates, not in this one.
             self._stopped = True
             self._done.put(error)
         finally:
@@ -166,6 +166,8 @@ class _Run(Generic[Item, Result]):
 
     def _next(self) -> Any:
         with self._lock:
-            item = _NO_MORE if self._stopped else next(self._items, _NO_MORE)
-            self._all_taken = item is _NO_MORE
+            item = (
+                _EXHAUSTED if self._stopped else next(self._items, _EXHAUSTED)
+            )
+            self._exhausted = item is _EXHAUSTED
             return item

@@ -1,4 +1,4 @@
-"""A token for a service account that ends by itself (TokenRequest)."""
+"""Request an expiring token of a service account (TokenRequest)."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def request_token(
     seconds: int,
     deadline: Deadline,
 ) -> str:
-    """A new token of the account. Raises a ClusterError.
+    """Return a new token of the account. Raises a ClusterError.
 
-    How long it lasts is for the server to say, and stands in the token.
+    The server determines its lifetime, which the token contains.
     """
     connection = Connection(lambda: kubeconfig, verify=True, size=1)
     sender = Client(connection, kubeconfig.server, Counter(), deadline)

@@ -1,4 +1,4 @@
-"""Several streams at once, each with a thread and a connection."""
+"""Several watches in parallel, each with a thread and a connection."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ from tacker_k8s_cr.model.objects import field
 
 LOG = logging.getLogger(__name__)
 
-_ASK_AGAIN = 2.0
-"""Seconds between looks for a kind that the server does not serve."""
+_RETRY_SECONDS = 2.0
+"""Seconds between checks for a kind that the server does not serve."""
 
-_PARTING = 0.5
-"""Seconds for the threads of all streams to end."""
+_CLOSE_SECONDS = 0.5
+"""Seconds for the threads of all watches to end."""
 
 
 @contextlib.contextmanager
 def open_watches(
     cluster: Cluster,
     sender: Client,
-    apart: WatchConnection,
+    connection: WatchConnection,
     watches: Sequence[Watch],
 ) -> Iterator[WatchSet]:
-    """The streams, as ``Cluster.watching`` describes them."""
-    streams = WatchSet(cluster, sender, apart)
+    """Open the watches, as described in ``Cluster.watch``."""
+    streams = WatchSet(cluster, sender, connection)
     try:
         for watch in watches:
             streams.open(functools.partial(streams.follow, watch))
@@ -63,44 +63,47 @@ def open_watches(
 
 
 class WatchSet:
-    """A ``Watching``: threads put in, one caller takes out."""
+    """A ``WatchSession``: threads add updates, one caller reads them."""
 
     def __init__(
-        self, cluster: Cluster, sender: Client, apart: WatchConnection
+        self, cluster: Cluster, sender: Client, connection: WatchConnection
     ):
         self._cluster = cluster
-        self._line = StreamGroup()
-        self._apart = apart
-        # As long as anybody waits, however long the server is away.
+        self._streams = StreamGroup()
+        self._connection = connection
+        # Retry for as long as the caller waits for updates.
         self._sender = dataclasses.replace(
-            sender, way=apart, lasting=True, sleep=self._line.sleep
+            sender,
+            transport=connection,
+            retry_until_deadline=True,
+            sleep=self._streams.sleep,
         )
-        self._came: queue.SimpleQueue[WatchUpdate | BaseException] = (
+        self._updates: queue.SimpleQueue[WatchUpdate | BaseException] = (
             queue.SimpleQueue()
         )
         self._error: BaseException | None = None
         self._threads: list[threading.Thread] = []
 
     def next_events(self, seconds: float) -> Sequence[WatchUpdate]:
-        """See ``Watching``. What came before an error is taken first."""
-        taken: list[WatchUpdate] = []
+        """See ``WatchSession``. Updates before an error are returned first."""
+        updates: list[WatchUpdate] = []
         wait = min(max(0.0, seconds), threading.TIMEOUT_MAX)
         while self._error is None:
             try:
-                came = self._came.get(timeout=0.0 if taken else wait)
+                update = self._updates.get(timeout=0.0 if updates else wait)
             except queue.Empty:
-                return taken
-            if isinstance(came, BaseException):
-                self._error = came
+                return updates
+            if isinstance(update, BaseException):
+                self._error = update
             else:
-                taken.append(came)
-        if taken:
-            return taken
+                updates.append(update)
+        if updates:
+            return updates
         raise self._error
 
     def open(self, follow: Callable[[], None]) -> None:
         thread = threading.Thread(
-            # With the context of who watches, which a log line needs.
+            # With the context of the caller, which a log line needs.
             target=contextvars.copy_context().run,
             args=(self._run, follow),
             name="watch",
@@ -112,12 +115,12 @@ class WatchSet:
         self._threads.append(thread)
 
     def close(self) -> None:
-        self._line.close()
-        end = time.monotonic() + _PARTING
+        self._streams.close()
+        end = time.monotonic() + _CLOSE_SECONDS
         for thread in tuple(self._threads):
-            # One that waits for an answer ends when it has it, by itself.
+            # One that waits for a response ends when it arrives.
             thread.join(max(0.0, end - time.monotonic()))
-        self._apart.close()
+        self._connection.close()
 
     def _run(self, follow: Callable[[], None]) -> None:
         try:
@@ -125,15 +128,17 @@ class WatchSet:
         except StreamClosed:
             pass
         except BaseException as error:  # noqa: BLE001
-            # It belongs to who takes. Past the deadline nobody does, nor
-            # for an error that comes just before, for lack of time.
-            over = self._line.closed.is_set() or self._sender.deadline.expired
-            if not (isinstance(error, Error) and (over or error.late)):
-                self._came.put(error)
+            # It is raised in the caller, unless the deadline has passed or
+            # caused it.
+            closed = (
+                self._streams.closed.is_set() or self._sender.deadline.expired
+            )
+            if not (isinstance(error, Error) and (closed or error.late)):
+                self._updates.put(error)
 
     def follow(self, watch: Watch) -> None:
-        """A kind as a whole, else the named objects one by one."""
-        told_absent = False
+        """Watch a whole kind, or else the named objects one by one."""
+        reported_absent = False
         while True:
             try:
                 resource = self._cluster.resource(watch.group_kind)
@@ -147,29 +152,31 @@ class WatchSet:
                 )
                 return self._follow_names(watch, resource)
             except (NotFound, KindNotServed):
-                # Objects go with the definition of their kind.
-                if not told_absent:
-                    self._came.put(Snapshot(watch, ()))
-                told_absent = True
+                # Objects are deleted with the definition of their kind.
+                if not reported_absent:
+                    self._updates.put(Snapshot(watch, ()))
+                reported_absent = True
                 self._cluster.invalidate(watch.group_kind.group)
-                self._apart.reconnect()
-                self._line.sleep(_ASK_AGAIN)
+                self._connection.reconnect()
+                self._streams.sleep(_RETRY_SECONDS)
             except DependencyMissing as error:
                 # The kind is defined, but the server does not serve it yet.
                 LOG.info("%s; trying again", error)
-                self._apart.reconnect()
-                self._line.sleep(_ASK_AGAIN)
+                self._connection.reconnect()
+                self._streams.sleep(_RETRY_SECONDS)
 
     def _follow_list(self, watch: Watch, resource: Resource) -> None:
         selection = ListQuery(resource, watch.namespace, watch.selector)
-        stream = Reflector(self._sender, self._line, selection, self._changed)
+        stream = Reflector(
+            self._sender, self._streams, selection, self._report_change
+        )
 
-        def look() -> str:
-            version, objs = stream.listed()
-            self._came.put(Snapshot(watch, objs))
+        def relist() -> str:
+            version, objs = stream.list_all()
+            self._updates.put(Snapshot(watch, objs))
             return version
 
-        stream.follow(look)
+        stream.follow(relist)
 
     def _follow_names(self, watch: Watch, resource: Resource) -> None:
         named = {
@@ -178,8 +185,8 @@ class WatchSet:
             )
             for name in sorted(watch.names)
         }
-        objs = {name: self._got(ref, resource) for name, ref in named.items()}
-        self._came.put(
+        objs = {name: self._get(ref, resource) for name, ref in named.items()}
+        self._updates.put(
             Snapshot(watch, tuple(obj for obj in objs.values() if obj))
         )
         for name, ref in named.items():
@@ -191,35 +198,37 @@ class WatchSet:
     def _follow_name(
         self, ref: ObjectRef, resource: Resource, known: Manifest | None
     ) -> None:
-        """One object, which was reported as it is known."""
+        """Watch one object, whose known state was reported."""
         last = known
         first = True
 
-        def changed(obj: Manifest, gone: bool) -> None:
+        def report_change(obj: Manifest, deleted: bool) -> None:
             nonlocal last
-            last = None if gone else obj
-            self._changed(obj, gone)
+            last = None if deleted else obj
+            self._report_change(obj, deleted)
 
-        def look() -> str:
+        def relist() -> str:
             nonlocal first
             before = last
-            found = known if first else self._got(ref, resource)
+            found = known if first else self._get(ref, resource)
             if not first and (found or before):
-                changed(found or before or {}, found is None)
+                report_change(found or before or {}, found is None)
             first = False
-            # Without a version, a watch shows first what there is.
+            # Without a version, a watch first returns the existing objects.
             return str(field(found, ("metadata", "resourceVersion"), ""))
 
         selection = ListQuery(
             resource, ref.namespace, fields=f"metadata.name={ref.name}"
         )
-        Reflector(self._sender, self._line, selection, changed).follow(look)
+        Reflector(
+            self._sender, self._streams, selection, report_change
+        ).follow(relist)
 
-    def _got(self, ref: ObjectRef, resource: Resource) -> Manifest | None:
+    def _get(self, ref: ObjectRef, resource: Resource) -> Manifest | None:
         try:
             return self._sender.send(verbs.get(ref, resource)).body
         except NotFound:
             return None
 
-    def _changed(self, obj: Manifest, gone: bool) -> None:
-        self._came.put(WatchEvent(obj, gone))
+    def _report_change(self, obj: Manifest, deleted: bool) -> None:
+        self._updates.put(WatchEvent(obj, deleted))

@@ -1,4 +1,4 @@
-"""The way into a workload cluster: the Secret with its kubeconfig."""
+"""Read the kubeconfig of a workload cluster from its Secret."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ KEY = "value"
 
 
 def secret_ref(workload: ObjectRef) -> ObjectRef:
-    """Where the kubeconfig of a Cluster lies, by contract."""
+    """Return the Secret with a Cluster's kubeconfig, by contract."""
     name = f"{workload.name}-kubeconfig"
     return ObjectRef("", "Secret", workload.namespace, name)
 
 
 def kubeconfig_of(secret: Manifest) -> Kubeconfig:
-    """What the Secret holds, fit to be handed on.
+    """Return the kubeconfig of the Secret, in a form that can be passed on.
 
-    Raises KubeconfigInvalid, which shows nothing of the content.
+    Raises KubeconfigInvalid, which contains nothing of the content.
     """
     ref = ObjectRef.of(secret)
     value = objects.field(secret, ("data", KEY))
@@ -41,13 +41,13 @@ def kubeconfig_of(secret: Manifest) -> Kubeconfig:
     found = kubeconfig.parse(text, where).portable()
     if found.insecure or not found.server.startswith("https://"):
         raise KubeconfigInvalid(
-            where, "it does not verify its server, so it is not handed on"
+            where, "it does not verify its server, so it is not passed on"
         )
     return found
 
 
 def check_endpoint(found: Kubeconfig, workload: Manifest) -> None:
-    """Refuse a kubeconfig for another server than the Cluster's."""
+    """Raise KubeconfigInvalid if the server is not the Cluster's endpoint."""
     endpoint = objects.field(workload, ("spec", "controlPlaneEndpoint"), {})
     host, port = endpoint.get("host"), endpoint.get("port")
     if not host or not port:

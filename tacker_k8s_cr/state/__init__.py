@@ -1,1 +1,1 @@
-"""What is kept of an instance in the cluster, and who may write it."""
+"""The record of an instance in the cluster, and the lock for writing it."""

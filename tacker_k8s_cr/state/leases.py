@@ -1,4 +1,4 @@
-"""The Lease of an instance: taking it, and what is written to it."""
+"""Acquire, renew and release the Lease of an instance."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def ref(instance: str, namespace: str) -> ObjectRef:
 
 
 @dataclasses.dataclass(frozen=True)
-class Taken:
-    """A Lease with us as its holder, and the seconds that its write took."""
+class AcquiredLease:
+    """A Lease that this process holds, and the duration of its write."""
 
     lease: Manifest
     seconds: float
@@ -44,7 +44,7 @@ class Taken:
 
 def acquire(
     cluster: Cluster, instance: str, namespace: str, deadline: Deadline
-) -> Taken:
+) -> AcquiredLease:
     """Acquire the Lease. Raises OperationInProgress if its holder renews it.
 
     A watch shows whether the holder renews it, and a server that is behind the
@@ -53,25 +53,30 @@ def acquire(
     """
     lease_ref = ref(instance, namespace)
     manager = objects.MANAGER + instance
-    us = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:8]}"
-    still: Manifest | None = None
+    holder_id = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:8]}"
+    expired: Manifest | None = None
     while True:
         lease = cluster.get(lease_ref)
-        if still and lease and holder(lease) and _spec(lease) != _spec(still):
+        if (
+            expired
+            and lease
+            and holder(lease)
+            and _spec(lease) != _spec(expired)
+        ):
             raise errors.OperationInProgress(instance, holder(lease))
         try:
             if lease and holder(lease):
-                if not _stands_still(cluster, lease, instance, deadline):
+                if not _is_expired(cluster, lease, instance, deadline):
                     continue
-                still = lease
-            begun = deadline.now
+                expired = lease
+            started = deadline.now
             if lease is None:
                 new = cluster.create(
-                    new_lease(lease_ref, instance, us), manager
+                    new_lease(lease_ref, instance, holder_id), manager
                 )
             else:
-                new = cluster.replace(renewed(lease, us), manager)
-            return Taken(new, deadline.now - begun)
+                new = cluster.replace(with_holder(lease, holder_id), manager)
+            return AcquiredLease(new, deadline.now - started)
         except errors.Conflict:
             continue
 
@@ -86,52 +91,52 @@ def renewed_at(lease: Manifest) -> str:
     return str(objects.field(lease, ("spec", "renewTime"), ""))
 
 
-def _stands_still(
+def _is_expired(
     cluster: Cluster, lease: Manifest, instance: str, deadline: Deadline
 ) -> bool:
     """Return whether the Lease has not been renewed for its term.
 
     False if it was released or deleted, so that it may be acquired. Raises
-    Busy when another holder has it.
+    OperationInProgress when its holder renews it.
     """
     name = lease["metadata"]["name"]
     labelled = record_names.LABEL in objects.labels(lease)
     selector = store.selector(instance) if labelled else ""
-    place = lease["metadata"]["namespace"]
-    watch = Watch(KIND, place, selector, frozenset({name}))
-    seen = lease["metadata"]["resourceVersion"]
+    namespace = lease["metadata"]["namespace"]
+    watch = Watch(KIND, namespace, selector, frozenset({name}))
+    last_version = lease["metadata"]["resourceVersion"]
     limit = deadline.at_most(TERM)
-    with cluster.watch([watch]) as watching:
+    with cluster.watch([watch]) as session:
         while not limit.expired:
-            for found in watching.next_events(limit.remaining):
-                obj = _shown(name, found)
+            for update in session.next_events(limit.remaining):
+                obj = _find_lease(name, update)
                 if obj is None:
                     continue
                 if not obj or not holder(obj):
                     return False
-                if obj["metadata"]["resourceVersion"] != seen:
+                if obj["metadata"]["resourceVersion"] != last_version:
                     raise errors.OperationInProgress(instance, holder(obj))
     if deadline.expired:
         raise errors.OperationInProgress(instance, holder(lease))
     return True
 
 
-def _shown(name: str, found: WatchUpdate) -> Manifest | None:
+def _find_lease(name: str, update: WatchUpdate) -> Manifest | None:
     """Return the object as found; empty if deleted, None for others."""
-    if isinstance(found, WatchEvent):
-        if found.obj["metadata"]["name"] != name:
+    if isinstance(update, WatchEvent):
+        if update.obj["metadata"]["name"] != name:
             return None
-        return {} if found.deleted else found.obj
-    named = [obj for obj in found.objs if obj["metadata"]["name"] == name]
-    return named[0] if named else {}
+        return {} if update.deleted else update.obj
+    listed = [obj for obj in update.objs if obj["metadata"]["name"] == name]
+    return listed[0] if listed else {}
 
 
 def holder(lease: Manifest) -> str:
     return str(objects.field(lease, ("spec", "holderIdentity"), ""))
 
 
-def new_lease(lease_ref: ObjectRef, instance: str, us: str) -> Manifest:
-    return renewed(
+def new_lease(lease_ref: ObjectRef, instance: str, holder_id: str) -> Manifest:
+    return with_holder(
         {
             "apiVersion": "coordination.k8s.io/v1",
             "kind": KIND.kind,
@@ -142,16 +147,16 @@ def new_lease(lease_ref: ObjectRef, instance: str, us: str) -> Manifest:
             },
             "spec": {"leaseDurationSeconds": int(TERM)},
         },
-        us,
+        holder_id,
     )
 
 
-def renewed(lease: Manifest, us: str) -> Manifest:
-    """The Lease, renewed by this holder; empty to give it back."""
+def with_holder(lease: Manifest, holder_id: str) -> Manifest:
+    """Return the Lease, renewed by this holder; empty to release it."""
     now = datetime.datetime.now(datetime.timezone.utc)
     spec = {
         **objects.field(lease, ("spec",), {}),
-        "holderIdentity": us,
+        "holderIdentity": holder_id,
         "renewTime": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
     }
     return {**lease, "spec": spec}

@@ -23,29 +23,29 @@ RENEWAL = 5.0
 """Seconds between renewals."""
 
 RETRY = 1.0
-"""Seconds between renewals after one that the server did not answer."""
+"""Seconds until the next renewal after one without a response."""
 
 ATTEMPT = 10.0
 """Seconds for one renewal, at most."""
 
-QUICK = 3.0
-"""Seconds for the first attempt of one, unless the server is known to take
-longer. Of several servers behind a balancer one may be silent; the next
+FIRST_ATTEMPT = 3.0
+"""Seconds for the first attempt of a renewal, unless the server is known to
+take longer. Of several servers behind a balancer one may be silent; the next
 attempt goes to another, before the lock is too old to write under it."""
 
 MARGIN = 5.0
-"""Seconds of a lock that must be left for a request to start."""
+"""Seconds that must remain of a lock for a request to start."""
 
-LAST = 3.0
-"""Seconds for each last act with the lock, past the deadline too."""
+FINAL_SECONDS = 3.0
+"""Seconds for each final write with the lock, also after the deadline."""
 
-BRIEF = 1.0
-"""The same, where the server has just left another act without an answer."""
+FINAL_SECONDS_UNREACHABLE = 1.0
+"""The same, if the server has just not answered another request."""
 
-_LAST_ATTEMPTS = 3
-"""To give the lock back."""
+_RELEASE_ATTEMPTS = 3
+"""Attempts to release the lock."""
 
-PATIENCE = 20.0
+MARGIN_TIMEOUT = 20.0
 """Seconds that a request waits for the renewal of a lock that is too old."""
 
 
@@ -62,32 +62,32 @@ class LeaseLock:
         self,
         cluster: Cluster,
         instance: str,
-        taken: leases.Taken,
+        acquired: leases.AcquiredLease,
         deadline: Deadline,
     ):
         self.instance = instance
         self._manager = objects.MANAGER + instance
         self._cluster = cluster.with_deadline(Deadline.never(deadline.clock))
-        self._lease = taken.lease
-        self._us = leases.holder(taken.lease)
+        self._lease = acquired.lease
+        self._holder_id = leases.holder(acquired.lease)
         self._deadline = deadline
         self._clock = deadline.clock
-        self._renewed = self._clock() - taken.seconds
-        self._limit = _attempt(taken.seconds)
-        # When attempts began that got no answer, by the time they wrote.
+        self._renewed = self._clock() - acquired.seconds
+        self._limit = _attempt_limit(acquired.seconds)
+        # Start of each attempt without a response, by the time that it wrote.
         self._unanswered: dict[str, float] = {}
-        self._why = ""
+        self._lost_reason = ""
         self._refusal: errors.Unauthenticated | None = None
-        self._erased = False
-        self._ended = False
-        self._silent = False
-        # The thread waits for its turn, and who is about to write for it.
-        self._turn = threading.Event()
-        self._tried = threading.Condition()
+        self._delete_lease = False
+        self._released = False
+        self._unreachable = False
+        # The thread waits for the first event, a writer for the second.
+        self._wake = threading.Event()
+        self._attempted = threading.Condition()
         self._thread = threading.Thread(
-            # With the context of who locks, which a log line needs.
+            # With the context of the caller, which a log line needs.
             target=contextvars.copy_context().run,
-            args=(self._keep,),
+            args=(self._renew_until_released,),
             name="tacker-k8s-cr lock",
             daemon=True,
         )
@@ -107,11 +107,11 @@ class LeaseLock:
         It may be past its term: sufficient while only waiting, unless the
         credential is refused by then, which waiting cannot resolve.
         """
-        if self._why:
-            raise errors.LockLost(self.instance, self._why)
+        if self._lost_reason:
+            raise errors.LockLost(self.instance, self._lost_reason)
         refusal = self._refusal
         if refusal and self._clock() > self._renewed + leases.TERM:
-            # Not the same error: who catches it adds to it.
+            # A copy of the error, since callers add to it.
             raise dataclasses.replace(refusal)
 
     def require_margin(self) -> None:
@@ -120,10 +120,10 @@ class LeaseLock:
         If the lock could not be renewed, wait briefly for the next renewal:
         the server may have just recovered.
         """
-        if not self._enough:
-            self._hurry(self._deadline.at_most(PATIENCE).remaining)
+        if not self._has_margin:
+            self._renew_now(self._deadline.at_most(MARGIN_TIMEOUT).remaining)
         self.check()
-        if not self._enough:
+        if not self._has_margin:
             age = self._clock() - self._renewed
             raise errors.LockLost(
                 self.instance, f"not renewed for {age:.0f} s"
@@ -134,92 +134,101 @@ class LeaseLock:
 
         For an error that may only be the effect of another operation.
         """
-        if not self._enough:
-            self._hurry(LAST)
-        if self._why:
-            raise errors.LockLost(self.instance, self._why)
+        if not self._has_margin:
+            self._renew_now(FINAL_SECONDS)
+        if self._lost_reason:
+            raise errors.LockLost(self.instance, self._lost_reason)
 
-    def _hurry(self, seconds: float) -> None:
-        """Have it renewed now, and wait for what comes of that."""
+    def _renew_now(self, seconds: float) -> None:
+        """Renew it now, and wait for the result."""
         self._refusal = None
-        self._turn.set()
-        with self._tried:
-            self._tried.wait_for(
-                lambda: self._enough or self._why or self._refusal, seconds
+        self._wake.set()
+        with self._attempted:
+            self._attempted.wait_for(
+                lambda: self._has_margin or self._lost_reason or self._refusal,
+                seconds,
             )
 
     @property
     def final_seconds(self) -> float:
-        """Seconds for a last act: less if the server answers nothing."""
-        return LAST if self._enough and not self._silent else BRIEF
+        """Seconds for a final write: fewer if the server does not respond."""
+        return (
+            FINAL_SECONDS
+            if self._has_margin and not self._unreachable
+            else FINAL_SECONDS_UNREACHABLE
+        )
 
     def mark_unreachable(self) -> None:
-        """Let the last acts be brief: the server answers nothing."""
-        self._silent = True
+        """Shorten the final writes: the server does not respond."""
+        self._unreachable = True
 
     def start(self) -> None:
         self._thread.start()
 
     def delete_on_release(self) -> None:
-        """Let the Lease go with the lock: the instance is no more."""
-        self._erased = True
+        """Delete the Lease with the lock: the instance no longer exists."""
+        self._delete_lease = True
 
     def release(self) -> None:
-        """Give the lock back."""
-        self._ended = True
-        self._turn.set()
-        # A renewal without an answer continues in its thread: it finds a Lease
-        # with another holder, and ends.
+        """Release the lock."""
+        self._released = True
+        self._wake.set()
+        # A renewal without a response continues in its thread: it finds a
+        # Lease with another holder, and ends.
         self._thread.join(
             max(self.final_seconds, min(ATTEMPT, self._deadline.remaining))
         )
-        if self._why:
+        if self._lost_reason:
             return
         seconds = max(
             self.final_seconds, min(leases.TERM, self._deadline.remaining)
         )
         end = Deadline.after(seconds, self._clock)
-        for attempt in range(_LAST_ATTEMPTS):
-            # Another server may answer the next one, as for a renewal.
-            limit = self._limit if attempt < _LAST_ATTEMPTS - 1 else ATTEMPT
+        for attempt in range(_RELEASE_ATTEMPTS):
+            # Another server may answer the next attempt, as for a renewal.
+            limit = self._limit if attempt < _RELEASE_ATTEMPTS - 1 else ATTEMPT
             try:
-                self._last_act(self._cluster.with_deadline(end.at_most(limit)))
+                self._release_once(
+                    self._cluster.with_deadline(end.at_most(limit))
+                )
             except errors.Error as error:
-                why = error
+                failure = error
                 if isinstance(error, (errors.Unavailable, errors.Unreachable)):
                     continue
             else:
                 return
             break
-        LOG.warning("%s: the lock was not given back: %s", self.instance, why)
+        LOG.warning(
+            "%s: the lock was not released: %s", self.instance, failure
+        )
 
-    def _last_act(self, cluster: Cluster) -> None:
+    def _release_once(self, cluster: Cluster) -> None:
         try:
-            self._give_back(cluster, self._lease)
+            self._release_lease(cluster, self._lease)
         except errors.Conflict:
-            # Perhaps by a renewal of this process whose answer was lost.
+            # Perhaps by a renewal of this process whose response was lost.
             lease = cluster.get(ObjectRef.of(self._lease))
-            if lease and leases.holder(lease) == self._us:
-                self._give_back(cluster, lease)
+            if lease and leases.holder(lease) == self._holder_id:
+                self._release_lease(cluster, lease)
 
-    def _give_back(self, cluster: Cluster, lease: Manifest) -> None:
-        if self._erased:
+    def _release_lease(self, cluster: Cluster, lease: Manifest) -> None:
+        if self._delete_lease:
             cluster.delete(ObjectRef.of(lease), objects.uid(lease))
         else:
-            cluster.replace(leases.renewed(lease, ""), self._manager)
+            cluster.replace(leases.with_holder(lease, ""), self._manager)
 
     @property
-    def _enough(self) -> bool:
-        left = self._renewed + leases.TERM - self._clock()
-        return not self._why and left >= MARGIN
+    def _has_margin(self) -> bool:
+        remaining = self._renewed + leases.TERM - self._clock()
+        return not self._lost_reason and remaining >= MARGIN
 
-    def _keep(self) -> None:
-        """Renew it, until it is given back or taken."""
+    def _renew_until_released(self) -> None:
+        """Renew it until it is released or lost."""
         pause = RENEWAL
-        while not self._why:
-            self._turn.wait(pause)
-            self._turn.clear()
-            if self._ended:
+        while not self._lost_reason:
+            self._wake.wait(pause)
+            self._wake.clear()
+            if self._released:
                 return
             try:
                 pause = RENEWAL if self._renew() else 0.0
@@ -229,55 +238,57 @@ class LeaseLock:
                 pause = RETRY
                 if isinstance(error, errors.Unauthenticated):
                     self._refusal = error
-            with self._tried:
-                self._tried.notify_all()
+            with self._attempted:
+                self._attempted.notify_all()
 
     def _renew(self) -> bool:
-        """Whether it is done; if not, there is something new to try."""
-        begun = self._clock()
-        brief = self._cluster.with_deadline(
+        """Return whether it was renewed; if not, try again at once."""
+        started = self._clock()
+        limited = self._cluster.with_deadline(
             Deadline.after(self._limit, self._clock)
         )
-        new = leases.renewed(self._lease, self._us)
+        new = leases.with_holder(self._lease, self._holder_id)
         try:
-            self._lease = brief.replace(new, self._manager)
+            self._lease = limited.replace(new, self._manager)
         except errors.Conflict:
-            return self._seen(brief, begun)
+            return self._reread(limited, started)
         except (errors.Unavailable, errors.Unreachable):
-            self._unanswered[leases.renewed_at(new)] = begun
+            self._unanswered[leases.renewed_at(new)] = started
             self._limit = min(ATTEMPT, 2 * self._limit)
             raise
-        self._answered(begun)
-        self._limit = _attempt(self._clock() - begun)
+        self._note_renewal(started)
+        self._limit = _attempt_limit(self._clock() - started)
         return True
 
-    def _answered(self, begun: float) -> None:
-        self._renewed = begun
+    def _note_renewal(self, started: float) -> None:
+        self._renewed = started
         self._unanswered.clear()
 
-    def _seen(self, cluster: Cluster, begun: float) -> bool:
-        """Find out what became of the Lease since we last saw it."""
+    def _reread(self, cluster: Cluster, started: float) -> bool:
+        """Read the Lease, which has changed since it was last read."""
         ref = ObjectRef.of(self._lease)
         lease = cluster.get(ref)
         if lease is not None:
             holder = leases.holder(lease)
-            if holder != self._us:
-                self._why = f"it is held by {holder or 'another holder'}"
+            if holder != self._holder_id:
+                self._lost_reason = (
+                    f"it is held by {holder or 'another holder'}"
+                )
                 return False
             self._lease = lease
-            # By an attempt of this process whose answer was lost.
+            # By an attempt of this process whose response was lost.
             renewed = self._unanswered.get(leases.renewed_at(lease))
             if renewed is None:
                 return False
-            self._answered(renewed)
+            self._note_renewal(renewed)
             return True
-        if begun > self._renewed + leases.TERM:
-            # Who took it may have ended the instance, and the Lease.
-            self._why = "its Lease is gone"
+        if started > self._renewed + leases.TERM:
+            # Another holder may have terminated the instance and deleted it.
+            self._lost_reason = "its Lease was deleted"
             return False
-        if self._ended:
+        if self._released:
             return False
-        new = leases.new_lease(ref, self.instance, self._us)
+        new = leases.new_lease(ref, self.instance, self._holder_id)
         try:
             self._lease = cluster.create(new, self._manager)
         except errors.Conflict:
@@ -287,19 +298,19 @@ class LeaseLock:
             errors.Rejected,
             errors.Forbidden,
         ) as error:
-            self._why = f"its Lease is gone: {error}"
+            self._lost_reason = f"its Lease was deleted: {error}"
             return False
-        self._answered(begun)
+        self._note_renewal(started)
         return True
 
 
-def _attempt(seconds: float) -> float:
+def _attempt_limit(seconds: float) -> float:
     """Return the limit for an attempt where the last took so long."""
-    return min(ATTEMPT, max(QUICK, 3 * seconds))
+    return min(ATTEMPT, max(FIRST_ATTEMPT, 3 * seconds))
 
 
 class LockDeadline(Deadline):
-    """A deadline that raises LockLost where the lock is no more."""
+    """A deadline that raises LockLost once the lock is lost."""
 
     _lock: LeaseLock
 
@@ -327,8 +338,8 @@ def locked(
     Raises OperationInProgress if another holder renews it. A lock whose holder
     died can be acquired after its term; that takes up to 15 seconds.
     """
-    taken = leases.acquire(cluster, instance, namespace, deadline)
-    lock = LeaseLock(cluster, instance, taken, deadline)
+    acquired = leases.acquire(cluster, instance, namespace, deadline)
+    lock = LeaseLock(cluster, instance, acquired, deadline)
     lock.start()
     try:
         yield lock

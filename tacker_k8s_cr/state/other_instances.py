@@ -1,4 +1,4 @@
-"""Other instances: whether they live, and which shared objects they use."""
+"""Other instances: whether they exist, and which shared objects they use."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tacker_k8s_cr.state import store
 
 
 def has_record(
-    cluster: Cluster, instance: str, elsewhere_than: str = ""
+    cluster: Cluster, instance: str, except_namespace: str = ""
 ) -> bool:
-    """Whether there is a record of an instance, in any namespace.
+    """Whether an instance has a record, in any namespace.
 
-    Where we may not list Secrets it counts as alive: an object is never
-    taken from an owner on a guess.
+    True where listing Secrets is forbidden: an object is never adopted from an
+    owner that may exist.
 
-    :param elsewhere_than: a namespace that does not count.
+    :param except_namespace: a namespace that does not count.
     """
     try:
         found = cluster.list_metadata(
@@ -34,7 +34,7 @@ def has_record(
         # A chunk without its index was written after the record was deleted.
         return any(
             ref.name == record_names.PREFIX + instance
-            and ref.namespace != elsewhere_than
+            and ref.namespace != except_namespace
             for ref in map(ObjectRef.of, found)
         )
     except errors.Forbidden:
@@ -42,30 +42,30 @@ def has_record(
 
 
 def terminating_record(cluster: Cluster, instance: str) -> str:
-    """Where the record lies of an instance that is being removed, in words.
+    """Return where the record of a terminating instance is, as a text.
 
-    With when it was last written: an end that hangs writes nothing. Empty
-    for an instance that does not end, as far as is shown.
+    With the time of the last write: a stuck terminate writes nothing. Empty
+    for an instance that is not known to be terminating.
     """
     try:
         found = cluster.list_metadata(
             store.SECRET, "", store.selector(instance)
         )
         for obj in found:
-            if objects.annotation(obj, store.ENDS):
+            if objects.annotation(obj, store.TERMINATING):
                 where = ObjectRef.of(obj).namespace
                 written = ownership.last_write_time(obj)
                 last = f", last written at {written}" if written else ""
-                return f"its record is in the namespace {where}{last}"
+                return f"its record is in namespace {where}{last}"
     except errors.Forbidden:
         pass
     return ""
 
 
 def record_namespaces(cluster: Cluster, instance: str) -> tuple[str, ...]:
-    """The namespaces that have a record of an instance.
+    """Return the namespaces that have a record of an instance.
 
-    None where we may not list Secrets.
+    Empty where listing Secrets is forbidden.
     """
     try:
         found = cluster.list_metadata(
@@ -74,10 +74,10 @@ def record_namespaces(cluster: Cluster, instance: str) -> tuple[str, ...]:
         refs = tuple(map(ObjectRef.of, found))
     except errors.Forbidden:
         return ()
-    heads = {
+    namespaces = {
         r.namespace for r in refs if r.name == record_names.PREFIX + instance
     }
-    return tuple(sorted(heads))
+    return tuple(sorted(namespaces))
 
 
 def sharing_instances(
@@ -86,11 +86,11 @@ def sharing_instances(
     refs: Collection[ObjectRef],
     home: str = "",
 ) -> Mapping[ObjectRef, frozenset[str]]:
-    """By object of these: the other instances that share it.
+    """Return by object the other instances that share it.
 
-    An instance that ends uses nothing any more. Where we may not list the
-    Secrets of all namespaces, those are asked in which the objects lie, and
-    that of the owner's record.
+    A terminating instance counts as using nothing. Where listing the Secrets
+    of all namespaces is forbidden, those of the objects and of the owner's
+    record are listed.
 
     :param instance: the owner, whose own record does not count.
     :param home: the namespace of that record.
@@ -99,32 +99,32 @@ def sharing_instances(
         return {}
     found: dict[ObjectRef, set[str]] = defaultdict(set)
     by_digest: dict[str, ObjectRef] = {}
-    places = {ref.namespace for ref in refs} | {home}
-    for obj in _records(cluster, places - {""}):
+    namespaces = {ref.namespace for ref in refs} | {home}
+    for obj in _records(cluster, namespaces - {""}):
         ref = ObjectRef.of(obj)
         other = objects.labels(obj)[record_names.LABEL]
         if other == instance or ref.name != record_names.PREFIX + other:
-            continue  # our own, or a piece
-        told = objects.annotation(obj, store.SHARES)
-        if told and not by_digest:  # most instances share nothing
+            continue  # its own index, or a chunk
+        digests = objects.annotation(obj, store.SHARES)
+        if digests and not by_digest:  # most instances share nothing
             by_digest = {serialization.digest(ref): ref for ref in refs}
-        for each in by_digest.keys() & (told or "").split():
-            found[by_digest[each]].add(other)
+        for digest in by_digest.keys() & (digests or "").split():
+            found[by_digest[digest]].add(other)
     return {ref: frozenset(names) for ref, names in found.items()}
 
 
-def _records(cluster: Cluster, places: Collection[str]) -> list[Manifest]:
-    """Metadata of what lies in records, of any instance."""
+def _records(cluster: Cluster, namespaces: Collection[str]) -> list[Manifest]:
+    """Return the metadata of the record Secrets of all instances."""
     try:
         return list(
             cluster.list_metadata(store.SECRET, "", record_names.LABEL)
         )
     except errors.Forbidden:
         listed: list[Manifest] = []
-        for place in places:
+        for namespace in namespaces:
             try:
                 listed += cluster.list_metadata(
-                    store.SECRET, place, record_names.LABEL
+                    store.SECRET, namespace, record_names.LABEL
                 )
             except errors.Forbidden:
                 continue
@@ -137,7 +137,7 @@ def shared_refs(
     refs: Collection[ObjectRef],
     home: str = "",
 ) -> dict[ObjectRef, str]:
-    """Of these objects, those that others share: by whom, in words."""
+    """Return the objects that other instances share, with a description."""
     return {
         ref: "used by the instance"
         + ("s " if len(names) > 1 else " ")

@@ -1,6 +1,6 @@
-"""Encode an inventory as text: a small head, and pieces with the rest.
+"""Encode an inventory as text: a small index, and chunks with the rest.
 
-The head lists the pieces. A piece is named by the hash of its content, so a
+The index lists the chunks. A chunk is named by the hash of its content, so a
 part that did not change is not written again.
 """
 
@@ -29,20 +29,20 @@ from tacker_k8s_cr.state import codec
 FORMAT = 1
 """Format of a record. A record of another format is refused."""
 
-PIECE = 480 * 1024
-"""Bytes of a piece at most: a Secret may hold 1 MiB, etcd's request 1.5."""
+CHUNK_BYTES = 480 * 1024
+"""Maximum size of a chunk: a Secret may have 1 MiB, a request to etcd 1.5."""
 
 
 class FormatUnknown(ValueError):
-    """A head has a format that this version does not read."""
+    """An index has a format that this version does not support."""
 
 
 @dataclasses.dataclass(frozen=True)
 class SerializedRecord:
-    """An inventory as it is stored: the head, and pieces by their name."""
+    """An inventory as it is stored: the index, and chunks by name."""
 
-    head: str
-    pieces: Mapping[str, bytes]
+    index: str
+    chunks: Mapping[str, bytes]
 
 
 def _pairs(values: Mapping[ObjectRef, Any]) -> list[Any]:
@@ -120,50 +120,50 @@ _PARTS: Mapping[
         lambda pending: [list(r) for r in pending],
     ),
 }
-"""Parts that may be large and are stored in pieces: reader and encoder."""
+"""Parts that may be large and are stored in chunks: reader and encoder."""
 
 
-def store(
-    inventory: Inventory, last: Inventory | None = None, head: str = ""
+def encode(
+    inventory: Inventory, last: Inventory | None = None, index: str = ""
 ) -> SerializedRecord:
     """Encode an inventory; the same inventory always gives the same text.
 
-    :param last: the inventory that was stored before, with this head. A
-        part that did not change is not encoded again, and its pieces are
-        left out: they are stored already.
+    :param last: the inventory that was stored before, with this index. A part
+        that did not change is not encoded again, and its chunks are omitted:
+        they are stored already.
     """
-    known = json.loads(head)["parts"] if last else {}
-    pieces: dict[str, bytes] = {}
+    stored_parts = json.loads(index)["parts"] if last else {}
+    chunks: dict[str, bytes] = {}
     parts = {}
-    for part, (value_of, told) in _PARTS.items():
+    for part, (value_of, encode_value) in _PARTS.items():
         value = value_of(inventory)
-        if last and value is value_of(last) and part in known:
-            parts[part] = known[part]
+        if last and value is value_of(last) and part in stored_parts:
+            parts[part] = stored_parts[part]
             continue
-        cut = _split(told(value))
-        pieces.update(cut)
-        parts[part] = list(cut)
+        part_chunks = _split(encode_value(value))
+        chunks.update(part_chunks)
+        parts[part] = list(part_chunks)
     fields = {
         "format": FORMAT,
-        **_encode(inventory),
+        **_encode_values(inventory),
         "healing": inventory.healing
         and {
             "allMembers": inventory.healing.all_members,
             "operation": inventory.healing.operation,
         },
         "previous": inventory.previous_package
-        and _encode(inventory.previous_package),
+        and _encode_values(inventory.previous_package),
         "receipts": list(inventory.receipts),
         "operation": inventory.journal.operation,
         "stage": inventory.journal.stage,
         "error": inventory.journal.error,
         "parts": parts,
     }
-    return SerializedRecord(_text(fields), pieces)
+    return SerializedRecord(_text(fields), chunks)
 
 
-def _encode(inventory: Inventory) -> dict[str, Any]:
-    """Return the small values of an instance, for the head."""
+def _encode_values(inventory: Inventory) -> dict[str, Any]:
+    """Return the small values of an instance, for the index."""
     return {
         "instance": inventory.instance,
         "namespace": inventory.namespace,
@@ -197,15 +197,15 @@ def _encode(inventory: Inventory) -> dict[str, Any]:
     }
 
 
-def chunk_names(head: str) -> tuple[str, ...]:
-    """Return the names of the pieces of a head. Raises FormatUnknown."""
-    parts = _read_head(head)["parts"]
+def chunk_names(index: str) -> tuple[str, ...]:
+    """Return the names of the chunks of an index. Raises FormatUnknown."""
+    parts = _read_index(index)["parts"]
     return tuple(name for names in parts.values() for name in names)
 
 
-def is_at_rest(head: str) -> bool:
-    """Return whether the head shows no running or interrupted operation."""
-    fields = _read_head(head)
+def is_idle(index: str) -> bool:
+    """Return whether the index shows no running or interrupted operation."""
+    fields = _read_index(index)
     done = fields.get("phase") == Phase.INSTANTIATED.value
     return done and not fields.get("operation")
 
@@ -215,62 +215,62 @@ def digest(ref: ObjectRef) -> str:
     return hashlib.sha256(str(ref).encode()).hexdigest()[:10]
 
 
-def load(stored: SerializedRecord) -> Inventory:
+def decode(stored: SerializedRecord) -> Inventory:
     """Decode an inventory. Raises FormatUnknown."""
-    head = _read_head(stored.head)
+    index = _read_index(stored.index)
 
     def part(name: str) -> list[Any]:
-        names = head["parts"].get(name)
+        names = index["parts"].get(name)
         if not names:
             return []
-        joined = b"".join(stored.pieces[n] for n in names)
+        joined = b"".join(stored.chunks[n] for n in names)
         value: list[Any] = json.loads(zlib.decompress(joined))
         return value
 
-    healing = before = None
-    if head["healing"]:
+    healing = previous = None
+    if index["healing"]:
         healing = Healing(
-            head["healing"]["allMembers"],
+            index["healing"]["allMembers"],
             tuple(map(codec.decode_member, part("healing.members"))),
-            head["healing"]["operation"],
+            index["healing"]["operation"],
         )
-    if head["previous"]:
-        before = _decode(head["previous"], part, "previous.")
+    if index["previous"]:
+        previous = _decode_values(index["previous"], part, "previous.")
     return dataclasses.replace(
-        _decode(head, part),
+        _decode_values(index, part),
         healing=healing,
-        previous_package=before,
+        previous_package=previous,
         incoming=dict(map(codec.decode_transfer, part("incoming"))),
         transferred_in=dict(map(codec.decode_transfer, part("transferredIn"))),
         transferred_out=_by_ref(part("transferredOut")),
-        receipts=tuple(head["receipts"]),
+        receipts=tuple(index["receipts"]),
         claim_rules=tuple(map(codec.decode_claim_rule, part("claimRules"))),
         journal=Journal(
-            head["operation"],
-            head["stage"],
+            index["operation"],
+            index["stage"],
             tuple(ObjectRef(*item) for item in part("pending")),
-            head["error"],
+            index["error"],
         ),
     )
 
 
-def _decode(
+def _decode_values(
     fields: Mapping[str, Any],
     part: Callable[[str], list[Any]],
-    which: str = "",
+    prefix: str = "",
 ) -> Inventory:
     """Return an instance as it is now, or was before the last change."""
 
     def refs(name: str) -> Iterator[ObjectRef]:
-        return (ObjectRef(*item) for item in part(f"{which}{name}"))
+        return (ObjectRef(*item) for item in part(f"{prefix}{name}"))
 
     return Inventory(
         instance=fields["instance"],
         namespace=fields["namespace"],
         phase=Phase(fields["phase"]),
-        owned=_by_ref(part(f"{which}owned")),
+        owned=_by_ref(part(f"{prefix}owned")),
         shared=tuple(refs("shared")),
-        manifests=tuple(part(f"{which}manifests")),
+        manifests=tuple(part(f"{prefix}manifests")),
         digest=fields["digest"],
         live_names=_by_ref(fields["liveNames"]),
         generated=fields["generated"],
@@ -294,8 +294,8 @@ def _decode(
     )
 
 
-def _read_head(head: str) -> Any:
-    found = json.loads(head)
+def _read_index(index: str) -> Any:
+    found = json.loads(index)
     if not isinstance(found["format"], int):
         raise TypeError("format")
     if found["format"] != FORMAT:
@@ -313,8 +313,10 @@ def _text(value: Any) -> str:
 def _split(value: Sequence[Any]) -> dict[str, bytes]:
     if not value:
         return {}
-    # Level 3 takes half the time of zlib's usual 6; the text of manifests
-    # gets a quarter longer.
+    # Level 3 takes half the time of zlib's default 6; the text of manifests
+    # becomes a quarter longer.
     whole = zlib.compress(_text(value).encode(), 3)
-    cut = [whole[i : i + PIECE] for i in range(0, len(whole), PIECE)]
-    return {hashlib.sha256(b).hexdigest()[:16]: b for b in cut}
+    parts = [
+        whole[i : i + CHUNK_BYTES] for i in range(0, len(whole), CHUNK_BYTES)
+    ]
+    return {hashlib.sha256(b).hexdigest()[:16]: b for b in parts}

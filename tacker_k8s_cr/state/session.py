@@ -1,4 +1,4 @@
-"""The record of one instance, while an operation on it goes on."""
+"""The record of one instance during an operation on it."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from tacker_k8s_cr.state import leases
 from tacker_k8s_cr.state import lock
 from tacker_k8s_cr.state import store
 
-LAST_WORDS = 10.0
-"""Seconds for noting an error: the deadline may be what it is about."""
+ERROR_WRITE_SECONDS = 10.0
+"""Seconds for recording an error, which may be the deadline's."""
 
-ERROR = 2000
-"""Characters of an error that the journal keeps."""
+MAX_ERROR_LENGTH = 2000
+"""Maximum length of an error in the journal."""
 
 
 class RecordSession:
     """The record of an instance in the cluster, and the lock on it.
 
-    :ivar entry: what was read or written last; None without a record.
-    :ivar namespace: the instance's own, once its record was read.
+    :ivar entry: the record last read or written; None if there is none.
+    :ivar namespace: of the instance, once its record was read.
     :param home: the namespace of the record.
-    :param namespace: the instance's own; empty for that in the record.
+    :param namespace: of the instance; empty for that in the record.
     """
 
     def __init__(
@@ -64,16 +64,16 @@ class RecordSession:
         Refuses one of the same name in another namespace as well.
         """
         self.entry = store.read(self._cluster, self._instance, self._home)
-        wanted = self.namespace
+        requested = self.namespace
         if self.entry:
             self.namespace = self.inventory.namespace
-        if wanted and self.namespace != wanted:
-            found, self.namespace = self.namespace, wanted
+        if requested and self.namespace != requested:
+            recorded, self.namespace = self.namespace, requested
             self.entry = None
             raise errors.InstanceElsewhere(
                 self._instance,
-                f"namespace {found} (record in namespace {self._home})",
-                f"namespace {wanted}",
+                f"namespace {recorded} (record in namespace {self._home})",
+                f"namespace {requested}",
             )
         if phases and self.inventory.phase not in phases:
             raise errors.InstanceStateConflict(
@@ -84,18 +84,18 @@ class RecordSession:
 
     @contextlib.contextmanager
     def locked(self, deadline: Deadline) -> Iterator[None]:
-        """Hold the lock; nothing may have happened since we read."""
+        """Hold the lock; raise if the record has changed since it was read."""
         with lock.locked(
             self._cluster, self._instance, self._home, deadline
         ) as held:
             ref = store.secret_ref(self._instance, self._home)
             now = self._cluster.get_metadata(ref)
             if _version(now) != _version(
-                self.entry.head if self.entry else None
+                self.entry.index if self.entry else None
             ):
                 if now is None:
                     # The instance was terminated meanwhile, and its Lease
-                    # was deleted: the one that we hold would be left.
+                    # was deleted: the new one must not remain.
                     held.delete_on_release()
                 raise errors.OperationInProgress(self._instance)
             self._lock = held
@@ -139,7 +139,7 @@ class RecordSession:
             self._lock.check()
 
     def write(self, inventory: Inventory) -> None:
-        """Store the inventory, on top of what we read or wrote last."""
+        """Store the inventory, replacing the one last read or written."""
         self.guard()
         try:
             self.entry = store.write(
@@ -151,33 +151,33 @@ class RecordSession:
             ) from error
 
     def announce(self, inventory: Inventory) -> None:
-        """Store the inventory, unless that is what is stored already."""
+        """Store the inventory, unless it is stored already."""
         if self.entry is None or self.entry.stored != inventory:
             self.write(inventory)
 
-    def add_owned(self, found: Mapping[ObjectRef, str]) -> None:
-        """Take objects in; stored with what is written next."""
+    def add_owned(self, owned: Mapping[ObjectRef, str]) -> None:
+        """Add owned objects; stored with the next write."""
         if self.entry:
             self.entry = dataclasses.replace(
-                self.entry, inventory=self.inventory.with_owned(found)
+                self.entry, inventory=self.inventory.with_owned(owned)
             )
 
     def applied(self, objs: Iterable[Manifest]) -> None:
-        """Add the claim rules of applied objects; stored likewise."""
+        """Add claim rules of applied objects; stored with the next write."""
         if self.entry:
             self.entry = dataclasses.replace(
                 self.entry, inventory=self.inventory.with_claim_rules(objs)
             )
 
-    def remove_owned(self, gone: Iterable[ObjectRef]) -> None:
-        """Take objects out; stored with what is written next."""
+    def remove_owned(self, deleted: Iterable[ObjectRef]) -> None:
+        """Remove owned objects; stored with the next write."""
         if self.entry:
             self.entry = dataclasses.replace(
-                self.entry, inventory=self.inventory.without_owned(gone)
+                self.entry, inventory=self.inventory.without_owned(deleted)
             )
 
     def save_idle(self, inventory: Inventory | None = None) -> None:
-        """Store an inventory as that of an instance at rest.
+        """Store an inventory as that of an idle instance.
 
         :param inventory: replaces the current one.
         """
@@ -205,15 +205,21 @@ class RecordSession:
         if self.entry is None or isinstance(error, errors.LockLost):
             return
         journal = dataclasses.replace(
-            self.inventory.journal, error=error.summary()[:ERROR]
+            self.inventory.journal, error=error.summary()[:MAX_ERROR_LENGTH]
         )
         inventory = dataclasses.replace(self.inventory, journal=journal)
-        last = self._lock.final_seconds if self._lock else lock.LAST
-        limit = max(last, min(LAST_WORDS, deadline.remaining))
-        brief = Deadline.after(limit, deadline.clock)
+        final_seconds = (
+            self._lock.final_seconds if self._lock else lock.FINAL_SECONDS
+        )
+        limit = max(
+            final_seconds, min(ERROR_WRITE_SECONDS, deadline.remaining)
+        )
+        write_deadline = Deadline.after(limit, deadline.clock)
         try:
             self.entry = store.write(
-                self._cluster.with_deadline(brief), inventory, self.entry
+                self._cluster.with_deadline(write_deadline),
+                inventory,
+                self.entry,
             )
         except (errors.Unavailable, errors.Unreachable):
             if self._lock:
@@ -222,16 +228,16 @@ class RecordSession:
             return
 
     def delete(self) -> None:
-        """Remove the record; the Lease goes when the lock is given back."""
+        """Delete the record; release of the lock deletes the Lease."""
         if self.entry:
             store.delete_record(self.fenced_cluster, self.entry)
         if self._lock:
             self._lock.delete_on_release()
 
     def forget(self) -> None:
-        """Write no more: the record is deleted, or its namespace will be."""
+        """Stop writing: the record is deleted, or its namespace will be."""
         self.entry = None
 
 
-def _version(head: Manifest | None) -> str:
-    return str(objects.field(head, ("metadata", "resourceVersion"), ""))
+def _version(index: Manifest | None) -> str:
+    return str(objects.field(index, ("metadata", "resourceVersion"), ""))

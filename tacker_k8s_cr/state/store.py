@@ -1,9 +1,9 @@
-"""The inventory in the cluster: pieces, and the head that points at them.
+"""Store the inventory in the cluster: an index Secret and its chunks.
 
-The head is the Secret ``tacker-k8s-cr.<instance>``. A piece is a Secret of
-that name and its content's hash; it never changes. One write of the head
-with the resourceVersion we read moves an instance from one state to the
-next, so that no reader ever sees half of a state.
+The index is the Secret ``tacker-k8s-cr.<instance>``. A chunk is a Secret with
+that name and the hash of its content; it never changes. One write of the
+index with the resourceVersion that was read replaces the whole state, so that
+no reader ever sees half of a state.
 """
 
 from __future__ import annotations
@@ -41,19 +41,20 @@ SHARES = "shares"
 """Annotation on an index: digests of the objects of other owners that the
 instance uses."""
 
-ENDS = "ends"
-"""Annotation on a head: the instance is being removed."""
+TERMINATING = "ends"
+"""Annotation on an index: the instance is being terminated."""
 
 SECRET = GroupKind("", "Secret")
 
-UNDO = 10.0
-"""Seconds for removing a record that could not be completed."""
+UNDO_SECONDS = 10.0
+"""Seconds for deleting a record that could not be completed."""
 
 ONE_BY_ONE = 3
-"""Pieces up to which each is asked for by name, at rest; more: listed."""
+"""Up to this many chunks of an idle instance are read by name; more are
+listed."""
 
 READS = 5
-"""How often a head may move away while its pieces are read."""
+"""Attempts to read a record that changes while its chunks are read."""
 
 
 def secret_ref(instance: str, namespace: str) -> ObjectRef:
@@ -69,51 +70,51 @@ def selector(instance: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class StoredRecord:
-    """An inventory, and the version of the head it was in when read.
+    """An inventory, and the index that it was read from.
 
-    :param stored: what lies in the cluster; the inventory may be ahead.
-    :param pieces: UIDs of all pieces that are there, also of those that a
-        writer left who died; None where they were not listed.
+    :param stored: the inventory in the cluster; the other may be newer.
+    :param chunk_uids: UIDs of all existing chunks, including those of an
+        interrupted write; None if they were not listed.
     """
 
     inventory: Inventory
-    head: Manifest
+    index: Manifest
     stored: Inventory
-    pieces: Mapping[ObjectRef, str] | None = None
+    chunk_uids: Mapping[ObjectRef, str] | None = None
 
 
 def read(
     cluster: Cluster, instance: str, namespace: str
 ) -> StoredRecord | None:
-    """The instance's inventory; None when there is no record of it."""
+    """Return the instance's inventory; None if it has no record."""
     ref = secret_ref(instance, namespace)
     for _ in range(READS):
-        head = cluster.get(ref)
-        if head is None:
+        index = cluster.get(ref)
+        if index is None:
             return None
-        names = _named(head, instance)
-        # Who died may have left pieces that no head names.
-        listing = len(names) > ONE_BY_ONE or not _is_at_rest(head)
-        if listing and (found := _listed(cluster, head, instance)):
+        names = _chunk_names(index, instance)
+        # An interrupted write may have left chunks that no index names.
+        listing = len(names) > ONE_BY_ONE or not _is_idle(index)
+        if listing and (found := _read_by_list(cluster, index, instance)):
             return found
-        secrets = _all(
-            cluster, lambda name: cluster.get(_piece_ref(ref, name)), names
+        secrets = _map_chunks(
+            cluster, lambda name: cluster.get(_chunk_ref(ref, name)), names
         )
-        there = {n: s for n, s in secrets.items() if s}
-        if len(there) == len(secrets):
-            return _entry(instance, head, there)
+        existing = {n: s for n, s in secrets.items() if s}
+        if len(existing) == len(secrets):
+            return _decode_record(instance, index, existing)
     raise errors.RecordInvalid(instance, f"{ref} is incomplete")
 
 
-def _listed(
-    cluster: Cluster, head: Manifest, instance: str
+def _read_by_list(
+    cluster: Cluster, index: Manifest, instance: str
 ) -> StoredRecord | None:
-    """Read a record by one list; None if that does not show all of it.
+    """Read a record by one list; None if that does not contain all of it.
 
-    A list is of one moment, so its head and its pieces belong together.
-    A list older than the head that was read is not used.
+    A list is of one moment, so its index and its chunks belong together.
+    A list older than the index that was read is not used.
     """
-    ref = ObjectRef.of(head)
+    ref = ObjectRef.of(index)
     try:
         secrets = {
             ObjectRef.of(obj): obj
@@ -123,54 +124,62 @@ def _listed(
         }
     except errors.Forbidden:
         return None
-    listed = secrets.pop(ref, head)
-    if objects.is_before(listed, objects.version(head)):
+    listed = secrets.pop(ref, index)
+    if objects.is_before(listed, objects.version(index)):
         return None
-    head = listed
-    names = {_piece_ref(ref, name): name for name in _named(head, instance)}
+    index = listed
+    names = {
+        _chunk_ref(ref, name): name for name in _chunk_names(index, instance)
+    }
     if not secrets.keys() >= names.keys():
         return None
-    named = {name: secrets[piece] for piece, name in names.items()}
-    uids = {piece: objects.uid(obj) for piece, obj in secrets.items()}
-    entry = _entry(instance, head, named)
-    return dataclasses.replace(entry, pieces=uids)
+    chunks = {name: secrets[chunk] for chunk, name in names.items()}
+    uids = {chunk: objects.uid(obj) for chunk, obj in secrets.items()}
+    entry = _decode_record(instance, index, chunks)
+    return dataclasses.replace(entry, chunk_uids=uids)
 
 
-def _named(head: Manifest, instance: str) -> tuple[str, ...]:
-    with _readable(instance):
-        return texts.chunk_names(_data(head, "head").decode())
+def _chunk_names(index: Manifest, instance: str) -> tuple[str, ...]:
+    with _require_readable(instance):
+        return texts.chunk_names(_data(index, "head").decode())
 
 
-def _is_at_rest(head: Manifest) -> bool:
-    return texts.is_at_rest(_data(head, "head").decode())
+def _is_idle(index: Manifest) -> bool:
+    return texts.is_idle(_data(index, "head").decode())
 
 
-def _entry(
-    instance: str, head: Manifest, secrets: Mapping[str, Manifest]
+def _decode_record(
+    instance: str, index: Manifest, secrets: Mapping[str, Manifest]
 ) -> StoredRecord:
-    with _readable(instance):
-        text = _data(head, "head").decode()
-        pieces = {name: _data(s, "piece") for name, s in secrets.items()}
-        found = texts.load(texts.SerializedRecord(text, pieces))
-    return StoredRecord(found, head, found)
+    with _require_readable(instance):
+        text = _data(index, "head").decode()
+        chunks = {name: _data(s, "piece") for name, s in secrets.items()}
+        inventory = texts.decode(texts.SerializedRecord(text, chunks))
+    return StoredRecord(inventory, index, inventory)
 
 
 @contextlib.contextmanager
-def _readable(instance: str) -> Iterator[None]:
+def _require_readable(instance: str) -> Iterator[None]:
     """Raise RecordInvalid if what is stored cannot be decoded."""
     try:
         yield
     except texts.FormatUnknown as error:
-        why = str(error)
-    except _BROKEN as error:
-        # Without its words: they may quote what is stored.
-        why = f"it is damaged ({type(error).__name__})"
+        reason = str(error)
+    except _DECODING_ERRORS as error:
+        # Without its message, which may contain what is stored.
+        reason = f"it is damaged ({type(error).__name__})"
     else:
         return
-    raise errors.RecordInvalid(instance, why)
+    raise errors.RecordInvalid(instance, reason)
 
 
-_BROKEN = (AttributeError, LookupError, TypeError, ValueError, zlib.error)
+_DECODING_ERRORS = (
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
 
 
 def write(
@@ -182,7 +191,7 @@ def write(
     new record that cannot be completed is deleted again.
     """
     if entry is not None:
-        return _moved(cluster, inventory, entry)
+        return _write_next(cluster, inventory, entry)
     # The index first, if an empty one: after a crash, chunks without an index
     # could not be found.
     empty = Inventory(
@@ -191,23 +200,23 @@ def write(
         separate_record_namespace=inventory.separate_record_namespace,
     )
     ref = secret_ref(inventory.instance, inventory.record_namespace)
-    head = _head(ref, texts.store(empty).head, empty)
+    index = _index_secret(ref, texts.encode(empty).index, empty)
     manager = objects.MANAGER + inventory.instance
-    entry = StoredRecord(empty, cluster.create(head, manager), empty)
+    entry = StoredRecord(empty, cluster.create(index, manager), empty)
     try:
-        return _moved(cluster, inventory, entry)
+        return _write_next(cluster, inventory, entry)
     except errors.Conflict:
         raise  # It has another owner now.
     except errors.ClusterError:
-        brief = cluster.with_deadline(Deadline.after(UNDO))
+        limited = cluster.with_deadline(Deadline.after(UNDO_SECONDS))
         with contextlib.suppress(Error):
-            for name in texts.store(inventory).pieces:
-                delete_record_object(brief, _piece_ref(ref, name))
-            brief.delete(ref, objects.uid(entry.head))
+            for name in texts.encode(inventory).chunks:
+                delete_record_object(limited, _chunk_ref(ref, name))
+            limited.delete(ref, objects.uid(entry.index))
         raise
 
 
-def _moved(
+def _write_next(
     cluster: Cluster,
     inventory: Inventory,
     entry: StoredRecord,
@@ -218,69 +227,80 @@ def _moved(
     :param last: no state follows, so that every chunk is deleted.
     """
     manager = objects.MANAGER + inventory.instance
-    ref = ObjectRef.of(entry.head)
-    former = _data(entry.head, "head").decode()
-    stored = texts.store(inventory, entry.stored, former)
-    before = set(texts.chunk_names(former))
-    named = set(texts.chunk_names(stored.head))
+    ref = ObjectRef.of(entry.index)
+    former_index = _data(entry.index, "head").decode()
+    stored = texts.encode(inventory, entry.stored, former_index)
+    before = set(texts.chunk_names(former_index))
+    chunk_names = set(texts.chunk_names(stored.index))
 
     def add(name: str) -> str:
-        piece = _secret(
-            _piece_ref(ref, name),
+        chunk = _secret(
+            _chunk_ref(ref, name),
             inventory.instance,
             "piece",
-            stored.pieces[name],
+            stored.chunks[name],
         )
         with contextlib.suppress(errors.Conflict):  # it has that content
-            return objects.uid(cluster.create(piece, manager))
+            return objects.uid(cluster.create(chunk, manager))
         return ""
 
-    added = _all(cluster, add, stored.pieces.keys() - before)
-    head = _head(ref, stored.head, inventory)
-    kept = {k: entry.head["metadata"][k] for k in ("uid", "resourceVersion")}
+    added = _map_chunks(cluster, add, stored.chunks.keys() - before)
+    index = _index_secret(ref, stored.index, inventory)
+    identity = {
+        k: entry.index["metadata"][k] for k in ("uid", "resourceVersion")
+    }
     written = cluster.replace(
-        {**head, "metadata": {**head["metadata"], **kept}}, manager
+        {**index, "metadata": {**index["metadata"], **identity}}, manager
     )
-    known = entry.pieces
-    if known is not None and not last:
-        new = {_piece_ref(ref, name): uid for name, uid in added.items()}
-        known = {**known, **{piece: u for piece, u in new.items() if u}}
-        staying = {_piece_ref(ref, name) for name in named}
-        _delete(cluster, {p: u for p, u in known.items() if p not in staying})
-        known = {p: u for p, u in known.items() if p in staying}
-    elif last or before - named:
-        _drop(cluster, ref, inventory.instance, named, before)
-    return StoredRecord(inventory, written, inventory, known)
+    chunk_uids = entry.chunk_uids
+    if chunk_uids is not None and not last:
+        new = {_chunk_ref(ref, name): uid for name, uid in added.items()}
+        chunk_uids = {
+            **chunk_uids,
+            **{chunk: u for chunk, u in new.items() if u},
+        }
+        used = {_chunk_ref(ref, name) for name in chunk_names}
+        _delete(
+            cluster, {p: u for p, u in chunk_uids.items() if p not in used}
+        )
+        chunk_uids = {p: u for p, u in chunk_uids.items() if p in used}
+    elif last or before - chunk_names:
+        _delete_unused_chunks(
+            cluster, ref, inventory.instance, chunk_names, before
+        )
+    return StoredRecord(inventory, written, inventory, chunk_uids)
 
 
-def _drop(
+def _delete_unused_chunks(
     cluster: Cluster,
-    head: ObjectRef,
+    index: ObjectRef,
     instance: str,
-    named: Collection[str],
+    chunk_names: Collection[str],
     before: Collection[str],
 ) -> None:
-    """Remove the pieces that the head does not name.
+    """Delete the chunks that the index does not name.
 
-    With them go those of a writer who died before it could move the head to
-    them, or could remove those before. Who may not list Secrets leaves
-    these until it may. A piece that the head named is deleted even if the
-    list, being older, does not contain it.
+    That includes chunks of a write that was interrupted before or after it
+    replaced the index. Where listing Secrets is forbidden, those remain. A
+    chunk that the index named is deleted even if the list, being older, does
+    not contain it.
 
-    :param before: pieces that the head named until now.
+    :param before: chunks that the index named until now.
     """
-    staying = {_piece_ref(head, name) for name in named}
-    former = {_piece_ref(head, name) for name in set(before).difference(named)}
+    used = {_chunk_ref(index, name) for name in chunk_names}
+    former = {
+        _chunk_ref(index, name) for name in set(before).difference(chunk_names)
+    }
     listed: dict[ObjectRef, str] = {}
     with contextlib.suppress(errors.Forbidden):
         listed = {
             ObjectRef.of(obj): objects.uid(obj)
             for obj in cluster.list_metadata(
-                SECRET, head.namespace, selector(instance)
+                SECRET, index.namespace, selector(instance)
             )
         }
-    doomed = listed.keys() - staying - {head}
-    _delete(cluster, {ref: listed[ref] for ref in doomed})
+    unused = listed.keys() - used - {index}
+    _delete(cluster, {ref: listed[ref] for ref in unused})
     unlisted = sorted(former - listed.keys())
     for _ in results_or_raise(
         cluster.map_parallel(
@@ -309,34 +329,39 @@ def delete_record(cluster: Cluster, entry: StoredRecord) -> None:
         Phase.TERMINATING,
         separate_record_namespace=former.separate_record_namespace,
     )
-    entry = _moved(cluster, inventory, entry, last=True)
-    cluster.delete(ObjectRef.of(entry.head), objects.uid(entry.head))
+    entry = _write_next(cluster, inventory, entry, last=True)
+    cluster.delete(ObjectRef.of(entry.index), objects.uid(entry.index))
 
 
-def _all(
+def _map_chunks(
     cluster: Cluster, do: Callable[[str], Result], names: Iterable[str]
 ) -> dict[str, Result]:
-    """Do it for all of the pieces, in parallel."""
+    """Call a function for all chunks, in parallel."""
     return dict(results_or_raise(cluster.map_parallel(do, sorted(set(names)))))
 
 
-def _piece_ref(head: ObjectRef, name: str) -> ObjectRef:
-    return head._replace(name=f"{head.name}.{name}")
+def _chunk_ref(index: ObjectRef, name: str) -> ObjectRef:
+    return index._replace(name=f"{index.name}.{name}")
 
 
 def _data(secret: Manifest, key: str) -> bytes:
     return base64.b64decode(objects.field(secret, ("data", key), ""))
 
 
-def _head(ref: ObjectRef, text: str, inventory: Inventory) -> Manifest:
-    head = _secret(ref, inventory.instance, "head", text.encode())
-    ends = inventory.phase is Phase.TERMINATING
-    told = " ".join(map(texts.digest, () if ends else inventory.shared))
-    said = {SHARES: told, **({ENDS: "true"} if ends else {})}
-    head["metadata"]["annotations"] = {
-        objects.PREFIX + name: text for name, text in said.items()
+def _index_secret(ref: ObjectRef, text: str, inventory: Inventory) -> Manifest:
+    index = _secret(ref, inventory.instance, "head", text.encode())
+    is_terminating = inventory.phase is Phase.TERMINATING
+    digests = " ".join(
+        map(texts.digest, () if is_terminating else inventory.shared)
+    )
+    annotations = {
+        SHARES: digests,
+        **({TERMINATING: "true"} if is_terminating else {}),
     }
-    return head
+    index["metadata"]["annotations"] = {
+        objects.PREFIX + name: text for name, text in annotations.items()
+    }
+    return index
 
 
 def _secret(
@@ -356,7 +381,7 @@ def _secret(
 
 
 def delete_record_object(cluster: Cluster, ref: ObjectRef) -> None:
-    """Remove an object of the record, whatever its UID."""
+    """Delete an object of the record, whatever its UID."""
     metadata = cluster.get_metadata(ref)
     if metadata:
         cluster.delete(ref, objects.uid(metadata))

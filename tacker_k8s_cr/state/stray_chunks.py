@@ -1,7 +1,7 @@
-"""Pieces of a record that was removed, and that came after it.
+"""Delete chunks that were written after their record was deleted.
 
-A write that got no answer may be carried out later, such as by an etcd
-member that was paused. Then the record is removed already.
+A write without a response may be carried out later, such as by an etcd
+member that was paused. By then the record may be deleted.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from tacker_k8s_cr.state import store
 
 
 def remove(cluster: Cluster, instance: str, home: str) -> bool:
-    """Remove the pieces of a record that has no head.
+    """Delete the chunks of a record that has no index.
 
-    Return whether there were any. Where Secrets may not be listed, none is
-    found.
+    Return whether there were any. None are found where listing Secrets is
+    forbidden.
 
     :param home: the namespace of the record.
     """

@@ -102,7 +102,7 @@ class ApiGate:
 
     def __init__(self, kubeconfig: str):
         self._behind = kubeconfigs.load(kubeconfig)
-        self._credential = credentials.credential(self._behind)
+        self._credential = credentials.create_credential(self._behind)
         self._lives: dict[str, WatchedProcess] = {}
         self._loop = asyncio.new_event_loop()
         self._session: aiohttp.ClientSession
@@ -115,7 +115,9 @@ class ApiGate:
         return f"http://127.0.0.1:{self._port}/{name}"
 
     async def open(self) -> None:
-        context = tls.context(self._behind, self._credential, verify=True)
+        context = tls.create_context(
+            self._behind, self._credential, verify=True
+        )
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ssl=context),
             timeout=aiohttp.ClientTimeout(total=None),

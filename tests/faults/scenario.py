@@ -201,8 +201,8 @@ def _record_objects(
     found: Mapping[ObjectRef, Manifest],
 ) -> set[ObjectRef]:
     """The head, the pieces that it names, and the unheld Lease."""
-    name = entry.head["metadata"]["name"]
-    text = base64.b64decode(entry.head["data"]["head"]).decode()
+    name = entry.index["metadata"]["name"]
+    text = base64.b64decode(entry.index["data"]["head"]).decode()
     named = {
         name,
         *(f"{name}.{piece}" for piece in serialization.chunk_names(text)),

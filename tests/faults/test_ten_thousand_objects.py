@@ -67,7 +67,7 @@ def test_ten_thousand_objects_fit(
 
     entry = store.read(cluster, unique_name, namespace)
     assert OBJECTS == len(entry.inventory.owned)
-    text = base64.b64decode(entry.head["data"]["head"]).decode()
+    text = base64.b64decode(entry.index["data"]["head"]).decode()
     secrets = {
         secret["metadata"]["name"]: secret["data"]
         for secret in cluster.list_objects(

@@ -102,7 +102,7 @@ def _with_record(
     seen: Seen, instance: Instance, entry: store.StoredRecord
 ) -> Seen:
     name, namespace = instance.name, instance.namespace
-    text = base64.b64decode(entry.head["data"]["head"]).decode()
+    text = base64.b64decode(entry.index["data"]["head"]).decode()
     head = store.secret_ref(name, namespace)
     named = {head, leases.ref(name, namespace)} | {
         ObjectRef("", "Secret", namespace, f"{head.name}.{piece}")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _LATER = float("inf")
 
 
-def pool(
+def create_pool(
     kubeconfig: Kubeconfig,
     context: ssl.SSLContext,
     size: int,
@@ -51,18 +51,18 @@ def pool(
         ) from None
     settings = manager.connection_pool_kw
     if not configuration.verify_ssl:
-        _say_it_once(kubeconfig.server)
+        _hide_warnings(kubeconfig.server)
     if kubeconfig.server.startswith("https:"):
         for name in ("ca_certs", "ca_cert_data", "cert_file", "key_file"):
             settings.pop(name, None)
         settings["ssl_context"] = context
     if options:
         settings["socket_options"] = [_NO_DELAY, *options]
-    made: urllib3.HTTPConnectionPool = manager.connection_from_url(
+    created: urllib3.HTTPConnectionPool = manager.connection_from_url(
         kubeconfig.server
     )
-    made.ConnectionCls = single_write_connection(made.ConnectionCls)
-    return made
+    created.ConnectionCls = single_write_connection(created.ConnectionCls)
+    return created
 
 
 def reconnect(pool: urllib3.HTTPConnectionPool, since: float = _LATER) -> None:
@@ -82,19 +82,19 @@ def reconnect(pool: urllib3.HTTPConnectionPool, since: float = _LATER) -> None:
     # being closed.
     with queue.mutex:
         for connection in queue.queue:
-            if connection is not None and _answered(connection) < since:
+            if connection is not None and _last_answer(connection) < since:
                 connection.close()
         # The last one is used first.
-        queue.queue.sort(key=_answered)
+        queue.queue.sort(key=_last_answer)
 
 
-def _answered(connection: Any) -> float:
+def _last_answer(connection: Any) -> float:
     """Return the time of its last answer; 0 for one that is not open."""
     is_open = connection is not None and connection.sock is not None
     return getattr(connection, "answered", 0.0) if is_open else 0.0
 
 
-def _say_it_once(server: str) -> None:
+def _hide_warnings(server: str) -> None:
     """Hide urllib3's warning on each request; ``connect`` logs it once."""
     host = re.escape(urllib.parse.urlsplit(server).hostname or "")
     warnings.filterwarnings(

@@ -1,4 +1,4 @@
-"""What an answer means for a request, in our errors: pure."""
+"""Map a response to an error of the package: pure."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tacker_k8s_cr.model.errors import Outlook
 from tacker_k8s_cr.model.errors import Unauthenticated
 from tacker_k8s_cr.model.objects import field
 
-WHILE_AWAY = 120.0
-"""Seconds for which a request is sent again to a server that is busy."""
+BUSY_SECONDS = 120.0
+"""Seconds for which a request to a busy server is retried."""
 
-WHILE_BROKEN = 10.0
-"""Seconds for what looks like a fault, or like two writers that met."""
+FAULT_SECONDS = 10.0
+"""Seconds for which a request is retried after a fault or a conflict."""
 
 
 def unauthenticated(case: Exchange) -> Error:
@@ -87,11 +87,11 @@ def webhook_unreachable(case: Exchange) -> Error | Retryable:
         return error
     if request.content_type == APPLY or request.verb == "watch":
         return error
-    return Retryable(error, case.answer.retry_after, WHILE_AWAY)
+    return Retryable(error, case.answer.retry_after, BUSY_SECONDS)
 
 
 def dependency_missing(case: Exchange) -> Error:
-    """What a package may bring, and the server has not seen."""
+    """Return the error for a missing object that the package may contain."""
     for kind, pattern in _MEMBERS:
         if found := pattern.search(case.said):
             return case.not_yet(missing=(kind, found[1]))
@@ -135,12 +135,12 @@ def expired(case: Exchange) -> Error:
 
 
 def server_error(case: Exchange) -> Retryable:
-    return case.again(WHILE_BROKEN, carried_out=True)
+    return case.retryable(FAULT_SECONDS, carried_out=True)
 
 
 def busy(case: Exchange) -> Retryable:
-    return case.again(WHILE_AWAY)
+    return case.retryable(BUSY_SECONDS)
 
 
 def timed_out(case: Exchange) -> Retryable:
-    return case.again(WHILE_AWAY, carried_out=True)
+    return case.retryable(BUSY_SECONDS, carried_out=True)

@@ -18,24 +18,24 @@ from typing import Any
 from urllib3 import exceptions
 
 from tacker_k8s_cr.kube.http.deadline_reader import ReadTimeout
-from tacker_k8s_cr.kube.http.read_body import Whole
+from tacker_k8s_cr.kube.http.read_body import FullResponse
 
 LOG = logging.getLogger("urllib3.connectionpool")
 """The pool's logger: a filter or level for its lines applies to these too."""
 
-_GONE = (errno.EPIPE, errno.EPROTOTYPE, errno.ECONNRESET)
+_CLOSED_BY_PEER = (errno.EPIPE, errno.EPROTOTYPE, errno.ECONNRESET)
 """Errors of a write when the server has closed the connection; it may have
 answered before."""
 
 
-def exchanged(
+def exchange(
     pool: Any,
     method: str,
     url: str,
     body: bytes | None,
     headers: Mapping[str, str],
     limit: ReadTimeout,
-) -> Whole | None:
+) -> FullResponse | None:
     """Return the answer; None if urllib3 has to send the request.
 
     :param limit: seconds of silence, and the deadline of the whole answer.
@@ -50,10 +50,10 @@ def exchanged(
         return None
     keep = None
     try:
-        if not _written(conn, method, url, body, headers, limit):
+        if not _write(conn, method, url, body, headers, limit):
             keep = conn
             return None
-        answer: Whole = conn.getresponse()
+        answer: FullResponse = conn.getresponse()
         keep = conn
     except TimeoutError as error:
         why = f"Read timed out. (read timeout={limit})"
@@ -81,11 +81,11 @@ def exchanged(
     return answer
 
 
-def _written(conn: Any, *request: Any) -> bool:
+def _write(conn: Any, *request: Any) -> bool:
     try:
         written: bool = conn.written(*request)
     except OSError as error:
-        if error.errno not in _GONE:
+        if error.errno not in _CLOSED_BY_PEER:
             raise
         return True
     return written

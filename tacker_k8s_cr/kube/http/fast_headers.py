@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import http.client
 from typing import Protocol
 
-LONGEST = 65536
+MAX_LINE = 65536
 """Bytes of a line; `_LINES` is the number of lines. http.client has the same
 limits."""
 _LINES = 100
@@ -21,22 +21,22 @@ class _Lines(Protocol):
     def readline(self, limit: int, /) -> bytes: ...
 
 
-def known(fields: Sequence[tuple[str, str]]) -> dict[str, str]:
+def by_name(fields: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Return the fields by name; of several with the same name, the first."""
     return {name.lower(): value for name, value in reversed(fields)}
 
 
-def usual(head: bytes) -> bool:
+def is_simple(head: bytes) -> bool:
     """Return whether headers have no unusual lines, and not too many."""
     return (
-        len(head) <= LONGEST
+        len(head) <= MAX_LINE
         and head.count(b"\n") == head.count(b"\r\n") <= _LINES
         and b"\n " not in head
         and b"\n\t" not in head
     )
 
 
-def plain(lines: Iterable[bytes]) -> dict[str, str]:
+def parse_simple(lines: Iterable[bytes]) -> dict[str, str]:
     """Return the fields of usual lines by name, as ``known`` does."""
     found: dict[str, str] = {}
     for line in lines:
@@ -58,8 +58,8 @@ def read(lines: _Lines) -> list[tuple[str, str]]:
     """Return the fields up to the empty line. Raises HTTPException."""
     fields: list[tuple[str, str]] = []
     for _ in range(_LINES + 1):
-        line = lines.readline(LONGEST + 1)
-        if len(line) > LONGEST:
+        line = lines.readline(MAX_LINE + 1)
+        if len(line) > MAX_LINE:
             raise http.client.LineTooLong("header line")
         if line in (b"\r\n", b"\n", b""):
             return fields

@@ -1,8 +1,8 @@
-"""Requests and answers as values, and what an answer may mean.
+"""Requests and responses as values, and the outcomes of a request.
 
-Three outcomes beside success: an error that will not mend by trying the
-same again, ``DependencyMissing`` for what something else must bring first, and
-``Again`` for what the server will answer otherwise in a moment.
+Beside success there are three: an error that a retry cannot resolve,
+``DependencyMissing`` for an object that must be created first, and
+``Retryable`` for a request that may succeed in a moment.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Response:
-    """What the server said.
+    """A response of the server.
 
-    :param repeated: seconds ago that a first attempt began, if an earlier
-        one may have been carried out; else 0.
+    :param repeated: seconds since the first attempt, if an earlier attempt may
+        have been carried out; else 0.
     """
 
     code: int
@@ -61,10 +61,10 @@ class Response:
 class Retryable(Exception):
     """The same request may succeed in a moment.
 
-    :param why: what it means when it does not.
-    :param after: seconds that the server asks us to wait.
-    :param patience: seconds after which to give up.
-    :param carried_out: the server may have done what was asked.
+    :param why: the error if it does not succeed.
+    :param after: seconds to wait, as requested by the server.
+    :param patience: seconds after which to stop retrying.
+    :param carried_out: the server may have carried out the request.
     """
 
     def __init__(
@@ -86,12 +86,12 @@ class ResourceExpired(ClusterError):
 
 
 class NotFound(ClusterError):
-    """There is nothing at the path (404)."""
+    """No object exists at the path (404)."""
 
 
 class ResourceNotServed(NotFound):
-    """There is not even such a path: the kind is not served there."""
+    """The path itself does not exist: the kind is not served (404)."""
 
 
 class ResourceNotServedOnWrite(DependencyMissing):
-    """The same, where something was to be written."""
+    """The same for a write."""

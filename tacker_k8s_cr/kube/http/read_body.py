@@ -28,7 +28,7 @@ class Headers(dict[str, str]):
         return super().get(name.lower(), default)
 
 
-class Whole:
+class FullResponse:
     """An answer with its body, as far as our own code uses it."""
 
     version_string = "HTTP/1.1"
@@ -46,7 +46,9 @@ class Whole:
         """Do nothing: the connection is in the pool again."""
 
 
-def read(sock: socket.socket, limit: float, method: str) -> tuple[Whole, bool]:
+def read(
+    sock: socket.socket, limit: float, method: str
+) -> tuple[FullResponse, bool]:
     """Return an answer, and whether the connection can be used again.
 
     Raises an HTTPException or an OSError.
@@ -58,13 +60,13 @@ def read(sock: socket.socket, limit: float, method: str) -> tuple[Whole, bool]:
     while True:
         if (head := source.head()) is None:
             version, status = _status(
-                source.readline(fast_headers.LONGEST + 1)
+                source.readline(fast_headers.MAX_LINE + 1)
             )
-            known = Headers(fast_headers.known(fast_headers.read(source)))
+            known = Headers(fast_headers.by_name(fast_headers.read(source)))
         else:
             line, *lines = head.split(b"\r\n")
             version, status = _status(line)
-            known = Headers(fast_headers.plain(lines))
+            known = Headers(fast_headers.parse_simple(lines))
         if status != http.client.CONTINUE:
             break
     connection = known.get("connection", "").lower()
@@ -84,7 +86,7 @@ def read(sock: socket.socket, limit: float, method: str) -> tuple[Whole, bool]:
     if known.get("content-encoding", "identity") != "identity":
         data = _decoded(data)
     # More bytes must not be read as the next answer.
-    return Whole(status, known, data), stays and not source.left
+    return FullResponse(status, known, data), stays and not source.left
 
 
 def _decoded(data: bytes) -> bytes:
@@ -118,7 +120,7 @@ def _status(line: bytes) -> tuple[int, int]:
 def _chunks(source: _Source) -> Iterator[bytes]:
     """Yield the parts of a chunked body, and read its trailers."""
     while True:
-        line = source.readline(fast_headers.LONGEST + 1)
+        line = source.readline(fast_headers.MAX_LINE + 1)
         try:
             size = int(line.partition(b";")[0], 16)
         except ValueError:
@@ -127,7 +129,7 @@ def _chunks(source: _Source) -> Iterator[bytes]:
             fast_headers.read(source)
             return
         yield source.take(size)
-        source.readline(fast_headers.LONGEST + 1)
+        source.readline(fast_headers.MAX_LINE + 1)
 
 
 class _Source:
@@ -151,7 +153,7 @@ class _Source:
             self._buffer, self._at = self._more(_READ), 0
         end = self._buffer.find(b"\r\n\r\n", self._at)
         head = self._buffer[self._at : end]
-        if end < 0 or not fast_headers.usual(head):
+        if end < 0 or not fast_headers.is_simple(head):
             return None
         self._at = end + 4
         return head

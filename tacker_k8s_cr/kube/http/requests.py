@@ -15,15 +15,15 @@ import tenacity
 import urllib3
 from urllib3 import exceptions
 
-from tacker_k8s_cr.kube.first_answer import Contact
+from tacker_k8s_cr.kube.first_answer import FirstAnswer
 from tacker_k8s_cr.kube.http import connection_pool
 from tacker_k8s_cr.kube.http import transport_errors
 from tacker_k8s_cr.kube.http.deadline_reader import ReadTimeout
-from tacker_k8s_cr.kube.http.fast_exchange import exchanged
+from tacker_k8s_cr.kube.http.fast_exchange import exchange
 from tacker_k8s_cr.kube.http.http_model import Request
 from tacker_k8s_cr.kube.http.http_model import Response
 from tacker_k8s_cr.kube.http.http_model import Retryable
-from tacker_k8s_cr.kube.http.read_body import Whole
+from tacker_k8s_cr.kube.http.read_body import FullResponse
 from tacker_k8s_cr.kube.http.response_rules import error_for
 from tacker_k8s_cr.kube.http.session import Session
 from tacker_k8s_cr.model import backoff
@@ -39,7 +39,7 @@ LOG = logging.getLogger(__name__)
 _CONNECT = 10.0
 """Seconds for a connection with its TLS handshake."""
 
-_ONCE = urllib3.Retry(False, redirect=False)
+_NO_RETRIES = urllib3.Retry(False, redirect=False)
 """What urllib3 creates from ``False`` for each request."""
 
 _READ = 65.0
@@ -50,8 +50,8 @@ _FIRST_READ, _FIRST_WRITE = 15.0, 30.0
 answers nothing, and another one, behind the same balancer, does. A write may
 have to wait for admission webhooks, which have ten seconds each by default."""
 
-_ATTEMPTS = 6
-_ENOUGH = 180.0
+_MIN_ATTEMPTS = 6
+_MIN_ATTEMPTS_SECONDS = 180.0
 """Minimum number of attempts, and seconds after which it no longer applies. If
 one of three servers is unavailable, a load balancer may lead several
 connections to it, each of which fails only after a time-out."""
@@ -60,11 +60,11 @@ connections to it, each of which fails only after a time-out."""
 Sent = TypeVar("Sent")
 
 
-Received = urllib3.BaseHTTPResponse | Whole
+Received = urllib3.BaseHTTPResponse | FullResponse
 
 
 class AmbiguousConflict(Conflict):
-    """A 409 that our own first attempt may have caused."""
+    """A 409 that an earlier attempt of this request may have caused."""
 
 
 class Transport(Protocol):
@@ -95,23 +95,25 @@ class Counter:
 class Client:
     """Sends requests to one server, none of them after the deadline.
 
-    :param lasting: retry until the deadline, however long the server is
-        unavailable; for streams, whose operation has its own limit.
+    :param retry_until_deadline: retry until the deadline, however long the
+        server is unavailable; for streams, whose operation has its own limit.
     :param contact: limits that apply until the server has answered once.
     """
 
-    way: Transport
+    transport: Transport
     server: str
     counter: Counter
     deadline: Deadline
-    lasting: bool = False
+    retry_until_deadline: bool = False
     sleep: Callable[[float], None] = time.sleep
     clock: Clock = time.monotonic
-    contact: Contact | None = None
+    contact: FirstAnswer | None = None
 
     def send(self, request: Request) -> Response:
         """Return an answer below 300; raise the error that others mean."""
-        return self._persist(request, self._whole, self._first)
+        return self._send_with_retries(
+            request, self._send_once, self._first_attempt
+        )
 
     def stream(
         self, request: Request, lasts: float
@@ -123,12 +125,12 @@ class Client:
 
         def opened(request: Request) -> urllib3.BaseHTTPResponse:
             response = self._response(request, lasts, preload=False)
-            assert not isinstance(response, Whole)  # noqa: S101  (asked for)
+            assert not isinstance(response, FullResponse)  # noqa: S101  (asked for)
             return response
 
-        return self._persist(request, opened)
+        return self._send_with_retries(request, opened)
 
-    def _persist(
+    def _send_with_retries(
         self,
         request: Request,
         attempt: Callable[[Request], Sent],
@@ -139,41 +141,41 @@ class Client:
         try:
             return (first or attempt)(request)
         except Retryable as again:
-            return _Persistence(self, request, again, begun).carry_on(attempt)
+            return _RetryLoop(self, request, again, begun).run(attempt)
 
-    def _first(self, request: Request) -> Response:
+    def _first_attempt(self, request: Request) -> Response:
         reads = request.method == "GET"
-        return self._whole(request, _FIRST_READ if reads else _FIRST_WRITE)
+        return self._send_once(request, _FIRST_READ if reads else _FIRST_WRITE)
 
-    def _whole(self, request: Request, silence: float = _READ) -> Response:
+    def _send_once(self, request: Request, silence: float = _READ) -> Response:
         response = self._response(request, silence, preload=True)
         body = _json(response.data)
         if body is None:
-            why = "what answers there is no Kubernetes API server"
+            why = "the response is not from a Kubernetes API server"
             raise Unreachable(self.server, why)
         return Response(response.status, body)
 
     def _response(
         self, request: Request, silence: float, preload: bool
     ) -> Received:
-        access = self.way.access(self.deadline)
+        access = self.transport.access(self.deadline)
         begun = time.monotonic()
-        response = self._sent(request, access, silence, preload)
+        response = self._exchange(request, access, silence, preload)
         if response.status == 401:
-            renewed = self.way.refresh(access, self.deadline)
+            renewed = self.transport.refresh(access, self.deadline)
             if renewed is not None:
                 response.drain_conn()
-                response = self._sent(request, renewed, silence, preload)
+                response = self._exchange(request, renewed, silence, preload)
         if response.status < 300:
             return response
-        error = error_for(request, self._refusal(response), self.server)
+        error = error_for(request, self._read_refusal(response), self.server)
         if isinstance(error, Retryable) and response.status >= 500:
             connection_pool.reconnect(access.pool, begun)
         if isinstance(error, Unauthenticated):
             error = access.refused(error)
         raise error
 
-    def _refusal(self, response: Received) -> Response:
+    def _read_refusal(self, response: Received) -> Response:
         try:
             data = response.data
         except (exceptions.HTTPError, OSError) as error:
@@ -185,10 +187,10 @@ class Client:
             # A page of a proxy may contain anything: only one line is shown.
             text = data[:200].decode(errors="replace").strip()
             plain = text and "<" not in text and "\n" not in text
-            body = {"message": text if plain else "no word of Kubernetes'"}
+            body = {"message": text if plain else "no message of Kubernetes"}
         return Response(response.status, body, after)
 
-    def _sent(
+    def _exchange(
         self, request: Request, access: Session, silence: float, preload: bool
     ) -> Received:
         left = self.deadline.remaining
@@ -205,13 +207,15 @@ class Client:
         connect = min(_CONNECT, left)
         if self.contact is not None:
             # At least the time that a server needs to accept a connection.
-            connect = min(connect, max(1.0, self.contact.left(self.clock())))
+            connect = min(
+                connect, max(1.0, self.contact.remaining(self.clock()))
+            )
         begun = time.monotonic()
         try:
-            quick = exchanged(access.pool, *asked, limit) if preload else None
+            quick = exchange(access.pool, *asked, limit) if preload else None
             response = quick or access.pool.urlopen(
                 *asked,
-                retries=_ONCE,
+                retries=_NO_RETRIES,
                 redirect=False,
                 assert_same_host=False,
                 timeout=urllib3.Timeout(connect=connect, read=limit),
@@ -226,8 +230,8 @@ class Client:
         return response
 
 
-class _Persistence:
-    """Retries of one request until it succeeds or its time is over."""
+class _RetryLoop:
+    """Retries of one request until it succeeds or its limits are reached."""
 
     def __init__(
         self, sender: Client, request: Request, first: Retryable, begun: float
@@ -242,17 +246,17 @@ class _Persistence:
         self.started = sender.clock()
         self.pauses: dict[int, float] = {}
 
-    def carry_on(self, attempt: Callable[[Request], Sent]) -> Sent:
+    def run(self, attempt: Callable[[Request], Sent]) -> Sent:
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(Retryable),
             wait=self.pause,
-            stop=self.spent,
-            before_sleep=self.say,
+            stop=self.should_stop,
+            before_sleep=self.report,
             retry_error_callback=self.give_up,
             sleep=self.sender.sleep,
         )
         try:
-            sent: Sent = retrying(self.once, attempt)
+            sent: Sent = retrying(self.attempt_once, attempt)
         except Conflict as error:
             if self.carried_out:
                 raise AmbiguousConflict(
@@ -264,7 +268,7 @@ class _Persistence:
             return dataclasses.replace(sent, repeated=max(passed, 0.001))
         return sent
 
-    def once(self, attempt: Callable[[Request], Sent]) -> Sent:
+    def attempt_once(self, attempt: Callable[[Request], Sent]) -> Sent:
         if self.first is not None:
             first, self.first = self.first, None
             raise first
@@ -290,7 +294,7 @@ class _Persistence:
         pause = max(delay, _raised(state).after)
         return self.pauses.setdefault(attempt, pause)
 
-    def spent(self, state: tenacity.RetryCallState) -> bool:
+    def should_stop(self, state: tenacity.RetryCallState) -> bool:
         pause = self.pause(state)
         if pause >= self.sender.deadline.remaining:
             self.late = True
@@ -304,8 +308,11 @@ class _Persistence:
         ):
             return True
         waited = now - self.started + pause
-        few = state.attempt_number < _ATTEMPTS and waited <= _ENOUGH
-        if self.sender.lasting or few:
+        few = (
+            state.attempt_number < _MIN_ATTEMPTS
+            and waited <= _MIN_ATTEMPTS_SECONDS
+        )
+        if self.sender.retry_until_deadline or few:
             return False
         return waited > _raised(state).patience
 
@@ -314,7 +321,7 @@ class _Persistence:
         again.why.late = self.late
         raise again.why from again.__cause__
 
-    def say(self, state: tenacity.RetryCallState) -> None:
+    def report(self, state: tenacity.RetryCallState) -> None:
         if state.attempt_number == 1:
             why = _raised(state).why
             LOG.info("%s: %s; trying again", self.request, why)

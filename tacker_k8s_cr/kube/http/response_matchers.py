@@ -1,4 +1,4 @@
-"""A request with its answer, and which answer it is: pure."""
+"""Match the response to a request: pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tacker_k8s_cr.model.objects import field
 
 @dataclasses.dataclass(frozen=True)
 class Exchange:
-    """An answer with what was asked, and the parts that decide."""
+    """A response with its request, and the parts to match."""
 
     request: Request
     answer: Response
@@ -35,12 +35,12 @@ class Exchange:
 
     @property
     def said(self) -> str:
-        """The server's words, to decide by; they may quote a secret."""
+        """The server's message, for matching; it may contain a secret."""
         return str(self.answer.body.get("message", ""))
 
     @property
     def message(self) -> str:
-        """The same, as they may be shown."""
+        """The redacted message, which may be shown."""
         request = self.request
         kind = request.ref.kind if request.ref else ""
         return redaction.redact(self.said, kind, request.body)
@@ -55,7 +55,7 @@ class Exchange:
 
     @property
     def subject(self) -> ObjectRef:
-        """The object of the request; of a list, the resource."""
+        """The object of the request; for a list, the resource."""
         return self.request.ref or ObjectRef(
             "", self.request.resource, self.request.namespace, "*"
         )
@@ -63,7 +63,7 @@ class Exchange:
     def rejected(self, *, denied: bool = False, misfit: bool = False) -> Error:
         code = self.answer.code
         reason = self.reason or http.client.responses.get(code, "Error")
-        said = server_messages.plain(self.message)
+        said = server_messages.plain_text(self.message)
         fields = server_messages.fields(self.message) if misfit else ()
         return Rejected(
             self.subject, code, reason, said, denied, misfit, fields
@@ -75,7 +75,9 @@ class Exchange:
     def outdated(self) -> Error:
         return Conflict(self.subject, self.message, self.answer.code)
 
-    def again(self, patience: float, carried_out: bool = False) -> Retryable:
+    def retryable(
+        self, patience: float, carried_out: bool = False
+    ) -> Retryable:
         code = self.answer.code
         why = Unavailable(str(self.request), code, self.message)
         after = self.answer.retry_after
@@ -87,11 +89,11 @@ class Exchange:
 
     @property
     def missing(self) -> str:
-        """What kind of thing the server says is not there."""
+        """The kind that the server reports as not found."""
         return str(field(self.answer.body, ("details", "kind"), ""))
 
 
-# -- Which answer it is ------------------------------------------------------
+# -- Matchers ----------------------------------------------------------------
 
 
 def message_matches(pattern: str) -> Callable[[Exchange], bool]:
@@ -100,7 +102,7 @@ def message_matches(pattern: str) -> Callable[[Exchange], bool]:
 
 
 def status_in(*codes: int) -> Callable[[Exchange], bool]:
-    """One of these codes; 4 stands for all from 400 to 499."""
+    """Match one of these codes; 4 stands for all from 400 to 499."""
 
     def fits(case: Exchange) -> bool:
         code = case.answer.code
@@ -125,13 +127,13 @@ def terminating(case: Exchange) -> bool:
 
 
 def unauthorized(case: Exchange) -> bool:
-    """By the authorizer, and not by admission, which sees objects only."""
+    """Match the authorizer's refusal; admission only refuses objects."""
     return case.answer.code == 403 and bool(
         case.request.ref is None or _AUTHORIZER.search(case.said)
     )
 
 
-def place_missing(case: Exchange) -> bool:
+def namespace_missing(case: Exchange) -> bool:
     return (
         case.answer.code == 404
         and case.writes
@@ -157,7 +159,7 @@ def role_missing(case: Exchange) -> bool:
 
 
 def unserved(case: Exchange) -> bool:
-    """There is no such path: the kind is not served yet, or no more."""
+    """Match a missing path: the kind is not served yet, or no longer."""
     if case.answer.code != 404:
         return False
     if case.writes:
@@ -166,7 +168,7 @@ def unserved(case: Exchange) -> bool:
 
 
 def concurrent_writers(case: Exchange) -> bool:
-    """Two writers met, and neither named a version."""
+    """Match a conflict of two writers without a resourceVersion."""
     return (
         case.answer.code == 409
         and (

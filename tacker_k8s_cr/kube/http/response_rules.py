@@ -1,8 +1,8 @@
-"""What becomes of a request, by the answer: one table, and pure.
+"""The outcome of a request, by its response: one table, and pure.
 
-Its first row that fits decides. What the server says comes before its code:
-a webhook that cannot be reached and one that says no may both be a 500. A
-denial is never tried again.
+The first matching row determines the outcome. The message takes precedence
+over the code: an unreachable webhook and a webhook that denies a request may
+both result in a 500. A denial is never retried.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tacker_k8s_cr.model.errors import Error
 
 
 class RetryPolicy(enum.Enum):
-    """What becomes of a request, in the words of the documentation."""
+    """The outcome of a request, as named in the documentation."""
 
     FINAL = "final"
     NOT_YET = "tried again while other objects come"
@@ -34,13 +34,13 @@ class RetryPolicy(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class ResponseRule:
-    """An answer that a server may give, and what becomes of the request.
+    """A response of a server, and the outcome of the request.
 
     :param name: of the row, unique.
-    :param when: which answer it is.
+    :param when: a description of the response.
     :param why: the reason for the outcome.
-    :param fits: whether it is that answer.
-    :param means: what it means for the request.
+    :param fits: returns whether the response matches.
+    :param means: returns the error for the request.
     """
 
     name: str
@@ -54,13 +54,13 @@ class ResponseRule:
 def error_for(
     request: Request, answer: Response, server: str
 ) -> Error | Retryable:
-    """What an answer of 300 and above means for a request."""
+    """Return the error for a response of 300 and above."""
     case = Exchange(request, answer, server)
     return matching_rule(case).means(case)
 
 
 def matching_rule(case: Exchange) -> ResponseRule:
-    """The row that decides."""
+    """Return the first row that matches."""
     return next(row for row in ROWS if row.fits(case))
 
 
@@ -69,7 +69,7 @@ ROWS: tuple[ResponseRule, ...] = (
         "no dry run",
         "A webhook does not support a dry run",
         RetryPolicy.NOT_YET,
-        "Nothing is known of the object; the apply itself will tell.",
+        "The object cannot be checked before it is applied.",
         response_matchers.message_matches("does not support dry run"),
         Exchange.not_yet,
     ),
@@ -77,7 +77,7 @@ ROWS: tuple[ResponseRule, ...] = (
         "denied by a webhook",
         "An admission webhook denied the request",
         RetryPolicy.FINAL,
-        "It has looked at the object and said no.",
+        "It has examined the object and denied it.",
         response_matchers.message_matches(
             "admission webhook .* denied the request"
         ),
@@ -87,7 +87,7 @@ ROWS: tuple[ResponseRule, ...] = (
         "denied by a policy",
         "A ValidatingAdmissionPolicy denied the request",
         RetryPolicy.FINAL,
-        "It has looked at the object and said no.",
+        "It has examined the object and denied it.",
         response_matchers.message_matches(
             "ValidatingAdmissionPolicy .* denied"
         ),
@@ -141,13 +141,13 @@ ROWS: tuple[ResponseRule, ...] = (
         "namespace terminating",
         "The namespace of the object is being terminated",
         RetryPolicy.NOT_YET,
-        "It may be made again when it is gone.",
+        "It may be created again once it is deleted.",
         response_matchers.terminating,
         Exchange.not_yet,
     ),
     ResponseRule(
         "account on its way",
-        "The service account of a Pod is not there",
+        "The service account of a Pod does not exist",
         RetryPolicy.NOT_YET,
         "The account ``default`` follows its namespace after a moment.",
         response_matchers.message_matches("error looking up service account"),
@@ -155,10 +155,10 @@ ROWS: tuple[ResponseRule, ...] = (
     ),
     ResponseRule(
         "class on its way",
-        "The PriorityClass or RuntimeClass of a Pod is not there",
+        "The PriorityClass or RuntimeClass of a Pod does not exist",
         RetryPolicy.NOT_YET,
         "Admission sees a new one after a moment. One that the package does "
-        "not bring is refused before the first write.",
+        "not contain is refused before the first write.",
         response_matchers.message_matches(
             "no PriorityClass with name|RuntimeClass .* not found"
         ),
@@ -186,7 +186,7 @@ ROWS: tuple[ResponseRule, ...] = (
         "unauthenticated",
         "401: the credential is not accepted",
         RetryPolicy.FINAL,
-        "It was read anew from where it comes from, once, before that.",
+        "Its source was read again once before that.",
         response_matchers.status_in(401),
         error_mapping.unauthenticated,
     ),
@@ -194,7 +194,7 @@ ROWS: tuple[ResponseRule, ...] = (
         "unauthorized",
         "403 of the authorizer",
         RetryPolicy.FINAL,
-        "The user lacks a right; waiting gives none.",
+        "The user does not have the permission; waiting does not help.",
         response_matchers.unauthorized,
         error_mapping.forbidden,
     ),
@@ -202,16 +202,16 @@ ROWS: tuple[ResponseRule, ...] = (
         "denied by admission",
         "403 of admission: a quota that is used up, Pod security",
         RetryPolicy.FINAL,
-        "The server has looked at the object and said no.",
+        "The server has examined the object and denied it.",
         response_matchers.status_in(403),
         error_mapping.denied,
     ),
     ResponseRule(
         "namespace missing",
-        "404 on a write: the namespace is not there",
+        "404 on a write: the namespace does not exist",
         RetryPolicy.NOT_YET,
-        "The package brings it: others were refused before the first write.",
-        response_matchers.place_missing,
+        "The package contains it: others were refused before the first write.",
+        response_matchers.namespace_missing,
         Exchange.not_yet,
     ),
     ResponseRule(
@@ -228,41 +228,41 @@ ROWS: tuple[ResponseRule, ...] = (
         "kind not served",
         "404 without an object: there is no such path",
         RetryPolicy.NOT_YET,
-        "A kind is served some time after its definition is there. "
-        "Discovery is asked again first. What is read is absent.",
+        "A kind is served some time after its definition exists. Discovery is "
+        "repeated first. An object that is read counts as absent.",
         response_matchers.unserved,
         error_mapping.not_served,
     ),
     ResponseRule(
         "object gone",
-        "404: the object is not there",
+        "404: the object does not exist",
         RetryPolicy.REREAD,
-        "What is read is absent; a write that was meant for it is not sent "
+        "An object that is read counts as absent; a write to it is not sent "
         "again.",
         response_matchers.status_in(404),
         error_mapping.absent,
     ),
     ResponseRule(
-        "field of others",
+        "field conflict",
         "409: fields are owned by other managers",
         RetryPolicy.FINAL,
-        "Unless ``field_conflicts`` says ``force`` or ``ignore``.",
+        "Unless ``field_conflicts`` is ``force`` or ``ignore``.",
         response_matchers.has_cause(409, "reason", "FieldManagerConflict"),
         error_mapping.conflict,
     ),
     ResponseRule(
         "writers that met",
-        "409 for an apply or a delete that names no version",
+        "409 for an apply or a delete without a resourceVersion",
         RetryPolicy.AGAIN,
         "Two writers met, or two created the object; for 10 seconds.",
         response_matchers.concurrent_writers,
-        lambda case: case.again(error_mapping.WHILE_BROKEN),
+        lambda case: case.retryable(error_mapping.FAULT_SECONDS),
     ),
     ResponseRule(
         "another version",
-        "409: the object is another, or has changed",
+        "409: the object was recreated or has changed",
         RetryPolicy.REREAD,
-        "What was decided was decided on something else.",
+        "The request was based on an earlier state.",
         response_matchers.status_in(409),
         Exchange.outdated,
     ),
@@ -270,7 +270,7 @@ ROWS: tuple[ResponseRule, ...] = (
         "too old",
         "410: the resource version is too old",
         RetryPolicy.REREAD,
-        "The list or watch begins anew.",
+        "The list or watch begins again.",
         response_matchers.status_in(410),
         error_mapping.expired,
     ),
@@ -278,7 +278,7 @@ ROWS: tuple[ResponseRule, ...] = (
         "another object",
         "422 on ``metadata.uid``: another object has the name",
         RetryPolicy.REREAD,
-        "The one that was meant is gone.",
+        "The intended object no longer exists.",
         response_matchers.has_cause(422, "field", "metadata.uid"),
         Exchange.outdated,
     ),
@@ -286,16 +286,16 @@ ROWS: tuple[ResponseRule, ...] = (
         "busy",
         "429, 503: too many requests, or the server is starting",
         RetryPolicy.AGAIN,
-        "After as long as ``Retry-After`` says, for 120 seconds.",
+        "After the time in ``Retry-After``, for 120 seconds.",
         response_matchers.status_in(429, 503),
         error_mapping.busy,
     ),
     ResponseRule(
         "timed out",
-        "502, 504: a proxy or the server gave up waiting",
+        "502, 504: a proxy or the server timed out",
         RetryPolicy.AGAIN,
-        "For 120 seconds. The write may have been carried out: the answer "
-        "to the next one is read with that in mind.",
+        "For 120 seconds. The write may have been carried out, which the "
+        "evaluation of the next response takes into account.",
         response_matchers.status_in(502, 504),
         error_mapping.timed_out,
     ),
@@ -303,7 +303,7 @@ ROWS: tuple[ResponseRule, ...] = (
         "fault",
         "500 and other codes from 500 on",
         RetryPolicy.AGAIN,
-        "For 10 seconds: etcd has no leader, or a fault that stays. The "
+        "For 10 seconds: etcd has no leader, or the fault persists. The "
         "write may have been carried out.",
         response_matchers.status_in(5),
         error_mapping.server_error,
@@ -312,15 +312,15 @@ ROWS: tuple[ResponseRule, ...] = (
         "refused",
         "400, 405, 413, 415, 422 and other codes from 400 on",
         RetryPolicy.FINAL,
-        "The object is invalid; the server's own words say why.",
+        "The object is invalid; the server's message states why.",
         response_matchers.status_in(4),
         Exchange.rejected,
     ),
     ResponseRule(
         "elsewhere",
-        "300 to 399: the answer is said to be elsewhere",
+        "300 to 399: a redirect to another URL",
         RetryPolicy.FINAL,
-        "A redirect is not followed: credentials would go with it.",
+        "A redirect is not followed: it would receive the credentials.",
         lambda case: True,
         Exchange.rejected,
     ),

@@ -1,7 +1,7 @@
-"""What a server says about a manifest, for a reader of that file: pure.
+"""Translate a server's message about a manifest for its author: pure.
 
-A server-side apply of a manifest that does not fit the schema of its kind
-is answered with code 500 and the words of the library that merges fields.
+The response to a server-side apply of a manifest that does not fit the schema
+of its kind has code 500 and the message of the library that merges fields.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PREFIXES = (
     ),
     # Of a create or update with strict validation.
     re.compile(r"^.* cannot be handled as an? .*: strict decoding error: "),
-    # The object is named by whoever shows the message.
+    # The caller that shows the message names the object.
     re.compile(r'^\S+ "[^"]*" is invalid: '),
 )
 _SEVERAL = "errors:\n"
@@ -43,8 +43,8 @@ def fields(message: str) -> tuple[tuple[str, str], ...]:
     return tuple((f".{match[1]}", match[2]) for match in found if match)
 
 
-def plain(message: str) -> str:
-    """Return a message without what the reader knows, or cannot use.
+def plain_text(message: str) -> str:
+    """Return a message without redundant or unusable parts.
 
     ``.spec.foo: field not declared in schema`` is an unknown field
     ``spec.foo``.

@@ -88,8 +88,8 @@ def single_write_connection(kind: type[Any]) -> type[Any]:
         ) -> bool:
             """Write a request whose answer will be read as a whole.
 
-            Return False, and write nothing, for one that the library has to
-            look at.
+            Return False, and write nothing, for one that urllib3 has to
+                        write.
             """
             # Nearly all requests have the fields of the one before.
             last, fields = self._last
@@ -128,7 +128,7 @@ def single_write_connection(kind: type[Any]) -> type[Any]:
 def _start(method: str, url: str, body: Any, host: str) -> str:
     """Return a head up to the caller's fields, as urllib3 writes it.
 
-    It is empty for what urllib3 has to look at.
+    It is empty for a request that urllib3 has to write.
 
     :param host: the field that a request before had.
     """
@@ -145,7 +145,7 @@ def _start(method: str, url: str, body: Any, host: str) -> str:
 
 
 def _fields(headers: Mapping[str, str]) -> str:
-    """Return the caller's fields; empty for what urllib3 has to look at."""
+    """Return the caller's fields; empty if urllib3 has to write them."""
     if (
         "User-Agent" not in headers
         or not _OWN.isdisjoint(map(str.lower, headers))

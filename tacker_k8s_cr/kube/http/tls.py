@@ -12,17 +12,17 @@ from tacker_k8s_cr.kube.kubeconfig import Kubeconfig
 from tacker_k8s_cr.model.errors import KubeconfigInvalid
 
 
-def context(
+def create_context(
     kubeconfig: Kubeconfig, credential: Credential, verify: bool
 ) -> ssl.SSLContext:
     """Return the context of all connections of a pool."""
-    made = trust_context(kubeconfig, verify)
+    created = create_trust_context(kubeconfig, verify)
     if credential.certificate:
-        _load_client_certificate(made, kubeconfig.where, credential)
-    return made
+        _load_client_certificate(created, kubeconfig.where, credential)
+    return created
 
 
-def trust_context(
+def create_trust_context(
     kubeconfig: Kubeconfig, verify: bool = True, system: bool = False
 ) -> ssl.SSLContext:
     """Return a context that trusts the kubeconfig's CA, else the system's.
@@ -33,24 +33,24 @@ def trust_context(
     certificate authorities without a key identifier, which many clusters
     have and kubectl accepts.
     """
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    created = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    created.minimum_version = ssl.TLSVersion.TLSv1_2
     if not verify:
-        made.check_hostname = False
-        made.verify_mode = ssl.CERT_NONE
+        created.check_hostname = False
+        created.verify_mode = ssl.CERT_NONE
     elif kubeconfig.ca:
         try:
-            made.load_verify_locations(cadata=kubeconfig.ca)
+            created.load_verify_locations(cadata=kubeconfig.ca)
         except (ssl.SSLError, ValueError):
             raise KubeconfigInvalid(
                 kubeconfig.where, "the certificate authority cannot be read"
             ) from None
         # kubectl accepts an intermediate authority, or the certificate of the
         # server itself, as the CA; so does Tacker with Python 3.13.
-        made.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        created.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if system or not kubeconfig.ca:
-        made.load_default_certs()
-    return made
+        created.load_default_certs()
+    return created
 
 
 def _load_client_certificate(

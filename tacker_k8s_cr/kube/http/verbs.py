@@ -1,4 +1,4 @@
-"""The request of each verb, and what its answer shows: pure."""
+"""Build the request of each verb, and interpret its response: pure."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def apply(
     if uid:
         metadata = {**manifest["metadata"], "uid": uid}
         manifest = {**manifest, "metadata": metadata}
-    path = _member(resource, ref) + _applying(manager, force, dry_run)
+    path = _object_path(resource, ref) + _apply_query(manager, force, dry_run)
     return _write("patch", path, ref, resource, manifest, APPLY)
 
 
 @functools.lru_cache(maxsize=64)
-def _applying(manager: str, force: bool, dry_run: bool) -> str:
+def _apply_query(manager: str, force: bool, dry_run: bool) -> str:
     """Return the query of an apply, cached because many applies share it."""
     return paths.query(
         "",
@@ -83,18 +83,18 @@ def _applying(manager: str, force: bool, dry_run: bool) -> str:
 
 
 def was_created(answer: Response, manager: str, uid: str) -> bool:
-    """Whether an apply, by its answer, has made the object.
+    """Whether an apply, according to its response, created the object.
 
-    :param uid: with which it was sent; there was an object then.
+    :param uid: the UID that was sent; then the object existed.
     """
     if answer.code == 201 or uid or not answer.repeated:
         return answer.code == 201
-    # The first attempt, whose answer was lost, may have made it.
+    # An earlier attempt, whose response was lost, may have created it.
     return ownership.created_by_manager(answer.body, manager, answer.repeated)
 
 
 def create(manifest: Manifest, resource: Resource, manager: str) -> Request:
-    _member(resource, ObjectRef.of(manifest))
+    _object_path(resource, ObjectRef.of(manifest))
     return submit(manifest, resource, manager)
 
 
@@ -102,14 +102,14 @@ def submit(manifest: Manifest, resource: Resource, manager: str) -> Request:
     """Return a create of an object that may have no name."""
     ref = ObjectRef.of(manifest)
     path = paths.query(
-        paths.collection_path(resource, ref.namespace), _strictly(manager)
+        paths.collection_path(resource, ref.namespace), _strict_query(manager)
     )
     return _write("create", path, ref, resource, manifest)
 
 
 def replace(manifest: Manifest, resource: Resource, manager: str) -> Request:
     ref = ObjectRef.of(manifest)
-    path = paths.query(_member(resource, ref), _strictly(manager))
+    path = paths.query(_object_path(resource, ref), _strict_query(manager))
     return _write("update", path, ref, resource, manifest)
 
 
@@ -121,7 +121,7 @@ def patch(
     subresource: str,
 ) -> Request:
     path = paths.query(
-        _member(resource, ref, subresource), {"fieldManager": manager}
+        _object_path(resource, ref, subresource), {"fieldManager": manager}
     )
     return _write("patch", path, ref, resource, body, _MERGE, subresource)
 
@@ -141,15 +141,15 @@ def delete(
     }
     if grace_seconds is not None:
         options["gracePeriodSeconds"] = grace_seconds
-    path = _member(resource, ref)
+    path = _object_path(resource, ref)
     return _write("delete", path, ref, resource, options)
 
 
 def still_exists(obj: Manifest) -> bool:
-    """Whether what a delete answered is an object that still exists.
+    """Whether the response to a delete is an object that still exists.
 
-    Of most kinds the server answers a Status when it removed the object
-    at once, of some the object as it was.
+    For most kinds the server returns a Status when it removed the object
+    at once, for some the former object.
     """
     if obj.get("kind") == "Status":
         return False
@@ -176,7 +176,9 @@ def contains(live: Any, sent: Any) -> bool:
     return bool(live == sent) or (not sent and not live)
 
 
-def _member(resource: Resource, ref: ObjectRef, subresource: str = "") -> str:
+def _object_path(
+    resource: Resource, ref: ObjectRef, subresource: str = ""
+) -> str:
     if resource.namespaced and not ref.namespace:
         # Without one the path would be that of no object at all.
         why = "a namespace is required"
@@ -185,7 +187,7 @@ def _member(resource: Resource, ref: ObjectRef, subresource: str = "") -> str:
     return paths.object_path(resource, namespace, ref.name, subresource)
 
 
-def _strictly(manager: str) -> dict[str, str | int]:
+def _strict_query(manager: str) -> dict[str, str | int]:
     return {"fieldManager": manager, "fieldValidation": "Strict"}
 
 

@@ -1,4 +1,4 @@
-"""What a JSON Web Token says of its own time; it is not verified here."""
+"""Read the expiry and subject of a JSON Web Token, without verifying it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def expiry(token: str) -> datetime.datetime | None:
-    """The claim ``exp``; None for a token that says nothing."""
+    """Return the claim ``exp``; None for a token without it."""
     try:
         return datetime.datetime.fromtimestamp(
             _claims(token)["exp"], datetime.timezone.utc
@@ -20,10 +20,10 @@ def expiry(token: str) -> datetime.datetime | None:
 
 
 def lifetime(token: str, now: float) -> float | None:
-    """Seconds that a token lasts which was made just now.
+    """Return the lifetime in seconds of a token that was just issued.
 
-    By the clock of who made it, which need not agree with ours; a token
-    that does not say when it was made is judged by ours.
+    By the clock of the issuer, which may differ from the local one; the local
+    clock is used for a token without the time of issue.
     """
     try:
         claims = _claims(token)
@@ -33,7 +33,7 @@ def lifetime(token: str, now: float) -> float | None:
 
 
 def subject(token: str) -> str:
-    """The claim ``sub``: whose token it is; empty if it does not say."""
+    """Return the claim ``sub``, the token's user; empty without it."""
     try:
         return str(_claims(token).get("sub") or "")
     except (ValueError, TypeError, AttributeError):

@@ -1,9 +1,9 @@
-"""From text, files or a pod's service account to a kubeconfig.
+"""Load a kubeconfig from text, files or a Pod's service account.
 
-Text of a VIM, a request or a Secret may not make us run a command or read
-a file; a file that a person names may. One context is chosen and what it
-refers to is read at once, so that the value stands for itself. No error
-holds a value of a kubeconfig.
+A kubeconfig of a VIM, a request or a Secret must not run commands or refer to
+files; a file that the user names may. One context is selected and the files
+that it refers to are read at once, so that the value is complete. No error
+contains a value of a kubeconfig.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from tacker_k8s_cr.model.errors import KubeconfigInvalid
 Reader = Callable[[str], bytes]
 
 MOUNTED = "/var/run/secrets/kubernetes.io/serviceaccount"
-"""Where a pod finds the files of its own service account."""
+"""Directory in which a Pod has the files of its service account."""
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _FILES = ("certificate-authority", "client-certificate", "client-key")
 _REFUSED = ("exec", "auth-provider", "tokenFile", *_FILES)
-_ACTING_AS = ("as", "as-uid", "as-groups")
+_IMPERSONATION = ("as", "as-uid", "as-groups")
 
 
 def _read(path: str) -> bytes:
@@ -45,21 +45,22 @@ def parse(
     directory: str = "",
     read: Reader = _read,
 ) -> Kubeconfig:
-    """One context of a kubeconfig: the current one unless named.
+    """Return one context of a kubeconfig, by default the current one.
 
-    :param where: what the text is called in errors.
-    :param trusted: a person named it: it may run plug-ins and read files.
-    :param directory: where relative file names start.
+    :param where: the name of the text in errors.
+    :param trusted: the user named the file: it may run plug-ins and read
+        files.
+    :param directory: the base of relative file names.
     """
     document = _document(text, where, directory)
-    return _chosen(document, where, trusted, context, read)
+    return _select_context(document, where, trusted, context, read)
 
 
 def load(paths: str, context: str = "", read: Reader = _read) -> Kubeconfig:
-    """Of files that a person named, in the form of ``KUBECONFIG``.
+    """Load files that the user named, in the form of ``KUBECONFIG``.
 
-    Several are put together as kubectl does: the first that names a
-    cluster, a user, a context or the current context is believed.
+    Several are merged as by kubectl: the first that defines a cluster, a
+    user, a context or the current context takes precedence.
     """
     merged: dict[str, Any] = {"clusters": [], "users": [], "contexts": []}
     found = []
@@ -70,7 +71,9 @@ def load(paths: str, context: str = "", read: Reader = _read) -> Kubeconfig:
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
-            raise KubeconfigInvalid(path, _why(error)) from None
+            raise KubeconfigInvalid(
+                path, _describe_read_error(error)
+            ) from None
         document = _document(text, path, os.path.dirname(path))
         found.append(path)
         for part in ("clusters", "users", "contexts"):
@@ -79,19 +82,19 @@ def load(paths: str, context: str = "", read: Reader = _read) -> Kubeconfig:
             "current-context"
         ) or document.get("current-context")
     if not found:
-        raise KubeconfigInvalid(paths, "there is no such file")
-    return _chosen(merged, os.pathsep.join(found), True, context, read)
+        raise KubeconfigInvalid(paths, "the file does not exist")
+    return _select_context(merged, os.pathsep.join(found), True, context, read)
 
 
 def in_cluster(
     environ: Mapping[str, str], directory: str = MOUNTED, read: Reader = _read
 ) -> Kubeconfig:
-    """Who a pod is, and where its API server is."""
+    """Return the kubeconfig of a Pod's service account."""
     host = environ.get("KUBERNETES_SERVICE_HOST", "")
     port = environ.get("KUBERNETES_SERVICE_PORT", "443")
     token_file = os.path.join(directory, "token")
     if not host:
-        # Looked for last: the reader has more use for the usual ways.
+        # Tried last, so the error names the more common sources.
         raise KubeconfigInvalid(
             "no kubeconfig",
             "use --kubeconfig or set KUBECONFIG (~/.kube/config does not "
@@ -101,7 +104,9 @@ def in_cluster(
         ca = _text(read, os.path.join(directory, "ca.crt"))
         token = _text(read, token_file).strip()
     except (OSError, ValueError) as error:
-        raise KubeconfigInvalid(directory, _why(error)) from None
+        raise KubeconfigInvalid(
+            directory, _describe_read_error(error)
+        ) from None
     return Kubeconfig(
         where=directory,
         server=f"https://[{host}]:{port}"
@@ -117,26 +122,26 @@ def _text(read: Reader, path: str) -> str:
     return read(path).decode()
 
 
-def _why(error: Exception) -> str:
-    """Why a file could not be read, without any of its content."""
+def _describe_read_error(error: Exception) -> str:
+    """Return why a file could not be read, without any of its content."""
     if isinstance(error, OSError):
         return f"{error.filename or 'file'}: {error.strerror}"
     return "it is not text"
 
 
 def _document(text: str, where: str, directory: str) -> dict[str, Any]:
-    """The text as a mapping, its file names made absolute."""
+    """Parse the text, and make its file names absolute."""
     try:
         document = yaml.load(text, Loader=_LOADER)  # noqa: S506  safe
     except (yaml.YAMLError, ValueError) as error:
-        # The parser's own words would show the line it stumbled over.
+        # The parser's message would contain the invalid line.
         mark = getattr(error, "problem_mark", None)
         line = f" (line {mark.line + 1})" if mark else ""
         raise KubeconfigInvalid(where, f"it is not YAML{line}") from None
     if not isinstance(document, dict) or not document.get("clusters"):
         raise KubeconfigInvalid(where, "it is not a kubeconfig with clusters")
     for part, key in (("clusters", "cluster"), ("users", "user")):
-        for item in _named(document, part, where).values():
+        for item in _items_by_name(document, part, where).values():
             fields = _fields(item, key, where, part)
             for name in ("tokenFile", *_FILES):
                 if isinstance(fields.get(name), str):
@@ -144,7 +149,7 @@ def _document(text: str, where: str, directory: str) -> dict[str, Any]:
     return document
 
 
-def _named(
+def _items_by_name(
     document: Mapping[str, Any], part: str, where: str
 ) -> dict[str, Mapping[str, Any]]:
     items = document.get(part) or []
@@ -165,38 +170,45 @@ def _fields(
     return fields
 
 
-def _chosen(
+def _select_context(
     document: Mapping[str, Any],
     where: str,
     trusted: bool,
     context: str,
     read: Reader,
 ) -> Kubeconfig:
-    contexts = _named(document, "contexts", where)
+    contexts = _items_by_name(document, "contexts", where)
     name = context or document.get("current-context")
     if not name and len(contexts) == 1:
         name = next(iter(contexts))
     if name not in contexts:
-        what = f"has no context {name}" if name else "names no current context"
-        known = ", ".join(sorted(contexts)) or "none"
-        raise KubeconfigInvalid(where, f"{what}; its contexts are: {known}")
-    place = _fields(contexts[name], "context", where, f"context {name}")
-    wanted = {}
+        problem = (
+            f"has no context {name}" if name else "names no current context"
+        )
+        names = ", ".join(sorted(contexts)) or "none"
+        raise KubeconfigInvalid(where, f"{problem}; its contexts are: {names}")
+    context_fields = _fields(
+        contexts[name], "context", where, f"context {name}"
+    )
+    selected = {}
     for part, key in (("clusters", "cluster"), ("users", "user")):
-        items = _named(document, part, where)
-        item = items.get(place.get(key) or "")
-        if item is None and (key == "cluster" or place.get(key)):
+        items = _items_by_name(document, part, where)
+        item = items.get(context_fields.get(key) or "")
+        if item is None and (key == "cluster" or context_fields.get(key)):
             raise KubeconfigInvalid(
-                where, f"context {name}: there is no {key} {place.get(key)}"
+                where,
+                f"context {name}: there is no {key} {context_fields.get(key)}",
             )
-        subject = f"{key} {place.get(key)}"
+        subject = f"{key} {context_fields.get(key)}"
         fields = _fields(item or {}, key, where, subject)
-        wanted[key] = _Fields(fields, where, subject, trusted, read)
-    return _kubeconfig(name, place, wanted["cluster"], wanted["user"])
+        selected[key] = _Fields(fields, where, subject, trusted, read)
+    return _kubeconfig(
+        name, context_fields, selected["cluster"], selected["user"]
+    )
 
 
 class _Fields:
-    """Fields of a cluster or user, each read in the form it has."""
+    """Fields of a cluster or user, with checks of their types."""
 
     def __init__(
         self,
@@ -212,24 +224,24 @@ class _Fields:
         self.read = read
         refused = [name for name in _REFUSED if fields.get(name)]
         if refused and not trusted:
-            raise self.wrong(
-                f"{', '.join(refused)}: only a kubeconfig file that a person "
+            raise self.error(
+                f"{', '.join(refused)}: only a kubeconfig file that the user "
                 "names may run commands or refer to files"
             )
 
-    def wrong(self, why: str) -> KubeconfigInvalid:
+    def error(self, why: str) -> KubeconfigInvalid:
         return KubeconfigInvalid(self.where, f"{self.subject}: {why}")
 
     def text(self, name: str) -> str:
         value = self.fields.get(name) or ""
         if not isinstance(value, str):
-            raise self.wrong(f"{name} is not text")
+            raise self.error(f"{name} is not text")
         return value
 
     def mapping(self, name: str) -> Mapping[str, Any] | None:
         value = self.fields.get(name)
         if value is not None and not isinstance(value, dict):
-            raise self.wrong(f"{name} is not a mapping")
+            raise self.error(f"{name} is not a mapping")
         return value
 
     def file(self, name: str) -> str:
@@ -237,10 +249,12 @@ class _Fields:
         try:
             return _text(self.read, path) if path else ""
         except (OSError, ValueError) as error:
-            raise self.wrong(f"{name}: {_why(error)}") from None
+            raise self.error(
+                f"{name}: {_describe_read_error(error)}"
+            ) from None
 
     def pem(self, name: str) -> str:
-        """From the field with the data, or else the file that is named."""
+        """Return the field with the data, or the content of the file."""
         data = self.text(f"{name}-data")
         if not data:
             return self.file(name)
@@ -249,22 +263,25 @@ class _Fields:
         except ValueError:
             text = ""
         if "-----BEGIN " not in text:
-            raise self.wrong(f"{name}-data is not PEM in base64")
+            raise self.error(f"{name}-data is not PEM in base64")
         return text
 
 
 def _kubeconfig(
-    context: str, place: Mapping[str, Any], cluster: _Fields, user: _Fields
+    context: str,
+    context_fields: Mapping[str, Any],
+    cluster: _Fields,
+    user: _Fields,
 ) -> Kubeconfig:
     if user.fields.get("as-user-extra"):
-        raise user.wrong("as-user-extra is not supported")
+        raise user.error("as-user-extra is not supported")
     return Kubeconfig(
         where=cluster.where,
         server=server_url(cluster.text("server"), cluster.where),
         context=context,
-        cluster_name=place.get("cluster") or "",
-        user_name=place.get("user") or "",
-        namespace=place.get("namespace") or "",
+        cluster_name=context_fields.get("cluster") or "",
+        user_name=context_fields.get("user") or "",
+        namespace=context_fields.get("namespace") or "",
         ca=cluster.pem("certificate-authority"),
         tls_server_name=cluster.text("tls-server-name"),
         proxy=cluster.text("proxy-url"),
@@ -275,20 +292,22 @@ def _kubeconfig(
         token_file=user.text("tokenFile"),
         username=user.text("username"),
         password=user.text("password"),
-        impersonate=_acting_as(user),
+        impersonate=_impersonation(user),
         exec_plugin=user.mapping("exec"),
         auth_provider=user.mapping("auth-provider"),
     )
 
 
-def _acting_as(user: _Fields) -> dict[str, Any]:
+def _impersonation(user: _Fields) -> dict[str, Any]:
     return {
-        name: user.fields[name] for name in _ACTING_AS if user.fields.get(name)
+        name: user.fields[name]
+        for name in _IMPERSONATION
+        if user.fields.get(name)
     }
 
 
 def server_url(text: str, where: str = "server") -> str:
-    """A server's URL without user information, which is never sent."""
+    """Return a server's URL without user information, which is never sent."""
     try:
         parts = urllib.parse.urlsplit(text)
         port = f":{parts.port}" if parts.port else ""

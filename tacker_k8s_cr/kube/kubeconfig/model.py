@@ -1,4 +1,4 @@
-"""What one context of a kubeconfig says."""
+"""One context of a kubeconfig as a value."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tacker_k8s_cr.model.errors import KubeconfigInvalid
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class OidcUser:
-    """A user of an OpenID provider, who gets tokens for a password.
+    """A user of an OpenID provider that issues tokens for a password.
 
-    :param url: the provider's token end point.
-    :param ca: PEM that alone vouches for it; without, the kubeconfig's
-        and the system's certificates do.
+    :param url: the provider's token endpoint.
+    :param ca: PEM with the only trusted certificates; by default those of the
+        kubeconfig and of the system.
     """
 
     url: str
@@ -39,12 +39,12 @@ class OidcUser:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Kubeconfig:
-    """A server, how to trust it, and who we are there.
+    """A server, its trusted certificates, and the credential of the user.
 
     Certificates and keys are PEM. ``exec_plugin``, ``auth_provider`` and
-    ``token_file`` are only there when a person named the file; ``token``
-    is then what the token file held when the kubeconfig was read.
-    ``openid`` no document has a place for.
+    ``token_file`` are only set when the user named the file; ``token`` is then
+    the content of the token file when the kubeconfig was read. ``openid`` is
+    never set by a document.
     """
 
     where: str
@@ -73,7 +73,7 @@ class Kubeconfig:
 
     @property
     def credential_kind(self) -> str:
-        """How the server is shown who we are."""
+        """The kind of credential that authenticates to the server."""
         kinds = {
             "openid": self.openid,
             "exec": self.exec_plugin,
@@ -86,11 +86,11 @@ class Kubeconfig:
 
     @property
     def expires(self) -> datetime.datetime | None:
-        """When the credential ends; None when it does not say so itself."""
+        """When the credential expires; None if it does not contain that."""
         if self.credential_kind == "token":
             return jwt.expiry(self.token)
         if self.credential_kind == "client certificate":
-            return _end_of_certificate(self.client_certificate, self.where)
+            return _certificate_expiry(self.client_certificate, self.where)
         return None
 
     @property
@@ -101,17 +101,17 @@ class Kubeconfig:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def portable(self) -> Kubeconfig:
-        """The same for somebody else: using it runs and reads nothing."""
+        """Return a kubeconfig that runs no command and reads no file."""
         if self.credential_kind in ("openid", "exec", "auth-provider"):
             raise KubeconfigInvalid(
                 self.where,
                 f"user {self.user_name}: a credential by "
-                f"{self.credential_kind} cannot be handed on",
+                f"{self.credential_kind} cannot be passed on",
             )
         return dataclasses.replace(self, token_file="")
 
     def to_dict(self) -> dict[str, Any]:
-        """As a document with one context, which is the current one."""
+        """Return a document with one context, which is the current one."""
         return self._mapping(self.context, self.cluster_name, self.user_name)
 
     def to_yaml(self) -> str:
@@ -146,9 +146,9 @@ class Kubeconfig:
         return {
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [{"name": cluster, "cluster": _filled(server)}],
-            "users": [{"name": user, "user": _filled(credential)}],
-            "contexts": [{"name": context, "context": _filled(place)}],
+            "clusters": [{"name": cluster, "cluster": _without_empty(server)}],
+            "users": [{"name": user, "user": _without_empty(credential)}],
+            "contexts": [{"name": context, "context": _without_empty(place)}],
             "current-context": context,
         }
 
@@ -157,12 +157,12 @@ def _base64(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def _filled(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _without_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
 
 
-def _end_of_certificate(pem: str, where: str) -> datetime.datetime:
-    # Imported here since it weighs more than all else that this needs.
+def _certificate_expiry(pem: str, where: str) -> datetime.datetime:
+    # Imported here since the import is slow.
     from cryptography import x509
 
     try:

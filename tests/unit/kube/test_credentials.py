@@ -35,7 +35,7 @@ BASE = Kubeconfig(where="test", server="https://a.example.org")
 
 
 def of(**fields: Any) -> Credential:
-    return credentials.credential(dataclasses.replace(BASE, **fields))
+    return credentials.create_credential(dataclasses.replace(BASE, **fields))
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_a_plug_ins_certificate(
     made = of(exec_plugin=plugin(tmp_path, text))
 
     assert certificate(key)[:27] == made.certificate[:27]
-    assert tls.context(BASE, made, verify=True)
+    assert tls.create_context(BASE, made, verify=True)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_a_plug_ins_certificate(
         ("import sys; sys.exit('please log in')", "please log in"),
         ("print('s3cret')", "it printed no JSON"),
         ("print('[1]')", "it printed no ExecCredential"),
-        (yields(), "gave no token"),
+        (yields(), "returned no token"),
     ],
 )
 def test_a_plug_in_that_fails(
@@ -187,7 +187,9 @@ def test_a_plug_in_that_does_not_end(tmp_path: pathlib.Path) -> None:
     begin = time.monotonic()
 
     with pytest.raises(Retryable, match="did not end within 1 s") as caught:
-        credentials.credential(kubeconfig, deadline=Deadline(0.6, lambda: 0.0))
+        credentials.create_credential(
+            kubeconfig, deadline=Deadline(0.6, lambda: 0.0)
+        )
 
     assert time.monotonic() - begin < 10
     assert isinstance(caught.value.why, Unauthenticated)
@@ -210,7 +212,7 @@ def test_a_client_certificate(key: ec.EllipticCurvePrivateKey) -> None:
     made = of(client_certificate=certificate(key), client_key=pem(key))
     before = set(os.listdir("/proc/self/fd")) if os.path.exists("/proc") else 0
 
-    context = tls.context(BASE, made, verify=True)
+    context = tls.create_context(BASE, made, verify=True)
 
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.check_hostname
@@ -233,7 +235,9 @@ def test_invalid_certificates(
     made = of(client_certificate=certificate(key), client_key=pem(key))
 
     with pytest.raises(KubeconfigInvalid, match=why):
-        tls.context(BASE, dataclasses.replace(made, **change), verify=True)
+        tls.create_context(
+            BASE, dataclasses.replace(made, **change), verify=True
+        )
 
 
 def test_a_key_of_another_certificate(key: ec.EllipticCurvePrivateKey) -> None:
@@ -242,7 +246,7 @@ def test_a_key_of_another_certificate(key: ec.EllipticCurvePrivateKey) -> None:
     made = of(client_certificate=certificate(key), client_key=pem(other))
 
     with pytest.raises(KubeconfigInvalid, match="do not belong together"):
-        tls.context(BASE, made, verify=True)
+        tls.create_context(BASE, made, verify=True)
 
 
 def test_an_encrypted_key(key: ec.EllipticCurvePrivateKey) -> None:
@@ -252,7 +256,7 @@ def test_an_encrypted_key(key: ec.EllipticCurvePrivateKey) -> None:
     )
 
     with pytest.raises(KubeconfigInvalid, match="the client key is encrypted"):
-        tls.context(BASE, made, verify=True)
+        tls.create_context(BASE, made, verify=True)
 
 
 def test_an_authority_that_cannot_be_read() -> None:
@@ -260,7 +264,7 @@ def test_an_authority_that_cannot_be_read() -> None:
     config = dataclasses.replace(BASE, ca="-----BEGIN CERTIFICATE-----")
 
     with pytest.raises(KubeconfigInvalid, match="authority cannot be read"):
-        tls.context(config, Credential({}), verify=True)
+        tls.create_context(config, Credential({}), verify=True)
 
 
 @pytest.mark.requirement("T9")
@@ -268,8 +272,8 @@ def test_verification_is_on_unless_chosen(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Nothing but the explicit choice switches it off."""
-    checked = tls.context(BASE, Credential({}), verify=True)
-    unchecked = tls.context(BASE, Credential({}), verify=False)
+    checked = tls.create_context(BASE, Credential({}), verify=True)
+    unchecked = tls.create_context(BASE, Credential({}), verify=False)
 
     assert ssl.CERT_REQUIRED == checked.verify_mode
     assert ssl.CERT_NONE == unchecked.verify_mode

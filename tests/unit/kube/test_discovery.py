@@ -358,7 +358,7 @@ def test_a_cached_answer_expires(server: Server) -> None:
 def test_an_old_answer_is_better_than_none(
     server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Where the server does not answer, what is known still holds."""
+    """Where the server does not answer, using the cached response."""
     now = 0.0
     discovery = Discovery(lambda: now)
     known = discovery.resource(server, WIDGET, "v1")
@@ -370,7 +370,7 @@ def test_an_old_answer_is_better_than_none(
 
     assert [known] * 3 == found
     assert 2 == len(server.asked)
-    assert "what is known still holds" in caplog.text
+    assert "using the cached response" in caplog.text
 
 
 def test_an_expired_cache_does_not_block_other_threads(

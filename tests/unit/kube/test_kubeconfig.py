@@ -233,7 +233,7 @@ def test_several_files_are_put_together(tmp_path: pathlib.Path) -> None:
 
 def test_no_file_at_all(tmp_path: pathlib.Path) -> None:
     """At least one of the files must be there."""
-    with pytest.raises(KubeconfigInvalid, match="there is no such file"):
+    with pytest.raises(KubeconfigInvalid, match="the file does not exist"):
         kubeconfig.load(str(tmp_path / "missing"))
 
 
@@ -350,7 +350,7 @@ def test_a_plug_in_cannot_be_delivered() -> None:
     """A receiver cannot have what a plug-in of the sender would yield."""
     given = of_user(exec={"command": "true", "apiVersion": "v1"})
 
-    with pytest.raises(KubeconfigInvalid, match="exec cannot be handed on"):
+    with pytest.raises(KubeconfigInvalid, match="exec cannot be passed on"):
         parsed(given, trusted=True).portable()
 
 

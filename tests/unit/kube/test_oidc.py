@@ -470,7 +470,7 @@ def test_a_token_that_holds_bridges_an_outage(
 
     assert first.text == bridged.text
     assert first.text != second.text
-    assert "the token that we have still holds" in caplog.text
+    assert "the current token is still valid" in caplog.text
 
 
 def test_nothing_secret_is_logged(
@@ -532,7 +532,7 @@ def test_a_provider_that_comes_back_is_waited_for(
 
 def test_it_cannot_be_handed_on(of: Callable[..., Kubeconfig]) -> None:
     """A kubeconfig document has no place for a password grant."""
-    with pytest.raises(KubeconfigInvalid, match="by openid cannot be handed"):
+    with pytest.raises(KubeconfigInvalid, match="by openid cannot be passed"):
         of().portable()
 
 

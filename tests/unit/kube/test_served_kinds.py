@@ -13,8 +13,8 @@ import pytest
 
 from tacker_k8s_cr.kube.http.http_model import Request
 from tacker_k8s_cr.kube.http.http_model import Response
-from tacker_k8s_cr.kube.lagging_servers import Behind
 from tacker_k8s_cr.kube.lagging_servers import Definitions
+from tacker_k8s_cr.kube.lagging_servers import LaggingServer
 from tacker_k8s_cr.kube.protocol import Cluster
 from tacker_k8s_cr.model.deadline import Deadline
 from tacker_k8s_cr.model.errors import DependencyMissing
@@ -270,7 +270,7 @@ def test_a_server_with_stale_discovery_is_named() -> None:
         nonlocal now
         now += seconds
 
-    behind = Behind(
+    behind = LaggingServer(
         "https://one",
         WIDGET,
         Deadline.never(lambda: now),
@@ -280,7 +280,7 @@ def test_a_server_with_stale_discovery_is_named() -> None:
     )
 
     def ask_again() -> None:
-        while behind.again():
+        while behind.should_retry():
             pass
 
     with pytest.raises(
@@ -338,7 +338,7 @@ def test_definitions_are_remembered_for_a_second() -> None:
 
     found = Definitions(lambda: now)
     for now in (0.0, 0.9, 1.0):  # noqa: B007  the clock above
-        assert not found.serve(send, WIDGET, "", Deadline.never())
+        assert not found.is_served(send, WIDGET, "", Deadline.never())
 
     assert 2 == len(asked)
 
@@ -350,7 +350,7 @@ def test_a_kind_of_kubernetes_itself_has_no_definition() -> None:
         raise AssertionError(request)
 
     kind = GroupKind("apps", "Deployment")
-    assert not Definitions().serve(send, kind, "", Deadline.never())
+    assert not Definitions().is_served(send, kind, "", Deadline.never())
 
 
 @pytest.mark.requirement("P4")

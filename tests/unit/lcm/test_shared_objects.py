@@ -210,7 +210,7 @@ def test_no_instance_begins_to_share_with_a_terminating_one(
     (said,) = refused
     assert f"{DEFINED}: exists already and belongs to" in said
     assert "the instance one, which is being terminated" in said
-    assert "its record is in the namespace default, last written at 2" in said
+    assert "its record is in namespace default, last written at 2" in said
     assert "terminate it again" in said
     assert [DEFINED] == [
         row.ref for row in report.objects if row.action is Action.RETAINED
@@ -275,7 +275,7 @@ def test_an_owner_that_begins_to_end_meanwhile_is_noticed(
         def create(self, manifest, manager):
             if not ending:
                 head = store.secret_ref("one", "default")
-                said = {objects.PREFIX + store.ENDS: "true"}
+                said = {objects.PREFIX + store.TERMINATING: "true"}
                 cluster.patch(head, {"metadata": {"annotations": said}}, "t")
                 ending.append(head)
             return cluster.create(manifest, manager)

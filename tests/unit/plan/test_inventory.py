@@ -114,21 +114,21 @@ inventories = st.builds(
 @given(inventories)
 def test_what_is_stored_is_what_is_read(given_):
     """Nothing of an inventory is lost on the way."""
-    assert given_ == texts.load(texts.store(given_))
+    assert given_ == texts.decode(texts.encode(given_))
 
 
 @given(inventories)
 def test_the_same_inventory_gives_the_same_text(given_):
     """So that a piece which did not change is not written again."""
-    assert texts.store(given_) == texts.store(given_)
+    assert texts.encode(given_) == texts.encode(given_)
 
 
 @given(inventories)
 def test_the_head_names_all_pieces_and_no_other(given_):
     """What it does not name may be removed."""
-    stored = texts.store(given_)
+    stored = texts.encode(given_)
 
-    assert set(stored.pieces) == set(texts.chunk_names(stored.head))
+    assert set(stored.chunks) == set(texts.chunk_names(stored.index))
 
 
 def test_a_new_journal_leaves_the_manifests_alone():
@@ -138,22 +138,22 @@ def test_a_new_journal_leaves_the_manifests_alone():
         "scale", "replicas", [ObjectRef("", "A", "n", "a")]
     )
 
-    shared = texts.store(big).pieces.keys()
-    assert shared & texts.store(later).pieces.keys()
+    shared = texts.encode(big).chunks.keys()
+    assert shared & texts.encode(later).chunks.keys()
 
 
 @given(inventories, inventories)
 def test_what_is_still_the_same_is_not_written_again(last, other):
     """Parts that are new have pieces; the head names those and the old."""
-    before = texts.store(last)
+    before = texts.encode(last)
     mixed = dataclasses.replace(
         other, manifests=last.manifests, owned=last.owned
     )
-    after = texts.store(mixed, last, before.head)
+    after = texts.encode(mixed, last, before.index)
 
-    assert texts.store(mixed).head == after.head
-    assert mixed == texts.load(
-        dataclasses.replace(after, pieces={**before.pieces, **after.pieces})
+    assert texts.encode(mixed).index == after.index
+    assert mixed == texts.decode(
+        dataclasses.replace(after, pieces={**before.chunks, **after.chunks})
     )
 
 
@@ -163,9 +163,9 @@ def test_a_new_journal_has_pieces_of_its_own_only():
     later = big.with_journal(
         "scale", "replicas", [ObjectRef("", "A", "n", "a")]
     )
-    head = texts.store(big).head
+    head = texts.encode(big).index
 
-    assert 1 == len(texts.store(later, big, head).pieces)
+    assert 1 == len(texts.encode(later, big, head).chunks)
 
 
 def test_a_piece_stays_below_what_a_secret_holds():
@@ -174,10 +174,10 @@ def test_a_piece_stays_below_what_a_secret_holds():
         ObjectRef("g", "Kind", "namespace", f"name-{i}"): f"{i:036}"
         for i in range(10_000)
     }
-    stored = texts.store(Inventory("i", "n", owned=refs_))
+    stored = texts.encode(Inventory("i", "n", owned=refs_))
 
-    assert max(map(len, stored.pieces.values())) <= texts.PIECE
-    assert refs_ == texts.load(stored).owned
+    assert max(map(len, stored.chunks.values())) <= texts.CHUNK_BYTES
+    assert refs_ == texts.decode(stored).owned
 
 
 def test_an_index_stays_below_the_limit_of_a_secret():
@@ -187,23 +187,23 @@ def test_an_index_stays_below_the_limit_of_a_secret():
     )
     one = Inventory("i", "n", shared=refs_, preexisting=frozenset(refs_))
     whole = dataclasses.replace(one, previous_package=one)
-    stored = texts.store(whole)
+    stored = texts.encode(whole)
 
-    assert len(stored.head) < 10_000
-    assert max(map(len, stored.pieces.values())) <= texts.PIECE
-    assert whole == texts.load(stored)
+    assert len(stored.index) < 10_000
+    assert max(map(len, stored.chunks.values())) <= texts.CHUNK_BYTES
+    assert whole == texts.decode(stored)
 
 
 @pytest.mark.parametrize("number", [0, 2, 99])
 def test_a_record_of_an_unknown_format_is_refused(number):
     """The error names the format of the record and the one that is read."""
-    stored = texts.store(Inventory("i", "n"))
-    head = json.dumps({**json.loads(stored.head), "format": number})
+    stored = texts.encode(Inventory("i", "n"))
+    head = json.dumps({**json.loads(stored.index), "format": number})
 
     with pytest.raises(
         texts.FormatUnknown, match=f"expected format 1, got {number};"
     ):
-        texts.load(dataclasses.replace(stored, head=head))
+        texts.decode(dataclasses.replace(stored, index=head))
 
 
 @given(inventories, st.dictionaries(refs, text, max_size=4))

@@ -189,8 +189,8 @@ def test_a_silent_server_is_soon_left_for_another(clock, deadline):
 
         held.require_margin()
 
-        assert lock.QUICK == cluster.world.limits[0]
-        assert clock.now == begun + lock.QUICK
+        assert lock.FIRST_ATTEMPT == cluster.world.limits[0]
+        assert clock.now == begun + lock.FIRST_ATTEMPT
         # What the Lease showed then was written by the attempt before.
         held.check()
 
@@ -219,7 +219,7 @@ def test_a_lease_is_deleted_though_one_server_is_silent(clock, deadline):
         held.delete_on_release()
 
     assert cluster.get(LEASE) is None
-    assert lock.QUICK == cluster.world.limits[0]
+    assert lock.FIRST_ATTEMPT == cluster.world.limits[0]
 
 
 class SlowServer(Server):
@@ -305,16 +305,16 @@ def test_last_acts_are_brief_where_nothing_is_answered(
 ):
     """Else one silence after another holds up an operation's end."""
     with lock.locked(cluster, "one", "default", deadline) as held:
-        assert lock.LAST == held.final_seconds
+        assert lock.FINAL_SECONDS == held.final_seconds
 
         clock.now += leases.TERM - lock.MARGIN + 1
-        assert lock.BRIEF == held.final_seconds
+        assert lock.FINAL_SECONDS_UNREACHABLE == held.final_seconds
 
         held.require_margin()  # renewed
-        assert lock.LAST == held.final_seconds
+        assert lock.FINAL_SECONDS == held.final_seconds
 
         held.mark_unreachable()
-        assert lock.BRIEF == held.final_seconds
+        assert lock.FINAL_SECONDS_UNREACHABLE == held.final_seconds
 
 
 def test_a_lost_lock_is_not_released(cluster, clock, deadline):
@@ -368,7 +368,7 @@ def test_an_expired_lease_is_lost(cluster, clock, held_lock):
     cluster.delete(LEASE, objects.uid(cluster.get(LEASE)))
     clock.now += leases.TERM + 1
 
-    with pytest.raises(errors.LockLost, match="its Lease is gone"):
+    with pytest.raises(errors.LockLost, match="its Lease was deleted"):
         held_lock.require_margin()
 
     assert cluster.get(LEASE) is None
@@ -385,7 +385,7 @@ def test_a_lease_deleted_with_its_namespace_is_lost(cluster, clock):
         cluster.delete(place, objects.uid(cluster.get(place)))
         clock.now += leases.TERM - lock.MARGIN + 1
 
-        with pytest.raises(errors.LockLost, match="its Lease is gone: "):
+        with pytest.raises(errors.LockLost, match="its Lease was deleted: "):
             held.require_margin()
 
     assert cluster.get(ref) is None

@@ -54,7 +54,7 @@ def test_a_piece_that_a_list_does_not_show_is_deleted(cluster):
 
     entry = store.write(cluster, AFTER, entry)
 
-    pieces = texts.store(entry.inventory).pieces
+    pieces = texts.encode(entry.inventory).chunks
     found = [r for r in cluster.world.objects if r.kind == "Secret"]
     assert len(pieces) + 1 == len(found)
 

@@ -221,7 +221,7 @@ A = ObjectRef("", "ConfigMap", "default", "a")
 LARGE = dataclasses.replace(
     ONE, shared=(A,), preexisting=frozenset({A}), transferred_out={A: "two"}
 )
-assert len(texts.store(LARGE).pieces) > store.ONE_BY_ONE
+assert len(texts.encode(LARGE).chunks) > store.ONE_BY_ONE
 FORBIDDEN = errors.Forbidden("list", "secrets", "default", "no")
 
 
@@ -257,7 +257,7 @@ def test_what_was_listed_is_dropped_without_another_list(cluster):
 
     assert [] == sent(cluster, "list")
     assert LEFT.name not in first
-    pieces = texts.store(entry.inventory).pieces
+    pieces = texts.encode(entry.inventory).chunks
     assert len(pieces) + 1 == len(left(cluster))
     assert entry.inventory == store.read(cluster, "one", "default").inventory
 
@@ -366,9 +366,9 @@ def test_an_instance_is_alive_where_its_record_is(cluster):
     store.write(cluster, ONE, None)
 
     assert other_instances.has_record(cluster, "one")
-    assert other_instances.has_record(cluster, "one", elsewhere_than="other")
+    assert other_instances.has_record(cluster, "one", except_namespace="other")
     assert not other_instances.has_record(
-        cluster, "one", elsewhere_than="default"
+        cluster, "one", except_namespace="default"
     )
 
 
@@ -396,7 +396,9 @@ def test_an_instance_with_an_unreadable_record_is_alive(cluster):
     """Nothing is taken from an owner on a guess."""
     cluster.fail(errors.Forbidden("list", "secrets", "", "no"), "list")
 
-    assert other_instances.has_record(cluster, "one", elsewhere_than="default")
+    assert other_instances.has_record(
+        cluster, "one", except_namespace="default"
+    )
 
 
 def test_the_format_is_the_first_that_is_asked(cluster):

@@ -512,7 +512,7 @@ ROWS: list[tuple[str, int, str, Request, dict[str, Any], type]] = [
     ("object gone", 404, "not found", APPLY, WRITE, Conflict),
     ("object gone", 404, "not found", GET, WRITE, http_model.NotFound),
     (
-        "field of others",
+        "field conflict",
         409,
         "",
         APPLY,

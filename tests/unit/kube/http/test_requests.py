@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tacker_k8s_cr.kube.connection import Connection
-from tacker_k8s_cr.kube.first_answer import Contact
+from tacker_k8s_cr.kube.first_answer import FirstAnswer
 from tacker_k8s_cr.kube.http.http_model import Request
 from tacker_k8s_cr.kube.http.requests import Client
 from tacker_k8s_cr.kube.kubeconfig import Kubeconfig
@@ -296,7 +296,7 @@ def test_a_refused_connection_is_retried(
     ticks = iter(range(100_000))
     lost = dataclasses.replace(
         sender,
-        way=_way(server),
+        transport=_way(server),
         server=server,
         clock=lambda: float(next(ticks)),
     )
@@ -326,7 +326,7 @@ def test_a_connection_that_is_not_accepted_is_not_waited_for(
         server = f"http://127.0.0.1:{full.getsockname()[1]}"
         lost = dataclasses.replace(
             sender,
-            way=_way(server),
+            transport=_way(server),
             server=server,
             deadline=Deadline.after(2),
         )
@@ -338,13 +338,13 @@ def test_a_connection_that_is_not_accepted_is_not_waited_for(
     assert time.monotonic() - begun < 10
 
 
-def nobody(sender: Client, contact: Contact | None, **more: Any) -> Client:
+def nobody(sender: Client, contact: FirstAnswer | None, **more: Any) -> Client:
     """Sends to a port on which no process listens."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     server = f"http://127.0.0.1:{port}"
     return dataclasses.replace(
-        sender, way=_way(server), server=server, contact=contact, **more
+        sender, transport=_way(server), server=server, contact=contact, **more
     )
 
 
@@ -353,7 +353,7 @@ def test_a_command_does_not_wait_long_for_the_first_answer(
 ) -> None:
     """Three attempts; the retry is reported once, with the reason."""
     said: list[str] = []
-    lost = nobody(sender, Contact(said.append))
+    lost = nobody(sender, FirstAnswer(said.append))
 
     with pytest.raises(Unreachable, match="Connection refused") as caught:
         lost.send(GET)
@@ -372,7 +372,7 @@ def test_a_command_waits_for_no_more_than_five_seconds(
 ) -> None:
     """Where each attempt takes long, as in a network that drops packets."""
     ticks = itertools.count(0.0, 3.0)
-    lost = nobody(sender, Contact(), clock=lambda: next(ticks))
+    lost = nobody(sender, FirstAnswer(), clock=lambda: next(ticks))
 
     with pytest.raises(Unreachable):
         lost.send(GET)
@@ -384,7 +384,7 @@ def test_a_running_operation_survives_a_restart(
     script: ScriptedServer, sender: Client, recorded_pauses: list[float]
 ) -> None:
     """After one answer, whatever it has, the usual limits hold."""
-    contact = Contact()
+    contact = FirstAnswer()
     script.then(answer_status(403, "no", "Forbidden"))
     with pytest.raises(Forbidden):
         dataclasses.replace(sender, contact=contact).send(GET)
@@ -415,7 +415,7 @@ def test_a_server_that_is_not_an_api_server(
     """A page of something else is not taken for an answer, nor shown."""
     script.then(answer_json(200, "<html>s3cret</html>"))
 
-    with pytest.raises(Unreachable, match="no Kubernetes API server"):
+    with pytest.raises(Unreachable, match="not from a Kubernetes API server"):
         sender.send(GET)
 
 
@@ -428,7 +428,7 @@ def test_a_page_of_a_proxy_is_not_shown(
         answer_json(400, "plain words"),
     )
 
-    for expected in ("no word of Kubernetes", "plain words"):
+    for expected in ("no message of Kubernetes", "plain words"):
         with pytest.raises(Exception, match=expected) as caught:
             sender.send(GET)
         assert "s3cret" not in str(caught.value)

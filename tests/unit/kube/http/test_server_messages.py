@@ -91,13 +91,13 @@ CONVERTED = (
 )
 def test_the_servers_message_about_a_manifest(said, expected):
     """The field and the reason stay; what the reader has already does not."""
-    assert (expected or said) == server_messages.plain(said)
+    assert (expected or said) == server_messages.plain_text(said)
 
 
 @given(st.text())
 def test_other_words_are_left_as_they_are(said):
     """A message never becomes empty, and plain words stay as they are."""
-    once = server_messages.plain(said)
+    once = server_messages.plain_text(said)
 
     assert bool(said) == bool(once)
 

@@ -86,7 +86,7 @@ def shaken(client, server, name=HOST):
 
 def trusting(*authorities):
     text = "".join(authority.pem for authority in authorities)
-    return tls.trust_context(
+    return tls.create_trust_context(
         Kubeconfig(where="a", server="https://a:1", ca=text)
     )
 

@@ -197,7 +197,7 @@ def test_a_locked_instance_releases_nothing(new_cluster, clock):
         def busy(seconds):
             idle(1.0)
             if next(seen) < 3:
-                held = leases.renewed(cluster.get(lease), "other-holder")
+                held = leases.with_holder(cluster.get(lease), "other-holder")
                 cluster.replace(held, "other-holder")
 
         cluster.world.idle = busy
