@@ -115,17 +115,17 @@ def _uids(
     from tacker_k8s_cr.plan.inventory import Phase
 
     inventory = inputs.inventory(args, cluster)
-    crews = members.of_instance(cluster, registry, inventory)
-    known = pending_members.recorded(inventory)
-    uids = {goer.ref: uid for uid, goer in known.items()}
-    for uid, place in selection.places(crews).items():
-        uids[place.goer.ref] = uid
+    groups = members.groups_by_owner(cluster, registry, inventory)
+    known = pending_members.recorded_members(inventory)
+    uids = {member.ref: uid for uid, member in known.items()}
+    for uid, location in selection.locate_members(groups).items():
+        uids[location.member.ref] = uid
     uids |= {
-        ref: uid for uid, ref in selection.unlisted_members(crews).items()
+        ref: uid for uid, ref in selection.unlisted_members(groups).items()
     }
     last = inventory.healing
     if last and not last.all_members and inventory.phase is Phase.HEALING:
-        uids |= {goer.ref: goer.uid for goer in last.members}
+        uids |= {member.ref: member.uid for member in last.members}
     return {
         uids[
             resolve_object.resolve_object(

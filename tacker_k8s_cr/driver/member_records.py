@@ -21,7 +21,7 @@ def healable(found: Members, inventory: Inventory) -> frozenset[str]:
     controller.
     """
     live = {member.uid for members in found.values() for member in members}
-    return frozenset(live | pending_members.recorded(inventory).keys())
+    return frozenset(live | pending_members.recorded_members(inventory).keys())
 
 
 def metadata(member: Member) -> dict[str, str]:

@@ -67,7 +67,7 @@ def _resize(
     other = {
         vdu
         for vdu, number in now.items()
-        if number is not None and number != size.numbers.get(vdu, number)
+        if number is not None and number != size.counts.get(vdu, number)
     }
     scaled: set[str] = set()
     for aspect, level in size.levels.items():
@@ -78,7 +78,7 @@ def _resize(
         send = _set if before.get(aspect, 0) == level else lcm.scale
         send(request, aspect=aspect, level=level)
     fixed: dict[ObjectRef, int] = {
-        inventory.vdus[vdu]: size.numbers[vdu] for vdu in other - scaled
+        inventory.vdus[vdu]: size.counts[vdu] for vdu in other - scaled
     }
     if fixed:
         _set(request, targets=fixed)

@@ -106,7 +106,7 @@ def _trouble(id_: str) -> str:
         with vim.connect(access, settings) as cluster:
             brief = cluster.with_deadline(Deadline.after(SECONDS))
             home = settings.record_namespace or "default"
-            lacking = permissions_check.of_record(brief, home)
+            lacking = permissions_check.missing_for_record(brief, home)
     except errors.Error as error:
         return str(error)
     if lacking:

@@ -1,7 +1,7 @@
 """Adopt an instance that another program has instantiated.
 
-The objects stay as they are: no Pod is restarted and no value is changed.
-Afterwards they are the instance's as if it had made them.
+The objects do not change: no Pod is restarted and no value is changed.
+Afterwards the instance owns them as if it had created them.
 """
 
 from __future__ import annotations
@@ -57,18 +57,18 @@ def adopt(
     select_created: Select = lambda live: live.keys(),
     policy: Policy = policies.DEFAULT,
 ) -> Report:
-    """Take over the live objects of a package, which stay as they are.
+    """Adopt the live objects of a package without changing them.
 
-    An object that differs from its manifest keeps its values, and the record
-    has them; the report names the fields. What does not exist is left out, and
-    a later change of package creates it. Number of replicas are those of the
-    live objects, and scaling aspects count from there.
+    Live values that differ from the manifest are recorded; the report names
+    the fields. Missing objects are left out, and a later change of package
+    creates them. Replica counts are those of the live objects, and scaling
+    aspects count from there.
 
-    To repeat an adoption that ended early is to finish it.
+    Repeating an adoption that ended early completes it.
 
     :param scale_levels: the level of each aspect now.
     :param select_created: which of the live objects are deleted with the
-        instance. The others are used, and left at the end.
+        instance. All others are only used, and released at the end.
 
     :raises OwnedByOther: objects belong to another instance.
     :raises InstanceExists: the instance has a record already.
@@ -79,24 +79,30 @@ def adopt(
     op.ledger.read()
     if op.ledger.entry and not _is_begun(op):
         raise errors.InstanceExists(request.instance, op.inventory.phase.value)
-    met = _met(op, package, policy, request.registry)
+    existing = _find_existing(op, package, policy, request.registry)
     inventory = dataclasses.replace(
-        _inventory(op, package, met, scale_levels or {}, vdu_mapping),
+        _inventory(op, package, existing, scale_levels or {}, vdu_mapping),
         policy=policy,
-        preexisting=frozenset(met.live.keys() - set(select_created(met.live))),
+        preexisting=frozenset(
+            existing.live.keys() - set(select_created(existing.live))
+        ),
     )
     # The replica count is not compared: the scale level determines it.
-    sized = replicas.desired_replicas(inventory)
-    items = replicas.with_level_replicas(met.items, op.registry, sized)
+    replica_targets = replicas.desired_replicas(inventory)
+    items = replicas.with_level_replicas(
+        existing.items, op.registry, replica_targets
+    )
     with permissions_check.package_permissions(
         op.cluster,
         items,
-        op.home,
+        op.record_namespace,
         vdus=tuple(inventory.vdus.values()),
         wanted=request.options.check_permissions,
     ):
         manifests = {
-            item.ref: field_owners.as_live(op, item, met.live[item.ref])
+            item.ref: field_owners.with_live_values(
+                op, item, existing.live[item.ref]
+            )
             for item in items
         }
     inventory = dataclasses.replace(
@@ -105,7 +111,7 @@ def adopt(
     with op.locked():
         op.ledger.write(inventory.with_journal(op.name, "", manifests))
         for ref, manifest in manifests.items():
-            field_owners.own(op, manifest, met.live[ref])
+            field_owners.apply_and_own(op, manifest, existing.live[ref])
         op.ledger.save_idle(op.inventory)
     op.snapshot(inventory.owned)
     op.actions = dict.fromkeys(inventory.owned, Action.ADOPTED)
@@ -113,9 +119,9 @@ def adopt(
 
 
 def _is_begun(op: Session) -> bool:
-    """Whether the record is of an adoption that ended early.
+    """Return whether the record is of an adoption that ended early.
 
-    It may have died before its record had any content.
+    It may have been killed before its record had any content.
     """
     journal = op.inventory.journal
     empty = not (op.inventory.owned or journal.operation)
@@ -124,11 +130,11 @@ def _is_begun(op: Session) -> bool:
     )
 
 
-# -- What there is -----------------------------------------------------------
+# -- Existing objects --------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
-class _Met:
+class _ExistingObjects:
     """The objects of the package that exist.
 
     :param items: their manifests.
@@ -141,50 +147,50 @@ class _Met:
     subresources: Mapping[objects.GroupKind, frozenset[str]]
 
 
-def _met(
+def _find_existing(
     op: Session, package: Package, policy: Policy, registry: Registry
-) -> _Met:
+) -> _ExistingObjects:
     """Read the existing objects of the package. Raises OwnedByOther.
 
     Objects of kinds that the server does not store are skipped.
     """
     documents = tuple(_served(op, package))
     found = preflight.resolve_kinds(op.cluster, documents)
-    kept = [
+    stored = [
         document
         for document in documents
         if objects.GroupKind.of(document.manifest) not in found.create_only
     ]
     items = placement.place_manifests(
-        kept,
+        stored,
         found.namespaced,
         op.instance,
         op.namespace,
         policy.namespace_mode,
         policy.labels,
     )
-    known = preflight.with_statusless_kinds(registry, found.subresources)
-    op.use_registry(policy.judging(known))
+    registry_ = preflight.with_statusless_kinds(registry, found.subresources)
+    op.use_registry(policy.judging(registry_))
     live = _live(op, items)
-    _refuse_others(op, live)
-    there = [item for item in items if item.ref in live]
+    _require_unowned(op, live)
+    existing_items = [item for item in items if item.ref in live]
     # The client that created the objects got no error for such fields.
-    fitting, misfits = unknown_fields.remove_unknown_fields(
-        op.cluster, there, op.instance
+    accepted, unknown_field_warnings = unknown_fields.remove_unknown_fields(
+        op.cluster, existing_items, op.instance
     )
-    absent = (
+    missing = (
         f"{item.ref} ({item.where}) does not exist and is not adopted"
         for item in items
         if item.ref not in live
     )
-    op.warn((*package.warnings, *absent, *misfits))
-    return _Met(fitting, live, found.subresources)
+    op.warn((*package.warnings, *missing, *unknown_field_warnings))
+    return _ExistingObjects(accepted, live, found.subresources)
 
 
 def _served(op: Session, package: Package) -> Iterator[Document]:
-    without = naming.unnamed_documents(package.documents)
+    unnamed = naming.unnamed_documents(package.documents)
     for document in package.documents:
-        if document in without or not document.manifest["metadata"].get(
+        if document in unnamed or not document.manifest["metadata"].get(
             "name"
         ):
             continue
@@ -207,24 +213,24 @@ def _live(
     return {item.ref: found[item.ref] for item in items if item.ref in found}
 
 
-def _refuse_others(op: Session, live: Mapping[ObjectRef, Manifest]) -> None:
+def _require_unowned(op: Session, live: Mapping[ObjectRef, Manifest]) -> None:
     refused = {}
     for ref, obj in live.items():
         for label in (objects.INSTANCE, objects.VNF_INSTANCE):
-            other = objects.labels(obj).get(label, op.instance)
-            if other != op.instance:
-                refused[ref] = f"the instance {other}"
+            owner = objects.labels(obj).get(label, op.instance)
+            if owner != op.instance:
+                refused[ref] = f"the instance {owner}"
     if refused:
         raise errors.OwnedByOther(refused)
 
 
-# -- What the record will have -----------------------------------------------
+# -- The record --------------------------------------------------------------
 
 
 def _inventory(
     op: Session,
     package: Package,
-    met: _Met,
+    existing: _ExistingObjects,
     scale_levels: Mapping[str, int],
     vdu_mapping: Mapping[str, str] | None,
 ) -> Inventory:
@@ -233,22 +239,29 @@ def _inventory(
     vnfd = package.vnfd
     if vnfd:
         vdus = replicas.map_vdus(
-            package, met.items, op.registry, met.subresources, vdu_mapping
+            package,
+            existing.items,
+            op.registry,
+            existing.subresources,
+            vdu_mapping,
         )
         levels = {**dict.fromkeys(vnfd.aspects, 0), **levels}
-        sized = replicas.scale_targets(vdus, op.registry, met.subresources)
-        now = {
-            vdu: number
-            for vdu, ref in sized.items()
-            if (number := _number(op.registry, ref, met.live)) is not None
+        replica_targets = replicas.scale_targets(
+            vdus, op.registry, existing.subresources
+        )
+        counts = {
+            vdu: count
+            for vdu, ref in replica_targets.items()
+            if (count := _current_count(op.registry, ref, existing.live))
+            is not None
         }
-        vnfd = replica_counts.based(vnfd, levels, now)
+        vnfd = replica_counts.based(vnfd, levels, counts)
     return Inventory(
         op.instance,
         op.namespace,
-        separate_record_namespace=op.record_namespace,
+        separate_record_namespace=op.separate_record_namespace,
         phase=Phase.INSTANTIATED,
-        owned={ref: objects.uid(obj) for ref, obj in met.live.items()},
+        owned={ref: objects.uid(obj) for ref, obj in existing.live.items()},
         digest=package.digest,
         vnfd=vnfd,
         vdus=vdus,
@@ -256,13 +269,13 @@ def _inventory(
     )
 
 
-def _number(
+def _current_count(
     registry: Registry, ref: ObjectRef, live: Mapping[ObjectRef, Manifest]
 ) -> int | None:
-    """The number of replicas that a scale target asks for now."""
+    """Return the current replica count of a scale target."""
     obj = live[topology_replicas.cluster_ref(ref)]
     if entry := topology_replicas.parse_ref(ref):
         return topology_replicas.number(obj, entry)
     path = replicas.replicas_path(registry, ref.group_kind)
-    number = objects.field(obj, path)
-    return number if isinstance(number, int) else None
+    count = objects.field(obj, path)
+    return count if isinstance(count, int) else None

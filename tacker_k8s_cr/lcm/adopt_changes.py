@@ -1,8 +1,8 @@
-"""Take changes that a management script made into the record.
+"""Adopt changes that a management script made.
 
 Tacker's container update scripts change objects of an instance without the
-infrastructure driver. Until their changes are in the record they look like
-drift: a heal would revert them, and a change of package would conflict.
+infrastructure driver. Until their changes are recorded they count as drift: a
+heal would revert them, and a change of package would conflict.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ def adopt_changes(
     request: Request,
     package: Package,
 ) -> Report:
-    """Take what a script changed to match a package into the record.
+    """Record what a script changed to match a package.
 
-    Only what the live objects show is taken: images of containers, and the
-    content of ConfigMaps and Secrets. Our field manager then owns these
-    fields, which changes no value and restarts no Pod. An object that differs
-    from the record in other fields too keeps their owners. Afterwards the
-    instance is of the package, and its scaling aspects count by the package's
-    descriptor.
+    Only changes in the live objects are adopted: images of containers, and
+    the content of ConfigMaps and Secrets. Our field manager then owns these
+    fields, which changes no value and restarts no Pod. If an object differs
+    from the record in other fields too, their owners do not change. Afterwards
+    the package is that of the instance, and its descriptor determines the
+    scaling aspects.
 
-    :param package: which the script has brought the instance to.
+    :param package: that the script has applied.
 
     Raises InstanceStateConflict for an instance whose last operation ended
     early.
@@ -63,32 +63,32 @@ def adopt_changes(
     op.ledger.read(Phase.INSTANTIATED)
     before = execute.recovered_inventory(op)
     op.use_registry(prepare.registry_for(op.cluster, request.registry, before))
-    items, found = _placed(op, package, before)
+    items, found = _place(op, package, before)
     live, changed = _changed(op, before, items)
     after = _with_package(op, before, package, items, found, changed)
     with op.locked():
         op.ledger.write(after.with_journal(op.name, "", changed))
-        _own(op, after, live, changed, request.registry)
+        _own_script_changes(op, after, live, changed, request.registry)
         op.ledger.save_idle(op.inventory)
     return op.report()
 
 
-def _placed(
+def _place(
     op: Session, package: Package, before: Inventory
 ) -> tuple[tuple[PlacedManifest, ...], preflight.KindResolution]:
-    """The manifests of the package that are of kinds the server has."""
+    """Return the manifests of the package whose kinds the server stores."""
     documents, _ = naming.with_names(
         package.documents, before.generated, lambda: ""
     )
     found = preflight.resolve_kinds(op.cluster, documents)
-    kept = [
+    stored = [
         document
         for document in documents
         if objects.GroupKind.of(document.manifest) not in found.create_only
     ]
     policy = before.policy
     items = placement.place_manifests(
-        kept,
+        stored,
         found.namespaced,
         before.instance,
         before.namespace,
@@ -101,33 +101,33 @@ def _placed(
 def _changed(
     op: Session, before: Inventory, items: Iterable[PlacedManifest]
 ) -> tuple[dict[ObjectRef, Manifest], dict[ObjectRef, Manifest]]:
-    """The live objects that the script changed, and their new manifests."""
+    """Return the live objects that the script changed, and new manifests."""
     new = {item.ref: item.manifest for item in items}
-    wanted = {
+    expected = {
         ref: manifest
         for ref, former in manifest_annotations.manifests(before).items()
         if ref in new
         and ref in before.owned
         and (manifest := container_update.updated_manifest(former, new[ref]))
     }
-    views = dict(
-        results_or_raise(op.cluster.map_parallel(op.cluster.get, wanted))
+    objs = dict(
+        results_or_raise(op.cluster.map_parallel(op.cluster.get, expected))
     )
     live = {
         ref: obj
-        for ref, obj in views.items()
+        for ref, obj in objs.items()
         if obj
         and objects.uid(obj) == before.owned[ref]
-        and container_update.is_updated(obj, wanted[ref])
+        and container_update.is_updated(obj, expected[ref])
     }
-    for ref in wanted.keys() - live.keys():
+    for ref in expected.keys() - live.keys():
         LOG.warning(
-            "%s: %s is not as the package of the instance has it; its former "
-            "manifest stays in the record",
+            "%s: %s differs from the package; its former manifest is retained "
+            "in the record",
             op.instance,
             ref,
         )
-    return live, {ref: wanted[ref] for ref in live}
+    return live, {ref: expected[ref] for ref in live}
 
 
 def _with_package(
@@ -138,7 +138,7 @@ def _with_package(
     found: preflight.KindResolution,
     changed: Mapping[ObjectRef, Manifest],
 ) -> Inventory:
-    """The inventory with the new manifests and the package's descriptor."""
+    """Return the inventory with new manifests and the new descriptor."""
     manifests = tuple(
         changed.get(ref, manifest)
         for ref, manifest in manifest_annotations.manifests(before).items()
@@ -146,14 +146,16 @@ def _with_package(
     vnfd, vdus, levels = before.vnfd, before.vdus, before.scale_levels
     if package.vnfd:
         size = sizes.at_change(package.vnfd, before)
-        vnfd = replica_counts.based(package.vnfd, size.levels, size.numbers)
+        vnfd = replica_counts.based(package.vnfd, size.levels, size.counts)
         levels = size.levels
         owned = [item for item in items if item.ref in before.owned]
         new = replicas.map_vdus(
             package, owned, op.registry, found.subresources
         )
-        known = {v: r for v, r in before.vdus.items() if v in vnfd.vdus}
-        vdus = {**new, **known}
+        retained_vdus = {
+            v: r for v, r in before.vdus.items() if v in vnfd.vdus
+        }
+        vdus = {**new, **retained_vdus}
     return dataclasses.replace(
         before,
         manifests=manifests,
@@ -166,14 +168,14 @@ def _with_package(
     )
 
 
-def _own(
+def _own_script_changes(
     op: Session,
     after: Inventory,
     live: Mapping[ObjectRef, Manifest],
     changed: Mapping[ObjectRef, Manifest],
     registry: Registry,
 ) -> None:
-    """Let our field manager own what the script wrote."""
+    """Make our field manager the owner of what the script wrote."""
     if not changed:
         return
     options = dataclasses.replace(
@@ -185,20 +187,20 @@ def _own(
     writing = op.ledger.fenced_cluster
     for item in ready.items:
         uid = after.owned[item.ref]
-        would = writing.apply(
+        predicted = writing.apply(
             item.manifest, op.manager, uid=uid, force=True, dry_run=True
         ).obj
         before = ownership.content(live[item.ref])
-        if before != ownership.content(would):
+        if before != ownership.content(predicted):
             LOG.warning(
                 "%s: %s differs from its manifest in other fields too; their "
-                "owners stay as they are",
+                "owners do not change",
                 op.instance,
                 item.ref,
             )
             continue
         op.ledger.guard()
         writing.apply(item.manifest, op.manager, uid=uid, force=True)
-        field_owners.take_over(op, item.ref, uid)
+        field_owners.own_alone(op, item.ref, uid)
         op.actions[item.ref] = Action.CONFIGURED
         LOG.info("%s: adopted what a script changed", item.ref)

@@ -1,4 +1,4 @@
-"""The operations of a VNF instance's life: each is a plan, carried out."""
+"""The operations of the VNF life cycle."""
 
 from tacker_k8s_cr.lcm.adopt import adopt
 from tacker_k8s_cr.lcm.adopt_changes import adopt_changes

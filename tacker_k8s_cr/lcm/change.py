@@ -8,7 +8,7 @@ import dataclasses
 import logging
 
 from tacker_k8s_cr.kinds.policy import Policy
-from tacker_k8s_cr.lcm import forecast as foreseen
+from tacker_k8s_cr.lcm import forecast as forecasts
 from tacker_k8s_cr.lcm.changing import version_step
 from tacker_k8s_cr.lcm.changing.version_step import VersionStep
 from tacker_k8s_cr.lcm.execution import execute
@@ -37,7 +37,7 @@ from tacker_k8s_cr.plan.plan import Plan
 LOG = logging.getLogger(__name__)
 
 ChosenPolicy = Policy | Callable[[Policy], Policy] | None
-"""A policy, or what makes one of that of the instance; None to keep it."""
+"""A policy, or a function of the instance's policy; None to retain that."""
 
 OnForecast = Callable[[Forecast], None]
 
@@ -69,39 +69,53 @@ def change(
     Raises RolloutRefused if the options refuse to replace Machines.
     """
     op = Session("change", request)
-    asked = package, vdu_mapping, policy, size
-    found = _looked(op, *asked, whole=False)
-    op.warn(found.ready.warnings)
-    _report_forecast(op, found.forecast, on_forecast)
-    if found.ahead:
+    arguments = package, vdu_mapping, policy, size
+    checked = _check_and_plan(op, *arguments, complete=False)
+    op.warn(checked.ready.warnings)
+    _report_forecast(op, checked.forecast, on_forecast)
+    if checked.upgrade:
         with op.locked():
-            version_step.apply_versions(op, found.ahead)
-            found = _looked(op, *asked, whole=False, stepping=False)
-    ready, planned = found.ready, found.planned
+            version_step.apply_versions(op, checked.upgrade)
+            checked = _check_and_plan(
+                op, *arguments, complete=False, with_version_step=False
+            )
+    ready, planned = checked.ready, checked.planned
     inventory = dataclasses.replace(
         target_inventory.target_inventory(
-            found.before, package, ready, found.policy, request.options.adopt
+            checked.before,
+            package,
+            ready,
+            checked.policy,
+            request.options.adopt,
         ),
         phase=Phase.CHANGING,
-        previous_package=found.before.rollback_point(package.digest),
+        previous_package=checked.before.rollback_point(package.digest),
         former_replicas={},
         former_limits={},
         healing=None,
     )
-    some = source_instances.transfer_sources(op, ready)
-    with source_instances.locked(op, some) as let_go:
-        stay = machine_annotations.remove_annotations(op, op.inventory)
-        inventory = dataclasses.replace(inventory, machines_to_delete=stay)
-        inventory = adopt_from.transfer(op, inventory, some)
-        let_go()
-        spared = execute.execute(op, planned, ready, inventory)
+    sources = source_instances.transfer_sources(op, ready)
+    with source_instances.lock_all(op, sources) as release_sources:
+        annotated = machine_annotations.remove_annotations(op, op.inventory)
+        inventory = dataclasses.replace(
+            inventory, machines_to_delete=annotated
+        )
+        inventory = adopt_from.transfer_objects(op, inventory, sources)
+        release_sources()
+        newly_shared = execute.execute(op, planned, ready, inventory)
         op.ledger.save_idle(adopt_from.finalize(op.inventory))
     for ref, why in ready.recreated.items():
         op.actions[ref] = Action.RECREATED
         op.notes[ref] = (why,)
-    others = dict.fromkeys(ready.owners.shared, Action.SHARED)
-    kept = {**planned.retained, **spared, **claims.claims_left(op)}
-    return op.report({**others, **dict.fromkeys(kept, Action.RETAINED)}, kept)
+    shared = dict.fromkeys(ready.owners.shared, Action.SHARED)
+    retained = {
+        **planned.retained,
+        **newly_shared,
+        **claims.find_remaining_claims(op),
+    }
+    return op.report(
+        {**shared, **dict.fromkeys(retained, Action.RETAINED)}, retained
+    )
 
 
 def forecast(
@@ -111,22 +125,22 @@ def forecast(
     vdu_mapping: Mapping[str, str] | None = None,
     policy: ChosenPolicy = None,
 ) -> Forecast:
-    """What ``change`` would do with these arguments; writes nothing.
+    """Return what ``change`` would do with these arguments. Writes nothing.
 
-    It raises what the change would raise before its first write.
+    Raises the errors that the change would raise before its first write.
     """
     op = Session("forecast", request)
-    asked = package, vdu_mapping, policy, None
-    found = _looked(op, *asked, whole=True)
+    arguments = package, vdu_mapping, policy, None
+    checked = _check_and_plan(op, *arguments, complete=True)
     return dataclasses.replace(
-        found.forecast,
+        checked.forecast,
         seconds=request.deadline.now - op.begun,
         requests=op.cluster.requests - op.requests,
     )
 
 
 @dataclasses.dataclass(frozen=True)
-class _Looked:
+class _CheckedChange:
     """A change that is checked, planned and forecast."""
 
     before: Inventory
@@ -134,19 +148,19 @@ class _Looked:
     ready: Prepared
     planned: Plan
     forecast: Forecast
-    ahead: VersionStep | None
+    upgrade: VersionStep | None
 
 
-def _looked(
+def _check_and_plan(
     op: Session,
     package: Package,
     vdu_mapping: Mapping[str, str] | None,
     policy: ChosenPolicy,
     size: Size | None,
     *,
-    whole: bool,
-    stepping: bool = True,
-) -> _Looked:
+    complete: bool,
+    with_version_step: bool = True,
+) -> _CheckedChange:
     op.ledger.read(
         Phase.INSTANTIATED, Phase.CHANGING, Phase.SCALING, Phase.HEALING
     )
@@ -166,23 +180,25 @@ def _looked(
             size or sizes.at_change(package.vnfd, before),
             vdu_mapping=vdu_mapping,
         ),
-        keep=_all if whole else foreseen.may_roll_or_lose,
+        keep_predicted=_all if complete else forecasts.may_roll_or_lose,
     )
     op.use_registry(ready.registry)
     # These were sent when the instance was instantiated.
     ready = dataclasses.replace(ready, requests=())
     planned = execute.plan_change(op, ready, before, policy)
     step = None
-    if stepping:
-        step = version_step.version_step(
+    if with_version_step:
+        step = version_step.plan_version_step(
             op, before, ready, package.digest, op.request.registry
         )
-    forecast = foreseen.build_forecast(op, before, ready, planned, whole=whole)
+    forecast = forecasts.build_forecast(
+        op, before, ready, planned, complete=complete
+    )
     if step:
         forecast = forecast.with_reasons(
-            dict.fromkeys(step.rising, version_step.WHY)
+            dict.fromkeys(step.upgraded, version_step.REASON)
         )
-    return _Looked(before, policy, ready, planned, forecast, step)
+    return _CheckedChange(before, policy, ready, planned, forecast, step)
 
 
 def _all(ref: ObjectRef) -> bool:
@@ -190,16 +206,16 @@ def _all(ref: ObjectRef) -> bool:
 
 
 def _report_forecast(
-    op: Session, found: Forecast, on_forecast: OnForecast | None
+    op: Session, checked: Forecast, on_forecast: OnForecast | None
 ) -> None:
     """Log replaced Machines and irreversible effects before the change."""
-    for ref, rollout in found.rollouts.items():
+    for ref, rollout in checked.rollouts.items():
         op.notes[ref] = (str(rollout),)
-    if op.options.rollout == "refuse" and found.replaced:
+    if op.options.rollout == "refuse" and checked.replaced:
         raise errors.RolloutRefused(
-            {ref: str(rollout) for ref, rollout in found.replaced.items()}
+            {ref: str(rollout) for ref, rollout in checked.replaced.items()}
         )
-    for line in found.warnings:
+    for line in checked.warnings:
         LOG.info("%s: %s: %s", op.instance, op.name, line)
     if on_forecast:
-        on_forecast(found)
+        on_forecast(checked)

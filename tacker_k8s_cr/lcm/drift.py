@@ -1,4 +1,4 @@
-"""What has drifted of an instance since it was applied: nothing is written."""
+"""Report the drift of an instance. Writes nothing."""
 
 from __future__ import annotations
 
@@ -42,52 +42,52 @@ def drift(
     op = Session("drift", request)
     op.ledger.read()
     inventory = op.inventory
-    known = prepare.registry_for(op.cluster, request.registry, inventory)
+    registry = prepare.registry_for(op.cluster, request.registry, inventory)
     items = _items(inventory)
-    wanted = dict.fromkeys((item.ref for item in items), "")
-    wanted.update(inventory.owned)
+    uids = dict.fromkeys((item.ref for item in items), "")
+    uids.update(inventory.owned)
     for ref in inventory.shared:
-        wanted.pop(ref, None)
-    seen = drift_detection.detect_metadata_drift(
-        op.cluster, wanted, op.instance
+        uids.pop(ref, None)
+    observed = drift_detection.detect_metadata_drift(
+        op.cluster, uids, op.instance
     )
     rows = {
         ref: row
-        for ref, (row, _) in seen.items()
+        for ref, (row, _) in observed.items()
         # A completed ephemeral object may be deleted automatically.
         if Drift.MISSING not in row.drifts
-        or not known[ref.group_kind].ephemeral
+        or not registry[ref.group_kind].ephemeral
     }
-    there = {
+    existing = {
         ref: obj
-        for ref, (row, obj) in seen.items()
+        for ref, (row, obj) in observed.items()
         if obj is not None and set(row.drifts) <= {Drift.LABEL_MISSING}
     }
-    live = {ref: LiveObject(inventory.owned[ref]) for ref in there}
-    again = tuple(item for item in items if item.ref in there)
-    subresources = _subresources(op.cluster, again)
-    again = preserve_replicas.with_live_replicas(
-        op.cluster, again, known, live, subresources
+    live = {ref: LiveObject(inventory.owned[ref]) for ref in existing}
+    reapplied = tuple(item for item in items if item.ref in existing)
+    subresources = _subresources(op.cluster, reapplied)
+    reapplied = preserve_replicas.with_live_replicas(
+        op.cluster, reapplied, registry, live, subresources
     )
     live = preserve_replicas.with_replica_paths(
-        again, known, live, subresources
+        reapplied, registry, live, subresources
     )
     fields = drift_detection.detect_field_drift(
-        op.cluster, again, op.instance, live, there
+        op.cluster, reapplied, op.instance, live, existing
     )
     return DriftReport(
         op.instance,
         op.namespace,
         inventory.phase.value,
         (*drift_detection.drifted_only(rows, fields), *_shared(op, inventory)),
-        len(wanted) + len(inventory.shared),
+        len(uids) + len(inventory.shared),
         request.deadline.now - op.begun,
         op.cluster.requests - op.requests,
     )
 
 
 def _items(inventory: Inventory) -> tuple[PlacedManifest, ...]:
-    """The recorded manifests, by the names that their objects have."""
+    """Return the recorded manifests with live names."""
     where = f"the record of {inventory.instance}"
     items = tuple(
         PlacedManifest(ObjectRef.of(manifest), manifest, where)
@@ -107,13 +107,13 @@ def _subresources(
 
 
 def _shared(op: Session, inventory: Inventory) -> tuple[DriftRow, ...]:
-    """What the instance uses, and its owner has removed."""
-    looked = results_or_raise(
+    """Return shared objects that their owner has deleted."""
+    shared_objects = results_or_raise(
         op.cluster.map_parallel(op.cluster.get_metadata, inventory.shared)
     )
-    why = "it is shared, and its owner removed it"
+    why = "it is shared, and its owner deleted it"
     return tuple(
         DriftRow(ref, "", (Drift.MISSING,), why)
-        for ref, obj in sorted(looked, key=lambda found: found[0])
+        for ref, obj in sorted(shared_objects, key=lambda found: found[0])
         if obj is None
     )

@@ -43,45 +43,47 @@ def build_forecast(
     ready: Prepared,
     planned: Plan,
     *,
-    whole: bool,
+    complete: bool,
 ) -> Forecast:
     """Return what a checked and planned change would do.
 
-    :param whole: compare every object, instead of only those whose change may
-        replace Machines or may be irreversible.
+    :param complete: compare every object, instead of only those whose change
+        may replace Machines or may be irreversible.
     """
     templates = _templates(before, ready)
     rows = {
         row.ref: row
         for row in (
-            *_applied(op, ready, templates, whole=whole),
-            *_gone(op, ready, planned, templates),
+            *_applied(op, ready, templates, complete=complete),
+            *_deleted(op, ready, planned, templates),
         )
     }
     rows |= _affected(op, ready, rows)
-    if whole:
+    if complete:
         for ref in ready.owners.shared:
             rows[ref] = ForecastRow(
-                ref, ForecastAction.SHARE, "others have it just so"
+                ref,
+                ForecastAction.SHARE,
+                "another owner has it with the same content",
             )
         for ref, why in planned.retained.items():
             rows[ref] = ForecastRow(ref, ForecastAction.KEEP, why)
     return Forecast(
-        op.instance, op.namespace, tuple(rows[ref] for ref in rows), whole
+        op.instance, op.namespace, tuple(rows[ref] for ref in rows), complete
     )
 
 
 @dataclasses.dataclass(frozen=True)
-class _Template:
-    """A template that changed: its names, and how."""
+class _ChangedTemplate:
+    """A template that changed: its names and its differences."""
 
     former: ObjectRef
-    now: ObjectRef
+    new: ObjectRef
     differences: tuple[Difference, ...]
 
 
-def _templates(before: Inventory, ready: Prepared) -> list[_Template]:
-    """Templates that get another name by the change."""
+def _templates(before: Inventory, ready: Prepared) -> list[_ChangedTemplate]:
+    """Return the templates that get a new name."""
     last = {ObjectRef.of(m): m for m in before.manifests}
     found = []
     for manifest in ready.authored:
@@ -90,7 +92,7 @@ def _templates(before: Inventory, ready: Prepared) -> list[_Template]:
         new = ready.live_names.get(ref, ref.name)
         if ref in last and old != new:
             found.append(
-                _Template(
+                _ChangedTemplate(
                     ref._replace(name=old),
                     ref._replace(name=new),
                     diff.diff(last[ref], manifest),
@@ -102,57 +104,58 @@ def _templates(before: Inventory, ready: Prepared) -> list[_Template]:
 def _applied(
     op: Session,
     ready: Prepared,
-    templates: Collection[_Template],
+    templates: Collection[_ChangedTemplate],
     *,
-    whole: bool,
+    complete: bool,
 ) -> Iterator[ForecastRow]:
-    by_name = {found.now: found for found in templates}
+    by_name = {found.new: found for found in templates}
     live = ready.owners.live
-    looked = [
+    compared = [
         item
         for item in ready.items
         if item.ref in live
         and item.ref not in ready.recreated
         and not live[item.ref].unchanged
-        and (whole or may_roll_or_lose(item.ref))
+        and (complete or may_roll_or_lose(item.ref))
     ]
-    at = {item.ref: _version(item) for item in looked}
+    api_versions = {item.ref: _version(item) for item in compared}
     views = dict(
         results_or_raise(
             op.cluster.map_parallel(
-                lambda ref: op.cluster.get(ref, at[ref]), at
+                lambda ref: op.cluster.get(ref, api_versions[ref]),
+                api_versions,
             )
         )
     )
-    names = {found.now.name: found.differences for found in templates}
+    names = {found.new.name: found.differences for found in templates}
     for item in ready.items:
         ref = item.ref
         if ref in ready.recreated:
-            final = (
+            effects = (
                 irreversible.RECREATED,
                 *irreversible.irreversible_delete(ref, op.registry),
             )
             why = ready.recreated[ref]
             yield ForecastRow(
-                ref, ForecastAction.RECREATE, why, irreversible=final
+                ref, ForecastAction.RECREATE, why, irreversible=effects
             )
         elif ref not in live:
             if template := by_name.get(ref):
-                why = f"in the place of {template.former}"
+                why = f"replaces {template.former}"
                 yield ForecastRow(
                     ref, ForecastAction.CREATE, why, template.differences
                 )
-            elif whole:
+            elif complete:
                 yield ForecastRow(ref, ForecastAction.CREATE)
         elif live[ref].unchanged:
-            if whole:
+            if complete:
                 yield ForecastRow(ref, ForecastAction.UNCHANGED)
         elif ref in views:
             yield _updated(ready, item, views[ref], names)
 
 
 def _version(item: PlacedManifest) -> str:
-    """In which its manifest is written, and the object is to be seen."""
+    """Return the API version of a manifest, in which to read the object."""
     _, version = objects.split_api_version(item.manifest["apiVersion"])
     return version
 
@@ -165,14 +168,16 @@ def _updated(
 ) -> ForecastRow:
     ref = item.ref
     if live is None:
-        return ForecastRow(ref, ForecastAction.CREATE, "it has just gone")
-    would = ready.would.get(ref)
+        return ForecastRow(
+            ref, ForecastAction.CREATE, "it was deleted just now"
+        )
+    predicted = ready.predicted.get(ref)
     why = ""
-    if would is None:
+    if predicted is None:
         # Without a dry run only the fields of the manifest can be compared.
-        would = diff.merge_locally(live, item.manifest)
+        predicted = diff.merge_locally(live, item.manifest)
         why = "the server could not check it yet" * (ref in ready.not_yet)
-    found = diff.diff(live, would)
+    found = diff.diff(live, predicted)
     if not found:
         return ForecastRow(ref, ForecastAction.UNCHANGED, why)
     return ForecastRow(
@@ -186,37 +191,37 @@ def _updated(
             rollouts.machines(live),
             templates,
             live,
-            would,
+            predicted,
         ),
-        irreversible.irreversible_update(live, would),
+        irreversible.irreversible_update(live, predicted),
     )
 
 
-def _gone(
+def _deleted(
     op: Session,
     ready: Prepared,
     planned: Plan,
-    templates: Collection[_Template],
+    templates: Collection[_ChangedTemplate],
 ) -> Iterator[ForecastRow]:
-    replaced = {found.former: found.now for found in templates}
+    replaced = {found.former: found.new for found in templates}
     for stage in planned.stages:
         for step in stage.steps:
             ref = step.ref
             if not isinstance(step, Delete) or ref in ready.recreated:
                 continue
             why = ""
-            if now := replaced.get(ref):
-                why = f"{now} takes its place, when no machine needs it"
-            final = irreversible.irreversible_delete(ref, op.registry)
+            if new := replaced.get(ref):
+                why = f"{new} replaces it, once no Machine uses it"
+            effects = irreversible.irreversible_delete(ref, op.registry)
             yield ForecastRow(
-                ref, ForecastAction.PRUNE, why, irreversible=final
+                ref, ForecastAction.PRUNE, why, irreversible=effects
             )
 
 
 def _affected(
     op: Session, ready: Prepared, rows: Mapping[ObjectRef, ForecastRow]
 ) -> dict[ObjectRef, ForecastRow]:
-    """Clusters whose class changes, those of other instances, too."""
+    """Return Clusters whose class changes, including other instances'."""
     changed = {
         ref: row.rollout
         for ref, row in rows.items()
@@ -236,23 +241,32 @@ def _affected(
     for cluster in clusters:
         ref = ObjectRef.of(cluster)
         class_ref = cluster_class.of(cluster)
-        does = changed.get(class_ref) if class_ref else None
-        if does is None:
+        rollout = changed.get(class_ref) if class_ref else None
+        if rollout is None:
             continue
         row = rows.get(ref) or ForecastRow(
             ref, ForecastAction.ROLLS_MACHINES, "its class changes"
         )
-        own = row.rollout
+        own_rollout = row.rollout
         found[ref] = dataclasses.replace(
             row,
             rollout=dataclasses.replace(
-                does,
+                rollout,
                 machines=rollouts.machines(cluster),
-                causes=(*(own.causes if own else ()), *does.causes),
-                parts=tuple(
-                    dict.fromkeys((*(own.parts if own else ()), *does.parts))
+                causes=(
+                    *(own_rollout.causes if own_rollout else ()),
+                    *rollout.causes,
                 ),
-                certain=does.certain or bool(own and own.certain),
+                parts=tuple(
+                    dict.fromkeys(
+                        (
+                            *(own_rollout.parts if own_rollout else ()),
+                            *rollout.parts,
+                        )
+                    )
+                ),
+                certain=rollout.certain
+                or bool(own_rollout and own_rollout.certain),
             ),
         )
     return found

@@ -1,4 +1,4 @@
-"""Put an instance in order again, and give it new members."""
+"""Heal an instance: replace Pods and Machines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import dataclasses
 from tacker_k8s_cr.engine import delete
 from tacker_k8s_cr.lcm.execution import execute
 from tacker_k8s_cr.lcm.execution import recreate_members
-from tacker_k8s_cr.lcm.healing import members as crews
+from tacker_k8s_cr.lcm.healing import members as replica_groups
 from tacker_k8s_cr.lcm.healing import remediation
 from tacker_k8s_cr.lcm.healing import selection
 from tacker_k8s_cr.lcm.healing import wait_replaced
@@ -44,8 +44,8 @@ def heal(
     """Replace members: Pods, and Machines of workload clusters.
 
     Selected members are deleted, and their controllers create new ones; what
-    the instance owns directly is created again from its manifest. Machines may
-    be marked for remediation instead. A heal of all members applies the last
+    the instance owns directly is recreated from its manifest. Machines may be
+    annotated for remediation instead. A heal of all members applies the last
     package again, which creates what is missing and reverts changes by other
     clients, and then replaces every member. No other object is deleted,
     including Clusters.
@@ -54,10 +54,10 @@ def heal(
     replaced again. Another heal recreates what the first one deleted and no
     controller recreates.
 
-    :param members: UIDs of Pods or Machines; None for all, and none to wait
-        until all is current. One that the running or the last heal has
-        replaced counts as healed. A member in the package that no longer
-        exists may be included, by its former UID.
+    :param members: UIDs of Pods or Machines; None for all. An empty
+        collection only waits until all objects are current. A member that
+        the running or the last heal has replaced counts as healed. One in the
+        package that no longer exists may be included, by its former UID.
     :param operation: the caller's name for this heal. Repeating one of the
         same name has no effect once it is done, and one of another name does
         not continue it.
@@ -73,91 +73,98 @@ def heal(
     before = execute.recovered_inventory(op)
     known = prepare.registry_for(op.cluster, request.registry, before)
     op.use_registry(known)
-    there = crews.of_instance(op.cluster, known, before)
-    found = selection.places(there)
-    alone = selection.unlisted_members(there)
-    if pools := alone.keys() & set(members or ()):
-        unseen = {alone[uid]: selection.HIDDEN for uid in pools}
+    groups = replica_groups.groups_by_owner(op.cluster, known, before)
+    found = selection.locate_members(groups)
+    unlisted = selection.unlisted_members(groups)
+    if requested_pools := unlisted.keys() & set(members or ()):
+        unseen = {unlisted[uid]: selection.HIDDEN for uid in requested_pools}
         raise errors.NotHealable(unseen)
-    choice = selection.select_members(before, found, known, members, operation)
-    if choice.healing.all_members:
-        unseen = dict.fromkeys(alone.values(), selection.HIDDEN)
-        choice = choice.without(unseen)
-    marked = _marked(before, choice, found, op.options)
-    refused = remediation.remediation_refusals(
-        op.cluster, [found[uid] for uid in marked]
+    selected = selection.select_members(
+        before, found, known, members, operation
     )
-    if refused and not choice.healing.all_members:
+    if selected.healing.all_members:
+        unseen = dict.fromkeys(unlisted.values(), selection.HIDDEN)
+        selected = selected.without(unseen)
+    annotated = _select_annotated(before, selected, found, op.options)
+    refused = remediation.remediation_refusals(
+        op.cluster, [found[uid] for uid in annotated]
+    )
+    if refused and not selected.healing.all_members:
         raise errors.NotHealable(refused)
-    choice = choice.without(refused)
-    direct = [g for g in choice.healing.members if g.ref == g.owner]
+    selected = selected.without(refused)
+    standalone = [g for g in selected.healing.members if g.ref == g.owner]
     ready: Prepared | None = None
-    if direct or choice.healing.all_members:
+    if standalone or selected.healing.all_members:
         op.report_checking(len(before.manifests))
         ready = prepare.prepare_from_record(op, before, before)
         op.use_registry(ready.registry)
-        theirs = {goer.ref for goer in direct} & ready.owners.shared
-        if theirs and not choice.healing.all_members:
+        foreign = {member.ref for member in standalone} & ready.owners.shared
+        if foreign and not selected.healing.all_members:
             raise errors.NotHealable(
-                dict.fromkeys(theirs, recreate_members.THEIRS)
+                dict.fromkeys(foreign, recreate_members.FOREIGN)
             )
     with op.locked():
-        again = {goer.uid for goer in choice.healing.members}
-        stay = machine_annotations.remove_annotations(
-            op, before, {remediation.MARK: again}
+        retained_uids = {member.uid for member in selected.healing.members}
+        still_annotated = machine_annotations.remove_annotations(
+            op, before, {remediation.REMEDIATE_MACHINE: retained_uids}
         )
         inventory = dataclasses.replace(
             before,
             phase=Phase.HEALING,
-            healing=choice.healing,
-            machines_to_delete=stay,
+            healing=selected.healing,
+            machines_to_delete=still_annotated,
         )
         op.ledger.write(inventory.with_journal(op.name, "", ()))
-        if ready and choice.healing.all_members:
-            _bring_in(op, ready)
-        left = {goer.uid for goer in choice.healing.members}
-        for places in selection.batches(choice.healing, found, marked):
-            left -= {place.goer.uid for place in places}
-            _replace(op, places, marked, left)
-        _await(op, choice.healing.members)
-        if direct:
+        if ready and selected.healing.all_members:
+            _apply_manifests(op, ready)
+        remaining = {member.uid for member in selected.healing.members}
+        for locations in selection.split_batches(
+            selected.healing, found, annotated
+        ):
+            remaining -= {location.member.uid for location in locations}
+            _replace(op, locations, annotated, remaining)
+        _wait_replaced(op, selected.healing.members)
+        if standalone:
             recreate_members.recreate_members(
-                op, direct, found, request.registry
+                op, standalone, found, request.registry
             )
-        if not choice.healing.members and not choice.healing.all_members:
+        if not selected.healing.members and not selected.healing.all_members:
             op.snapshot(op.inventory.owned)
         op.wait_applied()
         op.ledger.save_idle()
-    gone = [goer.ref for goer in choice.healing.members]
-    healed = dict.fromkeys(gone, Action.HEALED)
+    replaced = [member.ref for member in selected.healing.members]
+    healed = dict.fromkeys(replaced, Action.HEALED)
     op.actions = {r: a for r, a in op.actions.items() if r not in healed}
-    kept = dict.fromkeys(choice.kept, Action.RETAINED)
-    whole = {r: (w,) for r, w in choice.kept.items() if r in op.actions}
-    op.notes.update(whole)
-    return op.report({**healed, **kept}, choice.kept)
+    retained = dict.fromkeys(selected.retained, Action.RETAINED)
+    reasons = {
+        r: (w,) for r, w in selected.retained.items() if r in op.actions
+    }
+    op.notes.update(reasons)
+    return op.report({**healed, **retained}, selected.retained)
 
 
-def _marked(
+def _select_annotated(
     before: Inventory,
-    choice: HealSelection,
+    selected: HealSelection,
     found: Mapping[str, MemberLocation],
     options: Options,
 ) -> frozenset[str]:
-    """Return UIDs of the Machines to mark for remediation, not to delete.
+    """Return UIDs of the Machines to annotate instead of deleting them.
 
     The object that owns the Machines takes precedence over the request.
     """
-    said = manifest_annotations.manifests(before)
+    manifests = manifest_annotations.manifests(before)
     return frozenset(
-        goer.uid
-        for goer in choice.healing.members
-        if goer.uid in found
-        and goer.ref.group_kind == remediation.MACHINE
-        and goer.ref != goer.owner
-        and crews.is_active(found[goer.uid].member)
+        member.uid
+        for member in selected.healing.members
+        if member.uid in found
+        and member.ref.group_kind == remediation.MACHINE
+        and member.ref != member.owner
+        and replica_groups.is_active(found[member.uid].obj)
         and (
             objects.annotation(
-                said.get(goer.owner, {}), remediation.ANNOTATION
+                manifests.get(member.owner, {}),
+                remediation.STRATEGY_ANNOTATION,
             )
             or options.machine_heal_strategy
         )
@@ -165,8 +172,8 @@ def _marked(
     )
 
 
-def _bring_in(op: Session, ready: Prepared) -> None:
-    """Apply the manifests again; what they define is served before use."""
+def _apply_manifests(op: Session, ready: Prepared) -> None:
+    """Apply the manifests again, and wait until their kinds are served."""
     stages = plan.instantiate(
         ready.items,
         ready.registry,
@@ -182,68 +189,70 @@ def _bring_in(op: Session, ready: Prepared) -> None:
 
 def _replace(
     op: Session,
-    places: Collection[MemberLocation],
-    marked: Collection[str],
+    locations: Collection[MemberLocation],
+    annotated: Collection[str],
     later: Collection[str],
 ) -> None:
-    """Delete or mark these members, and wait for others in their places.
+    """Delete or annotate these members, and wait for their replacement.
 
-    :param marked: UIDs of machines that are marked.
-    :param later: UIDs of those that go after these.
+    :param annotated: UIDs of Machines that are annotated.
+    :param later: UIDs of members that are replaced afterwards.
     """
-    goers = [place.goer for place in places]
-    if any(place.control_plane for place in places):
-        # One that changes, or is not whole, would lose its majority.
-        _await(op, goers, later, before=True)
+    member_refs = [location.member for location in locations]
+    if any(location.control_plane for location in locations):
+        # A control plane that is incomplete or rolling could lose its quorum.
+        _wait_replaced(op, member_refs, later, before=True)
     op.uncertain = True
     remediation.request_remediation(
         op.ledger.fenced_cluster,
         [
-            place.goer
-            for place in places
-            if place.goer.uid in marked
-            and not remediation.is_marked(place.member)
+            location.member
+            for location in locations
+            if location.member.uid in annotated
+            and not remediation.is_annotated(location.obj)
         ],
         op.manager,
         op.ledger.guard,
     )
-    steps = [Delete(g.ref, g.uid) for g in goers if g.uid not in marked]
+    steps = [
+        Delete(g.ref, g.uid) for g in member_refs if g.uid not in annotated
+    ]
     delete.request_deletion(
         op.ledger.fenced_cluster,
         steps,
         grace_seconds=op.options.grace_seconds,
         guard=op.ledger.guard,
     )
-    _await(op, goers, later)
+    _wait_replaced(op, member_refs, later)
 
 
-def _await(
+def _wait_replaced(
     op: Session,
-    goers: Collection[MemberRef],
+    member_refs: Collection[MemberRef],
     later: Collection[str] = (),
     *,
     before: bool = False,
 ) -> None:
-    """Wait until the objects that these worked for have others.
+    """Wait until the owners of these members have new ones.
 
-    :param before: until these may go, instead.
+    :param before: wait until the members may be deleted, instead.
     """
-    indirect = [goer for goer in goers if goer.ref != goer.owner]
+    indirect = [member for member in member_refs if member.ref != member.owner]
     owned = op.inventory.owned
     owners = {
-        goer.owner: owned[goer.owner]
-        for goer in indirect
-        if goer.owner in owned
+        member.owner: owned[member.owner]
+        for member in indirect
+        if member.owner in owned
     }
     if not owners:
         return
     now = op.deadline.now
-    stage = "members that may go" if before else "new members"
+    stage = "members that may be deleted" if before else "new members"
     wait_replaced.wait_replaced(
         op.cluster,
         wait_replaced.ReplacementGoal(
-            frozenset(goer.uid for goer in indirect),
-            frozenset(goer.ref.group_kind for goer in indirect),
+            frozenset(member.uid for member in indirect),
+            frozenset(member.ref.group_kind for member in indirect),
             owners,
             frozenset(later),
             before,

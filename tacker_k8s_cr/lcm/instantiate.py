@@ -1,4 +1,4 @@
-"""Bring the first package of an instance in."""
+"""Instantiate a package."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def instantiate(
     """Instantiate a package; return when all its objects are current.
 
     An instance whose instantiation ended early is continued where it stopped.
-    If an object is refused half way, the created ones are deleted.
+    If an object is refused, the already created ones are deleted.
 
     :param level: instantiation level of the VNFD; empty for its default.
     :param scale_levels: level of each scaling aspect, instead of ``level``.
@@ -48,19 +48,21 @@ def instantiate(
         annotation of the object specifies it.
     :param policy: the request's settings for the package as a whole.
 
-    Raises any error of ``errors``; its ``written`` reports what was left.
+    Raises any error of ``errors``; its ``written`` lists remaining objects.
     """
     namespace = request.namespace or DEFAULT_NAMESPACE
     request = dataclasses.replace(request, namespace=namespace)
     op = Session("instantiate", request)
     with permissions_check.read_permissions(
-        op.cluster, op.home, wanted=request.options.check_permissions
+        op.cluster,
+        op.record_namespace,
+        wanted=request.options.check_permissions,
     ):
         op.ledger.read()
     before = Inventory(
         request.instance,
         op.namespace,
-        separate_record_namespace=op.record_namespace,
+        separate_record_namespace=op.separate_record_namespace,
     )
     if op.ledger.entry:
         before = execute.recovered_inventory(op)
@@ -72,38 +74,45 @@ def instantiate(
     ready = prepare.prepare(op, package, before, choices)
     op.use_registry(ready.registry)
     op.warn(ready.warnings)
-    # What an earlier try made, and this package does not name, goes.
+    # Objects of an earlier attempt that the package no longer contains are
+    # deleted.
     planned = execute.plan_change(op, ready, before, policy)
-    some = source_instances.transfer_sources(op, ready)
-    made = execute.record_namespace(op, planned)
+    sources = source_instances.transfer_sources(op, ready)
+    created_namespaces = execute.create_record_namespace(op, planned)
     inventory = target_inventory.target_inventory(
-        before.with_owned(made), package, ready, policy, request.options.adopt
+        before.with_owned(created_namespaces),
+        package,
+        ready,
+        policy,
+        request.options.adopt,
     )
     refused: errors.Error | None = None
     try:
-        with source_instances.locked(op, some) as let_go:
+        with source_instances.lock_all(op, sources) as release_sources:
             try:
-                inventory = adopt_from.transfer(op, inventory, some)
-                let_go()
-                execute.execute(op, planned.without(made), ready, inventory)
+                inventory = adopt_from.transfer_objects(op, inventory, sources)
+                release_sources()
+                execute.execute(
+                    op, planned.without(created_namespaces), ready, inventory
+                )
                 op.ledger.save_idle(adopt_from.finalize(op.inventory))
             except execute.REFUSALS as error:
                 if before.owned:  # keep an earlier attempt's objects
                     raise
                 refused = error
                 op.ledger.record_error(error, request.deadline)
-                created = list(op.actions.values()).count(Action.CREATED)
+                created_count = list(op.actions.values()).count(Action.CREATED)
                 undo.undo(op)
                 if op.ledger.entry is None:
-                    error.undone = created
+                    error.undone = created_count
     except errors.Error as error:
         if op.ledger.entry is None:
-            undo.take_back_namespace(op, made)
+            undo.delete_created_namespace(op, created_namespaces)
             op.annotate_error(error)
         raise
     if refused:
         if op.ledger.entry is None:
-            undo.take_back_namespace(op, made)
+            undo.delete_created_namespace(op, created_namespaces)
         op.annotate_error(refused)
         raise refused
     return op.report(dict.fromkeys(ready.owners.shared, Action.SHARED))

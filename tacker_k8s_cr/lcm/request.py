@@ -1,4 +1,4 @@
-"""What every operation is given, beside its own arguments."""
+"""The common arguments of all operations."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ ProgressCallback = Callable[[WaitState], None]
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """An instance, and how an operation on it is to be carried out.
+    """An instance, and the settings of operations on it.
 
     One request serves any number of operations until its deadline.
 
     :param cluster: the connection to the API server.
     :param instance: the name of the instance.
-    :param deadline: the end of the time for all operations of the request.
-    :param namespace: where objects are created whose manifest names none.
-        Once the instance has a record, the record's namespace counts, and
-        another one given here is refused.
+    :param deadline: for all operations of the request together.
+    :param namespace: of objects whose manifest names none. Once the instance
+        has a record, a namespace that differs from the recorded one is
+        refused.
     :param record_namespace: the namespace of the record, if it is another.
-        Every later operation on the instance has to name it, and may leave
-        the namespace out.
+        Every later operation on the instance has to name it, and may omit
+        the namespace.
     :param registry: the handlers of kinds.
     :param options: what the caller allows and refuses.
-    :param on_progress: called with each change of what is waited for.
+    :param on_progress: called with each change of the awaited objects.
     """
 
     cluster: Cluster

@@ -51,24 +51,24 @@ def roll_back(
     A repetition has no effect: the former state is removed from the record
     when it has been restored.
 
-    :param package: the package that an instance at rest is to have afterwards.
-        An instance that has it already is left unchanged; without this
-        parameter the last change is rolled back, whatever that was.
+    :param package: the package that an idle instance is to have afterwards. An
+        instance that has it already is not changed; without this parameter
+        the last change is rolled back, whatever it was.
 
-    Raises RollbackIncomplete for what could not be restored, when all else has
-    been. A repetition then retries, and comes to rest in any case.
+    Raises RollbackIncomplete for objects that could not be restored, after all
+    others have been. A repetition retries, and completes in any case.
     """
     op = Session("rollback", request)
     op.ledger.read()
     entry = op.ledger.entry
     if entry is None:
         return terminate.terminate_recorded(
-            op, request.registry, keeping=False
+            op, request.registry, retaining=False
         )
     inventory = execute.recovered_inventory(op)
     if inventory.phase is Phase.INSTANTIATING:
         return terminate.terminate_recorded(
-            op, request.registry, keeping=False
+            op, request.registry, retaining=False
         )
     if inventory.phase is Phase.TERMINATING:
         if inventory.owned and inventory.journal.operation != op.name:
@@ -76,22 +76,24 @@ def roll_back(
                 request.instance, inventory.phase.value
             )
         return terminate.terminate_recorded(
-            op, request.registry, keeping=False
+            op, request.registry, retaining=False
         )
     if inventory.phase is Phase.SCALING:
-        return _unscaled(op, inventory, request.registry)
+        return _roll_back_scale(op, inventory, request.registry)
     if inventory.phase is Phase.HEALING:
-        return _unhealed(op, inventory, request.registry)
-    if inventory.phase is Phase.INSTANTIATED and not _undoable(
+        return _roll_back_heal(op, inventory, request.registry)
+    if inventory.phase is Phase.INSTANTIATED and not _has_change_to_roll_back(
         inventory, package
     ):
         op.use_registry(request.registry)
         return op.report()
-    return _unchanged(op, inventory, request.registry)
+    return _roll_back_change(op, inventory, request.registry)
 
 
-def _undoable(inventory: Inventory, package: Package | None) -> bool:
-    """Return whether an instance at rest has a change to roll back."""
+def _has_change_to_roll_back(
+    inventory: Inventory, package: Package | None
+) -> bool:
+    """Return whether an idle instance has a change to roll back."""
     if package is None or package.digest == inventory.digest:
         return package is None and inventory.previous_package is not None
     if (
@@ -100,25 +102,25 @@ def _undoable(inventory: Inventory, package: Package | None) -> bool:
     ):
         return True
     raise errors.RequestInvalid(
-        f"rollback: the instance {inventory.instance} was not of the package "
-        f"{package.name} before its last change"
+        f"rollback: {package.name} was not the previous package of the "
+        f"instance {inventory.instance}"
     )
 
 
-def _told(op: Session, inventory: Inventory) -> bool:
-    """Whether an earlier try said what it could not restore."""
+def _is_reported(op: Session, inventory: Inventory) -> bool:
+    """Return whether an earlier attempt reported what is not restored."""
     journal = inventory.journal
     return journal.operation == op.name and (
         errors.NOT_RESTORED in journal.error
     )
 
 
-def _forget(
-    op: Session, inventory: Inventory, marked: tuple[MemberRef, ...]
+def _save_rolled_back(
+    op: Session, inventory: Inventory, annotated: tuple[MemberRef, ...]
 ) -> None:
-    """Record the instance at rest, with nothing left to roll back.
+    """Record the instance as idle, with nothing to roll back.
 
-    :param marked: Machines whose annotations could not be removed.
+    :param annotated: Machines whose annotations could not be removed.
     """
     op.ledger.save_idle(
         dataclasses.replace(
@@ -126,86 +128,101 @@ def _forget(
             previous_package=None,
             healing=None,
             former_limits={},
-            machines_to_delete=marked,
+            machines_to_delete=annotated,
         )
     )
 
 
-# -- Of a heal ---------------------------------------------------------------
+# -- Rollback of a heal ------------------------------------------------------
 
 
-def _unhealed(op: Session, inventory: Inventory, registry: Registry) -> Report:
-    """No member comes back, but one that went is made again."""
+def _roll_back_heal(
+    op: Session, inventory: Inventory, registry: Registry
+) -> Report:
+    """Recreate members that were deleted and that no controller recreates."""
     known = prepare.registry_for(op.cluster, registry, inventory)
     op.use_registry(known)
-    refs = [goer.ref for goer in pending_members.standalone_members(inventory)]
+    refs = [
+        member.ref for member in pending_members.standalone_members(inventory)
+    ]
     found = results_or_raise(
         op.cluster.map_parallel(op.cluster.get_metadata, refs)
     )
-    there = {objects.uid(obj): obj for _, obj in found if obj is not None}
-    owed = pending_members.members_to_recreate(inventory, there)
+    existing = {objects.uid(obj): obj for _, obj in found if obj is not None}
+    to_recreate = pending_members.members_to_recreate(inventory, existing)
     # A repetition can report what cannot be restored.
-    told = _told(op, inventory)
-    lost: dict[ObjectRef, str] = {}
+    is_reported = _is_reported(op, inventory)
+    not_restored: dict[ObjectRef, str] = {}
     with op.locked():
-        marked = machine_annotations.remove_annotations(op, inventory)
+        annotated = machine_annotations.remove_annotations(op, inventory)
         after = inventory
-        if owed:
+        if to_recreate:
             op.ledger.write(inventory.with_journal(op.name, "", ()))
             try:
-                lost = recreate_members.recreate_members(
-                    op, owed, there, registry, lenient=True
+                not_restored = recreate_members.recreate_members(
+                    op, to_recreate, existing, registry, lenient=True
                 )
                 op.wait_applied()
             except execute.REFUSALS as error:
-                lost = {goer.ref: error.sentence() for goer in owed}
-            if lost and not told:
-                raise errors.RollbackIncomplete(lost)
+                not_restored = {
+                    member.ref: error.sentence() for member in to_recreate
+                }
+            if not_restored and not is_reported:
+                raise errors.RollbackIncomplete(not_restored)
             after = op.inventory
-        _forget(op, after, marked)
-    return op.report(dict.fromkeys(lost, Action.RETAINED), lost)
+        _save_rolled_back(op, after, annotated)
+    return op.report(
+        dict.fromkeys(not_restored, Action.RETAINED), not_restored
+    )
 
 
-# -- Of a scale --------------------------------------------------------------
+# -- Rollback of a scale -----------------------------------------------------
 
 
-def _unscaled(op: Session, inventory: Inventory, registry: Registry) -> Report:
-    op.use_registry(scale.registry_of(op, registry, inventory))
-    told = _told(op, inventory)
-    lost: dict[ObjectRef, str] = {}
+def _roll_back_scale(
+    op: Session, inventory: Inventory, registry: Registry
+) -> Report:
+    op.use_registry(scale.registry_for(op, registry, inventory))
+    is_reported = _is_reported(op, inventory)
+    not_restored: dict[ObjectRef, str] = {}
     targets: list[ScaleTarget] = []
     for ref, number in inventory.former_replicas.items():
         if number is None:
-            lost[ref] = "its number before could not be read"
+            not_restored[ref] = "its former replica count could not be read"
             continue
         try:
             strategy = scale.strategy_for(op, inventory, ref)
             targets.append(strategy.restore(ref, number))
         except scale.REFUSALS as error:
-            lost[ref] = scale.short_reason(error)
+            not_restored[ref] = scale.short_reason(error)
     with op.locked():
         op.ledger.write(inventory.with_journal(op.name, "replicas", ()))
         refused = scale.try_set_replicas(op, targets)
-        lost.update(refused)
-        scale.settle(op, [t for t in targets if t.ref not in refused])
-        # The number is back: without a mark before, another would go.
-        marked = machine_annotations.remove_annotations(op, op.inventory)
-        if lost and not told:
-            raise errors.RollbackIncomplete(lost)
-        _forget(op, op.inventory, marked)
-    return op.report(dict.fromkeys(lost, Action.RETAINED), lost)
+        not_restored.update(refused)
+        scale.wait_scaled(op, [t for t in targets if t.ref not in refused])
+        # Only now that the count is restored: without the annotation another
+        # Machine would have been deleted.
+        annotated = machine_annotations.remove_annotations(op, op.inventory)
+        if not_restored and not is_reported:
+            raise errors.RollbackIncomplete(not_restored)
+        _save_rolled_back(op, op.inventory, annotated)
+    return op.report(
+        dict.fromkeys(not_restored, Action.RETAINED), not_restored
+    )
 
 
-# -- Of a change -------------------------------------------------------------
+# -- Rollback of a change ----------------------------------------------------
 
 
-def _unchanged(op: Session, now: Inventory, registry: Registry) -> Report:
+def _roll_back_change(
+    op: Session, now: Inventory, registry: Registry
+) -> Report:
     former = now.previous_package
-    if former is None:  # no change leaves such a record
+    if former is None:  # no change writes such a record
         raise errors.PreviousPackageMissing(now.instance)
     # A repetition can report what cannot be restored.
-    told = _told(op, now)
-    manifests, stay = kubernetes_versions.with_live_versions(
+    is_reported = _is_reported(op, now)
+    manifests, not_downgraded = kubernetes_versions.with_live_versions(
         op.cluster, former.manifests, former.live_names
     )
     wanted = dataclasses.replace(former, manifests=manifests)
@@ -223,29 +240,37 @@ def _unchanged(op: Session, now: Inventory, registry: Registry) -> Report:
         },
     )
     op.use_registry(ready.registry)
-    named = {item.ref for item in ready.items} | ready.refused.keys()
-    new = {
+    packaged = {item.ref for item in ready.items} | ready.refused.keys()
+    new_objects = {
         ref: uid
         for ref, uid in now.owned.items()
-        if ref not in former.owned and ref not in named
+        if ref not in former.owned and ref not in packaged
     }
-    others = now.preexisting | now.transferred_in.keys()
-    taken = {ref: uid for ref, uid in new.items() if ref in others}
-    made = {ref: uid for ref, uid in new.items() if ref not in others}
-    used = execute.shared_with_others(
-        op, made, manifest_annotations.manifests(now)
+    foreign = now.preexisting | now.transferred_in.keys()
+    adopted = {ref: uid for ref, uid in new_objects.items() if ref in foreign}
+    created = {
+        ref: uid for ref, uid in new_objects.items() if ref not in foreign
+    }
+    in_use = execute.find_shared(
+        op, created, manifest_annotations.manifests(now)
     )
-    used.update(restore.needed(op, ready.refused, made.keys() - used.keys()))
-    used.update(
-        template_retention.templates_in_use(op.cluster, ready.items, made)
+    in_use.update(
+        restore.find_needed(op, ready.refused, created.keys() - in_use.keys())
     )
-    used.update(claims.volumes_in_use(op, made.keys() - used.keys(), made))
-    made = {ref: uid for ref, uid in made.items() if ref not in used}
+    in_use.update(
+        template_retention.find_templates_in_use(
+            op.cluster, ready.items, created
+        )
+    )
+    in_use.update(
+        claims.find_volumes_in_use(op, created.keys() - in_use.keys(), created)
+    )
+    created = {ref: uid for ref, uid in created.items() if ref not in in_use}
     permissions_check.require_delete(
-        op.cluster, made, wanted=op.options.check_permissions
+        op.cluster, created, wanted=op.options.check_permissions
     )
-    execute.refuse_foreign_deletion(op, made)
-    back = dataclasses.replace(
+    execute.refuse_foreign_deletion(op, created)
+    target = dataclasses.replace(
         wanted,
         phase=Phase.CHANGING,
         owned=now.owned,
@@ -257,25 +282,31 @@ def _unchanged(op: Session, now: Inventory, registry: Registry) -> Report:
         claim_rules=now.claim_rules,
     )
     with op.locked():
-        marked = machine_annotations.remove_annotations(op, now)
-        back = dataclasses.replace(back, machines_to_delete=marked)
-        op.ledger.write(back.with_journal(op.name, "", ()))
+        annotated = machine_annotations.remove_annotations(op, now)
+        target = dataclasses.replace(target, machines_to_delete=annotated)
+        op.ledger.write(target.with_journal(op.name, "", ()))
         restore.restore(
-            op, ready, made, manifest_annotations.recorded_order(now)
+            op, ready, created, manifest_annotations.recorded_order(now)
         )
-        lost = {**stay, **ready.refused, **restore.not_restored(op, ready)}
-        given = undo.release_adopted(op, taken)
-        op.ledger.remove_owned(taken)
-        if lost and not told:
-            raise errors.RollbackIncomplete({**lost, **given})
-        _forget(op, op.inventory, marked)
-    used.update(claims.claims_left(op))
-    op.notes.update({ref: (why,) for ref, why in stay.items()})
+        not_restored = {
+            **not_downgraded,
+            **ready.refused,
+            **restore.find_not_restored(op, ready),
+        }
+        release_reasons = undo.release_adopted(op, adopted)
+        op.ledger.remove_owned(adopted)
+        if not_restored and not is_reported:
+            raise errors.RollbackIncomplete(
+                {**not_restored, **release_reasons}
+            )
+        _save_rolled_back(op, op.inventory, annotated)
+    in_use.update(claims.find_remaining_claims(op))
+    op.notes.update({ref: (why,) for ref, why in not_downgraded.items()})
     return op.report(
         {
             **dict.fromkeys(ready.refused, Action.RETAINED),
-            **dict.fromkeys(used, Action.RETAINED),
-            **dict.fromkeys(taken, Action.ORPHANED),
+            **dict.fromkeys(in_use, Action.RETAINED),
+            **dict.fromkeys(adopted, Action.ORPHANED),
         },
-        {**lost, **given, **used},
+        {**not_restored, **release_reasons, **in_use},
     )

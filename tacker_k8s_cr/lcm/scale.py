@@ -1,4 +1,4 @@
-"""Set numbers of replicas."""
+"""Scale objects, or the VDUs of an aspect."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tacker_k8s_cr.plan.inventory import Phase
 LOG = logging.getLogger(__name__)
 
 REFUSALS = (errors.NotScalable, *execute.REFUSALS)
-"""Errors of a number that is not to be set; to try again does not help."""
+"""Errors about a replica count that a retry cannot resolve."""
 
 
 def scale(
@@ -46,14 +46,14 @@ def scale(
     level: int | None = None,
     machines_to_delete: Collection[str] = (),
 ) -> Report:
-    """Set numbers of replicas: of objects, or of an aspect's VDUs.
+    """Set the replica counts of objects, or of the VDUs of an aspect.
 
-    Numbers are absolute, so that doing it twice is doing it once. For an
-    aspect ``level`` is where to, and ``number_of_steps`` how far from
-    where it is.
+    Replica counts are absolute, so a repetition has no effect. For an aspect,
+    ``level`` is the target level, and ``number_of_steps`` the difference to
+    the current one.
 
-    :param targets: by object its number. What a Cluster's topology makes
-        may be named by its own name, or by its place in the Cluster.
+    :param targets: by object its replica count. Objects that a Cluster's
+        topology generates may be named by name, or by the topology entry.
     :param machines_to_delete: names or UIDs of Machines to delete first on
         scale-in; their controllers select the rest.
     """
@@ -70,54 +70,54 @@ def scale(
         )
     if not targets:
         raise errors.RequestInvalid("scale: give an object or --aspect")
-    op.use_registry(registry_of(op, request.registry, inventory))
+    op.use_registry(registry_for(op, request.registry, inventory))
     targets = {
-        strategy_for(op, inventory, ref).resolve_ref(ref): number
-        for ref, number in targets.items()
+        strategy_for(op, inventory, ref).resolve_ref(ref): count
+        for ref, count in targets.items()
     }
-    wanted = tuple(
+    resolved = tuple(
         strategy_for(op, inventory, ref).resolve(
-            ref, number, request.options.autoscaler_limits
+            ref, count, request.options.autoscaler_limits
         )
-        for ref, number in targets.items()
+        for ref, count in targets.items()
     )
-    machines = _machines(op, wanted, machines_to_delete)
+    machines = _machines(op, resolved, machines_to_delete)
     # The levels change once the counts have: repeating a scale by steps then
     # continues it, and does not scale twice.
-    scaling = dataclasses.replace(
+    started = dataclasses.replace(
         inventory,
         phase=Phase.SCALING,
         former_replicas={
-            **{target.ref: target.before for target in wanted},
+            **{target.ref: target.before for target in resolved},
             **(_at_levels(inventory, targets) if aspect else {}),
-            **(inventory.former_replicas if _again(inventory) else {}),
+            **(inventory.former_replicas if _is_repeated(inventory) else {}),
         },
         former_limits={
-            **_bounds(wanted),
-            **(inventory.former_limits if _again(inventory) else {}),
+            **_current_limits(resolved),
+            **(inventory.former_limits if _is_repeated(inventory) else {}),
         },
         machines_to_delete=machines.annotated,
     )
     with op.locked():
-        op.ledger.write(scaling.with_journal(op.name, "replicas", ()))
+        op.ledger.write(started.with_journal(op.name, "replicas", ()))
         try:
             machines.annotate()
-            set_replicas_and_wait(op, wanted)
+            set_replicas_and_wait(op, resolved)
             op.wait_applied()
             machines.wait()
         except errors.Error as error:
-            _failed(op, inventory, machines, error)
+            _clean_up_failure(op, inventory, machines, error)
             raise
-        stay = machines.release()
+        annotated = machines.release()
         op.ledger.save_idle(
             dataclasses.replace(
                 op.inventory,
                 scale_levels=levels,
-                replica_overrides=_kept(
-                    inventory, targets, by_name=not aspect
+                replica_overrides=_replica_overrides(
+                    inventory, targets, is_by_object=not aspect
                 ),
                 former_limits={},
-                machines_to_delete=stay,
+                machines_to_delete=annotated,
                 healing=None,
                 previous_package=None,
             )
@@ -131,7 +131,7 @@ def scale(
 def strategy_for(
     op: Session, inventory: Inventory, ref: ObjectRef
 ) -> ScaleStrategy:
-    """Return the scale strategy of a kind: the one place that selects it."""
+    """Return the scale strategy for an object, by its kind."""
     strategy = ScaleStrategy
     if f".{ref.group}".endswith(f".{contract.GROUP}"):
         strategy = TopologyScaling
@@ -139,7 +139,7 @@ def strategy_for(
 
 
 class NoMachines:
-    """What a scale does about Machines if none is concerned: nothing."""
+    """The handling of Machines by a scale that concerns none: nothing."""
 
     annotated: tuple[MemberRef, ...] = ()
 
@@ -171,13 +171,13 @@ def _machines(
     )
 
 
-def registry_of(
+def registry_for(
     op: Session, registry: Registry, inventory: Inventory
 ) -> Registry:
     """Return the handlers of an instance's objects.
 
-    Discovery and the package are read only for kinds that have no handler,
-    and for Clusters and claims, which others judge together.
+    Discovery and the package are read only for kinds without a handler, and
+    for Clusters and claims, whose handler depends on other objects.
     """
     for ref in inventory.owned:
         handler = registry.find(ref.group_kind)
@@ -192,15 +192,15 @@ def registry_of(
     return registry
 
 
-# -- Numbers -----------------------------------------------------------------
+# -- Replica counts ----------------------------------------------------------
 
 
-def _again(inventory: Inventory) -> bool:
-    """Whether a scale ended early, from before which numbers are known."""
+def _is_repeated(inventory: Inventory) -> bool:
+    """Return whether a scale ended early, so former counts are recorded."""
     return inventory.phase is Phase.SCALING
 
 
-def _failed(
+def _clean_up_failure(
     op: Session,
     before: Inventory,
     machines: MachineScaling | NoMachines,
@@ -209,17 +209,19 @@ def _failed(
     """Remove annotations that no deletion will follow.
 
     A scale that was refused before the first write is forgotten. If a write
-    may have been carried out, all annotations stay: the replica count may
-    decrease in a moment.
+    may have been carried out, all annotations are retained: the replica count
+    may decrease in a moment.
     """
     if op.uncertain:
         return
-    stay = machines.release(brief=True)
+    annotated = machines.release(brief=True)
     if isinstance(error, execute.REFUSALS) and not op.actions:
-        op.ledger.write(dataclasses.replace(before, machines_to_delete=stay))
+        op.ledger.write(
+            dataclasses.replace(before, machines_to_delete=annotated)
+        )
 
 
-def _bounds(
+def _current_limits(
     targets: Iterable[ScaleTarget],
 ) -> dict[ObjectRef, ReplicaLimits]:
     return {
@@ -232,26 +234,26 @@ def _bounds(
 def _at_levels(
     inventory: Inventory, refs: Iterable[ObjectRef]
 ) -> dict[ObjectRef, int]:
-    """The numbers that objects have at the levels so far."""
-    so_far = dataclasses.replace(inventory, replica_overrides={})
-    found = replicas.desired_replicas(so_far)
+    """Return the replica counts of objects at the current levels."""
+    without_overrides = dataclasses.replace(inventory, replica_overrides={})
+    found = replicas.desired_replicas(without_overrides)
     return {ref: found[ref] for ref in refs if ref in found}
 
 
-def _kept(
-    inventory: Inventory, targets: Mapping[ObjectRef, int], by_name: bool
+def _replica_overrides(
+    inventory: Inventory, targets: Mapping[ObjectRef, int], is_by_object: bool
 ) -> dict[ObjectRef, int]:
-    """The numbers to remember beside those of the levels."""
-    others = {
-        r: n
-        for r, n in inventory.replica_overrides.items()
+    """Return the replica counts to record beside those of the levels."""
+    unchanged = {
+        r: count
+        for r, count in inventory.replica_overrides.items()
         if r not in targets
     }
-    return {**others, **targets} if by_name else others
+    return {**unchanged, **targets} if is_by_object else unchanged
 
 
 def set_replicas_and_wait(op: Session, targets: Sequence[ScaleTarget]) -> None:
-    """Set the numbers, and wait for the objects in what comes."""
+    """Set replica counts; ``wait_applied`` then waits for the objects."""
     for target in targets:
         op.ledger.guard()
         written = {target.written: Action.SCALED}
@@ -259,7 +261,8 @@ def set_replicas_and_wait(op: Session, targets: Sequence[ScaleTarget]) -> None:
             if target.strategy.set_limits(
                 op.ledger.fenced_cluster, target, op.manager
             ):
-                # Not an object of the report, and yet to be rolled back.
+                # A rollback includes the autoscaler, although it is not in
+                # the report.
                 op.uncertain = True
             obj = target.strategy.set_replicas(
                 op.ledger.fenced_cluster,
@@ -268,7 +271,7 @@ def set_replicas_and_wait(op: Session, targets: Sequence[ScaleTarget]) -> None:
                 functools.partial(op.actions.update, written),
             )
         except (errors.Unavailable, errors.Unreachable):
-            # A request whose answer is lost may have been carried out.
+            # A request without a response may have been carried out.
             op.uncertain = True
             raise
         if target.notes:
@@ -282,7 +285,7 @@ def set_replicas_and_wait(op: Session, targets: Sequence[ScaleTarget]) -> None:
 def try_set_replicas(
     op: Session, targets: Sequence[ScaleTarget]
 ) -> dict[ObjectRef, str]:
-    """Set what numbers can be set; by number, why the others cannot."""
+    """Set replica counts; return by object why some cannot be set."""
     refused = {}
     for target in targets:
         try:
@@ -293,13 +296,13 @@ def try_set_replicas(
 
 
 def short_reason(error: errors.Error) -> str:
-    """The reason of an error about a number, without its name."""
+    """Return the reason of an error, without the name of the object."""
     if isinstance(error, errors.NotScalable):
         return error.why
     return error.sentence()
 
 
-def settle(op: Session, targets: Sequence[ScaleTarget]) -> None:
+def wait_scaled(op: Session, targets: Sequence[ScaleTarget]) -> None:
     """Wait for the objects, and for objects that topologies generate."""
     op.wait_applied()
     if any(target.strategy.has_machines for target in targets):

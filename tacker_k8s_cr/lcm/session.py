@@ -45,7 +45,7 @@ class Session:
 
     A stage is announced in the record before its first request is sent.
 
-    :ivar answered: objects that the server answers and does not store.
+    :ivar create_only_results: of objects that the server does not store.
     :ivar wrote: whether anything but the record was written.
     :ivar redefined: kinds whose definition was applied.
     """
@@ -56,16 +56,18 @@ class Session:
         self.cluster = request.cluster.with_deadline(request.deadline)
         self.instance = inventories.require_valid_name(request.instance)
         namespace = request.namespace
-        self.home = request.record_namespace or namespace or DEFAULT_NAMESPACE
+        self.record_namespace = (
+            request.record_namespace or namespace or DEFAULT_NAMESPACE
+        )
         self.deadline = request.deadline
         self.options = request.options
         self.manager = objects.MANAGER + request.instance
         self.begun = request.deadline.now
         self.requests = request.cluster.requests
         if not request.record_namespace:
-            namespace = self.home
+            namespace = self.record_namespace
         self.ledger = RecordSession(
-            self.cluster, self.instance, self.home, namespace
+            self.cluster, self.instance, self.record_namespace, namespace
         )
         self.uncertain = False
         self.wrote = False
@@ -74,8 +76,8 @@ class Session:
         self.settled: dict[ObjectRef, float] = {}
         self.notes: dict[ObjectRef, tuple[str, ...]] = {}
         self.warnings: tuple[str, ...] = ()
-        self.answered: list[ObjectResult] = []
-        self.places: Mapping[ObjectRef, str] = {}
+        self.create_only_results: list[ObjectResult] = []
+        self.source_locations: Mapping[ObjectRef, str] = {}
         self.progress = WaitState(
             kinds.BUILT_IN,
             stall_timeout=request.options.stall_timeout,
@@ -84,7 +86,7 @@ class Session:
         self.expected: set[GroupKind] = set()
 
     def use_registry(self, registry: Registry) -> None:
-        """Judge objects by these handlers."""
+        """Assess objects with these handlers."""
         self.progress = dataclasses.replace(self.progress, registry=registry)
 
     @property
@@ -92,7 +94,7 @@ class Session:
         return self.progress.registry
 
     def expect_kinds(self, kinds: Iterable[GroupKind]) -> None:
-        """Find out how these kinds are served, as soon as they are."""
+        """Read how these kinds are served, as soon as they are."""
         self.expected = set(kinds)
 
     @property
@@ -100,9 +102,13 @@ class Session:
         return self.ledger.inventory
 
     @property
-    def record_namespace(self) -> str:
-        """The namespace of the record, if it is not the instance's."""
-        return "" if self.home == self.namespace else self.home
+    def separate_record_namespace(self) -> str:
+        """Namespace of the record if it is not the instance's; else empty."""
+        return (
+            ""
+            if self.record_namespace == self.namespace
+            else self.record_namespace
+        )
 
     @property
     def namespace(self) -> str:
@@ -116,13 +122,13 @@ class Session:
             try:
                 yield
             except errors.Error as error:
-                error.places = self.places or error.places
+                error.places = self.source_locations or error.places
                 self.ledger.record_error(error, self.deadline)
                 raise
 
     @contextlib.contextmanager
     def annotate_errors(self) -> Iterator[None]:
-        """Let an error say how far the operation came."""
+        """Add to an error what the operation has written."""
         try:
             yield
         except errors.Error as error:
@@ -130,8 +136,8 @@ class Session:
             raise
 
     def annotate_error(self, error: errors.Error) -> None:
-        error.places = self.places or error.places
-        error.written = tuple(self.still_written())
+        error.places = self.source_locations or error.places
+        error.written = tuple(self.written_objects())
         error.begun = bool(error.written) or self.uncertain
 
     def warn(self, warnings: Iterable[str]) -> None:
@@ -141,12 +147,12 @@ class Session:
             LOG.warning("%s: %s: %s", self.instance, self.name, warning)
 
     def report_checking(self, count: int) -> None:
-        """Tell that objects are looked at, before anything is written."""
-        some = f"{count} object" if count == 1 else f"{count} objects"
-        how = " (dry run)" if self.options.dry_run else ""
+        """Report that objects are being checked, before the first write."""
+        counted = f"{count} object" if count == 1 else f"{count} objects"
+        suffix = " (dry run)" if self.options.dry_run else ""
         self.on_progress(
             dataclasses.replace(
-                self.progress, activity=f"checking {some}{how}"
+                self.progress, activity=f"checking {counted}{suffix}"
             )
         )
 
@@ -166,7 +172,7 @@ class Session:
     def await_object(
         self, ref: ObjectRef, obj: Manifest, action: Action, name: str
     ) -> None:
-        """Wait for one object that was written in a way of its own."""
+        """Wait for one object that was not written by a stage."""
         now = self.deadline.now
         self.actions[ref] = action
         self.progress = self.progress.with_awaited(
@@ -185,7 +191,7 @@ class Session:
                 self.cluster.map_parallel(self.cluster.get, owned)
             )
         )
-        there = {
+        existing = {
             ref: obj
             for ref, obj in views.items()
             if obj is not None and objects.uid(obj) == owned[ref]
@@ -194,18 +200,19 @@ class Session:
         awaited = {
             ref: AwaitedObject(uid, 0, now)
             for ref, uid in owned.items()
-            if ref in there or not registry[ref.group_kind].ephemeral
+            if ref in existing or not registry[ref.group_kind].ephemeral
         }
         progress = self.progress.with_awaited(awaited)
-        progress = progress.with_observed(there.values(), now)
+        progress = progress.with_observed(existing.values(), now)
         self.actions.update(dict.fromkeys(awaited, Action.MANAGED))
-        self.on_progress(progress.with_deleted(awaited.keys() - there.keys()))
+        self.on_progress(
+            progress.with_deleted(awaited.keys() - existing.keys())
+        )
 
     def wait_applied(self) -> None:
-        """Wait until all that was applied is current.
+        """Wait until all applied objects are current.
 
-        What is owned by then is stored before the wait: it may be long, and
-        at its end there is little left to write.
+        The owned objects are recorded before the wait, which may be long.
         """
         if not self.progress.is_settled:
             self.ledger.write(
@@ -214,7 +221,7 @@ class Session:
         self.wait()
 
     def wait(self, **until: Any) -> None:
-        """Wait for what was applied; ``until`` may end that earlier."""
+        """Wait for applied objects; ``until`` may end the wait earlier."""
         waiting = settled.Waiting(
             self.cluster,
             self.instance,
@@ -225,8 +232,8 @@ class Session:
         )
         settled.wait_settled(waiting, self.progress, **until)
 
-    def served(self, manifests: Iterable[Manifest]) -> None:
-        """Wait until the kinds that the manifests bring are served."""
+    def wait_served(self, manifests: Iterable[Manifest]) -> None:
+        """Wait until the kinds that the manifests define are served."""
         kinds = {
             kind: found.versions
             for kind, found in placement.packaged_kinds(manifests).items()
@@ -234,7 +241,7 @@ class Session:
         if kinds:
             served.wait_served(self.cluster, kinds, self.deadline)
 
-    def held(self, refs: Iterable[ObjectRef]) -> bool:
+    def has_unready(self, refs: Iterable[ObjectRef]) -> bool:
         """Return whether one of these is not written yet, or not current."""
         progress = self.progress
         return any(
@@ -242,37 +249,38 @@ class Session:
             for ref in refs
         )
 
-    def still_written(self) -> list[ObjectRef]:
-        """What the operation wrote and has not removed again."""
+    def written_objects(self) -> list[ObjectRef]:
+        """Return what the operation wrote and has not deleted again."""
         return [
             ref
             for ref, action in self.actions.items()
             if action not in (Action.DELETED, Action.UNCHANGED)
         ]
 
-    # -- What came of it -----------------------------------------------------
+    # -- The outcome ---------------------------------------------------------
 
     def on_progress(self, progress: WaitState) -> None:
-        """Remember when each object settled, and tell who listens."""
+        """Remember when each object settled, and call the listener."""
         if progress.goal is Goal.CURRENT:
             self.progress = progress
         now = self.deadline.now
-        # Nearly all that there is to know of many objects at rest.
-        open_ = set(progress.unsettled) if progress.unsettled_count else ()
+        # A counter avoids work for many settled objects.
+        unsettled = set(progress.unsettled) if progress.unsettled_count else ()
         for ref in progress.awaited:
-            if ref not in open_ and ref not in self.settled:
+            if ref not in unsettled and ref not in self.settled:
                 self.settled[ref] = now - self.begun
         if self.request.on_progress:
             self.request.on_progress(progress)
 
     def report(
         self,
-        others: Mapping[ObjectRef, Action] | None = None,
+        not_written: Mapping[ObjectRef, Action] | None = None,
         why: Mapping[ObjectRef, str] | None = None,
     ) -> Report:
-        """The outcome, with objects that were looked at but not written.
+        """Return the report of the operation.
 
-        :param why: the reason for what was done to one of them.
+        :param not_written: objects that were only read, with the action.
+        :param why: the reason for the action on one of them.
         """
         now = self.deadline.now
         known = self.ledger.entry and self.ledger.entry.inventory
@@ -281,7 +289,7 @@ class Session:
             ObjectResult(
                 ref,
                 action,
-                Verdict(State.CURRENT, "gone")
+                Verdict(State.CURRENT, "deleted")
                 if action is Action.DELETED
                 else self.progress.verdict(ref, now),
                 uids.get(ref, ""),
@@ -297,18 +305,18 @@ class Session:
                 Verdict(State.CURRENT, (why or {}).get(ref, action.value)),
                 notes=self.notes.get(ref, ()),
             )
-            for ref, action in (others or {}).items()
+            for ref, action in (not_written or {}).items()
             if ref not in self.actions
         ]
         return Report(
             self.instance,
             self.namespace,
             self.name,
-            (*rows, *self.answered),
+            (*rows, *self.create_only_results),
             now - self.begun,
             self.cluster.requests - self.requests,
             known.phase.value if known else "",
-            self.home,
+            self.record_namespace,
             self.warnings,
         )
 

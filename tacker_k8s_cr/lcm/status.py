@@ -1,4 +1,4 @@
-"""How the objects of an instance stand now: nothing is written."""
+"""Report the state of an instance's objects. Writes nothing."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def status(
     )
     op.snapshot(inventory.owned)
     now = request.deadline.now
-    going = [
+    terminating = [
         errors.PendingObject(ref, verdict, 0.0)
         for ref, verdict in op.progress.verdicts(now).items()
         if verdict.state is State.TERMINATING
     ]
     for item in explain.with_explanations(
-        op.cluster, op.progress.registry, going, op.deadline.remaining
+        op.cluster, op.progress.registry, terminating, op.deadline.remaining
     ):
         op.notes[item.ref] = item.notes
     op.warn(_describe_unfinished(inventory))
@@ -53,25 +53,30 @@ def status(
     metadata = op.cluster.map_parallel(
         op.cluster.get_metadata, inventory.shared
     )
-    gone = {ref for ref, obj in results_or_raise(metadata) if obj is None}
-    lost = Verdict(State.FAILED, "it is shared, and its owner removed it")
-    home = ObjectRef("", "Namespace", "", op.home)
-    away = (
-        _find_deleted(inventory, request.registry, home) & op.progress.deleted
+    missing_shared = {
+        ref for ref, obj in results_or_raise(metadata) if obj is None
+    }
+    owner_removed = Verdict(
+        State.FAILED, "it is shared, and its owner deleted it"
     )
-    done = Verdict(
+    record_namespace = ObjectRef("", "Namespace", "", op.record_namespace)
+    deleted = (
+        _find_deleted(inventory, request.registry, record_namespace)
+        & op.progress.deleted
+    )
+    deleted_verdict = Verdict(
         State.CURRENT,
         f"deleted by the {inventory.journal.operation} of this instance",
     )
     rows = (
         dataclasses.replace(
             row,
-            verdict=lost
-            if row.ref in gone
-            else done
-            if row.ref in away
+            verdict=owner_removed
+            if row.ref in missing_shared
+            else deleted_verdict
+            if row.ref in deleted
             else row.verdict,
-            action=Action.DELETED if row.ref in away else row.action,
+            action=Action.DELETED if row.ref in deleted else row.action,
             seconds=None,
         )
         for row in report.objects
@@ -85,20 +90,24 @@ def _describe_unfinished(inventory: Inventory) -> tuple[str, ...]:
         return ()
     journal = inventory.journal
     why = journal.error.partition("\n")[0].rstrip(":")
-    found = [f"{journal.operation} has not completed" + (why and f": {why}")]
+    warnings = [
+        f"{journal.operation} has not completed" + (why and f": {why}")
+    ]
     if inventory.phase in (Phase.INSTANTIATING, Phase.CHANGING):
         now = dataclasses.replace(inventory, phase=Phase.INSTANTIATED)
         known = {*inventory.owned, *inventory.shared}
-        if absent := sorted(
+        if unwritten := sorted(
             manifest_annotations.manifests(now).keys() - known
         ):
-            listed = problems.listed(absent, 5)
-            found.append(f"not written yet: {len(absent)} object(s): {listed}")
-    return tuple(found)
+            listed = problems.listed(unwritten, 5)
+            warnings.append(
+                f"not written yet: {len(unwritten)} object(s): {listed}"
+            )
+    return tuple(warnings)
 
 
 def _find_deleted(
-    inventory: Inventory, registry: Registry, home: ObjectRef
+    inventory: Inventory, registry: Registry, record_namespace: ObjectRef
 ) -> frozenset[ObjectRef]:
     """Return what the running operation, or one that ended early, deletes.
 
@@ -113,11 +122,11 @@ def _find_deleted(
         stages = plan.terminate(
             inventory.owned,
             registry,
-            home,
+            record_namespace,
             manifest_annotations.recorded_order(inventory),
         ).stages
-        found = [stage for stage in stages if stage.name == journal.stage]
-        return frozenset(found[0].refs if found else ())
+        warnings = [stage for stage in stages if stage.name == journal.stage]
+        return frozenset(warnings[0].refs if warnings else ())
     if inventory.phase is Phase.CHANGING:
         now = dataclasses.replace(inventory, phase=Phase.INSTANTIATED)
         return (

@@ -1,4 +1,4 @@
-"""Remove an instance with all that it made."""
+"""Terminate an instance: delete its objects and its record."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from tacker_k8s_cr.state import stray_chunks
 LOG = logging.getLogger(__name__)
 
 CLEANUP = "cleanup"
-"""Annotation of a Cluster: what is removed in its cluster before deletion."""
+"""Annotation of a Cluster: what to delete in its workload cluster first."""
 
 
 def terminate(
@@ -48,8 +48,9 @@ def terminate(
 ) -> Report:
     """Delete all that the instance created, and its record.
 
-    Objects that it adopted are released and stay, as do objects to be retained
-    with all that they depend on, and those that other instances use.
+    Objects that it adopted are released and not deleted. Objects to retain are
+    not deleted, with all that they depend on, nor are those that other
+    instances use.
 
     Refuses, before anything is deleted, if objects of other owners would be
     deleted with a definition or a namespace of the instance.
@@ -60,156 +61,174 @@ def terminate(
 
 
 def terminate_recorded(
-    op: Session, registry: Registry, *, keeping: bool = True
+    op: Session, registry: Registry, *, retaining: bool = True
 ) -> Report:
     """Delete the instance whose record the operation has read.
 
-    :param keeping: leave objects that are to be retained after the instance.
-        The rollback of an instantiation deletes these too.
+    :param retaining: do not delete objects that are to be retained. The
+        rollback of an instantiation deletes these too.
     """
     op.use_registry(registry)
     if op.ledger.entry is None:
-        return _ended_without_record(op, keeping=keeping)
-    last = execute.namespace(op.home)
+        return _terminate_unrecorded(op, retaining=retaining)
+    record_namespace = execute.namespace_ref(op.record_namespace)
     inventory = dataclasses.replace(
         execute.recovered_inventory(op), phase=Phase.TERMINATING
     )
-    met = {
+    preexisting = {
         r: u for r, u in inventory.owned.items() if r in inventory.preexisting
     }
-    ours = inventory.without_owned(met)
-    manifests = retain.manifests(op, inventory)
+    created = inventory.without_owned(preexisting)
+    manifests = retain.read_manifests(op, inventory)
     # A repeated termination has resolved the policy before.
-    retention = retain.retention(inventory.policy, op.options, keeping)
-    said: dict[ObjectRef, tuple[bool, str]] = {}
-    if keeping:
-        said = retained_objects.retention_choices(
-            ours.owned,
+    retention = retain.retention(inventory.policy, op.options, retaining)
+    choices: dict[ObjectRef, tuple[bool, str]] = {}
+    if retaining:
+        choices = retained_objects.retention_choices(
+            created.owned,
             manifests,
             inventory.policy,
             op.options.on_terminate,
             op.options.on_terminate_default,
             repeated=op.inventory.phase is Phase.TERMINATING,
         )
-        # A repeated end keeps the same, whatever its request leaves out.
-        settled: dict[Subject, bool] = {
+        # A repeated termination retains the same objects, whatever its request
+        # omits.
+        resolved: dict[Subject, bool] = {
             **retention.by_claim,
-            **{ref: stays for ref, (stays, _) in said.items()},
+            **{ref: is_retained for ref, (is_retained, _) in choices.items()},
         }
-        policy = dataclasses.replace(inventory.policy, on_terminate=settled)
+        policy = dataclasses.replace(inventory.policy, on_terminate=resolved)
         inventory = dataclasses.replace(inventory, policy=policy)
-        ours = dataclasses.replace(ours, policy=policy)
+        created = dataclasses.replace(created, policy=policy)
     rules = claims.load_rules(op, inventory, retention)
     inventory = dataclasses.replace(inventory, claim_rules=rules)
-    ours = dataclasses.replace(ours, claim_rules=rules)
-    kept, found = retain.find(op, inventory, retention, manifests, said)
-    going = ours.without_owned(kept).owned
-    cleanup = claims.cleanup(op, inventory, retention, {*kept, *met})
+    created = dataclasses.replace(created, claim_rules=rules)
+    retained, found = retain.find_retained_objects(
+        op, inventory, retention, manifests, choices
+    )
+    deleted = created.without_owned(retained).owned
+    cleanup = claims.create_cleanup(
+        op, inventory, retention, {*retained, *preexisting}
+    )
     cleanup.check_permissions()
-    _check(op, kept, going, found.decisions.requested)
-    left: dict[ObjectRef, str] = {}
+    _require_feasible(op, retained, deleted, found.decisions.requested)
+    released: dict[ObjectRef, str] = {}
     with op.locked():
-        # What stays is not to go first, nor to be replaced, years later.
+        # An annotation on a retained Machine would cause a deletion later.
         machine_annotations.remove_annotations(op, op.inventory)
         op.ledger.write(inventory.with_journal(op.name, "", ()))
-        # No instance begins to share from now on; one may have before.
-        kept, found = retain.find(op, inventory, retention, manifests, said)
-        going = ours.without_owned(kept).owned
-        if met:
-            left = undo.release_adopted(op, met)
-            op.ledger.write(ours.with_journal(op.name, "", ()))
+        # From now on no instance begins to share objects; one may have before.
+        retained, found = retain.find_retained_objects(
+            op, inventory, retention, manifests, choices
+        )
+        deleted = created.without_owned(retained).owned
+        if preexisting:
+            released = undo.release_adopted(op, preexisting)
+            op.ledger.write(created.with_journal(op.name, "", ()))
         stages = plan.terminate(
-            going,
+            deleted,
             registry,
-            last,
+            record_namespace,
             manifest_annotations.recorded_order(inventory),
         ).stages
-        cleanup = claims.cleanup(op, inventory, retention, {*kept, *met})
-        for stage, due in cleanup.interleave(stages):
-            late = cleanup.delete(due)
-            found = found.merge(late)
-            kept = retain.with_required(
-                kept, late, ours.owned, manifests, said
+        cleanup = claims.create_cleanup(
+            op, inventory, retention, {*retained, *preexisting}
+        )
+        for stage, due_rules in cleanup.interleave(stages):
+            claims_found = cleanup.delete(due_rules)
+            found = found.merge(claims_found)
+            retained = retain.with_required(
+                retained, claims_found, created.owned, manifests, choices
             )
-            if stage and last not in stage.refs:
-                _clear(op, stage, manifests)
-                _look_again(op, stage.refs, going)
-                stage_runner.run_stage(op, stage.without(kept))
-        going = ours.without_owned(kept).owned
-        kept = retain.leave(op, {ref: ours.owned[ref] for ref in kept}, kept)
-        _look_again(op, {last} & going.keys(), going)
-        if last not in going:
+            if stage and record_namespace not in stage.refs:
+                _clean_up_workloads(op, stage, manifests)
+                _recheck_foreign(op, stage.refs, deleted)
+                stage_runner.run_stage(op, stage.without(retained))
+        deleted = created.without_owned(retained).owned
+        retained = retain.release(
+            op, {ref: created.owned[ref] for ref in retained}, retained
+        )
+        _recheck_foreign(op, {record_namespace} & deleted.keys(), deleted)
+        if record_namespace not in deleted:
             op.ledger.delete()
     op.ledger.forget()
-    if last in going:
+    if record_namespace in deleted:
         with op.annotate_errors():
-            undo.take_namespace(op, {last: going[last]})
-    stay = found.remaining(going)
-    done = dict.fromkeys(left, Action.ORPHANED)
-    done.update(dict.fromkeys([*kept, *stay], Action.RETAINED))
-    return op.report(done, {**left, **kept, **stay})
+            undo.delete_record_namespace(
+                op, {record_namespace: deleted[record_namespace]}
+            )
+    remaining_claims = found.remaining(deleted)
+    actions = dict.fromkeys(released, Action.ORPHANED)
+    actions.update(
+        dict.fromkeys([*retained, *remaining_claims], Action.RETAINED)
+    )
+    return op.report(actions, {**released, **retained, **remaining_claims})
 
 
-def _check(
+def _require_feasible(
     op: Session,
-    kept: Mapping[ObjectRef, str],
-    going: Mapping[ObjectRef, str],
-    claims_kept: Collection[ObjectRef],
+    retained: Mapping[ObjectRef, str],
+    deleted: Mapping[ObjectRef, str],
+    retained_claims: Collection[ObjectRef],
 ) -> None:
     """Refuse a request that cannot be fulfilled, before any delete.
 
-    :param claims_kept: claims that have to be retained.
+    :param retained_claims: claims that have to be retained.
     """
     op.options = dataclasses.replace(
         op.options,
         remove_finalizers=finalizers.resolve_requested(
             op.cluster,
             op.options.remove_finalizers,
-            going,
+            deleted,
             op.instance,
             op.namespace,
         ),
     )
-    stay = {*kept, *claims_kept}
-    if along := orphan.find_collected_dependents(op.cluster, stay, going):
-        raise errors.RetentionImpossible(along)
-    execute.refuse_foreign_deletion(op, going)
+    not_deleted = {*retained, *retained_claims}
+    if collected := orphan.find_collected_dependents(
+        op.cluster, not_deleted, deleted
+    ):
+        raise errors.RetentionImpossible(collected)
+    execute.refuse_foreign_deletion(op, deleted)
 
 
-def _look_again(
-    op: Session, refs: Collection[ObjectRef], going: Mapping[ObjectRef, str]
+def _recheck_foreign(
+    op: Session, refs: Collection[ObjectRef], deleted: Mapping[ObjectRef, str]
 ) -> None:
-    """Refuse what others have made since the first look, and would go along.
+    """Check again for foreign objects that would be deleted too.
 
-    What takes others along goes last, be it half an hour after that look.
+    Definitions and namespaces are deleted last, maybe half an hour after the
+    first check.
     """
-    along = (placement.DEFINITION, placement.NAMESPACE)
-    if op.deadline.now - op.begun < execute.AGAIN:
+    collecting_kinds = (placement.DEFINITION, placement.NAMESPACE)
+    if op.deadline.now - op.begun < execute.RECHECK_AFTER:
         return
-    if any(ref.group_kind in along for ref in refs):
-        execute.refuse_foreign_deletion(op, going, begun=True)
+    if any(ref.group_kind in collecting_kinds for ref in refs):
+        execute.refuse_foreign_deletion(op, deleted, begun=True)
 
 
-def _clear(
+def _clean_up_workloads(
     op: Session,
     stage: plan.Stage,
     manifests: Mapping[ObjectRef, Manifest],
 ) -> None:
-    """Remove in workload clusters what their Clusters would leave behind."""
+    """Clean up workload clusters before their Clusters are deleted."""
     registry = op.progress.registry
     for ref in stage.refs:
         if not registry[ref.group_kind].delete_exclusively:
             continue
-        what = op.options.cleanup
-        if what is None:
-            said = objects.annotation(manifests.get(ref, {}), CLEANUP)
-            what = frozenset([said] if said else ())
-        if what:
+        requested = op.options.cleanup
+        if requested is None:
+            annotated = objects.annotation(manifests.get(ref, {}), CLEANUP)
+            requested = frozenset([annotated] if annotated else ())
+        if requested:
             try:
                 workload_cleanup.clean_up(
                     op.cluster,
                     ref,
-                    what,
+                    requested,
                     op.deadline,
                     listen=op.on_progress,
                     guard=op.ledger.check,
@@ -219,68 +238,80 @@ def _clear(
                 raise
 
 
-def _ended_without_record(op: Session, *, keeping: bool) -> Report:
+def _terminate_unrecorded(op: Session, *, retaining: bool) -> Report:
     """Delete objects with the label of an instance whose record is missing.
 
     A process may have died before writing the record, a user may have
     deleted it, or a write without an answer may have been carried out
-    after the end. Objects that only have the label are left and named.
+    after the end. Objects that only have the label are reported, not deleted.
     """
-    last = execute.namespace(op.home)
-    kept: dict[ObjectRef, str] = {}
+    record_namespace = execute.namespace_ref(op.record_namespace)
+    retained: dict[ObjectRef, str] = {}
     with op.ledger.lock_without_record(op.deadline), op.annotate_errors():
-        ours, doubtful = undo.labelled_objects(op)
-        pieces = stray_chunks.remove(
-            op.ledger.fenced_cluster, op.instance, op.home
+        created, doubtful = undo.find_labelled_objects(op)
+        chunks = stray_chunks.remove(
+            op.ledger.fenced_cluster, op.instance, op.record_namespace
         )
-        if not ours and not doubtful and not pieces:
-            raise errors.InstanceNotFound(op.instance, op.home)
+        if not created and not doubtful and not chunks:
+            raise errors.InstanceNotFound(op.instance, op.record_namespace)
         live = dict(
-            results_or_raise(op.cluster.map_parallel(op.cluster.get, ours))
+            results_or_raise(op.cluster.map_parallel(op.cluster.get, created))
         )
         manifests = {ref: obj for ref, obj in live.items() if obj}
-        said = {}
-        if keeping:
-            said = retained_objects.retention_choices(
-                ours,
+        choices = {}
+        if retaining:
+            choices = retained_objects.retention_choices(
+                created,
                 manifests,
                 policies.DEFAULT,
                 op.options.on_terminate,
                 op.options.on_terminate_default,
             )
-        retention = retain.retention(policies.DEFAULT, op.options, keeping)
+        retention = retain.retention(policies.DEFAULT, op.options, retaining)
         inventory = Inventory(
             op.instance,
             op.namespace,
-            owned=ours,
+            owned=created,
             claim_rules=claims.derive_rules(op, live.values(), retention),
         )
-        kept, found = retain.find(op, inventory, retention, manifests, said)
-        going = {ref: uid for ref, uid in ours.items() if ref not in kept}
-        cleanup = claims.cleanup(op, inventory, retention, kept)
+        retained, found = retain.find_retained_objects(
+            op, inventory, retention, manifests, choices
+        )
+        deleted = {
+            ref: uid for ref, uid in created.items() if ref not in retained
+        }
+        cleanup = claims.create_cleanup(op, inventory, retention, retained)
         cleanup.check_permissions()
-        _check(op, kept, going, found.decisions.requested)
-        home = {ref: going.pop(ref) for ref in (last,) if ref in going}
+        _require_feasible(op, retained, deleted, found.decisions.requested)
+        namespaces = {
+            ref: deleted.pop(ref)
+            for ref in (record_namespace,)
+            if ref in deleted
+        }
         # The objects also record the order that their authors specified.
         order = waves.recorded_order(manifests)
         registry = op.progress.registry
-        stages = plan.terminate(going, registry, order=order).stages
+        stages = plan.terminate(deleted, registry, order=order).stages
         # Without a record, claims are known only as long as their
         # StatefulSets exist.
         cleanup.request_deletion(found)
-        for stage, due in cleanup.interleave(stages):
-            late = cleanup.delete(due)
-            found = found.merge(late)
-            kept = retain.with_required(kept, late, ours, manifests, said)
+        for stage, due_rules in cleanup.interleave(stages):
+            claims_found = cleanup.delete(due_rules)
+            found = found.merge(claims_found)
+            retained = retain.with_required(
+                retained, claims_found, created, manifests, choices
+            )
             if stage:
-                _clear(op, stage, manifests)
-                rest = stage.without(kept).steps
-                steps = [s for s in rest if isinstance(s, plan.Delete)]
+                _clean_up_workloads(op, stage, manifests)
+                all_steps = stage.without(retained).steps
+                steps = [s for s in all_steps if isinstance(s, plan.Delete)]
                 stage_runner.delete_stage(op, steps, stage.name)
-        kept = retain.leave(op, {ref: ours[ref] for ref in kept}, kept)
+        retained = retain.release(
+            op, {ref: created[ref] for ref in retained}, retained
+        )
     with op.annotate_errors():
-        undo.take_namespace(op, home)
+        undo.delete_record_namespace(op, namespaces)
         if doubtful:
             raise errors.RecordMissing(op.instance, sorted(doubtful))
-    kept = {**kept, **found.remaining(home)}
-    return op.report(dict.fromkeys(kept, Action.RETAINED), kept)
+    retained = {**retained, **found.remaining(namespaces)}
+    return op.report(dict.fromkeys(retained, Action.RETAINED), retained)

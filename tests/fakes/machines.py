@@ -46,7 +46,7 @@ class Machines:
 
     def remediate(self, fake: Any) -> None:
         for machine in machines_of(fake.world):
-            if remediation.is_marked(machine):
+            if remediation.is_annotated(machine):
                 fake.world.request_deletion(ObjectRef.of(machine))
                 self(fake, machine)
 
@@ -54,7 +54,7 @@ class Machines:
         wanted = keeper["spec"]["replicas"]
         there = sorted(
             machines_of(world),
-            key=lambda m: machine_annotations.LEAVES not in _notes(m),
+            key=lambda m: machine_annotations.DELETE_MACHINE not in _notes(m),
         )
         for machine in there[: max(0, len(there) - wanted)]:
             world.request_deletion(ObjectRef.of(machine))

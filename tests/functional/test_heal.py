@@ -575,7 +575,7 @@ def test_what_no_package_holds_any_more_is_refused(
     )
     before = members()
 
-    with pytest.raises(errors.NotHealable, match="does not hold it"):
+    with pytest.raises(errors.NotHealable, match="not in the package"):
         k8s_cr.heal(
             k8s_cr.Request(cluster, unique_name, **operation_args),
             set(before.values()),

@@ -56,7 +56,7 @@ def test_the_annotation_of_an_interrupted_scale_is_removed(
         return {
             name
             for name, notes in found().items()
-            if machine_annotations.LEAVES in notes
+            if machine_annotations.DELETE_MACHINE in notes
         }
 
     def scale(using, number, **how):

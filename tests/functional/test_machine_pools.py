@@ -106,7 +106,7 @@ def test_pools_are_scaled_and_healed(
         return {one["name"] for one in found}
 
     def of_pool(ref):
-        return members.of(cluster, kinds.BUILT_IN, cluster.get(ref))
+        return members.members_of(cluster, kinds.BUILT_IN, cluster.get(ref))
 
     report = k8s_cr.instantiate(
         k8s_cr.Request(cluster, unique_name, **life), package
@@ -168,18 +168,20 @@ def test_pools_are_scaled_and_healed(
     made = ObjectRef(pool_provider.CORE, "Machine", namespace, new)
     assert new == cluster.get(made)["status"]["nodeRef"]["name"]
     pool = cluster.get(counted)["metadata"]["uid"]
-    with pytest.raises(errors.NotHealable, match="shows no Machines") as got:
+    with pytest.raises(
+        errors.NotHealable, match="creates no Machine objects"
+    ) as got:
         k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **life), {pool})
     assert [counted] == list(got.value.reasons)
     said = run("heal", unique_name, "MachinePool/counted")
     assert 2 == said.code
-    assert "shows no Machines" in said.err
+    assert "creates no Machine objects" in said.err
     there = nodes(counted)
 
     report = k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **life))
 
     notes = {row.ref: " ".join(row.notes) for row in report.objects}
-    assert "shows no Machines" in notes[counted]
+    assert "creates no Machine objects" in notes[counted]
     assert set() == after.keys() & machines("shown").keys()
     assert there == nodes(counted)
     k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))

@@ -233,7 +233,9 @@ def test_an_idle_instance_rolls_back_to_the_named_package_only(
             package=second,
         ).objects
     )
-    with pytest.raises(errors.RequestInvalid, match="was not of the package"):
+    with pytest.raises(
+        errors.RequestInvalid, match="was not the previous package"
+    ):
         k8s_cr.roll_back(
             k8s_cr.Request(cluster, unique_name, **operation_args),
             package=third,
@@ -347,7 +349,7 @@ def test_what_stays_as_it_is_keeps_what_it_needs(
     }
     assert {"one", "new"} == set(why)
     assert "grows" in why["one"]
-    assert "which stays as it is, needs it" in why["new"]
+    assert "which was not rolled back" in why["new"]
     assert "instantiated" == report.phase
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr.lcm.scaling import machine_selection
+from tacker_k8s_cr.lcm.scaling import machine_annotations
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import GroupKind
@@ -183,7 +183,10 @@ def test_machines_are_scaled_by_every_route(
         )
     assert "etcd" in str(refused.value)
     for machine in cluster.list_objects(MACHINE, namespace, OWN):
-        assert machine_selection.MARK not in machine["metadata"]["annotations"]
+        assert (
+            machine_annotations.DELETE_MACHINE
+            not in machine["metadata"]["annotations"]
+        )
     assert (
         "instantiated"
         == k8s_cr.status(k8s_cr.Request(cluster, unique_name, **life)).phase

@@ -1,4 +1,4 @@
-"""Versions of Kubernetes that go ahead of the rest of a change."""
+"""Upgrade Kubernetes versions before the rest of a change."""
 
 from __future__ import annotations
 
@@ -16,66 +16,66 @@ from tacker_k8s_cr.plan import plan
 from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.plan.inventory import Phase
 
-WHY = "its version of Kubernetes changes first, the rest when it has that"
+REASON = "its Kubernetes version is upgraded before all other changes"
 
 
 @dataclasses.dataclass(frozen=True)
 class VersionStep:
-    """A step of a change that brings versions, and nothing else.
+    """A step of a change that upgrades Kubernetes versions only.
 
-    :param inventory: of the instance as that step wants it.
-    :param ready: what the step writes, checked.
+    :param inventory: of the instance after the step.
+    :param ready: the checked objects that the step writes.
     """
 
     inventory: Inventory
     ready: Prepared
 
     @property
-    def rising(self) -> frozenset[ObjectRef]:
-        """Objects that get another version."""
+    def upgraded(self) -> frozenset[ObjectRef]:
+        """Objects that get another Kubernetes version."""
         return frozenset(item.ref for item in self.ready.items)
 
 
-def version_step(
+def plan_version_step(
     op: Session,
     before: Inventory,
     after: Prepared,
     digest: str,
     registry: Registry,
 ) -> VersionStep | None:
-    """Return the step of a change that needs one, or None.
+    """Return the version step of a change, or None if it needs none.
 
     Only the writes of the step are checked: the other objects keep their
     former state, which the new package may correct.
 
-    :param after: the package that is to be applied. Its order is that of the
-        step: workers after their control planes.
+    :param after: the package that will be applied. The step has the same
+        order: workers after their control planes.
     :param digest: of that package.
     """
     if op.options.kubernetes_upgrade != "before_change":
         return None
-    past = before.rollback_point(digest)
-    step, rising = kubernetes_versions.with_new_versions_only(
-        past.manifests, before.manifests, after.authored
+    previous = before.rollback_point(digest)
+    step, upgraded = kubernetes_versions.with_new_versions_only(
+        previous.manifests, before.manifests, after.authored
     )
-    if not rising:
+    if not upgraded:
         return None
     inventory = dataclasses.replace(
         before,
         manifests=tuple(step.values()),
         phase=Phase.CHANGING,
-        previous_package=past,
+        previous_package=previous,
         former_replicas={},
         former_limits={},
         healing=None,
     )
-    ready = prepare.prepare_from_record(op, inventory, before, only=rising)
+    ready = prepare.prepare_from_record(op, inventory, before, only=upgraded)
     ready = dataclasses.replace(ready, order=after.order)
     return VersionStep(inventory, ready)
 
 
 def apply_versions(op: Session, step: VersionStep) -> None:
-    """Write the versions, and wait until the workload clusters have them."""
+    """Apply the versions, and wait until the workload clusters have them."""
     ready = step.ready
     stages = plan.instantiate(
         ready.items,
@@ -84,6 +84,8 @@ def apply_versions(op: Session, step: VersionStep) -> None:
         ready.owners.terminating,
         ready.order,
     )
-    stay = machine_annotations.remove_annotations(op, op.inventory)
-    inventory = dataclasses.replace(step.inventory, machines_to_delete=stay)
+    annotated = machine_annotations.remove_annotations(op, op.inventory)
+    inventory = dataclasses.replace(
+        step.inventory, machines_to_delete=annotated
+    )
     execute.execute(op, stages, ready, inventory)

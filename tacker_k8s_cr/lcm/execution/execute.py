@@ -1,4 +1,4 @@
-"""Plan a package against what an instance has, and carry it out."""
+"""Plan a package against the objects of an instance, and run the plan."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ REFUSALS = (
 """Errors that waiting cannot resolve: the operation is undone."""
 
 
-MET = "it was taken over from others; the instance's end leaves it to them"
-"""Why a change of package keeps an object that it no longer names."""
+PREEXISTING_REASON = "adopted from another owner; terminate does not delete it"
+"""Why a change of package retains an object that it does not contain."""
 
-RETAINED = "the package still has it, in a file that was not selected"
+RETAINED_REASON = "the package contains it in a file that was not selected"
 """The same for an object of ``Options.retain``."""
 
 
-def namespace(name: str) -> ObjectRef:
+def namespace_ref(name: str) -> ObjectRef:
     return ObjectRef("", "Namespace", "", name)
 
 
@@ -59,31 +59,36 @@ def plan_change(
     op: Session, ready: Prepared, before: Inventory, policy: Policy
 ) -> plan.Plan:
     """Return the plan of a package that replaces what the instance has."""
-    op.places = {item.ref: item.where for item in ready.items}
+    op.source_locations = {item.ref: item.where for item in ready.items}
     manifests = manifest_annotations.manifests(before)
     dropped = before.owned.keys() - {item.ref for item in ready.items}
-    kept = shared_with_others(op, dropped, manifests)
-    # Other clients created them: a change of this instance must not delete
-    # them.
-    kept.update(dict.fromkeys(dropped & before.preexisting, MET))
-    kept.update(
-        template_retention.templates_in_use(op.cluster, ready.items, dropped)
+    retained = find_shared(op, dropped, manifests)
+    # This instance did not create them, so a change must not delete them.
+    retained.update(
+        dict.fromkeys(dropped & before.preexisting, PREEXISTING_REASON)
     )
-    asked = manifest_annotations.prune_annotations(before, policy)
-    pruned = {ref for ref in dropped if asked.get(ref)}
-    kept.update(claims.volumes_in_use(op, dropped, pruned))
-    retained = {
-        ref for ref in dropped & op.options.retain if not asked.get(ref)
+    retained.update(
+        template_retention.find_templates_in_use(
+            op.cluster, ready.items, dropped
+        )
+    )
+    prune_annotations = manifest_annotations.prune_annotations(before, policy)
+    pruned = {ref for ref in dropped if prune_annotations.get(ref)}
+    retained.update(claims.find_volumes_in_use(op, dropped, pruned))
+    selected = {
+        ref
+        for ref in dropped & op.options.retain
+        if not prune_annotations.get(ref)
     }
-    kept.update(dict.fromkeys(retained, RETAINED))
+    retained.update(dict.fromkeys(selected, RETAINED_REASON))
     former = prune.CurrentState(
         before.owned,
-        namespace(op.home),
-        asked,
+        namespace_ref(op.record_namespace),
+        prune_annotations,
         placement.kinds_by_crd(manifests.values()),
         references.references(manifests),
         waves.recorded_order(manifests),
-        kept,
+        retained,
         ready.recreated,
     )
     found = plan.change(
@@ -95,51 +100,53 @@ def plan_change(
         ready.order,
         ready.requests,
     )
-    gone = {
+    deleted = {
         step.ref: step.uid
         for stage in found.stages
         for step in stage.steps
         if isinstance(step, plan.Delete)
     }
     permissions_check.require_delete(
-        op.cluster, gone, wanted=op.options.check_permissions
+        op.cluster, deleted, wanted=op.options.check_permissions
     )
-    refuse_foreign_deletion(op, gone)
+    refuse_foreign_deletion(op, deleted)
     return found
 
 
-def shared_with_others(
+def find_shared(
     op: Session,
     refs: Collection[ObjectRef],
     manifests: Mapping[ObjectRef, Manifest],
 ) -> dict[ObjectRef, str]:
-    """Of what is to be deleted, what other instances share: by whom.
+    """Return objects to delete that other instances share, and by whom.
 
-    With what serves it, as long as that is to be deleted, too.
+    Their dependencies are included if they are to be deleted too.
     """
-    found = stays(op, refs, manifests, {})
+    found = find_retained(op, refs, manifests, {})
     op.notes.update({ref: (why,) for ref, why in found.items()})
     return found
 
 
-def stays(
+def find_retained(
     op: Session,
     refs: Collection[ObjectRef],
     manifests: Mapping[ObjectRef, Manifest],
-    said: Mapping[ObjectRef, tuple[bool, str]],
+    choices: Mapping[ObjectRef, tuple[bool, str]],
 ) -> dict[ObjectRef, str]:
-    """What is not to be deleted, by object why: it is said, or used."""
+    """Return objects to retain: by choice, or because they are shared."""
     shared = {}
     if not op.options.delete_foreign_objects:
         shared = other_instances.shared_refs(
-            op.cluster, op.instance, refs, op.home
+            op.cluster, op.instance, refs, op.record_namespace
         )
-    stay = {ref: (True, why) for ref, why in shared.items()}
-    return retained_objects.find_retained(refs, manifests, {**said, **stay})
+    shared_choices = {ref: (True, why) for ref, why in shared.items()}
+    return retained_objects.find_retained(
+        refs, manifests, {**choices, **shared_choices}
+    )
 
 
 def refuse_foreign_deletion(
-    op: Session, going: Mapping[ObjectRef, str], *, begun: bool = False
+    op: Session, deleted: Mapping[ObjectRef, str], *, begun: bool = False
 ) -> None:
     """Raise ForeignObjects if objects of other owners would be deleted too.
 
@@ -148,26 +155,28 @@ def refuse_foreign_deletion(
     if op.options.delete_foreign_objects:
         return
     entry = op.ledger.entry
-    others = delete.find_foreign_dependents(
+    foreign = delete.find_foreign_dependents(
         op.cluster,
-        going,
+        deleted,
         op.instance,
         in_progress=begun,
         rules=entry.inventory.claim_rules if entry else (),
     )
-    if others:
-        raise errors.ForeignObjects(others)
+    if foreign:
+        raise errors.ForeignObjects(foreign)
 
 
-def record_namespace(op: Session, planned: plan.Plan) -> dict[ObjectRef, str]:
+def create_record_namespace(
+    op: Session, planned: plan.Plan
+) -> dict[ObjectRef, str]:
     """Create the namespace of the record, if the package contains it.
 
-    It is a separate stage, before a record can exist. A later run recognizes
+    This is a separate stage, before a record can exist. A later run identifies
     the namespace by its label and field manager.
     """
-    ref = namespace(op.home)
+    ref = namespace_ref(op.record_namespace)
     steps = [
-        # It can wait for nothing: there is no record before it.
+        # Without its dependencies: no record can exist before it.
         dataclasses.replace(step, after=frozenset())
         for stage in planned.stages
         for step in stage.steps
@@ -176,13 +185,16 @@ def record_namespace(op: Session, planned: plan.Plan) -> dict[ObjectRef, str]:
     if steps:
         stage_runner.apply_stage(op, steps, "namespace of the record")
         return {ref: op.progress.awaited[ref].uid}
-    if any(ref.namespace == op.home for ref in op.places):
-        return {}  # it was looked for with the namespaces of all objects
-    # Who may not look finds out by the Lease, which is written first.
+    if any(
+        ref.namespace == op.record_namespace for ref in op.source_locations
+    ):
+        return {}  # checked with the namespaces of all objects
+    # If reading it is forbidden, writing the Lease reveals its absence.
     with contextlib.suppress(errors.Forbidden):
         if op.cluster.get_metadata(ref) is None:
             raise errors.NamespaceNotFound(
-                {op.home: [f"the record of {op.instance}"]}, op.home
+                {op.record_namespace: [f"the record of {op.instance}"]},
+                op.record_namespace,
             )
     return {}
 
@@ -193,15 +205,17 @@ def execute(
     ready: Prepared,
     inventory: Inventory,
 ) -> dict[ObjectRef, str]:
-    """Carry out the stages, and wait for all that they applied.
+    """Run the stages, and wait for all applied objects.
 
-    Returns what was to be deleted and is kept, since others began to share
-    it meanwhile: why.
+    Returns objects that are retained because other instances began to share
+    them meanwhile, with the reason.
     """
-    kept: dict[ObjectRef, str] = {}
+    retained: dict[ObjectRef, str] = {}
     if planned.stages:
-        # With the journal of the first stage, which comes at once.
-        inventory = stage_runner.entering(op, planned.stages[0], inventory)
+        # With the journal of the first stage, which follows at once.
+        inventory = stage_runner.with_stage_journal(
+            op, planned.stages[0], inventory
+        )
     op.ledger.write(inventory)
     before = (
         inventory.previous_package.shared if inventory.previous_package else ()
@@ -213,7 +227,7 @@ def execute(
     not_yet = ready.not_yet
     for stage in planned.stages:
         if not_yet and stage.name != plan.DEFINITIONS:
-            not_yet = _again(
+            not_yet = _repeat_dry_run(
                 op.cluster,
                 ready,
                 not_yet,
@@ -221,40 +235,38 @@ def execute(
                 op.instance,
                 op.options.field_conflicts,
             )
-        kept.update(_spared(op, stage, inventory))
-        stage_runner.run_stage(op, stage.without(kept))
+        retained.update(_find_newly_shared(op, stage, inventory))
+        stage_runner.run_stage(op, stage.without(retained))
         not_yet -= set(stage.refs)
         wait_served(op, stage)
     wait_topology.wait_topology(op)
-    return kept
+    return retained
 
 
-AGAIN = 10.0
-"""Seconds from which on an operation has taken so long that what others have
-is looked at again, before anything is deleted."""
+RECHECK_AFTER = 10.0
+"""Seconds after which objects of other owners are checked again before any
+deletion."""
 
 
-def _spared(
+def _find_newly_shared(
     op: Session, stage: plan.Stage, inventory: Inventory
 ) -> dict[ObjectRef, str]:
-    """Of what a stage deletes, what others share by now: by whom."""
+    """Return objects to delete that instances share by now, and by whom."""
     before = inventory.previous_package
-    going = {
+    deleted = {
         step.ref: step.uid
         for step in stage.steps
         if isinstance(step, plan.Delete)
     }
-    if not going or not before or op.deadline.now - op.begun < AGAIN:
+    if not deleted or not before or op.deadline.now - op.begun < RECHECK_AFTER:
         return {}
-    found = shared_with_others(
-        op, going, manifest_annotations.manifests(before)
-    )
-    rest = {ref: uid for ref, uid in going.items() if ref not in found}
-    refuse_foreign_deletion(op, rest, begun=True)
+    found = find_shared(op, deleted, manifest_annotations.manifests(before))
+    remaining = {ref: uid for ref, uid in deleted.items() if ref not in found}
+    refuse_foreign_deletion(op, remaining, begun=True)
     return found
 
 
-def _again(
+def _repeat_dry_run(
     cluster: Cluster,
     before: Prepared,
     not_yet: frozenset[ObjectRef],
@@ -267,8 +279,8 @@ def _again(
     :param stage: the next one. Objects of later stages, or that depend on
         other objects, may still be rejected because those do not exist.
 
-    Objects that still cannot be checked are returned. In the end the apply
-    checks them, and retries.
+    Returns objects that still cannot be checked: the apply checks them, and
+    retries.
     """
     checked = dry_run.dry_run(
         cluster,
@@ -290,15 +302,15 @@ def _again(
 
 
 def wait_served(op: Session, stage: plan.Stage) -> None:
-    """Wait until the kinds that a stage brought are served."""
-    op.served(
+    """Wait until the kinds that a stage defined are served."""
+    op.wait_served(
         step.manifest for step in stage.steps if isinstance(step, plan.Apply)
     )
 
 
 def recovered_inventory(op: Session) -> Inventory:
-    """The inventory, with what a crash left between a write and it."""
-    left = existing_objects.recover_unrecorded(op.cluster, op.inventory)
+    """Return the inventory with objects written right before a crash."""
+    unrecorded = existing_objects.recover_unrecorded(op.cluster, op.inventory)
     return adopt_from.resolve_interrupted(
-        op.cluster, op.inventory.with_owned(left)
+        op.cluster, op.inventory.with_owned(unrecorded)
     )

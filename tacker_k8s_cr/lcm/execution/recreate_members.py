@@ -1,4 +1,4 @@
-"""Make members again that no controller makes again: from the record."""
+"""Recreate members from the record that no controller recreates."""
 
 from __future__ import annotations
 
@@ -13,34 +13,36 @@ from tacker_k8s_cr.plan import plan
 from tacker_k8s_cr.plan.inventory import MemberRef
 from tacker_k8s_cr.plan.plan import Delete
 
-THEIRS = "somebody else has made one of that name"
+FOREIGN = "another client has created an object of that name"
 """Why an existing object does not belong to the instance."""
 
 
 def recreate_members(
     op: Session,
-    direct: Collection[MemberRef],
-    there: Collection[str],
+    standalone: Collection[MemberRef],
+    existing: Collection[str],
     registry: Registry,
     *,
     lenient: bool = False,
 ) -> dict[ObjectRef, str]:
-    """Replace what the instance owns directly, from the record.
+    """Replace members that the instance owns directly, from the record.
 
-    What went with it, such as what a Machine was started from, is made
-    again too.
+    Objects that were deleted with them, such as the bootstrap configuration
+    of a Machine, are recreated too.
 
-    :param there: UIDs of members that are there; they go first.
-    :param lenient: leave out what cannot be made, and return why.
+    :param existing: UIDs of members that exist; they are deleted first.
+    :param lenient: skip what cannot be recreated, and return why.
     """
-    going = tuple(
-        Delete(goer.ref, goer.uid) for goer in direct if goer.uid in there
+    deletions = tuple(
+        Delete(member.ref, member.uid)
+        for member in standalone
+        if member.uid in existing
     )
-    if going:
-        stage_runner.run_stage(op, plan.Stage("members", going))
+    if deletions:
+        stage_runner.run_stage(op, plan.Stage("members", deletions))
         # Until the new member exists the record lists the deleted one: a later
         # operation finds it missing, and can heal it.
-        op.ledger.add_owned({step.ref: step.uid for step in going})
+        op.ledger.add_owned({step.ref: step.uid for step in deletions})
     inventory = op.inventory
     ready = prepare.prepare_from_record(
         op, inventory, inventory, lenient=lenient
@@ -56,5 +58,5 @@ def recreate_members(
     ).stages
     for stage in stages:
         stage_runner.run_stage(op, stage)
-    theirs = {goer.ref for goer in direct} & ready.owners.shared
-    return {**ready.refused, **dict.fromkeys(theirs, THEIRS)}
+    foreign = {member.ref for member in standalone} & ready.owners.shared
+    return {**ready.refused, **dict.fromkeys(foreign, FOREIGN)}

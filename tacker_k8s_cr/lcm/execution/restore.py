@@ -1,4 +1,4 @@
-"""Bring back what was before a change, and see that it is there."""
+"""Restore the objects before a change, and check that they exist."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from tacker_k8s_cr.plan import references
 from tacker_k8s_cr.plan.order import Order
 
 
-def needed(
-    op: Session, refused: Collection[ObjectRef], made: Collection[ObjectRef]
+def find_needed(
+    op: Session, refused: Collection[ObjectRef], created: Collection[ObjectRef]
 ) -> dict[ObjectRef, str]:
-    """What the change made, and an object refers to that stays as it is.
+    """Return created objects that a refused object still refers to.
 
-    The objects themselves say so: a rollback that is repeated finds in the
-    record what was to be restored.
+    The live objects are decisive: for a repeated rollback, the record already
+    has the state to restore.
     """
-    known = {ref: _bare(ref) for ref in made}
+    known = {ref: _bare(ref) for ref in created}
     found: dict[ObjectRef, str] = {}
-    look = sorted(refused)
-    while look:
-        ref = look.pop()
+    pending = sorted(refused)
+    while pending:
+        ref = pending.pop()
         live = op.cluster.get(ref)
         if live is None:
             continue
-        refers = references.references({**known, ref: live}).get(
+        targets = references.references({**known, ref: live}).get(
             ref, frozenset()
         )
-        for other in sorted(refers & known.keys() - found.keys()):
-            found[other] = f"{ref}, which stays as it is, needs it"
-            look.append(other)
+        for target in sorted(targets & known.keys() - found.keys()):
+            found[target] = f"still needed by {ref}, which was not rolled back"
+            pending.append(target)
     return found
 
 
 def _bare(ref: ObjectRef) -> Manifest:
-    """An object of which nothing but its name is known."""
+    """Return an object of which only the name is known."""
     return {
         "apiVersion": f"{ref.group}/v1" if ref.group else "v1",
         "kind": ref.kind,
@@ -55,8 +55,8 @@ def _bare(ref: ObjectRef) -> Manifest:
     }
 
 
-def not_restored(op: Session, ready: Prepared) -> dict[ObjectRef, str]:
-    """Return the restored objects that do not exist in the end: why."""
+def find_not_restored(op: Session, ready: Prepared) -> dict[ObjectRef, str]:
+    """Return objects that should be restored and do not exist, and why."""
     owned = op.inventory.owned
     wanted = [
         item.ref
@@ -65,31 +65,33 @@ def not_restored(op: Session, ready: Prepared) -> dict[ObjectRef, str]:
         and not ready.registry[item.ref.group_kind].ephemeral
     ]
     found = bulk_read.read_metadata(op.cluster, wanted)
-    there = {ref: objects.uid(obj) for ref, obj in found}
+    live_uids = {ref: objects.uid(obj) for ref, obj in found}
     return {
-        ref: "it was removed again by somebody else"
+        ref: "another client deleted it again"
         for ref in wanted
-        if there.get(ref) != owned[ref]
+        if live_uids.get(ref) != owned[ref]
     }
 
 
 def restore(
     op: Session,
     ready: Prepared,
-    made: Mapping[ObjectRef, str],
+    created: Mapping[ObjectRef, str],
     order: Order,
 ) -> None:
-    """Bring in what was before, and take away what the change made.
+    """Apply the former objects, and delete those that the change created.
 
-    :param order: in which it was made.
+    :param order: in which they were created.
 
-    Its webhooks and API services go first: they may be what keeps the
-    rest from being restored.
+    Created webhooks and API services are deleted first: they may prevent the
+    other objects from being restored.
     """
-    rank = {ref: ready.registry[ref.group_kind].rank for ref in made}
-    hooks = {r: uid for r, uid in made.items() if rank[r] is ApplyOrder.HOOK}
-    rest = {
-        r: uid for r, uid in made.items() if rank[r] is not ApplyOrder.HOOK
+    rank = {ref: ready.registry[ref.group_kind].rank for ref in created}
+    hooks = {
+        r: uid for r, uid in created.items() if rank[r] is ApplyOrder.HOOK
+    }
+    non_hooks = {
+        r: uid for r, uid in created.items() if rank[r] is not ApplyOrder.HOOK
     }
     stages = (
         *plan.terminate(hooks, ready.registry).stages,
@@ -107,5 +109,5 @@ def restore(
         stage_runner.run_stage(op, stage)
         execute.wait_served(op, stage)
     wait_topology.wait_topology(op)
-    for stage in plan.terminate(rest, ready.registry, order=order).stages:
+    for stage in plan.terminate(non_hooks, ready.registry, order=order).stages:
         stage_runner.run_stage(op, stage)

@@ -17,49 +17,55 @@ from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan.placement import PlacedManifest
 
-SET = GroupKind(contract.GROUP, "MachineSet")
+MACHINE_SET = GroupKind(contract.GROUP, "MachineSet")
 
-MAYBE = "we may not list MachineSets to see whether machines are made from it"
+UNKNOWN_USE = (
+    "listing MachineSets, which shows whether Machines use it, is forbidden"
+)
 
 
-def templates_in_use(
+def find_templates_in_use(
     cluster: Cluster,
     items: Iterable[PlacedManifest],
     refs: Collection[ObjectRef],
 ) -> dict[ObjectRef, str]:
-    """Return the templates to retain of those to be deleted: why.
+    """Return the templates to retain instead of deleting, and why.
 
     :param items: the objects of the package. Only a MachineDeployment that
         replaces a Machine when a client deletes it (OnDelete) has Machines of
-        former templates for long; those of any other are deleted before.
+        former templates for long.
     """
-    pools = {i.ref for i in items if rollouts.when_deleted(i.manifest)}
+    on_delete_refs = {
+        i.ref for i in items if rollouts.when_deleted(i.manifest)
+    }
     former = {r for r in refs if templates.is_template(r.group_kind)}
-    places = {r.namespace for r in pools} & {r.namespace for r in former}
+    namespaces = {r.namespace for r in on_delete_refs} & {
+        r.namespace for r in former
+    }
     found: dict[ObjectRef, str] = {}
-    for place in sorted(places):
+    for namespace in sorted(namespaces):
         try:
-            sets = list(cluster.list_objects(SET, place))
+            sets = list(cluster.list_objects(MACHINE_SET, namespace))
         except errors.KindNotServed:
             continue
         except errors.Forbidden:
-            # Who may not look loses nothing by leaving them.
-            here = {r for r in former if r.namespace == place}
-            found.update(dict.fromkeys(here, MAYBE))
+            # Retaining them is safe.
+            unreadable = {r for r in former if r.namespace == namespace}
+            found.update(dict.fromkeys(unreadable, UNKNOWN_USE))
             continue
         for obj in sets:
-            pool = _pool(obj)
-            if pool in pools and rollouts.machines(obj):
-                for ref in _refers(obj) & former:
+            deployment = _deployment_of(obj)
+            if deployment in on_delete_refs and rollouts.machines(obj):
+                for ref in _template_refs(obj) & former:
                     found[ref] = (
-                        f"machines of {pool} are made from it, until "
-                        "somebody deletes them"
+                        f"Machines of {deployment} use it until a client "
+                        "deletes them"
                     )
     return found
 
 
-def _pool(machine_set: Manifest) -> ObjectRef:
-    """The MachineDeployment that has made a MachineSet."""
+def _deployment_of(machine_set: Manifest) -> ObjectRef:
+    """Return the MachineDeployment that owns a MachineSet."""
     owners = fields.mappings(machine_set, ("metadata", "ownerReferences"))
     name = next(
         (
@@ -69,15 +75,15 @@ def _pool(machine_set: Manifest) -> ObjectRef:
         ),
         "",
     )
-    place = ObjectRef.of(machine_set).namespace
+    namespace = ObjectRef.of(machine_set).namespace
     return ObjectRef(
-        rollouts.DEPLOYMENT.group, rollouts.DEPLOYMENT.kind, place, name
+        rollouts.DEPLOYMENT.group, rollouts.DEPLOYMENT.kind, namespace, name
     )
 
 
-def _refers(machine_set: Manifest) -> set[ObjectRef]:
-    place = ObjectRef.of(machine_set).namespace
+def _template_refs(machine_set: Manifest) -> set[ObjectRef]:
+    namespace = ObjectRef.of(machine_set).namespace
     return {
-        ObjectRef(kind.group, kind.kind, place, name)
+        ObjectRef(kind.group, kind.kind, namespace, name)
         for _, kind, name in references.template_refs(machine_set)
     }

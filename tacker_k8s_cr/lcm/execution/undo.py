@@ -25,89 +25,99 @@ from tacker_k8s_cr.state import other_instances
 
 
 def undo(op: Session) -> None:
-    """Remove what this operation made; the lock is held.
+    """Delete what this operation created; the lock is held.
 
-    The record goes too, if nothing is left that it has to tell of.
+    The record is deleted too, unless it has to list remaining objects.
     """
     if op.ledger.entry is None:
         op.ledger.delete()
         return
-    last = execute.namespace(op.home)
+    record_namespace = execute.namespace_ref(op.record_namespace)
     with contextlib.suppress(errors.Error):
         inventory = execute.recovered_inventory(op)
         # Every write was a creation: the instance had nothing before, except
         # what it was to adopt.
-        made = {
+        created = {
             ref: uid
             for ref, uid in inventory.owned.items()
             if ref not in inventory.preexisting
             and op.actions.get(ref, Action.CREATED) is Action.CREATED
         }
-        met = inventory.owned.keys() & inventory.preexisting
-        if met:
+        preexisting = inventory.owned.keys() & inventory.preexisting
+        if preexisting:
             op.ledger.write(inventory)
-            release_adopted(op, {ref: inventory.owned[ref] for ref in met})
-            op.ledger.write(inventory.without_owned(met))
-            op.actions = {r: a for r, a in op.actions.items() if r not in met}
+            release_adopted(
+                op, {ref: inventory.owned[ref] for ref in preexisting}
+            )
+            op.ledger.write(inventory.without_owned(preexisting))
+            op.actions = {
+                r: a for r, a in op.actions.items() if r not in preexisting
+            }
         retention = retentions.on_rollback(inventory.policy, op.options)
         rules = claims.load_rules(op, inventory, retention)
         inventory = dataclasses.replace(inventory, claim_rules=rules)
-        cleanup = claims.cleanup(op, inventory, retention, met)
+        cleanup = claims.create_cleanup(op, inventory, retention, preexisting)
         found = cleanup.find()
-        kept = found.required_objects(made)
+        retained = found.required_objects(created)
         stages = plan.terminate(
-            {ref: uid for ref, uid in made.items() if ref not in kept},
+            {ref: uid for ref, uid in created.items() if ref not in retained},
             op.progress.registry,
-            last,
+            record_namespace,
             manifest_annotations.recorded_order(op.inventory),
         ).stages
         for stage, due in cleanup.interleave(stages):
             found = found.merge(cleanup.delete(due))
-            kept = found.required_objects(made)
-            if stage and last not in stage.refs:
-                stage_runner.run_stage(op, stage.without(kept))
+            retained = found.required_objects(created)
+            if stage and record_namespace not in stage.refs:
+                stage_runner.run_stage(op, stage.without(retained))
         orphan.orphan(
             op.ledger.fenced_cluster,
-            {ref: made[ref] for ref in kept},
+            {ref: created[ref] for ref in retained},
             op.manager,
             op.ledger.guard,
         )
-        stay = {**found.remaining(()), **kept}
-        op.actions.update(dict.fromkeys(stay, Action.RETAINED))
-        if [ref for ref in op.still_written() if ref not in (last, *stay)]:
+        all_retained = {**found.remaining(()), **retained}
+        op.actions.update(dict.fromkeys(all_retained, Action.RETAINED))
+        if [
+            ref
+            for ref in op.written_objects()
+            if ref not in (record_namespace, *all_retained)
+        ]:
             return
-        if last not in made or last in kept:
+        if record_namespace not in created or record_namespace in retained:
             op.ledger.delete()
         op.ledger.forget()
         op.uncertain = False
 
 
-def take_back_namespace(op: Session, made: Mapping[ObjectRef, str]) -> None:
-    """Remove the record's namespace, if this operation made it."""
+def delete_created_namespace(
+    op: Session, namespaces: Mapping[ObjectRef, str]
+) -> None:
+    """Delete the record's namespace, if this operation created it."""
     created = {
         ref: uid
-        for ref, uid in made.items()
+        for ref, uid in namespaces.items()
         if op.actions.get(ref) is Action.CREATED
     }
     with contextlib.suppress(errors.Error):
-        take_namespace(op, created)
+        delete_record_namespace(op, created)
         op.uncertain = False
 
 
-def labelled_objects(
+def find_labelled_objects(
     op: Session,
 ) -> tuple[dict[ObjectRef, str], frozenset[ObjectRef]]:
-    """Find the objects with the mark of an instance without a record.
+    """Find the objects with the label of an instance without a record.
 
-    Returns those that it provably created, with UIDs, and the rest. Both are
-    empty where another namespace has a record of that name, or where that
+    Returns those that it provably created, with UIDs, and the doubtful ones.
+    Both are empty if another namespace has a record of that name, or if that
     cannot be determined.
     """
     if other_instances.has_record(op.cluster, op.instance):
         return {}, frozenset()
     selector = f"{objects.INSTANCE}={op.instance}"
     manager = objects.MANAGER + op.instance
-    ours = {}
+    owned = {}
     doubtful = set()
     kinds = [
         resource.group_kind
@@ -118,64 +128,68 @@ def labelled_objects(
         lambda kind: tuple(op.cluster.list_metadata(kind, "", selector)),
         kinds,
     ):
-        # What may not be listed may not be deleted by us either.
+        # Objects that may not be listed are not deleted.
         for obj in () if isinstance(listed, errors.Error) else listed:
             if ownership.has_instance_label(obj, op.instance):
-                ours[ObjectRef.of(obj)] = objects.uid(obj)
+                owned[ObjectRef.of(obj)] = objects.uid(obj)
             elif ownership.applied_by(obj, manager):
                 doubtful.add(ObjectRef.of(obj))
-    return ours, frozenset(doubtful)
+    return owned, frozenset(doubtful)
 
 
-def take_namespace(op: Session, owned: Mapping[ObjectRef, str]) -> None:
-    """Remove the record's namespace; the record and the Lease go with it."""
+def delete_record_namespace(
+    op: Session, owned: Mapping[ObjectRef, str]
+) -> None:
+    """Delete the record's namespace, and the record and Lease in it."""
     steps = [plan.Delete(ref, uid) for ref, uid in owned.items()]
     if steps:
         stage_runner.delete_stage(op, steps, "namespace of the record")
 
 
 def release_adopted(
-    op: Session, taken: Mapping[ObjectRef, str]
+    op: Session, adopted: Mapping[ObjectRef, str]
 ) -> dict[ObjectRef, str]:
-    """Release the adopted objects that are left: by object, why.
+    """Release adopted objects that still exist; return what became of them.
 
     Fields that only this instance set are removed, unless no other manager has
-    set any: then the object stays unchanged.
+    set any: then the object does not change.
     """
-    gifts = {
-        ref: gift
-        for ref, gift in op.inventory.transferred_in.items()
-        if taken.get(ref) == gift.uid
+    transfers = {
+        ref: transfer
+        for ref, transfer in op.inventory.transferred_in.items()
+        if adopted.get(ref) == transfer.uid
     }
-    back = adopt_from.return_objects(op, gifts)
-    there = set()
-    alone = {}
-    for ref, uid in taken.items():
-        if ref in back:
+    returned = adopt_from.return_objects(op, transfers)
+    released = set()
+    to_orphan = {}
+    for ref, uid in adopted.items():
+        if ref in returned:
             continue
         obj = op.cluster.get(ref)
         if obj is None or objects.uid(obj) != uid:
             continue
-        if ref in gifts:
-            adopt_from.rename_field_manager(op, ref, gifts[ref])
-            alone[ref] = uid
+        if ref in transfers:
+            adopt_from.rename_field_manager(op, ref, transfers[ref])
+            to_orphan[ref] = uid
             continue
         if not ownership.set_by_others(obj, op.manager):
-            alone[ref] = uid
+            to_orphan[ref] = uid
             continue
         try:
             apply.release_fields(
                 op.ledger.fenced_cluster, obj, op.manager, uid
             )
         except errors.Rejected:
-            alone[ref] = uid  # it cannot be without what we have set
+            to_orphan[ref] = (
+                uid  # it is invalid without the fields that we set
+            )
         except errors.Conflict:
             continue  # deleted, or no longer owned
         else:
-            there.add(ref)
-    there |= orphan.orphan(op.ledger.fenced_cluster, alone, op.manager)
-    why = "it was taken over from others, and is left to nobody"
-    told = {
-        r: f"it was given back to the instance {i}" for r, i in back.items()
+            released.add(ref)
+    released |= orphan.orphan(op.ledger.fenced_cluster, to_orphan, op.manager)
+    why = "adopted from another owner; released without an owner"
+    returned_reasons = {
+        r: f"returned to the instance {i}" for r, i in returned.items()
     }
-    return {**dict.fromkeys(sorted(there), why), **told}
+    return {**dict.fromkeys(sorted(released), why), **returned_reasons}

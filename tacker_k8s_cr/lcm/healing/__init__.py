@@ -1,1 +1,1 @@
-"""The members of an instance, and others in their places."""
+"""Find and replace the members of an instance."""

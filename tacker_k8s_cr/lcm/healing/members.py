@@ -1,4 +1,4 @@
-"""Who does an object's work: the Pods, or the Machines, that came of it."""
+"""Find the members of an object: its Pods or Machines."""
 
 from __future__ import annotations
 
@@ -26,24 +26,22 @@ NODES: Mapping[GroupKind, Path] = {
     GroupKind("", "Pod"): ("spec", "nodeName"),
     GroupKind("cluster.x-k8s.io", "Machine"): ("status", "nodeRef", "name"),
 }
-"""Kinds of members, and the field that holds the node of each, or that
-identifies the node."""
+"""Kinds of members, with the field that names the node of each."""
 
 POOL = GroupKind(contract.GROUP, "MachinePool")
 
-DAEMONS = GroupKind("apps", "DaemonSet")
+DAEMON_SET = GroupKind("apps", "DaemonSet")
 
-ENDED = ("Succeeded", "Failed")
-"""Phases of a Pod that works no more."""
+TERMINATED_PHASES = ("Succeeded", "Failed")
+"""Phases of a Pod that has terminated."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Member:
     """A Pod or Machine.
 
-    :param owner: the object that it works for, such as a Deployment.
-    :param node: where it runs or which node it is; empty as long as it is
-        not known.
+    :param owner: the object that it belongs to, such as a Deployment.
+    :param node: on which it runs, or which it is; empty while unknown.
     """
 
     ref: ObjectRef
@@ -65,27 +63,29 @@ def by_vdu(
     ):
         if obj and (entry := topology_replicas.parse_ref(ref)):
             obj = topology_targets.scale_target_of(cluster, obj, entry)
-        found[vdu] = of(cluster, registry, obj) if obj else ()
+        found[vdu] = members_of(cluster, registry, obj) if obj else ()
     return {vdu: found[vdu] for vdu in inventory.vdus}
 
 
-def of(
+def members_of(
     cluster: Cluster, registry: Registry, obj: Manifest
 ) -> tuple[Member, ...]:
-    """The members of one object, found by owner references, not by names."""
+    """Return the members of one object, found by owner references."""
     owner = ObjectRef.of(obj)
     return tuple(
         sorted(
             (
                 Member(
-                    ObjectRef.of(leaf),
-                    objects.uid(leaf),
+                    ObjectRef.of(member_obj),
+                    objects.uid(member_obj),
                     owner,
-                    objects.field(leaf, NODES[GroupKind.of(leaf)], ""),
+                    objects.field(
+                        member_obj, NODES[GroupKind.of(member_obj)], ""
+                    ),
                 )
-                for crew in replica_groups(cluster, registry, obj)
-                for leaf in crew.members
-                if is_active(leaf)
+                for group in find_replica_groups(cluster, registry, obj)
+                for member_obj in group.members
+                if is_active(member_obj)
             ),
             key=lambda member: member.ref,
         )
@@ -96,23 +96,23 @@ def of(
 class ReplicaGroup:
     """An object that maintains a replica count of members, and its members.
 
-    :param keeper: such as a ReplicaSet; a member itself, where an instance
+    :param controller: such as a ReplicaSet; the member itself, if an instance
         owns it directly.
-    :param hidden: whether the API server has no objects for its members, as
-        with the machines of a pool whose provider shows none.
+    :param hidden: the API server has no objects for its members, as for a
+        MachinePool whose provider creates no Machines.
     """
 
-    keeper: Manifest
+    controller: Manifest
     members: tuple[Manifest, ...]
     hidden: bool = False
 
 
-def of_instance(
+def groups_by_owner(
     cluster: Cluster, registry: Registry, inventory: Inventory
 ) -> dict[ObjectRef, tuple[ReplicaGroup, ...]]:
-    """By object of an instance, what keeps members for it.
+    """Return the replica groups of an instance by owned object.
 
-    Who keeps them directly comes before a Cluster, which has them all.
+    Direct owners come before a Cluster, which has all their members too.
     """
     wanted = sorted(
         (
@@ -124,58 +124,64 @@ def of_instance(
         key=lambda ref: (registry[ref.group_kind].rank, ref),
     )
 
-    def look(ref: ObjectRef) -> tuple[ReplicaGroup, ...]:
+    def read_groups(ref: ObjectRef) -> tuple[ReplicaGroup, ...]:
         obj = cluster.get(ref)
         if obj is None or objects.uid(obj) != inventory.owned[ref]:
             return ()
-        return tuple(replica_groups(cluster, registry, obj))
+        return tuple(find_replica_groups(cluster, registry, obj))
 
-    found = dict(results_or_raise(cluster.map_parallel(look, wanted)))
+    found = dict(results_or_raise(cluster.map_parallel(read_groups, wanted)))
     return {ref: found[ref] for ref in wanted}
 
 
-def replica_groups(
+def find_replica_groups(
     cluster: Cluster, registry: Registry, obj: Manifest
 ) -> Iterator[ReplicaGroup]:
-    """Whatever keeps members for an object, with those that ended or go."""
+    """Yield replica groups, including terminated and deleted members."""
     kind = GroupKind.of(obj)
     if kind in NODES:
         yield ReplicaGroup(obj, (obj,))
         return
-    made = registry[kind].child_selectors
-    if made is None or _empty(obj):
+    child_selectors = registry[kind].child_selectors
+    if child_selectors is None or _is_empty(obj):
         return
     namespace = ObjectRef.of(obj).namespace
-    own: list[Manifest] = []
-    for below, selector in made(obj):
-        if not selector and below != pods.JOB:
-            # Everything in the namespace, which selects no workload.
+    own_members: list[Manifest] = []
+    for child_kind, selector in child_selectors(obj):
+        if not selector and child_kind != pods.JOB:
+            # It would select everything in the namespace.
             continue
         children = [
             child
-            for child in cluster.list_objects(below, namespace, selector)
+            for child in cluster.list_objects(child_kind, namespace, selector)
             if objects.uid(obj) in _owners(child)
         ]
-        if below in NODES:
-            own.extend(children)
+        if child_kind in NODES:
+            own_members.extend(children)
             continue
         for child in children:
-            yield from replica_groups(cluster, registry, child)
-    if own or any(below in NODES for below, _ in made(obj)):
-        yield ReplicaGroup(obj, tuple(own), not own and _hides(cluster, obj))
-    for used in _control_planes(cluster, registry, obj):
-        yield from replica_groups(cluster, registry, used)
+            yield from find_replica_groups(cluster, registry, child)
+    if own_members or any(
+        child_kind in NODES for child_kind, _ in child_selectors(obj)
+    ):
+        yield ReplicaGroup(
+            obj,
+            tuple(own_members),
+            not own_members and _hides_members(cluster, obj),
+        )
+    for control_plane in _control_planes(cluster, registry, obj):
+        yield from find_replica_groups(cluster, registry, control_plane)
 
 
-def _hides(cluster: Cluster, keeper: Manifest) -> bool:
-    """Return whether it is a pool whose provider shows no Machines.
+def _hides_members(cluster: Cluster, controller: Manifest) -> bool:
+    """Return whether it is a pool whose provider creates no Machines.
 
-    By the contract its infrastructure object names their kind if it does.
+    By the contract, its infrastructure object otherwise names their kind.
     """
-    if GroupKind.of(keeper) != POOL:
+    if GroupKind.of(controller) != POOL:
         return False
-    where = ("spec", "template", "spec", "infrastructureRef")
-    ref = contract.resolve_reference(keeper, where)
+    path = ("spec", "template", "spec", "infrastructureRef")
+    ref = contract.resolve_reference(controller, path)
     try:
         infrastructure = cluster.get(ref) if ref else None
     except (errors.Forbidden, errors.KindNotServed):
@@ -188,7 +194,7 @@ def _hides(cluster: Cluster, keeper: Manifest) -> bool:
 def _control_planes(
     cluster: Cluster, registry: Registry, obj: Manifest
 ) -> Iterator[Manifest]:
-    """The control plane of a Cluster, which made it or was given it."""
+    """Yield the control plane of a Cluster, generated or referenced."""
     children = registry[GroupKind.of(obj)].references
     for ref in children(obj) if children else ():
         if ref.group == contract.CONTROL_PLANE_GROUP:
@@ -205,7 +211,7 @@ def _owners(obj: Manifest) -> set[str]:
 def is_active(obj: Manifest) -> bool:
     return not objects.field(obj, ("metadata", "deletionTimestamp")) and not (
         ObjectRef.of(obj).kind == "Pod"
-        and objects.field(obj, ("status", "phase")) in ENDED
+        and objects.field(obj, ("status", "phase")) in TERMINATED_PHASES
     )
 
 
@@ -215,18 +221,18 @@ def is_current(registry: Registry, member: Manifest) -> bool:
     return handler.assess(member).state is State.CURRENT
 
 
-def desired_count(keeper: Manifest, registry: Registry) -> int | None:
-    """How many members are kept; None where that is not said."""
-    kind = GroupKind.of(keeper)
+def desired_count(controller: Manifest, registry: Registry) -> int | None:
+    """Return the desired number of members; None if it is unknown."""
+    kind = GroupKind.of(controller)
     path = registry[kind].replicas or ("spec", "replicas")
-    if kind == DAEMONS:
+    if kind == DAEMON_SET:
         path = ("status", "desiredNumberScheduled")
-    found = objects.field(keeper, path)
+    found = objects.field(controller, path)
     return found if isinstance(found, int) else None
 
 
-def _empty(obj: Manifest) -> bool:
-    """A former ReplicaSet or MachineSet: nothing wanted, nothing there."""
+def _is_empty(obj: Manifest) -> bool:
+    """Return whether a former ReplicaSet or MachineSet has no replicas."""
     return objects.field(obj, ("spec", "replicas")) == 0 and not objects.field(
         obj, ("status", "replicas"), 0
     )

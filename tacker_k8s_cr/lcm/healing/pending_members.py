@@ -13,20 +13,20 @@ from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.plan.inventory import MemberRef
 
 
-def recorded(inventory: Inventory) -> dict[str, MemberRef]:
+def recorded_members(inventory: Inventory) -> dict[str, MemberRef]:
     """Return the members in the record by UID, whether they exist or not.
 
     These are those of the last heal, and those that the instance owns
     directly: no controller recreates the latter, but a heal does.
     """
     package = package_refs(inventory)
-    owned = (
+    standalone = (
         MemberRef(ref, uid, ref)
         for ref, uid in inventory.owned.items()
         if ref.group_kind in members.NODES and ref in package
     )
-    last = inventory.healing or Healing()
-    return {goer.uid: goer for goer in (*last.members, *owned)}
+    healing = inventory.healing or Healing()
+    return {member.uid: member for member in (*healing.members, *standalone)}
 
 
 def standalone_members(inventory: Inventory) -> tuple[MemberRef, ...]:
@@ -36,36 +36,36 @@ def standalone_members(inventory: Inventory) -> tuple[MemberRef, ...]:
     contains are left out.
     """
     package = package_refs(inventory)
-    last = inventory.healing or Healing()
+    healing = inventory.healing or Healing()
     return tuple(
-        goer
-        for goer in last.members
-        if goer.ref == goer.owner
-        and goer.ref in package
-        and inventory.owned.get(goer.ref, goer.uid) == goer.uid
+        member
+        for member in healing.members
+        if member.ref == member.owner
+        and member.ref in package
+        and inventory.owned.get(member.ref, member.uid) == member.uid
     )
 
 
 def members_to_recreate(
-    inventory: Inventory, there: Mapping[str, Manifest]
+    inventory: Inventory, existing: Mapping[str, Manifest]
 ) -> tuple[MemberRef, ...]:
-    """What the last heal has deleted, and not made again.
+    """Return members that the last heal deleted and did not recreate.
 
-    :param there: by UID the members that are there. One that was not asked
-        to go is owed nothing.
+    :param existing: by UID the existing members. Those whose deletion was not
+        requested are left out.
     """
     return tuple(
-        goer
-        for goer in standalone_members(inventory)
-        if goer.uid not in there
+        member
+        for member in standalone_members(inventory)
+        if member.uid not in existing
         or objects.field(
-            there[goer.uid], ("metadata", "deletionTimestamp"), None
+            existing[member.uid], ("metadata", "deletionTimestamp"), None
         )
     )
 
 
 def package_refs(inventory: Inventory) -> set[ObjectRef]:
-    """What the package of an instance holds, by the names in the cluster."""
+    """Return the objects of an instance's package, by live names."""
     return {
         ref._replace(name=inventory.live_names.get(ref, ref.name))
         for ref in map(ObjectRef.of, inventory.manifests)

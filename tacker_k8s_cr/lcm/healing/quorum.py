@@ -1,4 +1,4 @@
-"""Whether a control plane can do without one of its machines."""
+"""Check whether deleting a control plane Machine preserves the quorum."""
 
 from __future__ import annotations
 
@@ -17,68 +17,71 @@ CONTROL_PLANE = "cluster.x-k8s.io/control-plane"
 
 
 def is_voter(member: Manifest) -> bool:
-    """Whether a member is a machine of a control plane."""
+    """Return whether a member is a control plane Machine."""
     return CONTROL_PLANE in objects.labels(member)
 
 
 def quorum_violation(
     uid: str,
-    crew: ReplicaGroup,
+    group: ReplicaGroup,
     registry: Registry,
-    mended: Collection[str] = (),
+    replaced: Collection[str] = (),
 ) -> str | None:
     """Return why a control plane would lose its quorum without this Machine.
 
-    The remaining members keep its data, and have to agree by majority.
+    The remaining members have its data, and need a majority.
 
-    :param mended: UIDs of other members that will be replaced.
+    :param replaced: UIDs of other members that will be replaced.
     """
-    others = [
+    remaining = [
         member
-        for member in crew.members
+        for member in group.members
         if objects.uid(member) != uid
         and is_voter(member)
         and members.is_active(member)
     ]
-    if not others:
+    if not remaining:
         return (
-            "it is the only machine of its control plane, whose data would "
-            "go with it"
+            "it is the only Machine of its control plane; deleting it would "
+            "destroy the data of etcd"
         )
     current = sum(
-        objects.uid(member) in mended or members.is_current(registry, member)
-        for member in others
+        objects.uid(member) in replaced or members.is_current(registry, member)
+        for member in remaining
     )
-    if 2 * current > len(others):
+    if 2 * current > len(remaining):
         return None
     return (
-        f"only {current} of the {len(others)} other machine(s) of its "
-        "control plane are current, and most of them have to be"
+        f"only {current} of the {len(remaining)} other Machine(s) of its "
+        "control plane are current, and a majority is required"
     )
 
 
 def deletion_blocked_reason(
-    crews: Iterable[ReplicaGroup], uids: Collection[str], registry: Registry
+    groups: Iterable[ReplicaGroup], uids: Collection[str], registry: Registry
 ) -> str | None:
     """Return why a control plane Machine must not be deleted now, or None.
 
     A rollout or another client may already be deleting another Machine, and
     the state of the others may have changed since the selection.
 
-    :param uids: of the Machines; deleted ones block no longer.
+    :param uids: of the Machines; already deleted ones are ignored.
     """
-    for crew in crews:
-        voters = [member for member in crew.members if is_voter(member)]
+    for group in groups:
+        voters = [member for member in group.members if is_voter(member)]
         for member in voters:
             uid = objects.uid(member)
             if uid not in uids or not members.is_active(member):
                 continue
-            keeper = ObjectRef.of(crew.keeper)
-            if going := [m for m in voters if not members.is_active(m)]:
-                return f"{keeper}: {ObjectRef.of(going[0])} is going"
-            wanted = members.desired_count(crew.keeper, registry)
+            controller = ObjectRef.of(group.controller)
+            if terminating := [m for m in voters if not members.is_active(m)]:
+                deleted = ObjectRef.of(terminating[0])
+                return f"{controller}: {deleted} is being deleted"
+            wanted = members.desired_count(group.controller, registry)
             if wanted is not None and len(voters) != wanted:
-                return f"{keeper}: {len(voters)} of {wanted} machine(s) there"
-            if why := quorum_violation(uid, crew, registry):
+                return (
+                    f"{controller}: {len(voters)} of {wanted} Machine(s) exist"
+                )
+            if why := quorum_violation(uid, group, registry):
                 return f"{ObjectRef.of(member)}: {why}"
     return None

@@ -1,8 +1,8 @@
-"""Machines that Cluster API replaces because they are marked for it.
+"""Annotate Machines so that Cluster API remediates them.
 
-A MachineHealthCheck that watches a marked Machine reports it as unhealthy, and
-the controller of the Machine's owner deletes it under its own rules. Without
-such a check the mark has no effect.
+A MachineHealthCheck that watches an annotated Machine reports it as unhealthy,
+and the controller of the Machine's owner deletes it under its own rules.
+Without such a check the annotation has no effect.
 """
 
 from __future__ import annotations
@@ -24,62 +24,68 @@ from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan.inventory import MemberRef
 
-ANNOTATION = "machine-heal-strategy"
-"""On the object of a package that the machines work for."""
+STRATEGY_ANNOTATION = "machine-heal-strategy"
+"""Annotation of the object in the package that owns the Machines."""
 
 REMEDIATE = "remediate"
 
-MARK = "cluster.x-k8s.io/remediate-machine"
+REMEDIATE_MACHINE = "cluster.x-k8s.io/remediate-machine"
 SKIP = "cluster.x-k8s.io/skip-remediation"
 PAUSED = "cluster.x-k8s.io/paused"
 
 MACHINE = GroupKind(contract.GROUP, "Machine")
-CHECK = GroupKind(contract.GROUP, "MachineHealthCheck")
-SET = GroupKind(contract.GROUP, "MachineSet")
+HEALTH_CHECK = GroupKind(contract.GROUP, "MachineHealthCheck")
+MACHINE_SET = GroupKind(contract.GROUP, "MachineSet")
 
-VAIN = "CannotBeRemediated"
-"""Condition by which the owner of a marked Machine reports that it will not
+CANNOT_REMEDIATE = "CannotBeRemediated"
+"""Reason with which the owner of an annotated Machine reports that it will not
 remediate it."""
 
 
 def remediation_refusals(
-    cluster: Cluster, places: Collection[MemberLocation]
+    cluster: Cluster, locations: Collection[MemberLocation]
 ) -> dict[ObjectRef, str]:
-    """Return Machines that a mark would not cause to be replaced, and why.
+    """Return Machines that the annotation would not replace, and why.
 
-    For a Machine that has the mark already, the wait reports the reason.
+    For a Machine that is annotated already, the wait reports the reason.
     """
-    places = [place for place in places if not is_marked(place.member)]
-    namespaces = sorted({place.goer.ref.namespace for place in places})
+    locations = [
+        location for location in locations if not is_annotated(location.obj)
+    ]
+    namespaces = sorted(
+        {location.member.ref.namespace for location in locations}
+    )
     checks = dict(
         results_or_raise(
             cluster.map_parallel(
-                lambda where: tuple(cluster.list_objects(CHECK, where)),
+                lambda namespace: tuple(
+                    cluster.list_objects(HEALTH_CHECK, namespace)
+                ),
                 namespaces,
             )
         )
     )
     return {
-        place.goer.ref: why
-        for place in places
+        location.member.ref: why
+        for location in locations
         if (
-            why := why_ineffective(
-                place.member, checks[place.goer.ref.namespace]
+            why := ineffective_reason(
+                location.obj, checks[location.member.ref.namespace]
             )
         )
     }
 
 
-def why_ineffective(
+def ineffective_reason(
     machine: Manifest, checks: Iterable[Manifest]
 ) -> str | None:
     """Return why remediation of a Machine would have no effect, or None."""
     annotations = fields.annotations_of(machine)
     for name in (SKIP, PAUSED):
         if name in annotations:
-            return f"its annotation {name} keeps it from remediation"
-    if not _remediated(machine):
-        return "what keeps it does not remediate machines"
+            return f"its annotation {name} prevents remediation"
+    if not _has_remediating_owner(machine):
+        return "its owner does not remediate Machines"
     name = fields.text(machine, ("metadata", "name"))
     watching = [
         check
@@ -88,30 +94,35 @@ def why_ineffective(
     ]
     if not watching:
         return "no MachineHealthCheck watches it"
-    whys = [_idle(check) for check in watching]
-    return None if None in whys else "; ".join(filter(None, whys))
+    reasons = [_no_effect_reason(check) for check in watching]
+    return None if None in reasons else "; ".join(filter(None, reasons))
 
 
-def _remediated(machine: Manifest) -> bool:
-    """Whether its controller is one that acts upon health checks."""
+def _has_remediating_owner(machine: Manifest) -> bool:
+    """Return whether its controller acts on health checks."""
     for reference in fields.mappings(machine, ("metadata", "ownerReferences")):
         if reference.get("controller"):
             kind = GroupKind(
                 contract.group_of(reference), str(reference.get("kind"))
             )
-            return kind == SET or kind.group == contract.CONTROL_PLANE_GROUP
+            return (
+                kind == MACHINE_SET
+                or kind.group == contract.CONTROL_PLANE_GROUP
+            )
     return False
 
 
-def _idle(check: Manifest) -> str | None:
-    """Why a check leads to no replacement."""
+def _no_effect_reason(check: Manifest) -> str | None:
+    """Return why a health check leads to no replacement, or None."""
     ref = ObjectRef.of(check)
     for path in (
         ("spec", "remediation", "templateRef"),
         ("spec", "remediationTemplate"),
     ):
         if fields.mapping(check, path):
-            return f"{ref} leaves it to another controller, which may keep it"
+            return (
+                f"{ref} delegates to another controller, which may retain it"
+            )
     found = fields.conditions(check)
     if (paused := found.get("Paused")) and paused.true:
         return f"{ref} is paused"
@@ -122,30 +133,39 @@ def _idle(check: Manifest) -> str | None:
 
 def request_remediation(
     cluster: Cluster,
-    goers: Sequence[MemberRef],
+    members: Sequence[MemberRef],
     manager: str,
     guard: Callable[[], None],
 ) -> None:
-    """Mark Machines for this heal; a deleted Machine needs no mark.
+    """Annotate Machines for this heal, unless they are deleted already.
 
-    Cluster API evaluates only the presence of the mark, not its value.
+    Cluster API evaluates only the presence of the annotation.
     """
 
-    def one(goer: MemberRef) -> None:
+    def annotate(member: MemberRef) -> None:
         guard()
-        metadata = {"uid": goer.uid, "annotations": {MARK: manager}}
+        metadata = {
+            "uid": member.uid,
+            "annotations": {REMEDIATE_MACHINE: manager},
+        }
         with contextlib.suppress(errors.Conflict):
-            cluster.patch(goer.ref, {"metadata": metadata}, manager)
+            cluster.patch(member.ref, {"metadata": metadata}, manager)
 
-    for _ in results_or_raise(cluster.map_parallel(one, goers)):
+    for _ in results_or_raise(cluster.map_parallel(annotate, members)):
         pass
 
 
 def remediation_failure(machine: Manifest) -> str | None:
-    """Return the reported reason why a marked Machine is not replaced."""
-    told = fields.conditions(machine).get("OwnerRemediated")
-    return str(told) if told and told.false and told.reason == VAIN else None
+    """Return the reported reason why an annotated Machine stays, or None."""
+    condition = fields.conditions(machine).get("OwnerRemediated")
+    return (
+        str(condition)
+        if condition
+        and condition.false
+        and condition.reason == CANNOT_REMEDIATE
+        else None
+    )
 
 
-def is_marked(machine: Manifest) -> bool:
-    return MARK in fields.annotations_of(machine)
+def is_annotated(machine: Manifest) -> bool:
+    return REMEDIATE_MACHINE in fields.annotations_of(machine)

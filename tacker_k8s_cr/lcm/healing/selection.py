@@ -1,4 +1,4 @@
-"""Which members a heal replaces, in what order, and when it has."""
+"""Select the members that a heal replaces, and their order."""
 
 from __future__ import annotations
 
@@ -22,54 +22,54 @@ from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.plan.inventory import MemberRef
 from tacker_k8s_cr.plan.inventory import Phase
 
-Crews = Mapping[ObjectRef, tuple[ReplicaGroup, ...]]
-"""By object of the instance, whatever keeps members for it."""
+GroupsByOwner = Mapping[ObjectRef, tuple[ReplicaGroup, ...]]
+"""By object of the instance, its replica groups."""
 
 
 @dataclasses.dataclass(frozen=True)
 class MemberLocation:
-    """A member, and where it stands."""
+    """A member, its live object and its replica group."""
 
-    goer: MemberRef
-    member: Manifest
-    crew: ReplicaGroup
+    member: MemberRef
+    obj: Manifest
+    group: ReplicaGroup
 
     @property
     def is_standalone(self) -> bool:
-        return self.goer.owner == self.goer.ref
+        return self.member.owner == self.member.ref
 
     @property
     def control_plane(self) -> bool:
-        return quorum.is_voter(self.member)
+        return quorum.is_voter(self.obj)
 
 
-def places(crews: Crews) -> dict[str, MemberLocation]:
-    """All members, by UID. Who keeps a Machine goes before its Cluster."""
+def locate_members(groups: GroupsByOwner) -> dict[str, MemberLocation]:
+    """Return all members by UID. Direct owners precede a Cluster."""
     found: dict[str, MemberLocation] = {}
-    for owner, several in crews.items():
-        for crew in several:
-            for member in crew.members:
-                uid = objects.uid(member)
-                goer = MemberRef(ObjectRef.of(member), uid, owner)
-                found.setdefault(uid, MemberLocation(goer, member, crew))
+    for owner, owner_groups in groups.items():
+        for group in owner_groups:
+            for obj in group.members:
+                uid = objects.uid(obj)
+                member = MemberRef(ObjectRef.of(obj), uid, owner)
+                found.setdefault(uid, MemberLocation(member, obj, group))
     return found
 
 
-def unlisted_members(crews: Crews) -> dict[str, ObjectRef]:
+def unlisted_members(groups: GroupsByOwner) -> dict[str, ObjectRef]:
     """Return by UID the owners whose members have no API objects."""
     return {
-        objects.uid(crew.keeper): ObjectRef.of(crew.keeper)
-        for several in crews.values()
-        for crew in several
-        if crew.hidden
+        objects.uid(group.controller): ObjectRef.of(group.controller)
+        for owner_groups in groups.values()
+        for group in owner_groups
+        if group.hidden
     }
 
 
 HIDDEN = (
-    "its provider shows no Machines that could be replaced one by one, and "
-    "replaces them itself"
+    "its provider creates no Machine objects that could be replaced one by "
+    "one, and replaces the machines itself"
 )
-"""Why a heal leaves what keeps such members."""
+"""Why a heal skips such an owner."""
 
 
 # -- What is to be deleted ---------------------------------------------------
@@ -77,17 +77,19 @@ HIDDEN = (
 
 @dataclasses.dataclass(frozen=True)
 class HealSelection:
-    """What a heal replaces, and what it leaves though all was asked for."""
+    """The members that a heal replaces, and those that it has to skip."""
 
     healing: Healing
-    kept: Mapping[ObjectRef, str]
+    retained: Mapping[ObjectRef, str]
 
     def without(self, refused: Mapping[ObjectRef, str]) -> HealSelection:
-        """The choice without these members."""
-        goers = tuple(g for g in self.healing.members if g.ref not in refused)
+        """Return the selection without these members."""
+        member_refs = tuple(
+            g for g in self.healing.members if g.ref not in refused
+        )
         return HealSelection(
-            dataclasses.replace(self.healing, members=goers),
-            {**self.kept, **refused},
+            dataclasses.replace(self.healing, members=member_refs),
+            {**self.retained, **refused},
         )
 
 
@@ -95,148 +97,158 @@ def select_members(
     inventory: Inventory,
     found: Mapping[str, MemberLocation],
     registry: Registry,
-    asked: Collection[str] | None,
+    requested: Collection[str] | None,
     operation: str = "",
 ) -> HealSelection:
-    """Select what to delete, at rest or after a heal that ended early.
+    """Select the members to replace.
 
     Repeating a heal of all that ended early continues it: what it has replaced
-    is not replaced again. With the name of its operation that applies after
-    its end as well, and any other name is another heal. Any heal recreates
-    what the previous one deleted and did not recreate.
+    is not replaced again. If operations are named, this also applies after its
+    end, and another name means another heal. Any heal recreates what the
+    previous one deleted and did not recreate.
 
-    :param asked: UIDs; None for all members.
+    :param requested: UIDs; None for all members.
 
     Raises RequestInvalid for a UID that does not belong to a member, and
     NotHealable for members that no controller would replace.
     """
     last = inventory.healing or Healing()
-    known = pending_members.recorded(inventory)
-    there = {uid: place.member for uid, place in found.items()}
-    rest = {
-        goer.uid: goer
-        for goer in pending_members.members_to_recreate(inventory, there)
+    recorded = pending_members.recorded_members(inventory)
+    live = {uid: location.obj for uid, location in found.items()}
+    to_recreate = {
+        member.uid: member
+        for member in pending_members.members_to_recreate(inventory, live)
     }
-    in_order = _sick_first(found, registry)
-    if asked is not None:
-        if unknown := sorted(set(asked) - found.keys() - known.keys()):
+    in_order = _not_current_first(found, registry)
+    if requested is not None:
+        if unknown := sorted(set(requested) - found.keys() - recorded.keys()):
             raise errors.RequestInvalid(
                 f"heal: no member of the instance {inventory.instance} has "
                 f"the UID {', '.join(unknown)}"
             )
-        going = [uid for uid in in_order if uid in asked and uid not in rest]
-        refused = dict(_refused(inventory, found, registry, going))
+        selected = [
+            uid
+            for uid in in_order
+            if uid in requested and uid not in to_recreate
+        ]
+        refused = dict(_find_refused(inventory, found, registry, selected))
         if refused:
             raise errors.NotHealable(refused)
-        gone = {uid: known[uid] for uid in asked if uid not in found}
-        goers = (
-            *(found[uid].goer for uid in going),
-            *(gone | rest).values(),
+        deleted = {uid: recorded[uid] for uid in requested if uid not in found}
+        member_refs = (
+            *(found[uid].member for uid in selected),
+            *(deleted | to_recreate).values(),
         )
-        return HealSelection(Healing(False, goers, operation), {})
-    early = inventory.phase is Phase.HEALING
+        return HealSelection(Healing(False, member_refs, operation), {})
+    is_interrupted = inventory.phase is Phase.HEALING
     if (
         last.all_members
         and operation == last.operation
-        and (early or operation)
+        and (is_interrupted or operation)
     ):
         return HealSelection(last, {})
-    whole = [
+    active_uids = [
         uid
         for uid in in_order
-        if members.is_active((place := found[uid]).member)
-        and not registry[place.goer.owner.group_kind].ephemeral
+        if members.is_active((location := found[uid]).obj)
+        and not registry[location.member.owner.group_kind].ephemeral
     ]
-    kept = dict(_refused(inventory, found, registry, whole))
-    goers = (
-        *(found[uid].goer for uid in whole if found[uid].goer.ref not in kept),
-        *rest.values(),
+    retained = dict(_find_refused(inventory, found, registry, active_uids))
+    member_refs = (
+        *(
+            found[uid].member
+            for uid in active_uids
+            if found[uid].member.ref not in retained
+        ),
+        *to_recreate.values(),
     )
-    return HealSelection(Healing(True, goers, operation), kept)
+    return HealSelection(Healing(True, member_refs, operation), retained)
 
 
-def _sick_first(
+def _not_current_first(
     found: Mapping[str, MemberLocation], registry: Registry
 ) -> tuple[str, ...]:
-    """Members by UID, those that are not current before the others.
+    """Return members by UID, those that are not current first.
 
-    A control plane whose sick machine is replaced can do without another.
+    A control plane whose failed Machine is replaced can spare another one.
     """
     return tuple(
         sorted(
             found,
-            key=lambda uid: members.is_current(registry, found[uid].member),
+            key=lambda uid: members.is_current(registry, found[uid].obj),
         )
     )
 
 
-def _refused(
+def _find_refused(
     inventory: Inventory,
     found: Mapping[str, MemberLocation],
     registry: Registry,
     uids: Iterable[str],
 ) -> Iterator[tuple[ObjectRef, str]]:
-    """Members that cannot go, in this order, and why."""
-    held = pending_members.package_refs(inventory)
-    mended: set[str] = set()
+    """Yield members that cannot be replaced in this order, and why."""
+    package = pending_members.package_refs(inventory)
+    replaced: set[str] = set()
     for uid in uids:
-        place = found[uid]
-        if place.control_plane and (
+        location = found[uid]
+        if location.control_plane and (
             why := quorum.quorum_violation(
-                place.goer.uid, place.crew, registry, mended
+                location.member.uid, location.group, registry, replaced
             )
         ):
-            yield place.goer.ref, why
-        elif place.is_standalone:
-            if place.goer.ref not in held:
+            yield location.member.ref, why
+        elif location.is_standalone:
+            if location.member.ref not in package:
                 yield (
-                    place.goer.ref,
-                    "no controller replaces it, and the package of the "
-                    "instance does not hold it",
+                    location.member.ref,
+                    "no controller recreates it and it is not in the package "
+                    "of the instance",
                 )
-        elif not _controlled(place.member):
-            yield place.goer.ref, "no controller replaces it"
+        elif not _controlled(location.obj):
+            yield location.member.ref, "no controller recreates it"
         else:
-            # By the time that the next one goes another is in its place.
-            mended.add(uid)
+            # It is replaced before the next one is deleted.
+            replaced.add(uid)
 
 
-def _controlled(member: Manifest) -> bool:
-    listed = objects.field(member, ("metadata", "ownerReferences"), ())
+def _controlled(obj: Manifest) -> bool:
+    listed = objects.field(obj, ("metadata", "ownerReferences"), ())
     return any(reference.get("controller") for reference in listed)
 
 
-def batches(
+def split_batches(
     healing: Healing,
     found: Mapping[str, MemberLocation],
     marked: Collection[str] = (),
 ) -> tuple[tuple[MemberLocation, ...], ...]:
-    """Return batches: one control plane Machine at a time, then the rest.
+    """Return batches: one control plane Machine at a time, then all others.
 
     Objects that are already deleted and those that the instance owns directly
     are in no batch.
 
-    :param marked: UIDs of Machines that are only marked. A health check stops
-        where too many are unhealthy, so these are marked one by one, too.
+    :param marked: UIDs of Machines to annotate only. A health check stops if
+        too many are unhealthy, so these are annotated one by one, too.
     """
-    going = [
-        found[goer.uid]
-        for goer in healing.members
-        if goer.uid in found and not found[goer.uid].is_standalone
+    selected = [
+        found[member.uid]
+        for member in healing.members
+        if member.uid in found and not found[member.uid].is_standalone
     ]
-    first = [place for place in going if place.control_plane]
-    workers = [place for place in going if not place.control_plane]
-    first += [place for place in workers if place.goer.uid in marked]
-    rest = tuple(p for p in workers if p.goer.uid not in marked)
-    alone = tuple((place,) for place in first)
-    return (*alone, rest) if rest else alone
+    single = [location for location in selected if location.control_plane]
+    workers = [location for location in selected if not location.control_plane]
+    single += [
+        location for location in workers if location.member.uid in marked
+    ]
+    to_recreate = tuple(p for p in workers if p.member.uid not in marked)
+    single_batches = tuple((location,) for location in single)
+    return (*single_batches, to_recreate) if to_recreate else single_batches
 
 
 # -- When it is deleted and replaced -----------------------------------------
 
 
 def missing_replacements(
-    crews: Iterable[ReplicaGroup],
+    groups: Iterable[ReplicaGroup],
     old: Collection[str],
     registry: Registry,
     later: Collection[str] = (),
@@ -246,24 +258,21 @@ def missing_replacements(
     :param old: UIDs that were to be deleted.
     :param later: UIDs that are deleted after these; they need not be current.
     """
-    crews = tuple(crews)
-    for crew in crews:
-        for member in crew.members:
-            if objects.uid(member) in old:
-                return f"{ObjectRef.of(member)} is still there"
-    for crew in crews:
-        there = [
-            member for member in crew.members if members.is_active(member)
-        ]
+    groups = tuple(groups)
+    for group in groups:
+        for obj in group.members:
+            if objects.uid(obj) in old:
+                return f"{ObjectRef.of(obj)} still exists"
+    for group in groups:
+        live = [obj for obj in group.members if members.is_active(obj)]
         current = sum(
-            objects.uid(member) in later
-            or members.is_current(registry, member)
-            for member in there
+            objects.uid(obj) in later or members.is_current(registry, obj)
+            for obj in live
         )
-        wanted = members.desired_count(crew.keeper, registry)
-        if not crew.hidden and wanted is not None and current < wanted:
+        wanted = members.desired_count(group.controller, registry)
+        if not group.hidden and wanted is not None and current < wanted:
             return (
-                f"{ObjectRef.of(crew.keeper)}: {current} of {wanted} "
+                f"{ObjectRef.of(group.controller)}: {current} of {wanted} "
                 "member(s) current"
             )
     return None

@@ -1,4 +1,4 @@
-"""Wait until members are deleted and replaced by others."""
+"""Wait until members are deleted and replaced."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from tacker_k8s_cr.wait.diagnostics import explain
 from tacker_k8s_cr.wait.progress import WaitState
 from tacker_k8s_cr.wait.wait_until import wait_until
 
-LOOK = 5.0
-"""Seconds at most between two looks, whatever the streams show."""
-GONE = "deleted by another client"
+CHECK_INTERVAL = 5.0
+"""Maximum seconds between two checks, whatever the watches report."""
+DELETED_BY_OTHER = "deleted by another client"
 
 
 @dataclasses.dataclass(frozen=True)
 class ReplacementGoal:
-    """What has to come about.
+    """The goal of a wait.
 
-    :param old: UIDs of members that go.
+    :param old: UIDs of members to replace.
     :param kinds: of the members.
-    :param owned: the objects that they work for, with their UIDs.
-    :param later: UIDs of members that go after these. How they are counts
-        for nothing, nor does how the objects are as long as they have them.
-    :param before: wait until the old ones may go, rather than until others
-        are in their places.
+    :param owned: the objects that they belong to, with UIDs.
+    :param later: UIDs of members that are replaced afterwards. Their state is
+        ignored, and so is the state of objects that still have one.
+    :param before: wait until the old members may be deleted, instead of until
+        they are replaced.
     """
 
     old: frozenset[str]
@@ -69,58 +69,59 @@ def wait_replaced(
 ) -> None:
     """Check after each event, until all objects have new members.
 
-    An object counts as soon as none of the old members is left, as many
-    members as its replica count are current, and it is current itself. Its own
-    counters are not sufficient: for a moment they still have the former
-    values.
+    An object is complete when none of its old members exists, as many members
+    as its replica count are current, and it is current itself. Its own
+    counters are not sufficient: for a moment they have the former values.
 
     :param progress: of a wait for the objects.
 
-    Raises ObjectsFailed for blocked or deleted objects (or, for a patient
-    progress, when that applies to all that remain), and NotReady when time is
-    up; both name every incomplete object, with the cause.
+    Raises ObjectsFailed for blocked or deleted objects (for a patient progress
+    only if no other object is incomplete), and ReadinessTimeout at the
+    deadline; both name every incomplete object, with the cause.
     """
-    look = ReplacementWatch(cluster, wanted, progress, deadline)
-    until = deadline.now
+    watch = ReplacementWatch(cluster, wanted, progress, deadline)
+    next_check = deadline.now
 
     def step(found: Sequence[WatchUpdate]) -> float | None:
-        nonlocal until
+        nonlocal next_check
         now = deadline.now
-        if now < until and not any(map(look.concerns, found)):
-            return until - now
+        if now < next_check and not any(map(watch.is_relevant, found)):
+            return next_check - now
         if deadline.expired:
             return 0.0
         try:
-            look.take(listen, now)
+            watch.update(listen, now)
         except (errors.Unavailable, errors.Unreachable) as error:
-            # The deadline may have passed during the look.
+            # The deadline may have passed during the check.
             if not (error.late or deadline.expired):
                 raise
-        if not look.lacks:
+        if not watch.incomplete:
             return None
-        if look.is_over:
-            raise look.error()
-        until = deadline.now + LOOK
-        return LOOK
+        if watch.is_hopeless:
+            raise watch.create_error()
+        next_check = deadline.now + CHECK_INTERVAL
+        return CHECK_INTERVAL
 
     if not wait_until(cluster, _watches(wanted), step, deadline, guard):
-        raise look.error()
+        raise watch.create_error()
 
 
 def _watches(wanted: ReplacementGoal) -> tuple[Watch, ...]:
-    """The objects, and all that may be members in their namespaces."""
-    places = {
+    """Return watches for the objects, and for members in their namespaces."""
+    watched = {
         (kind, ref.namespace)
         for ref in wanted.owned
         for kind in (ref.group_kind, *wanted.kinds)
     }
-    return tuple(Watch(kind, where, "") for kind, where in sorted(places))
+    return tuple(
+        Watch(kind, namespace, "") for kind, namespace in sorted(watched)
+    )
 
 
 class ReplacementWatch:
     """The observed state of the members, updated by each check.
 
-    :ivar lacks: what each object still misses; complete objects are left out.
+    :ivar incomplete: by object that is incomplete, the reason.
     """
 
     def __init__(
@@ -138,103 +139,125 @@ class ReplacementWatch:
         self._begun = deadline.now
         self._seen: dict[str, Observation] = {}
         self._failed: dict[ObjectRef, float] = {}
-        self._keepers = set(wanted.owned.values())
-        self._bad: dict[ObjectRef, dict[ObjectRef, Verdict]] = {}
-        self.lacks = dict.fromkeys(wanted.owned, "not looked at yet")
+        self._controller_uids = set(wanted.owned.values())
+        self._blocked: dict[ObjectRef, dict[ObjectRef, Verdict]] = {}
+        self.incomplete = dict.fromkeys(wanted.owned, "not checked yet")
 
-    def concerns(self, item: WatchUpdate) -> bool:
-        """Whether an observation is about the objects or their members.
+    def is_relevant(self, item: WatchUpdate) -> bool:
+        """Return whether an update is about the objects or their members.
 
-        A list is: what moved between our look and it is in no event.
+        A list always is: changes since our last read are in no event.
         """
         if isinstance(item, Snapshot):
             return True
         listed = objects.field(item.obj, ("metadata", "ownerReferences"), ())
         about = {str(reference.get("uid")) for reference in listed}
-        return bool(self._keepers & {objects.uid(item.obj), *about})
+        return bool(self._controller_uids & {objects.uid(item.obj), *about})
 
     @property
-    def is_over(self) -> bool:
-        """Whether waiting longer would not help."""
+    def is_hopeless(self) -> bool:
+        """Whether waiting longer cannot help."""
         if self._progress.wait_all:
-            return self._bad.keys() >= self.lacks.keys()
-        return bool(self._bad)
+            return self._blocked.keys() >= self.incomplete.keys()
+        return bool(self._blocked)
 
-    def take(self, listen: Callable[[WaitState], None], now: float) -> None:
-        """Read the incomplete objects once more."""
+    def update(self, listen: Callable[[WaitState], None], now: float) -> None:
+        """Read the incomplete objects."""
         found = dict(
-            results_or_raise(self._cluster.map_parallel(self._one, self.lacks))
+            results_or_raise(
+                self._cluster.map_parallel(self._read_object, self.incomplete)
+            )
         )
-        there = [obj for obj, _ in found.values() if obj is not None]
-        self._progress = self._sounded(
-            self._progress.with_observed(there, now), now
+        existing = [obj for obj, _ in found.values() if obj is not None]
+        self._progress = self._with_inspected_children(
+            self._progress.with_observed(existing, now), now
         )
         listen(self._progress)
-        self.lacks = {}
-        self._bad = {}
-        for ref, (obj, crews) in found.items():
-            self._keepers.update(objects.uid(c.keeper) for c in crews)
-            why = GONE if obj is None else self._lacking(ref, crews, now)
+        self.incomplete = {}
+        self._blocked = {}
+        for ref, (obj, groups) in found.items():
+            self._controller_uids.update(
+                objects.uid(c.controller) for c in groups
+            )
+            why = (
+                DELETED_BY_OTHER
+                if obj is None
+                else self._incomplete_reason(ref, groups, now)
+            )
             if why is None:
                 continue
-            self.lacks[ref] = why
-            if bad := self._hopeless(ref, obj, crews, now):
-                self._bad[ref] = bad
+            self.incomplete[ref] = why
+            if blocked := self._find_blocked(ref, obj, groups, now):
+                self._blocked[ref] = blocked
 
-    def _one(
+    def _read_object(
         self, ref: ObjectRef
     ) -> tuple[Manifest | None, tuple[ReplicaGroup, ...]]:
-        """An object, if it is still that, and whatever keeps members."""
+        """Return an object, unless it was replaced, and its replica groups."""
         obj = self._cluster.get(ref)
         if obj is None or objects.uid(obj) != self._wanted.owned[ref]:
             return None, ()
-        crews = members.replica_groups(self._cluster, self._registry, obj)
-        return obj, tuple(crews)
+        groups = members.find_replica_groups(
+            self._cluster, self._registry, obj
+        )
+        return obj, tuple(groups)
 
-    def _sounded(self, progress: WaitState, now: float) -> WaitState:
+    def _with_inspected_children(
+        self, progress: WaitState, now: float
+    ) -> WaitState:
         """Add the state of the objects below those that are stalled."""
         due = [
             ref
             for ref in progress.due_for_inspection(now)
-            if ref in self.lacks
+            if ref in self.incomplete
         ]
         if not due:
             return progress
-        left = self._deadline.remaining
-        looked = children.inspect(self._cluster, self._registry, due, left)
-        return progress.with_children(looked, now)
+        remaining = self._deadline.remaining
+        inspected = children.inspect(
+            self._cluster, self._registry, due, remaining
+        )
+        return progress.with_children(inspected, now)
 
-    def _lacking(
-        self, ref: ObjectRef, crews: tuple[ReplicaGroup, ...], now: float
+    def _incomplete_reason(
+        self, ref: ObjectRef, groups: tuple[ReplicaGroup, ...], now: float
     ) -> str | None:
         old, later = self._wanted.old, self._wanted.later
         if self._wanted.before:
-            return quorum.deletion_blocked_reason(crews, old, self._registry)
-        why = selection.missing_replacements(crews, old, self._registry, later)
-        left = {objects.uid(m) for crew in crews for m in crew.members}
+            return quorum.deletion_blocked_reason(groups, old, self._registry)
+        why = selection.missing_replacements(
+            groups, old, self._registry, later
+        )
+        remaining = {objects.uid(m) for group in groups for m in group.members}
         verdict = self._progress.verdict(ref, now)
-        if why or later & left or verdict.state is State.CURRENT:
+        if why or later & remaining or verdict.state is State.CURRENT:
             return why
         return verdict.reason
 
-    # -- What will not come about --------------------------------------------
+    # -- Objects that cannot become complete ---------------------------------
 
-    def _hopeless(
+    def _find_blocked(
         self,
         ref: ObjectRef,
         obj: Manifest | None,
-        crews: tuple[ReplicaGroup, ...],
+        groups: tuple[ReplicaGroup, ...],
         now: float,
     ) -> dict[ObjectRef, Verdict]:
-        """What keeps one object from having new members, if it is certain."""
+        """Return what prevents new members of an object, if certain."""
         if obj is None:
-            return {ref: Verdict(State.FAILED, GONE)}
-        stuck = self._stuck(ref, now)
+            return {ref: Verdict(State.FAILED, DELETED_BY_OTHER)}
+        stuck = self._find_stalled(ref, now)
         if self._wanted.before:
             return stuck
-        return stuck | self._sick(crews, now) | self._staying(crews, now)
+        return (
+            stuck
+            | self._find_failed_members(groups, now)
+            | self._find_not_remediated(groups, now)
+        )
 
-    def _stuck(self, ref: ObjectRef, now: float) -> dict[ObjectRef, Verdict]:
+    def _find_stalled(
+        self, ref: ObjectRef, now: float
+    ) -> dict[ObjectRef, Verdict]:
         """Return an object that creates no members, and will not in time.
 
         The status that it reported before its members were deleted may be the
@@ -250,17 +273,18 @@ class ReplacementWatch:
             return {ref: verdict}
         return {}
 
-    def _sick(
-        self, crews: tuple[ReplicaGroup, ...], now: float
+    def _find_failed_members(
+        self, groups: tuple[ReplicaGroup, ...], now: float
     ) -> dict[ObjectRef, Verdict]:
-        """New members that will not become current."""
-        bad = {}
-        others = self._wanted.old | self._wanted.later
+        """Return new members that will not become current."""
+        blocked = {}
+        excluded = self._wanted.old | self._wanted.later
         for member in (
             member
-            for crew in crews
-            for member in crew.members
-            if members.is_active(member) and objects.uid(member) not in others
+            for group in groups
+            for member in group.members
+            if members.is_active(member)
+            and objects.uid(member) not in excluded
         ):
             ref, uid = ObjectRef.of(member), objects.uid(member)
             seen = self._seen[uid] = observation.observe(
@@ -275,18 +299,18 @@ class ReplacementWatch:
             if limit is None:
                 limit = self._progress.stall_timeout
             if seen.verdict.error and now - seen.still >= limit:
-                bad[ref] = Verdict(State.BLOCKED, seen.verdict.reason)
+                blocked[ref] = Verdict(State.BLOCKED, seen.verdict.reason)
             elif seen.verdict.state is State.FAILED:
-                bad[ref] = seen.verdict
-        return bad
+                blocked[ref] = seen.verdict
+        return blocked
 
-    def _staying(
-        self, crews: tuple[ReplicaGroup, ...], now: float
+    def _find_not_remediated(
+        self, groups: tuple[ReplicaGroup, ...], now: float
     ) -> dict[ObjectRef, Verdict]:
-        """Return marked Machines that no controller will replace."""
-        bad = {}
+        """Return annotated Machines that no controller will replace."""
+        blocked = {}
         stall_timeout = self._progress.stall_timeout
-        for member in (m for crew in crews for m in crew.members):
+        for member in (m for group in groups for m in group.members):
             ref = ObjectRef.of(member)
             why = None
             if objects.uid(member) in self._wanted.old:
@@ -294,20 +318,25 @@ class ReplacementWatch:
             if why is None:
                 self._failed.pop(ref, None)
             elif now - self._failed.setdefault(ref, now) >= stall_timeout:
-                bad[ref] = Verdict(State.BLOCKED, why)
-        return bad
+                blocked[ref] = Verdict(State.BLOCKED, why)
+        return blocked
 
-    def error(self) -> errors.Error:
+    def create_error(self) -> errors.Error:
         """Return the error of the wait: why each object is incomplete."""
         age = self._deadline.now - self._begun
-        bad = {r: v for found in self._bad.values() for r, v in found.items()}
-        rest = {
-            ref: Verdict(State.IN_PROGRESS, why)
-            for ref, why in self.lacks.items()
-            if ref not in self._bad
+        blocked = {
+            r: v for found in self._blocked.values() for r, v in found.items()
         }
-        items = [PendingObject(r, why, age) for r, why in (bad | rest).items()]
+        pending = {
+            ref: Verdict(State.IN_PROGRESS, why)
+            for ref, why in self.incomplete.items()
+            if ref not in self._blocked
+        }
+        items = [
+            PendingObject(r, why, age)
+            for r, why in (blocked | pending).items()
+        ]
         found = explain.with_explanations(self._cluster, self._registry, items)
-        return (errors.ObjectsFailed if bad else errors.ReadinessTimeout)(
+        return (errors.ObjectsFailed if blocked else errors.ReadinessTimeout)(
             found, age
         )

@@ -30,22 +30,25 @@ class ExistingObjects:
 
     :param live: objects that belong to the instance.
     :param shared: objects of other owners that match the package exactly.
-    :param going: objects whose deletion is requested; the apply waits for it.
-    :param taken: objects to transfer from other instances, with their source
-        instance.
+    :param terminating: objects whose deletion is requested; the apply waits
+        for it.
+    :param transferred: objects to transfer from other instances, with their
+        source instance.
     """
 
     live: Mapping[ObjectRef, LiveObject]
     shared: frozenset[ObjectRef]
     terminating: frozenset[ObjectRef] = frozenset()
-    taken: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
+    transferred: Mapping[ObjectRef, str] = dataclasses.field(
+        default_factory=dict
+    )
 
 
 def find_existing(
     cluster: Cluster,
     items: Sequence[PlacedManifest],
     before: Inventory,
-    later: Collection[GroupKind],
+    unserved: Collection[GroupKind],
     options: Options,
 ) -> ExistingObjects:
     """Find the owners of the objects that exist already.
@@ -54,109 +57,122 @@ def find_existing(
     is being terminated, whose record lists it. A new one is refused.
 
     :param before: the inventory so far.
-    :param later: kinds that are not served at all, so have no objects.
+    :param unserved: kinds that are not served, and thus have no objects.
     :param options: names objects to adopt, unless they belong to another
         instance, and objects to transfer from an instance.
 
     :raises OwnedByOther: names each object of another owner, and the owner.
     """
     instance, owned = before.instance, before.owned
-    adopted = options.adopt
-    wanted = [item for item in items if item.ref.group_kind not in later]
+    adopt = options.adopt
+    wanted = [item for item in items if item.ref.group_kind not in unserved]
     live = {}
-    others = {}
-    going = set()
-    taken: dict[ObjectRef, str] = {}
-    alive: dict[str, bool] = {}
+    foreign = {}
+    terminating = set()
+    transferred: dict[ObjectRef, str] = {}
+    has_record: dict[str, bool] = {}
     for ref, obj in bulk_read.read_metadata(cluster, [i.ref for i in wanted]):
-        other = objects.labels(obj).get(objects.INSTANCE, "")
+        owner_instance = objects.labels(obj).get(objects.INSTANCE, "")
         if objects.field(obj, ("metadata", "deletionTimestamp")):
-            going.add(ref)
+            terminating.add(ref)
         elif owned.get(ref) == objects.uid(obj):
             live[ref] = _live(obj)
-        elif other and ownership.applied_by(obj, objects.MANAGER + other):
-            if other not in alive:
-                ours = before.record_namespace if other == instance else ""
-                alive[other] = other_instances.has_record(cluster, other, ours)
+        elif owner_instance and ownership.applied_by(
+            obj, objects.MANAGER + owner_instance
+        ):
+            if owner_instance not in has_record:
+                own_namespace = (
+                    before.record_namespace
+                    if owner_instance == instance
+                    else ""
+                )
+                has_record[owner_instance] = other_instances.has_record(
+                    cluster, owner_instance, own_namespace
+                )
             # An instance without a record does not count as an owner. If this
-            # instance had made an object with its own mark, its record would
-            # list the object.
+            # instance had created an object with its own label, its record
+            # would list the object.
             doubtful = (
-                other == instance
+                owner_instance == instance
                 and bool(owned)
-                and ref not in adopted
+                and ref not in adopt
                 and not ownership.has_instance_label(obj, instance)
             )
-            named = (
-                other != instance and options.transfer_from.get(ref) == other
+            is_requested = (
+                owner_instance != instance
+                and options.transfer_from.get(ref) == owner_instance
             )
-            if alive[other] and named:
+            if has_record[owner_instance] and is_requested:
                 live[ref] = _live(obj)
-                taken[ref] = other
-            elif alive[other] or doubtful:
-                others[ref] = obj
+                transferred[ref] = owner_instance
+            elif has_record[owner_instance] or doubtful:
+                foreign[ref] = obj
             else:
                 live[ref] = _live(obj)
-        elif ref in adopted:
+        elif ref in adopt:
             live[ref] = _live(obj)
         else:
-            others[ref] = obj
-    foreign = [item for item in wanted if item.ref in others]
+            foreign[ref] = obj
+    foreign_items = [item for item in wanted if item.ref in foreign]
     shared = frozenset(
         item.ref
         for item, same in results_or_raise(
             cluster.map_parallel(
-                lambda i: _shared(cluster, i, instance), foreign
+                lambda i: _is_equivalent(cluster, i, instance), foreign_items
             )
         )
         if same
     )
     refused = {
         ref: ownership.foreign_owner(obj)
-        for ref, obj in others.items()
+        for ref, obj in foreign.items()
         if ref not in shared
     }
-    refused.update(_ending(cluster, others, shared.difference(before.shared)))
+    refused.update(
+        _find_terminating_owners(
+            cluster, foreign, shared.difference(before.shared)
+        )
+    )
     if refused:
         raise errors.OwnedByOther(refused)
-    return ExistingObjects(live, shared, frozenset(going), taken)
+    return ExistingObjects(live, shared, frozenset(terminating), transferred)
 
 
 def confirm_shared_owners(
     cluster: Cluster, refs: Collection[ObjectRef]
 ) -> None:
-    """Raise Owned for what an instance shares whose owner ends by now.
+    """Raise OwnedByOther for shared objects whose owner is terminating.
 
-    Once the record of who shares it is written: from then on an owner that
-    begins to end finds it.
+    To be called once the record lists the objects as shared: an owner that is
+    terminated later finds that record.
     """
     found = results_or_raise(
         cluster.map_parallel(cluster.get_metadata, sorted(refs))
     )
-    there = {ref: obj for ref, obj in found if obj is not None}
-    if refused := _ending(cluster, there, there):
+    existing = {ref: obj for ref, obj in found if obj is not None}
+    if refused := _find_terminating_owners(cluster, existing, existing):
         raise errors.OwnedByOther(refused)
 
 
-def _ending(
+def _find_terminating_owners(
     cluster: Cluster,
-    others: Mapping[ObjectRef, Manifest],
+    foreign: Mapping[ObjectRef, Manifest],
     refs: Collection[ObjectRef],
 ) -> dict[ObjectRef, str]:
     """Return which of these belong to an instance being terminated."""
-    of = {
-        ref: objects.labels(others[ref]).get(objects.INSTANCE) for ref in refs
+    owner_instances = {
+        ref: objects.labels(foreign[ref]).get(objects.INSTANCE) for ref in refs
     }
-    ends = {
+    records = {
         name: other_instances.terminating_record(cluster, name)
-        for name in set(of.values())
+        for name in set(owner_instances.values())
         if name
     }
     return {
-        ref: f"{ownership.foreign_owner(others[ref])}, which is being "
-        f"terminated ({where}); if its end stands still, terminate it again"
-        for ref, name in of.items()
-        if name and (where := ends[name])
+        ref: f"{ownership.foreign_owner(foreign[ref])}, which is being "
+        f"terminated ({record}); if that is stuck, run terminate again"
+        for ref, name in owner_instances.items()
+        if name and (record := records[name])
     }
 
 
@@ -165,10 +181,12 @@ def _live(obj: Manifest) -> LiveObject:
     return LiveObject(objects.uid(obj), version)
 
 
-def _shared(cluster: Cluster, item: PlacedManifest, instance: str) -> bool:
-    """Whether our apply would change nothing but our label.
+def _is_equivalent(
+    cluster: Cluster, item: PlacedManifest, instance: str
+) -> bool:
+    """Return whether our apply would change nothing but our labels.
 
-    It is left out: it would only ever conflict with another instance's.
+    The labels are left out: they would conflict with another instance's.
     """
     live = cluster.get(item.ref)
     if live is None:
@@ -179,12 +197,12 @@ def _shared(cluster: Cluster, item: PlacedManifest, instance: str) -> bool:
         labels.pop(name, None)
     manifest = {**item.manifest, "metadata": {**metadata, "labels": labels}}
     try:
-        would = cluster.apply(
+        predicted = cluster.apply(
             manifest, objects.MANAGER + instance, dry_run=True
         )
     except errors.ClusterError:
         return False
-    return ownership.equal_ignoring_ownership(live, would.obj)
+    return ownership.equal_ignoring_ownership(live, predicted.obj)
 
 
 def recover_unrecorded(
@@ -194,15 +212,16 @@ def recover_unrecorded(
 
     Only objects that the journal announced, that have the instance's label and
     that an apply by its field manager created are attributed to the instance.
-    An object of another client that the apply met just before the crash is
+    An object of another client that the apply found just before the crash is
     not.
     """
     pending = set(inventory.journal.pending)
     if inventory.phase is Phase.INSTANTIATING:
-        # It comes before there is a record that could announce it.
+        # It is created before there is a record that could announce it.
         pending.add(ObjectRef("", "Namespace", "", inventory.record_namespace))
     if inventory.phase is not Phase.HEALING:
-        # A heal leaves the UID of one that went until there is another.
+        # During a heal, the UID of a deleted member is recorded until there is
+        # a new one.
         pending -= inventory.owned.keys()
     doubtful = sorted(pending)
     return {

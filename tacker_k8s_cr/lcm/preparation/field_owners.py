@@ -1,4 +1,4 @@
-"""Make our field manager the owner of fields whose values stay as they are.
+"""Make our field manager the owner of fields without changing values.
 
 A forced apply of a value that a field already has leaves the former manager
 as a second owner. Our next apply with another value would then conflict.
@@ -21,17 +21,17 @@ from tacker_k8s_cr.plan.placement import PlacedManifest
 LOG = logging.getLogger(__name__)
 
 LABELS = (objects.INSTANCE, objects.VNF_INSTANCE)
-"""That every object of an instance gets."""
+"""Labels that every object of an instance gets."""
 
 
-def take_over(op: Session, ref: ObjectRef, uid: str) -> None:
+def own_alone(op: Session, ref: ObjectRef, uid: str) -> None:
     """Remove other managers' claims on the fields that we have applied.
 
-    No value changes. Status and other subresources are left alone, and so is
-    what other managers apply.
+    No value changes. The status and other subresources do not change, nor do
+    fields that other managers apply.
 
-    :param uid: of the object; another one of its name is left alone.
-    :raises Conflict: others wrote the object between all our attempts.
+    :param uid: of the object; a new one of the same name is ignored.
+    :raises Conflict: other clients wrote the object during each attempt.
     """
 
     def claim() -> None:
@@ -53,26 +53,28 @@ def take_over(op: Session, ref: ObjectRef, uid: str) -> None:
     retry_on_conflict(claim)
 
 
-def as_live(op: Session, item: PlacedManifest, obj: Manifest) -> Manifest:
-    """The manifest, with the object's values where they differ.
+def with_live_values(
+    op: Session, item: PlacedManifest, obj: Manifest
+) -> Manifest:
+    """Return the manifest, with live values where they differ.
 
     The report and the log name the fields that differ.
     """
-    if changes_nothing(op, item.manifest, obj):
+    if is_no_op(op, item.manifest, obj):
         return item.manifest
     manifest, paths = live_values.with_live_values(item.manifest, obj, LABELS)
-    note = f"live value kept: {', '.join(paths)}"
-    if not changes_nothing(op, manifest, obj):
-        note = f"{note}; the owners of its fields stay as they are"
+    note = f"live value retained: {', '.join(paths)}"
+    if not is_no_op(op, manifest, obj):
+        note = f"{note}; the owners of its fields do not change"
     op.notes[item.ref] = (note,)
     LOG.warning("%s: %s: %s", op.instance, item.ref, note)
     return manifest
 
 
-def changes_nothing(op: Session, manifest: Manifest, obj: Manifest) -> bool:
-    """Whether a forced apply would leave all but the metadata as it is."""
+def is_no_op(op: Session, manifest: Manifest, obj: Manifest) -> bool:
+    """Return whether a forced apply would change metadata at most."""
     try:
-        would = op.cluster.apply(
+        predicted = op.cluster.apply(
             manifest,
             op.manager,
             uid=objects.uid(obj),
@@ -82,31 +84,31 @@ def changes_nothing(op: Session, manifest: Manifest, obj: Manifest) -> bool:
     except errors.Rejected as error:
         LOG.info("%s: %s", op.instance, error)
         return False
-    return ownership.content(obj) == ownership.content(would)
+    return ownership.content(obj) == ownership.content(predicted)
 
 
-def own(op: Session, manifest: Manifest, obj: Manifest) -> None:
-    """Apply the manifest, so that this instance alone owns its fields.
+def apply_and_own(op: Session, manifest: Manifest, obj: Manifest) -> None:
+    """Apply the manifest, so that only this instance owns its fields.
 
     If this would change the object, only the instance's labels are applied.
     """
     ref, uid = ObjectRef.of(manifest), objects.uid(obj)
-    if not changes_nothing(op, manifest, obj):
-        manifest = _bare(manifest)
+    if not is_no_op(op, manifest, obj):
+        manifest = _only_labels(manifest)
     op.ledger.guard()
     op.ledger.fenced_cluster.apply(manifest, op.manager, uid=uid, force=True)
-    take_over(op, ref, uid)
+    own_alone(op, ref, uid)
     LOG.info("%s: adopted", ref)
 
 
-def _bare(manifest: Manifest) -> Manifest:
-    """The manifest with nothing but the name and our labels."""
+def _only_labels(manifest: Manifest) -> Manifest:
+    """Return the manifest with only the name and our labels."""
     metadata = manifest["metadata"]
     labels = objects.labels(manifest)
     named = {k: metadata[k] for k in ("name", "namespace") if k in metadata}
-    ours = {name: labels[name] for name in LABELS if name in labels}
+    own_labels = {name: labels[name] for name in LABELS if name in labels}
     return {
         "apiVersion": manifest["apiVersion"],
         "kind": manifest["kind"],
-        "metadata": {**named, "labels": ours},
+        "metadata": {**named, "labels": own_labels},
     }

@@ -30,14 +30,14 @@ from tacker_k8s_cr.plan.plan import LiveObject
 
 @dataclasses.dataclass(frozen=True)
 class CheckedPackage:
-    """What a package has met.
+    """The result of the comparison of a package with existing objects.
 
-    :param items: what is to be applied, with the numbers that it keeps.
+    :param items: what will be applied, with the replica counts to preserve.
     :param not_yet: objects that the server could not check yet.
-    :param refused: what was left out, where that was asked for: why.
-    :param order: in which the objects come, workers after control planes.
-    :param recreated: what has to go to be made again: why.
-    :param would: objects as they would be, of those that were asked for.
+    :param refused: what was left out, where that was requested, and why.
+    :param order: in which objects are applied, workers after control planes.
+    :param recreated: what has to be deleted and created again, and why.
+    :param predicted: the dry run's results, for the requested objects.
     """
 
     items: tuple[PlacedManifest, ...]
@@ -58,83 +58,87 @@ class LiveCheck:
     """A comparison of manifests with the objects that exist.
 
     :param before: the inventory so far.
-    :param found: how the kinds of the package are served.
-    :param settled: objects that get the replica count of their manifest,
+    :param kinds: how the kinds of the package are served.
+    :param fixed: objects that get the replica count of their manifest,
         whatever they have.
     :param lenient: leave out what the server refuses, rather than raise.
     :param recreate: objects that may be created again, beside those of the
         options.
-    :param keep: which objects' predicted content is returned.
+    :param keep_predicted: which objects' predicted content is returned.
     """
 
     cluster: Cluster
     before: Inventory
     registry: Registry
-    found: preflight.KindResolution
+    kinds: preflight.KindResolution
     options: Options
-    settled: Collection[ObjectRef] = ()
+    fixed: Collection[ObjectRef] = ()
     lenient: bool = False
     recreate: Collection[ObjectRef] = ()
-    keep: Callable[[ObjectRef], bool] = lambda ref: False
+    keep_predicted: Callable[[ObjectRef], bool] = lambda ref: False
 
 
 def check_against_live(
     check: LiveCheck, items: Sequence[PlacedManifest], order: Order
 ) -> CheckedPackage:
-    """Compare manifests with the objects that exist; nothing is written."""
+    """Compare manifests with the objects that exist. Writes nothing."""
     cluster, before, registry = check.cluster, check.before, check.registry
-    found, options, settled = check.found, check.options, check.settled
-    known = find_unchanged.compare_live(
+    kinds, options, fixed = check.kinds, check.options, check.fixed
+    unchanged = find_unchanged.compare_live(
         cluster,
-        [item for item in items if item.ref.group_kind not in found.unserved],
+        [item for item in items if item.ref.group_kind not in kinds.unserved],
         before,
         registry,
         lambda item, obj: preserve_replicas.preserve_replicas(
-            item, obj, registry, found.subresources, settled
+            item, obj, registry, kinds.subresources, fixed
         ),
     )
-    absent = preflight.find_missing_namespaces(
-        cluster, items, before.namespace, {r.namespace for r in known}
+    missing_namespaces = preflight.find_missing_namespaces(
+        cluster, items, before.namespace, {r.namespace for r in unchanged}
     )
-    rest = tuple(item for item in items if item.ref not in known)
-    theirs, refused = _theirs(check, rest)
-    gifts = {ref: gift.source for ref, gift in before.transferred_in.items()}
-    givers = {**gifts, **theirs.taken}
-    out = refused.keys() | theirs.shared
-    numbered = {
+    changed = tuple(item for item in items if item.ref not in unchanged)
+    existing, refused = _find_existing(check, changed)
+    transferred = {
+        ref: gift.source for ref, gift in before.transferred_in.items()
+    }
+    sources = {**transferred, **existing.transferred}
+    excluded = refused.keys() | existing.shared
+    with_replicas = {
         item.ref: item
         for item in (
-            *(item for item, _ in known.values()),
+            *(item for item, _ in unchanged.values()),
             *preserve_replicas.with_live_replicas(
                 cluster,
-                [item for item in rest if item.ref not in out],
+                [item for item in changed if item.ref not in excluded],
                 registry,
-                theirs.live,
-                found.subresources,
-                settled,
-                givers,
+                existing.live,
+                kinds.subresources,
+                fixed,
+                sources,
             ),
         )
     }
-    items = tuple(numbered[i.ref] for i in items if i.ref in numbered)
+    items = tuple(
+        with_replicas[i.ref] for i in items if i.ref in with_replicas
+    )
     live = preserve_replicas.with_replica_paths(
-        [item for item in items if item.ref not in settled],
+        [item for item in items if item.ref not in fixed],
         registry,
-        {**theirs.live, **{ref: one for ref, (_, one) in known.items()}},
-        found.subresources,
+        {**existing.live, **{ref: one for ref, (_, one) in unchanged.items()}},
+        kinds.subresources,
     )
     live = find_unchanged.select_unchanged(items, live, resend=options.resend)
-    theirs = dataclasses.replace(theirs, live=live)
+    existing = dataclasses.replace(existing, live=live)
     if not check.lenient:
         views = kubernetes_versions.read_version_objects(
-            cluster, items, theirs.live
+            cluster, items, existing.live
         )
         kubernetes_versions.check_versions(cluster, items, views)
         order = kubernetes_versions.control_planes_first(order, items, views)
     not_yet: frozenset[ObjectRef] = frozenset()
     recreated: dict[ObjectRef, str] = {}
-    would: Mapping[ObjectRef, Manifest] = {}
-    allowed = theirs.live.keys() & {
+    predicted: Mapping[ObjectRef, Manifest] = {}
+    allowed = existing.live.keys() & {
         *recreation.select_recreatable(items, options.recreate, registry),
         *check.recreate,
     }
@@ -144,21 +148,21 @@ def check_against_live(
             [
                 item
                 for item in items
-                if item.ref not in theirs.terminating
+                if item.ref not in existing.terminating
                 and not _unchanged(item.ref, live)
                 and (options.dry_run or item.ref in allowed)
             ],
             before.instance,
-            theirs.live,
+            existing.live,
             dry_run.DryRunContext(
-                found.not_sendable,
-                absent,
-                dry_run.blocked_by_missing(items, order, theirs.live),
+                kinds.not_sendable,
+                missing_namespaces,
+                dry_run.blocked_by_missing(items, order, existing.live),
                 dry_run.names_of(item.ref for item in items),
-                givers,
+                sources,
             ),
             field_conflicts=options.field_conflicts,
-            keep_predicted=check.keep,
+            keep_predicted=check.keep_predicted,
         )
         recreated = recreation.find_recreate_reasons(
             cluster, items, before.instance, checked.refusals, allowed
@@ -166,36 +170,40 @@ def check_against_live(
         checked = checked.without(recreated)
         if not check.lenient:
             checked.check_refusals()
-        told = {r: _reason(r, error) for r, error in checked.refusals.items()}
-        refused.update(told)
-        items = tuple(item for item in items if item.ref not in told)
-        not_yet, would = checked.not_yet, checked.predicted
+        refusals = {
+            r: _reason(r, error) for r, error in checked.refusals.items()
+        }
+        refused.update(refusals)
+        items = tuple(item for item in items if item.ref not in refusals)
+        not_yet, predicted = checked.not_yet, checked.predicted
     return CheckedPackage(
-        items, theirs, not_yet, refused, order, recreated, would
+        items, existing, not_yet, refused, order, recreated, predicted
     )
 
 
-def _theirs(
+def _find_existing(
     check: LiveCheck, items: Sequence[PlacedManifest]
 ) -> tuple[ExistingObjects, dict[ObjectRef, str]]:
-    """Find the owners of the objects, and with lenient what is refused."""
+    """Return existing objects and, if lenient, refused ones, and why."""
     refused: dict[ObjectRef, str] = {}
     while True:
         try:
-            theirs = existing_objects.find_existing(
+            existing = existing_objects.find_existing(
                 check.cluster,
                 [item for item in items if item.ref not in refused],
                 check.before,
-                check.found.unserved,
+                check.kinds.unserved,
                 check.options,
             )
         except errors.OwnedByOther as error:
             if not check.lenient:
                 raise
-            told = {r: f"belongs to {o} now" for r, o in error.owners.items()}
-            refused.update(told)
+            refusals = {
+                r: f"belongs to {o} now" for r, o in error.owners.items()
+            }
+            refused.update(refusals)
         else:
-            return theirs, refused
+            return existing, refused
 
 
 def _unchanged(ref: ObjectRef, live: Mapping[ObjectRef, LiveObject]) -> bool:

@@ -1,4 +1,4 @@
-"""Ask, before the first write, whether the user has the rights it takes."""
+"""Check the permissions of the user before the first write."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class PermissionCheck:
     """Missing permissions, and the objects for which none is needed."""
 
     server: str
-    lacking: tuple[PermissionNeed, ...]
+    missing: tuple[PermissionNeed, ...]
     shared: frozenset[ObjectRef] = frozenset()
 
     def check(self) -> None:
         """Raise PermissionsMissing for missing permissions that are needed."""
-        lacking = [
+        missing = [
             need.right
-            for need in self.lacking
+            for need in self.missing
             if not need.refs or need.refs - self.shared
         ]
-        if lacking:
+        if missing:
             raise errors.PermissionsMissing(
-                self.server, permissions.format_permissions(lacking)
+                self.server, permissions.format_permissions(missing)
             )
 
 
@@ -51,11 +51,11 @@ class PermissionCheck:
 def package_permissions(
     cluster: Cluster,
     items: Sequence[PlacedManifest],
-    home: str,
+    record_namespace: str,
     *,
     vdus: Collection[ObjectRef] = (),
     requests: Sequence[PlacedManifest] = (),
-    claiming: Collection[ObjectRef] = (),
+    claim_sets: Collection[ObjectRef] = (),
     wanted: bool = True,
 ) -> Iterator[PermissionCheck]:
     """Check permissions for a package within this context; write nothing.
@@ -63,21 +63,23 @@ def package_permissions(
     Objects may turn out to be shared there: they are neither created nor
     deleted. An error about missing permissions precedes any other error.
 
-    :param home: the namespace of the record.
+    :param record_namespace: the namespace of the record.
     :param vdus: the objects of the VDUs.
     :param requests: objects that the server answers and does not store.
-    :param claiming: StatefulSets whose claims are deleted at the end.
+    :param claim_sets: StatefulSets whose claims are deleted at the end.
     :param wanted: whether to check at all.
     """
-    lacking: tuple[PermissionNeed, ...] = ()
+    missing: tuple[PermissionNeed, ...] = ()
     if wanted:
-        lacking = _lacking(cluster, items, home, vdus, requests, claiming)
-    found = PermissionCheck(cluster.server, lacking)
+        missing = _find_missing_for_package(
+            cluster, items, record_namespace, vdus, requests, claim_sets
+        )
+    found = PermissionCheck(cluster.server, missing)
     try:
         yield found
     except (errors.Forbidden, errors.DryRunFailed) as error:
-        said = getattr(error, "refusals", (error,))
-        if any(isinstance(one, errors.Forbidden) for one in said):
+        refusals = getattr(error, "refusals", (error,))
+        if any(isinstance(refusal, errors.Forbidden) for refusal in refusals):
             found.check()
         raise
     found.check()
@@ -85,7 +87,7 @@ def package_permissions(
 
 @contextlib.contextmanager
 def read_permissions(
-    cluster: Cluster, home: str, *, wanted: bool = True
+    cluster: Cluster, record_namespace: str, *, wanted: bool = True
 ) -> Iterator[None]:
     """Read a record within this context, before any other request.
 
@@ -96,7 +98,7 @@ def read_permissions(
         yield
     except errors.Forbidden:
         if wanted:
-            _refuse(cluster, permissions.of_record(home))
+            _require(cluster, permissions.of_record(record_namespace))
         raise
 
 
@@ -110,18 +112,21 @@ def require_delete(
     for kind in {ref.group_kind for ref in refs}:
         with contextlib.suppress(errors.KindNotServed):
             resources[kind] = cluster.resource(kind)
-    _refuse(cluster, permissions.of_deletions(refs, resources))
+    _require(cluster, permissions.of_deletions(refs, resources))
 
 
-def deleting_claims(
-    cluster: Cluster, sets: Collection[ObjectRef], *, wanted: bool = True
+def require_delete_claims(
+    cluster: Cluster,
+    stateful_sets: Collection[ObjectRef],
+    *,
+    wanted: bool = True,
 ) -> None:
     """Raise PermissionsMissing if the user cannot delete the claims of these.
 
-    :param sets: StatefulSets.
+    :param stateful_sets: StatefulSets.
     """
-    if sets and wanted:
-        _refuse(cluster, permissions.of_claims(sets), RETAIN_CLAIMS)
+    if stateful_sets and wanted:
+        _require(cluster, permissions.of_claims(stateful_sets), RETAIN_CLAIMS)
 
 
 RETAIN_CLAIMS = (
@@ -131,11 +136,11 @@ RETAIN_CLAIMS = (
 )
 
 
-def _refuse(
+def _require(
     cluster: Cluster, needs: Sequence[PermissionNeed], remedy: str = ""
 ) -> None:
     try:
-        lacking = _asked(cluster, needs)
+        missing = _find_missing(cluster, needs)
     except (
         errors.Forbidden,
         errors.DependencyMissing,
@@ -143,34 +148,34 @@ def _refuse(
     ) as error:
         LOG.info("rights were not checked: %s", error)
         return
-    if lacking:
+    if missing:
         raise errors.PermissionsMissing(
             cluster.server,
-            permissions.format_permissions(need.right for need in lacking),
+            permissions.format_permissions(need.right for need in missing),
             remedy,
         )
 
 
-def of_record(cluster: Cluster, namespace: str) -> tuple[str, ...]:
+def missing_for_record(cluster: Cluster, namespace: str) -> tuple[str, ...]:
     """Return the user's missing permissions for records in a namespace."""
     needs = permissions.of_record(namespace) + permissions.of_explanations(
         namespace
     )
-    lacking = _asked(cluster, needs)
-    return permissions.format_permissions(need.right for need in lacking)
+    missing = _find_missing(cluster, needs)
+    return permissions.format_permissions(need.right for need in missing)
 
 
-def _lacking(
+def _find_missing_for_package(
     cluster: Cluster,
     items: Sequence[PlacedManifest],
-    home: str,
+    record_namespace: str,
     vdus: Collection[ObjectRef],
     requests: Sequence[PlacedManifest],
-    claiming: Collection[ObjectRef],
+    claim_sets: Collection[ObjectRef],
 ) -> tuple[PermissionNeed, ...]:
     resources = _resources(cluster, (*items, *requests))
     needs = (
-        *permissions.of_record(home),
+        *permissions.of_record(record_namespace),
         *permissions.of_objects(
             [item.ref for item in items],
             resources,
@@ -184,16 +189,16 @@ def _lacking(
         ),
         *permissions.of_members(vdus),
         *permissions.of_requests([item.ref for item in requests], resources),
-        *permissions.of_claims(claiming),
+        *permissions.of_claims(claim_sets),
     )
-    # Who may make a namespace often gets rights in it when it is there.
-    brought = {
+    # A user who may create a namespace often gets permissions in it then.
+    packaged = {
         item.ref.name
         for item in items
         if item.ref.group_kind == placement.NAMESPACE
     }
     try:
-        lacking = _asked(cluster, needs)
+        missing = _find_missing(cluster, needs)
     except (
         errors.Forbidden,
         errors.DependencyMissing,
@@ -201,24 +206,24 @@ def _lacking(
     ) as error:
         LOG.info("rights were not checked: %s", error)
         return ()
-    must = [
+    required = [
         need
-        for need in lacking
-        if need.must and need.right.namespace not in brought
+        for need in missing
+        if need.must and need.right.namespace not in packaged
     ]
-    if others := [need.right for need in lacking if need not in must]:
+    if optional := [need.right for need in missing if need not in required]:
         LOG.info(
-            "%s: not allowed, and perhaps not needed: %s",
+            "%s: forbidden, but possibly not required: %s",
             cluster.server,
-            "; ".join(permissions.format_permissions(others)),
+            "; ".join(permissions.format_permissions(optional)),
         )
-    return tuple(must)
+    return tuple(required)
 
 
 def _resources(
     cluster: Cluster, items: Iterable[PlacedManifest]
 ) -> Mapping[GroupKind, Resource]:
-    """How each kind is served, or will be by a definition of the package."""
+    """Return how each kind is served, or will be after the package's CRDs."""
     items = tuple(items)
     found = {
         kind: Resource(
@@ -226,11 +231,11 @@ def _resources(
             "",
             kind.kind,
             str(objects.field(item.manifest, ("spec", "names", "plural"), "")),
-            brought.namespaced,
-            subresources=brought.subresources,
+            packaged.namespaced,
+            subresources=packaged.subresources,
         )
         for item in items
-        for kind, brought in placement.packaged_kinds([item.manifest]).items()
+        for kind, packaged in placement.packaged_kinds([item.manifest]).items()
     }
     for kind in {item.ref.group_kind for item in items}:
         with contextlib.suppress(errors.KindNotServed):
@@ -238,13 +243,14 @@ def _resources(
     return found
 
 
-def _asked(
+def _find_missing(
     cluster: Cluster, needs: Sequence[PermissionNeed]
 ) -> tuple[PermissionNeed, ...]:
     """Return those of the needs that the server does not allow.
 
-    One request finds a user who may do everything; for any other user the
-    rules in each namespace answer most of it, and only the rest is requested.
+    One request identifies a user with all permissions; for any other user the
+    rules of each namespace decide most needs, and only the remaining ones
+    cost a request each.
     """
     if cluster.can_i(permissions.EVERYTHING):
         return ()
@@ -252,15 +258,15 @@ def _asked(
     rules = dict(
         results_or_raise(cluster.map_parallel(cluster.list_rules, namespaces))
     )
-    open_ = [
+    undecided = [
         need
         for need in needs
         if not permissions.is_allowed_by(
             need.right, rules.get(need.right.namespace, ())
         )
     ]
-    singly = dict.fromkeys(need.right for need in open_)
+    single_needs = dict.fromkeys(need.right for need in undecided)
     allowed = dict(
-        results_or_raise(cluster.map_parallel(cluster.can_i, singly))
+        results_or_raise(cluster.map_parallel(cluster.can_i, single_needs))
     )
-    return tuple(need for need in open_ if not allowed[need.right])
+    return tuple(need for need in undecided if not allowed[need.right])

@@ -51,10 +51,10 @@ from tacker_k8s_cr.plan.placement import PlacedManifest
 
 @dataclasses.dataclass(frozen=True)
 class Prepared:
-    """A package that is ready to be written, and all that was found about it.
+    """A checked package, ready to be applied.
 
-    :param items: what is to be applied, as it will be.
-    :param authored: the manifests as the package names them, placed.
+    :param items: what will be applied.
+    :param authored: the manifests with names as in the package, placed.
     :param not_yet: objects that the server could not check yet.
     :param registry: with kinds that have no status sub-resource, and the
         readiness rules of the request.
@@ -62,7 +62,7 @@ class Prepared:
     :param order: in which the objects are applied.
     :param expected: kinds that are not served yet, and without a definition.
     :param recreated: what has to be deleted and created again: why.
-    :param would: the results of the dry run, for the requested objects.
+    :param predicted: the results of the dry run, for the requested objects.
     :param vnfd: the descriptor, with the counts that its steps start from.
     :param warnings: what the author of the package should know.
     :param generated: names that were chosen for manifests with a prefix.
@@ -83,7 +83,7 @@ class Prepared:
     recreated: Mapping[ObjectRef, str] = dataclasses.field(
         default_factory=dict
     )
-    would: Mapping[ObjectRef, Manifest] = dataclasses.field(
+    predicted: Mapping[ObjectRef, Manifest] = dataclasses.field(
         default_factory=dict
     )
     vnfd: Vnfd | None = None
@@ -92,8 +92,8 @@ class Prepared:
     requests: tuple[PlacedManifest, ...] = ()
 
 
-SAME = Size()
-"""Of a package without a descriptor: every object has its own number."""
+MANIFEST_SIZE = Size()
+"""The size of a package without a descriptor: that of the manifests."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,14 +101,14 @@ class PackageChoices:
     """What the caller chose for a package.
 
     :param size: the scale levels, and the replica counts of VDUs.
-    :param fixed: the size sets the replica counts of VDUs, whatever existing
-        objects have; otherwise those of the objects stay.
-    :param vdu_mapping: by VDU id, the object that it is.
+    :param sets_replicas: the size sets the replica counts of VDUs, whatever
+        existing objects have; otherwise those of the objects are preserved.
+    :param vdu_mapping: by VDU id, its object.
     """
 
     policy: Policy = DEFAULT
-    size: Size = SAME
-    fixed: bool = False
+    size: Size = MANIFEST_SIZE
+    sets_replicas: bool = False
     vdu_mapping: Mapping[str, str] | None = None
 
 
@@ -117,32 +117,34 @@ def prepare(
     package: Package,
     before: Inventory,
     choices: PackageChoices,
-    keep: Callable[[ObjectRef], bool] = lambda ref: False,
+    keep_predicted: Callable[[ObjectRef], bool] = lambda ref: False,
 ) -> Prepared:
-    """Check all of a package; nothing is written.
+    """Check a whole package. Writes nothing.
 
     :param before: the inventory so far, or an empty one.
-    :param keep: which objects' predicted content is returned.
+    :param keep_predicted: which objects' predicted content is returned.
     """
     cluster, options = op.cluster, op.options
     policy, size = choices.policy, choices.size
-    if not before.owned:  # else it was looked at when they were made
+    if not before.owned:  # otherwise it was checked when they were created
         preflight.require_supported_server(cluster)
     documents, generated = naming.with_names(
-        package.documents, _generated(before), _suffix
+        package.documents, _generated_names(before), _random_suffix
     )
-    found, registry = _kinds(cluster, documents, op.request.registry, policy)
+    found, registry = _resolve_kinds(
+        cluster, documents, op.request.registry, policy
+    )
     preflight.require_names(documents, found)
-    answered = [
+    create_only = [
         document
         for document in documents
         if GroupKind.of(document.manifest) in found.create_only
     ]
     requests = placement.place_create_only(
-        answered, found.namespaced, before.namespace, policy.namespace_mode
+        create_only, found.namespaced, before.namespace, policy.namespace_mode
     )
     items = placement.place_manifests(
-        [document for document in documents if document not in answered],
+        [document for document in documents if document not in create_only],
         found.namespaced,
         before.instance,
         before.namespace,
@@ -155,7 +157,7 @@ def prepare(
     vdus: Mapping[str, ObjectRef] = {}
     warnings = package.warnings
     if field_validation.is_lenient(options.field_validation):
-        items, misfits = unknown_fields.remove_unknown_fields(
+        items, unknown_field_warnings = unknown_fields.remove_unknown_fields(
             cluster,
             items,
             before.instance,
@@ -164,7 +166,7 @@ def prepare(
                 cluster, items, before.namespace
             ),
         )
-        warnings += misfits
+        warnings += unknown_field_warnings
     vnfd = package.vnfd
     if vnfd:
         vdus = replicas.map_vdus(
@@ -174,13 +176,17 @@ def prepare(
             found.subresources,
             choices.vdu_mapping,
         )
-        warnings += tuple(_without_object(vnfd, vdus))
-        sized = replicas.scale_targets(vdus, registry, found.subresources)
-        vnfd = _based(vnfd, size, sized, items, registry)
+        warnings += tuple(_unmatched_vdu_warnings(vnfd, vdus))
+        targets_by_vdu = replicas.scale_targets(
+            vdus, registry, found.subresources
+        )
+        vnfd = _with_initial_counts(
+            vnfd, size, targets_by_vdu, items, registry
+        )
         wanted = {
-            ref: size.numbers[vdu]
-            for vdu, ref in sized.items()
-            if vdu in size.numbers
+            ref: size.counts[vdu]
+            for vdu, ref in targets_by_vdu.items()
+            if vdu in size.counts
         }
         items = replicas.with_level_replicas(items, registry, wanted)
     rotated = template_rotation.rotate(items, before)
@@ -200,20 +206,26 @@ def prepare(
         generated=generated,
         requests=requests,
     )
-    settled = frozenset(vdus.values()) if choices.fixed else frozenset()
-    with _located(ready.items):
-        return _against(
+    fixed = frozenset(vdus.values()) if choices.sets_replicas else frozenset()
+    with _with_source_locations(ready.items):
+        return _check_live(
             LiveCheck(
-                cluster, before, registry, found, options, settled, keep=keep
+                cluster,
+                before,
+                registry,
+                found,
+                options,
+                fixed,
+                keep_predicted=keep_predicted,
             ),
             ready,
-            _claiming(ready.items, policy, options),
+            _sets_with_deleted_claims(ready.items, policy, options),
         )
 
 
 @contextlib.contextmanager
-def _located(items: Iterable[PlacedManifest]) -> Iterator[None]:
-    """Give an error the documents of the objects that it is about."""
+def _with_source_locations(items: Iterable[PlacedManifest]) -> Iterator[None]:
+    """Add the source locations of objects to an error."""
     try:
         yield
     except errors.Error as error:
@@ -221,22 +233,24 @@ def _located(items: Iterable[PlacedManifest]) -> Iterator[None]:
         raise
 
 
-def _generated(before: Inventory) -> dict[str, str]:
-    """Names that the instance has given, before its last change too."""
+def _generated_names(before: Inventory) -> dict[str, str]:
+    """Return the generated names, including those before the last change."""
     former = (
         before.previous_package.generated if before.previous_package else {}
     )
     return {**former, **before.generated}
 
 
-def _suffix() -> str:
-    """The end of a name, as random as Kubernetes' own."""
+def _random_suffix() -> str:
+    """Return a suffix, as random as those of Kubernetes."""
     letters = (secrets.choice(naming.LETTERS) for _ in range(naming.RANDOM))
     return "".join(letters)
 
 
-def _without_object(vnfd: Vnfd, vdus: Collection[str]) -> Iterator[str]:
-    """A VDU need not be among the selected manifests; a typo may be why."""
+def _unmatched_vdu_warnings(
+    vnfd: Vnfd, vdus: Collection[str]
+) -> Iterator[str]:
+    """Yield a warning for each VDU without an object, maybe due to a typo."""
     for vdu in vnfd.vdus.values():
         if vdu.id not in vdus:
             yield (
@@ -245,7 +259,7 @@ def _without_object(vnfd: Vnfd, vdus: Collection[str]) -> Iterator[str]:
             )
 
 
-def _based(
+def _with_initial_counts(
     vnfd: Vnfd,
     size: Size,
     targets: Mapping[str, ObjectRef],
@@ -257,14 +271,20 @@ def _based(
     VDUs that the size does not include begin with the counts in manifests.
     """
     scaled = {vdu for aspect in vnfd.aspects.values() for vdu in aspect.steps}
-    silent = {
+    unsized = {
         vdu: ref
         for vdu, ref in targets.items()
-        if vdu in scaled and vdu not in size.numbers
+        if vdu in scaled and vdu not in size.counts
     }
-    said = replicas.manifest_replicas(items, registry, silent.values())
-    begin = {vdu: said[ref] for vdu, ref in silent.items() if ref in said}
-    return replica_counts.based(vnfd, size.levels, {**begin, **size.numbers})
+    manifest_counts = replicas.manifest_replicas(
+        items, registry, unsized.values()
+    )
+    initial = {
+        vdu: manifest_counts[ref]
+        for vdu, ref in unsized.items()
+        if ref in manifest_counts
+    }
+    return replica_counts.based(vnfd, size.levels, {**initial, **size.counts})
 
 
 def prepare_from_record(
@@ -277,15 +297,15 @@ def prepare_from_record(
     only: Collection[ObjectRef] | None = None,
     options: Options | None = None,
 ) -> Prepared:
-    """Check what an instance applied, now or before; nothing is written.
+    """Check what an instance applied, now or before. Writes nothing.
 
-    Objects that are there keep their numbers. Others get those that the
-    instance last asked for. A Job that has done its work and went is not
-    made again: it would do it again.
+    Replica counts of existing objects are preserved. Missing objects get the
+    last requested count. A Job that has completed and was deleted is not
+    recreated: it would run again.
 
-    :param lenient: leave out what cannot be, rather than refuse it all.
-    :param recreate: what may be made again where it cannot be changed.
-    :param only: of which objects; None for all. Of some there is no order.
+    :param lenient: leave out what is refused, rather than raise.
+    :param recreate: what may be recreated where it cannot be changed in place.
+    :param only: which objects, without their order; None for all.
     """
     where = f"the record of {now.instance}"
     options = options or op.options
@@ -294,7 +314,7 @@ def prepare_from_record(
         for manifest in wanted.manifests
         if only is None or ObjectRef.of(manifest) in only
     )
-    found, registry = _kinds(
+    found, registry = _resolve_kinds(
         op.cluster, documents, op.request.registry, wanted.policy
     )
     items = tuple(
@@ -331,10 +351,12 @@ def prepare_from_record(
         lenient=lenient,
         recreate=recreate,
     )
-    ready = _against(
-        check, ready, _claiming(ready.items, wanted.policy, options)
+    ready = _check_live(
+        check,
+        ready,
+        _sets_with_deleted_claims(ready.items, wanted.policy, options),
     )
-    done = {
+    completed = {
         item.ref
         for item in ready.items
         if registry[item.ref.group_kind].ephemeral
@@ -342,17 +364,17 @@ def prepare_from_record(
         and item.ref not in ready.owners.live
     }
     return dataclasses.replace(
-        ready, items=tuple(i for i in ready.items if i.ref not in done)
+        ready, items=tuple(i for i in ready.items if i.ref not in completed)
     )
 
 
-def _kinds(
+def _resolve_kinds(
     cluster: Cluster,
     documents: Sequence[Document],
     registry: Registry,
     policy: Policy,
 ) -> tuple[preflight.KindResolution, Registry]:
-    """How the kinds of a package are served, and how they are judged."""
+    """Return how the kinds of a package are served, and their handlers."""
     expected = preflight.expected_kinds(documents, policy)
     found = preflight.resolve_kinds(cluster, documents, expected)
     preflight.validate_annotations(documents)
@@ -364,11 +386,11 @@ def _kinds(
     known = known.with_handlers(
         preflight.claim_handlers(cluster, manifests, registry)
     )
-    known = _workers(known, manifests)
+    known = _with_workers(known, manifests)
     return found, policy.judging(known)
 
 
-def _claiming(
+def _sets_with_deleted_claims(
     items: Iterable[PlacedManifest], policy: Policy, options: Options
 ) -> frozenset[ObjectRef]:
     """Return the StatefulSets whose claims are deleted at the end."""
@@ -386,15 +408,17 @@ def _claiming(
     )
 
 
-def _workers(registry: Registry, manifests: Iterable[Manifest]) -> Registry:
+def _with_workers(
+    registry: Registry, manifests: Iterable[Manifest]
+) -> Registry:
     """Add what a package specifies about the workers of its Clusters."""
-    if registry[clusters.CLUSTER].name:  # a third party judges them
+    if registry[clusters.CLUSTER].name:  # a plugin provides the handler
         return registry
     return registry.with_handlers(clusters.with_workers(manifests))
 
 
-def _against(
-    check: LiveCheck, ready: Prepared, claiming: Collection[ObjectRef]
+def _check_live(
+    check: LiveCheck, ready: Prepared, claim_sets: Collection[ObjectRef]
 ) -> Prepared:
     """Check permissions, and compare with the objects that exist."""
     with permissions_check.package_permissions(
@@ -403,20 +427,22 @@ def _against(
         check.before.record_namespace,
         vdus=tuple(ready.vdus.values()),
         requests=ready.requests,
-        claiming=claiming,
+        claim_sets=claim_sets,
         wanted=check.options.check_permissions,
-    ) as rights:
-        met = live_checks.check_against_live(check, ready.items, ready.order)
-        rights.shared = met.owners.shared
+    ) as permissions:
+        checked = live_checks.check_against_live(
+            check, ready.items, ready.order
+        )
+        permissions.shared = checked.owners.shared
     return dataclasses.replace(
         ready,
-        items=met.items,
-        owners=met.owners,
-        not_yet=met.not_yet,
-        refused=met.refused,
-        order=met.order,
-        recreated=met.recreated,
-        would=met.predicted,
+        items=checked.items,
+        owners=checked.owners,
+        not_yet=checked.not_yet,
+        refused=checked.refused,
+        order=checked.order,
+        recreated=checked.recreated,
+        predicted=checked.predicted,
     )
 
 
@@ -427,10 +453,10 @@ JUDGED_TOGETHER = ("Cluster", "PersistentVolumeClaim")
 def registry_for(
     cluster: Cluster, registry: Registry, inventory: Inventory
 ) -> Registry:
-    """The registry as an instance needs it.
+    """Return the handlers for an instance.
 
-    It has those of its kinds that have no status, and judges as the request
-    said.
+    They include its kinds without status, and the readiness rules of its
+    policy.
     """
     found = {}
     for kind in {ref.group_kind for ref in inventory.owned}:
@@ -443,5 +469,5 @@ def registry_for(
     registry = registry.with_handlers(
         preflight.claim_handlers(cluster, inventory.manifests, registry)
     )
-    registry = _workers(registry, inventory.manifests)
+    registry = _with_workers(registry, inventory.manifests)
     return inventory.policy.judging(registry)

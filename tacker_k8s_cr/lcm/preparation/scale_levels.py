@@ -1,4 +1,4 @@
-"""How large an instance is to be: its scale levels and its VDUs' numbers."""
+"""The target size of an instance: scale levels and VDU replica counts."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tacker_k8s_cr.plan.inventory import Inventory
 
 @dataclasses.dataclass(frozen=True)
 class Size:
-    """How large an instance is to be.
+    """The target size of an instance.
 
     :param levels: by aspect, its scale level.
-    :param numbers: by VDU id, its number; a VDU that is left out has that
+    :param counts: by VDU id, its replica count; an omitted VDU has the count
         of its manifest.
     """
 
     levels: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    numbers: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
 def at_instantiate(
@@ -28,10 +28,10 @@ def at_instantiate(
     level: str = "",
     scale_levels: Mapping[str, int] | None = None,
 ) -> Size:
-    """The size at an instantiation level, or at given scale levels.
+    """Return the size at an instantiation level, or at given scale levels.
 
-    :param scale_levels: as Tacker's v1 API has them, which counts from the
-        initial delta and does not read VduInstantiationLevels.
+    :param scale_levels: as in Tacker's v1 API, which counts from the initial
+        delta and does not read VduInstantiationLevels.
     :raises RequestInvalid: no such level or aspect.
     """
     if vnfd is None:
@@ -42,16 +42,16 @@ def at_instantiate(
 
 
 def at_change(vnfd: Vnfd | None, before: Inventory) -> Size:
-    """The size with another package: as it is, where VDUs and aspects stay.
+    """Return the size with another package, as before for known VDUs.
 
-    A VDU that is new has the number that the default level gives it, and
-    counts on from there like the others.
+    A new VDU has the replica count of the default level, and is scaled from
+    there.
     """
     if vnfd is None:
         return Size(before.scale_levels)
-    first, given = dict.fromkeys(vnfd.aspects, 0), vnfd.initial
+    first, initial_counts = dict.fromkeys(vnfd.aspects, 0), vnfd.initial
     if vnfd.default_level in vnfd.levels:
-        first, given = replica_counts.at_level(vnfd)
+        first, initial_counts = replica_counts.at_level(vnfd)
     levels = {
         aspect: min(
             before.scale_levels.get(aspect, level),
@@ -59,11 +59,16 @@ def at_change(vnfd: Vnfd | None, before: Inventory) -> Size:
         )
         for aspect, level in first.items()
     }
-    new = replica_counts.replicas(
-        replica_counts.based(vnfd, first, given), levels
+    new_counts = replica_counts.replicas(
+        replica_counts.based(vnfd, first, initial_counts), levels
     )
-    so_far: Mapping[str, int] = {}
+    former_counts: Mapping[str, int] = {}
     if before.vnfd:
-        so_far = replica_counts.replicas(before.vnfd, before.scale_levels)
-    known = before.vdus.keys() & vnfd.vdus.keys() & so_far.keys()
-    return Size(levels, {**new, **{vdu: so_far[vdu] for vdu in known}})
+        former_counts = replica_counts.replicas(
+            before.vnfd, before.scale_levels
+        )
+    known_vdus = before.vdus.keys() & vnfd.vdus.keys() & former_counts.keys()
+    return Size(
+        levels,
+        {**new_counts, **{vdu: former_counts[vdu] for vdu in known_vdus}},
+    )

@@ -20,21 +20,21 @@ def target_inventory(
     adopted: frozenset[ObjectRef],
 ) -> Inventory:
     """Return the inventory of the instance after the package is applied."""
-    named = {ObjectRef.of(manifest) for manifest in ready.authored}
-    numbers = inventory.replica_overrides
+    packaged = {ObjectRef.of(manifest) for manifest in ready.authored}
+    overrides = inventory.replica_overrides
     live = ready.owners.live
-    taken = {ref: live[ref].uid for ref in adopted & live.keys()}
+    adopted_uids = {ref: live[ref].uid for ref in adopted & live.keys()}
     return dataclasses.replace(
-        # Recorded before the write: the object has another creator, which its
-        # mark of this instance would hide after a crash.
-        inventory.with_owned(taken),
+        # Recorded before the write: after a crash, the instance label would
+        # hide that the object was created by another client.
+        inventory.with_owned(adopted_uids),
         policy=policy,
         digest=package.digest,
-        preexisting=inventory.preexisting | taken.keys(),
+        preexisting=inventory.preexisting | adopted_uids.keys(),
         replica_overrides={
-            ref: n
-            for ref, n in numbers.items()
-            if topology_replicas.cluster_ref(ref) in named
+            ref: count
+            for ref, count in overrides.items()
+            if topology_replicas.cluster_ref(ref) in packaged
         },
         shared=tuple(sorted(ready.owners.shared)),
         manifests=ready.authored,

@@ -1,11 +1,12 @@
 """Add annotations to Machines for an operation, and remove them afterwards.
 
-A scale marks the Machines to delete first, a heal those that other controllers
-are to replace. An operation that dies leaves its marks, and its record lists
-the Machines. The next operation removes them, except those that it needs as
-well, and those on Machines that a reduced replica count is still to delete:
-without the mark the controller would delete another Machine. A mark that stays
-for longer would affect a later, unrelated selection.
+A scale annotates the Machines to delete first, a heal those that their
+controllers are to replace. An operation that is killed leaves its annotations,
+and its record lists the Machines. The next operation removes them, except
+those that it needs as well, and those on Machines that a reduced replica count
+has yet to delete: without the annotation the controller would delete another
+Machine. An annotation that stayed longer would affect a later, unrelated
+selection.
 """
 
 from __future__ import annotations
@@ -33,43 +34,46 @@ from tacker_k8s_cr.plan.inventory import Phase
 
 LOG = logging.getLogger(__name__)
 
-LEAVES = "cluster.x-k8s.io/delete-machine"
+DELETE_MACHINE = "cluster.x-k8s.io/delete-machine"
 """Annotation on a Machine that is deleted first. Cluster API ignores its
 value; the project sets it to the name of the owner."""
 
-NAMES = (LEAVES, remediation.MARK)
+NAMES = (DELETE_MACHINE, remediation.REMEDIATE_MACHINE)
 
-BRIEF = 5.0
-"""Seconds for taking marks off, whatever is left of the deadline."""
+BRIEF_TIMEOUT = 5.0
+"""Seconds for removing annotations, whatever remains of the deadline."""
 
 
-def add_delete_annotations(op: Session, goers: Collection[MemberRef]) -> None:
-    """Mark the Machines to delete, except those another client has marked."""
-    for goer in goers:
-        machine = op.cluster.get_metadata(goer.ref)
-        if machine is None or objects.uid(machine) != goer.uid:
+def add_delete_annotations(
+    op: Session, machines: Collection[MemberRef]
+) -> None:
+    """Annotate Machines to delete, unless another client has done so."""
+    for member in machines:
+        machine = op.cluster.get_metadata(member.ref)
+        if machine is None or objects.uid(machine) != member.uid:
             continue
-        if LEAVES not in fields.annotations_of(machine):
+        if DELETE_MACHINE not in fields.annotations_of(machine):
             op.ledger.guard()
             _write(
                 op.ledger.fenced_cluster,
-                goer,
-                {LEAVES: op.manager},
+                member,
+                {DELETE_MACHINE: op.manager},
                 op.manager,
             )
 
 
 def stale_annotations(inventory: Inventory) -> tuple[MemberRef, ...]:
-    """Machines on which an operation that ended early may have left marks."""
+    """Return Machines that an incomplete operation may have annotated."""
     healed = (
-        goer
-        for goer in (inventory.healing.members if inventory.healing else ())
+        member
+        for member in (inventory.healing.members if inventory.healing else ())
         if inventory.phase is Phase.HEALING
-        and goer.ref.group_kind == remediation.MACHINE
-        and goer.ref != goer.owner
+        and member.ref.group_kind == remediation.MACHINE
+        and member.ref != member.owner
     )
     found = {
-        goer.uid: goer for goer in (*inventory.machines_to_delete, *healed)
+        member.uid: member
+        for member in (*inventory.machines_to_delete, *healed)
     }
     return tuple(found.values())
 
@@ -77,9 +81,9 @@ def stale_annotations(inventory: Inventory) -> tuple[MemberRef, ...]:
 def remove_annotations(
     op: Session,
     inventory: Inventory,
-    keep: Mapping[str, Collection[str]] | None = None,
+    retained: Mapping[str, Collection[str]] | None = None,
     *,
-    free: Collection[str] = (),
+    unselected: Collection[str] = (),
     brief: bool = False,
 ) -> tuple[MemberRef, ...]:
     """Remove annotations of an operation; return Machines that keep one.
@@ -88,58 +92,66 @@ def remove_annotations(
     still to be deleted because the replica count was reduced: a record has to
     list it until it is deleted, or the replica count restored.
 
-    :param keep: by annotation the UIDs of Machines that are to have it.
-    :param free: UIDs of Machines that are no longer to be deleted.
+    :param retained: by annotation the UIDs of Machines that have to keep it.
+    :param unselected: UIDs of Machines that are no longer to be deleted.
     :param brief: take only some seconds, even if the deadline has passed.
     """
-    some = stale_annotations(inventory)
-    if not some:
+    stale = stale_annotations(inventory)
+    if not stale:
         return ()
-    writing = op.ledger.fenced_cluster
+    fenced = op.ledger.fenced_cluster
     if brief:
-        writing = writing.with_deadline(Deadline.after(BRIEF))
-    due = _due(writing, op.registry, inventory.machines_to_delete).difference(
-        free
-    )
-    stay = []
+        fenced = fenced.with_deadline(Deadline.after(BRIEF_TIMEOUT))
+    still_due = _still_due(
+        fenced, op.registry, inventory.machines_to_delete
+    ).difference(unselected)
+    annotated = []
 
-    def one(goer: MemberRef) -> bool:
-        names = [n for n in NAMES if goer.uid not in (keep or {}).get(n, ())]
-        if goer.uid not in due:
-            _taken_off(writing, goer, op.manager, names)
+    def remove_from(member: MemberRef) -> bool:
+        names = [
+            n for n in NAMES if member.uid not in (retained or {}).get(n, ())
+        ]
+        if member.uid not in still_due:
+            _remove_own_annotations(fenced, member, op.manager, names)
             return False
-        others = [name for name in names if name != LEAVES]
-        notes = _taken_off(writing, goer, op.manager, others)
-        return notes.get(LEAVES) == op.manager
+        names_ = [name for name in names if name != DELETE_MACHINE]
+        annotations = _remove_own_annotations(
+            fenced, member, op.manager, names_
+        )
+        return annotations.get(DELETE_MACHINE) == op.manager
 
-    for goer, outcome in writing.map_parallel(one, some):
+    for member, outcome in fenced.map_parallel(remove_from, stale):
         if isinstance(outcome, errors.Error):
-            LOG.warning("%s may keep a mark of ours: %s", goer.ref, outcome)
-            stay.append(goer)
+            LOG.warning(
+                "%s: could not remove our annotation: %s", member.ref, outcome
+            )
+            annotated.append(member)
         elif outcome:
-            LOG.info("%s is still to go, and keeps its mark", goer.ref)
-            stay.append(goer)
-    return tuple(stay)
+            LOG.info(
+                "%s: deletion still pending, annotation retained", member.ref
+            )
+            annotated.append(member)
+    return tuple(annotated)
 
 
-def _due(
-    cluster: Cluster, registry: Registry, goers: Collection[MemberRef]
+def _still_due(
+    cluster: Cluster, registry: Registry, machines: Collection[MemberRef]
 ) -> frozenset[str]:
-    """UIDs of those that a number which has fallen may still take.
+    """Return UIDs of Machines that a reduced count may still delete.
 
-    Where that cannot be seen they are taken for such.
+    If that cannot be determined, all of an owner's Machines are included.
     """
     by_owner: dict[ObjectRef, set[str]] = {}
-    for goer in goers:
-        by_owner.setdefault(goer.owner, set()).add(goer.uid)
+    for member in machines:
+        by_owner.setdefault(member.owner, set()).add(member.uid)
     found: set[str] = set()
 
-    def look(owner: ObjectRef) -> frozenset[str]:
+    def read_surplus(owner: ObjectRef) -> frozenset[str]:
         return _surplus(cluster, registry, owner)
 
-    for owner, outcome in cluster.map_parallel(look, tuple(by_owner)):
+    for owner, outcome in cluster.map_parallel(read_surplus, tuple(by_owner)):
         if isinstance(outcome, errors.Error):
-            LOG.warning("%s: its Machines were not seen: %s", owner, outcome)
+            LOG.warning("%s: cannot read its Machines: %s", owner, outcome)
             found |= by_owner[owner]
         else:
             found |= by_owner[owner] & outcome
@@ -149,57 +161,62 @@ def _due(
 def _surplus(
     cluster: Cluster, registry: Registry, owner: ObjectRef
 ) -> frozenset[str]:
-    """UIDs of all that works for an object; none if no more than it is to.
+    """Return UIDs of an object's Machines if it has too many, or none.
 
-    A number takes a while from a topology to what keeps the Machines: the
-    lowest of those on the way counts.
+    A replica count takes a while from a topology to the objects below it:
+    the lowest of these counts decides.
     """
     entry = topology_replicas.parse_ref(owner)
     obj = cluster.get(entry.cluster if entry else owner)
-    bearer = (
+    scale_target = (
         topology_targets.scale_target_of(cluster, obj, entry)
         if obj and entry
         else obj
     )
-    if obj is None or bearer is None:
+    if obj is None or scale_target is None:
         return frozenset()
-    crews = tuple(members.replica_groups(cluster, registry, bearer))
-    works = {
-        objects.uid(member)
-        for crew in crews
-        for member in crew.members
-        if members.is_active(member)
+    groups = tuple(
+        members.find_replica_groups(cluster, registry, scale_target)
+    )
+    active_uids = {
+        objects.uid(machine)
+        for group in groups
+        for machine in group.members
+        if members.is_active(machine)
     }
-    numbers = [
+    counts = [
         topology_replicas.number(obj, entry) if entry else None,
-        objects.field(bearer, replicas.REPLICAS),
+        objects.field(scale_target, replicas.REPLICAS),
         sum(
-            members.desired_count(crew.keeper, registry) or 0 for crew in crews
+            members.desired_count(group.controller, registry) or 0
+            for group in groups
         ),
     ]
-    asked = min(n for n in numbers if isinstance(n, int))
-    return frozenset(works) if len(works) > asked else frozenset()
+    lowest = min(n for n in counts if isinstance(n, int))
+    return frozenset(active_uids) if len(active_uids) > lowest else frozenset()
 
 
-def _taken_off(
-    writing: Cluster, goer: MemberRef, manager: str, names: Collection[str]
+def _remove_own_annotations(
+    fenced: Cluster, member: MemberRef, manager: str, names: Collection[str]
 ) -> Mapping[str, str]:
     """Remove annotations; return those it had, none if it was deleted."""
-    machine = writing.get_metadata(goer.ref)
-    if machine is None or objects.uid(machine) != goer.uid:
+    machine = fenced.get_metadata(member.ref)
+    if machine is None or objects.uid(machine) != member.uid:
         return {}
     found = fields.annotations_of(machine)
-    ours = {name: None for name in names if found.get(name) == manager}
-    if ours:
-        _write(writing, goer, ours, manager)
+    own_annotations = {
+        name: None for name in names if found.get(name) == manager
+    }
+    if own_annotations:
+        _write(fenced, member, own_annotations, manager)
     return found
 
 
 def _write(
-    writing: Cluster,
-    goer: MemberRef,
-    notes: Mapping[str, str | None],
+    fenced: Cluster,
+    member: MemberRef,
+    annotations: Mapping[str, str | None],
     manager: str,
 ) -> None:
-    body = {"metadata": {"uid": goer.uid, "annotations": notes}}
-    writing.patch(goer.ref, body, manager)
+    body = {"metadata": {"uid": member.uid, "annotations": annotations}}
+    fenced.patch(member.ref, body, manager)

@@ -14,9 +14,9 @@ from tacker_k8s_cr.plan.inventory import MemberRef
 
 
 class MachineScaling:
-    """The Machines that a scale deletes first, and annotations on them.
+    """The Machines that a scale deletes first, and their annotations.
 
-    :ivar annotated: Machines that bear an annotation of this scale or of an
+    :ivar annotated: Machines with an annotation of this scale or of an
         operation that ended early.
     """
 
@@ -32,32 +32,42 @@ class MachineScaling:
             op, targets, machines_to_delete
         )
         stale = machine_annotations.stale_annotations(op.inventory)
-        self._goers = tuple(g for item in self._selected for g in item.goers)
+        self._machines = tuple(
+            g for item in self._selected for g in item.machines
+        )
         self.annotated: tuple[MemberRef, ...] = tuple(
-            {goer.uid: goer for goer in (*self._goers, *stale)}.values()
+            {
+                machine.uid: machine for machine in (*self._machines, *stale)
+            }.values()
         )
 
     def annotate(self) -> None:
-        """Annotate the selected Machines, and no others.
+        """Annotate exactly the selected Machines.
 
-        Annotations of another selection are removed once the new ones are
-        on: a replica count that has decreased already always finds some.
+        Annotations of another selection are removed after the new ones are
+        added, since a reduced replica count must always find some.
         """
-        machine_annotations.add_delete_annotations(self._op, self._goers)
+        machine_annotations.add_delete_annotations(self._op, self._machines)
         machine_annotations.remove_annotations(
             self._op,
             self._op.inventory,
-            {machine_annotations.LEAVES: {goer.uid for goer in self._goers}},
-            free={u for item in self._selected for u in item.spared_uids},
+            {
+                machine_annotations.DELETE_MACHINE: {
+                    machine.uid for machine in self._machines
+                }
+            },
+            unselected={
+                u for item in self._selected for u in item.released_uids
+            },
         )
 
     def wait(self) -> None:
-        """Wait until the Machines are as many as requested, and the right."""
+        """Wait until exactly the requested Machines remain."""
         wait_unlabelled.wait_replicas(self._op, self._targets)
         machine_selection.wait_deleted(self._op, self._selected)
 
     def release(self, *, brief: bool = False) -> tuple[MemberRef, ...]:
-        """Remove annotations; return the Machines that keep theirs."""
+        """Remove annotations; return the Machines that still have one."""
         return machine_annotations.remove_annotations(
             self._op, self._op.inventory, brief=brief
         )

@@ -30,42 +30,42 @@ from tacker_k8s_cr.model.objects import State
 from tacker_k8s_cr.model.objects import Verdict
 from tacker_k8s_cr.plan.inventory import MemberRef
 
-MARK = machine_annotations.LEAVES
+DELETE_MACHINE = machine_annotations.DELETE_MACHINE
 
 
 @dataclasses.dataclass(frozen=True)
 class MachineSelection:
-    """The Machines of one number that go.
+    """The Machines of one scale target to delete.
 
-    :param before: UIDs of all that worked for it.
-    :param others: UIDs of those among them that an earlier scale had chosen.
+    :param before: UIDs of all its active Machines before the scale.
+    :param earlier_uids: UIDs of those that an earlier scale had selected.
     """
 
     target: ScaleTarget
-    goers: tuple[MemberRef, ...]
+    machines: tuple[MemberRef, ...]
     before: frozenset[str]
-    others: frozenset[str]
+    earlier_uids: frozenset[str]
 
     @property
-    def count(self) -> int:
-        """How many go, with those that a former number has yet to take."""
-        return _falls(self.target, len(self.before))
+    def deletions(self) -> int:
+        """The number of deletions, including outstanding ones."""
+        return _count_deletions(self.target, len(self.before))
 
     @property
-    def chosen_uids(self) -> frozenset[str]:
-        """UIDs of selected Machines that work and are not being deleted."""
-        return self.before.intersection(goer.uid for goer in self.goers)
+    def selected_uids(self) -> frozenset[str]:
+        """UIDs of selected Machines that are not being deleted yet."""
+        return self.before.intersection(member.uid for member in self.machines)
 
     @property
-    def spared_uids(self) -> frozenset[str]:
-        """UIDs of those that stay because the selected are deleted."""
-        there = len(self.chosen_uids) + len(self.others)
-        return self.others if there > self.count else frozenset()
+    def released_uids(self) -> frozenset[str]:
+        """UIDs that need no deletion because the selected are deleted."""
+        existing = len(self.selected_uids) + len(self.earlier_uids)
+        return self.earlier_uids if existing > self.deletions else frozenset()
 
 
-def _falls(target: ScaleTarget, works: int) -> int:
+def _count_deletions(target: ScaleTarget, active_uids: int) -> int:
     before = target.number if target.before is None else target.before
-    return max(0, before - target.number) + max(0, works - before)
+    return max(0, before - target.number) + max(0, active_uids - before)
 
 
 def select_machines(
@@ -74,8 +74,8 @@ def select_machines(
     """Select Machines of each target. Raises NotScalable; writes nothing.
 
     :param names: names or UIDs of Machines. If the replica count is reached
-        already, none of them has to exist: an earlier attempt deleted them.
-        Nor have those in the record.
+        already, none of them has to exist, as an earlier attempt deleted them;
+        nor have Machines that the record lists.
     """
     former = op.inventory.machines_to_delete
     missing = set(names)
@@ -83,22 +83,22 @@ def select_machines(
     for target in targets:
         if not missing or target.scaled_object is None:
             continue
-        there = _machines(op, target.scaled_object)
-        some = {
+        existing = _machines(op, target.scaled_object)
+        named = {
             name: machine
-            for machine in there
+            for machine in existing
             for name in (objects.uid(machine), ObjectRef.of(machine).name)
             if name in missing
         }
-        missing -= some.keys()
-        wanted = {objects.uid(m): m for m in some.values()}
+        missing -= named.keys()
+        wanted = {objects.uid(m): m for m in named.values()}
         if wanted:
-            _check(target, there, wanted, op.manager)
-            found.append(_leaving(target, there, wanted, former))
-    for goer in former:
-        missing -= {goer.uid, goer.ref.name}
-    done = all(target.before == target.number for target in targets)
-    if missing and not done:
+            _require_selectable(target, existing, wanted, op.manager)
+            found.append(_build_selection(target, existing, wanted, former))
+    for member in former:
+        missing -= {member.uid, member.ref.name}
+    is_reached = all(target.before == target.number for target in targets)
+    if missing and not is_reached:
         raise errors.MachineSelectionInvalid(
             targets[0].ref,
             f"{', '.join(sorted(missing))}: not Machines of it. Only "
@@ -108,69 +108,75 @@ def select_machines(
     return tuple(found)
 
 
-def _machines(op: Session, bearer: Manifest) -> list[Manifest]:
-    crews = members.replica_groups(op.cluster, op.progress.registry, bearer)
+def _machines(op: Session, scale_target: Manifest) -> list[Manifest]:
+    groups = members.find_replica_groups(
+        op.cluster, op.progress.registry, scale_target
+    )
     return [
         member
-        for crew in crews
-        for member in crew.members
+        for group in groups
+        for member in group.members
         if GroupKind.of(member) == MACHINE
     ]
 
 
-def _check(
+def _require_selectable(
     target: ScaleTarget,
-    there: Sequence[Manifest],
+    existing: Sequence[Manifest],
     wanted: Mapping[str, Manifest],
     manager: str,
 ) -> None:
     """Raise MachineSelectionInvalid if other Machines would be deleted.
 
-    :param manager: whose marks on others come off before the number falls.
+    :param manager: whose other annotations are removed before the count is
+        reduced.
     """
     if target.before is None:
         return
-    falls = _falls(target, sum(map(members.is_active, there)))
-    going = [
+    deletions = _count_deletions(target, sum(map(members.is_active, existing)))
+    active = [
         machine for machine in wanted.values() if members.is_active(machine)
     ]
-    if len(going) > falls and target.before == target.number:
-        names = ", ".join(sorted(ObjectRef.of(m).name for m in going))
+    if len(active) > deletions and target.before == target.number:
+        names = ", ".join(sorted(ObjectRef.of(m).name for m in active))
         raise errors.MachineSelectionInvalid(
             target.ref,
-            f"{names} selected but still present, and {falls} deletions are "
-            "left to do: an earlier attempt may have deleted another "
+            f"{names} selected but still present, and {deletions} deletions "
+            "are left to do: an earlier attempt may have deleted another "
             "Machine. Roll back, or scale to a lower number.",
         )
-    if len(going) > falls:
+    if len(active) > deletions:
         raise errors.MachineSelectionInvalid(
             target.ref,
             f"scaling from {target.before} to {target.number} deletes "
-            f"{falls} Machine(s), but {len(going)} were selected",
+            f"{deletions} Machine(s), but {len(active)} were selected",
         )
-    others = [
+    annotated = [
         ObjectRef.of(machine).name
-        for machine in there
+        for machine in existing
         if objects.uid(machine) not in wanted
         and members.is_active(machine)
-        and fields.annotations_of(machine).get(MARK, manager) != manager
+        and fields.annotations_of(machine).get(DELETE_MACHINE, manager)
+        != manager
     ]
-    if len(going) + len(others) > falls:
+    if len(active) + len(annotated) > deletions:
         raise errors.MachineSelectionInvalid(
             target.ref,
-            f"{', '.join(others)}: already annotated for deletion by another "
-            f"client (annotation {MARK})",
+            f"{', '.join(annotated)}: already annotated for deletion by "
+            f"another client (annotation {DELETE_MACHINE})",
         )
 
 
-def _leaving(
+def _build_selection(
     target: ScaleTarget,
-    there: Sequence[Manifest],
+    existing: Sequence[Manifest],
     wanted: Mapping[str, Manifest],
     former: Collection[MemberRef],
 ) -> MachineSelection:
-    before = frozenset(objects.uid(m) for m in there if members.is_active(m))
-    earlier = before.intersection(goer.uid for goer in former)
+    before = frozenset(
+        objects.uid(m) for m in existing if members.is_active(m)
+    )
+    earlier = before.intersection(member.uid for member in former)
     return MachineSelection(
         target,
         tuple(
@@ -182,61 +188,67 @@ def _leaving(
     )
 
 
-# -- What came of it ---------------------------------------------------------
+# -- The result --------------------------------------------------------------
 
 
-def wait_deleted(op: Session, leaving: Collection[MachineSelection]) -> None:
+def wait_deleted(
+    op: Session, selections: Collection[MachineSelection]
+) -> None:
     """Wait until the selected are deleted; check that no others were.
 
     Raises ObjectsFailed if others were deleted.
     """
-    if not leaving:
+    if not selections:
         return
 
-    def look() -> wait_unlabelled.Lacking:
-        lacking: dict[ObjectRef, str] = {}
-        for item in leaving:
-            lacking.update(_look(op, item))
-        return lacking
+    def find_pending() -> wait_unlabelled.Incomplete:
+        pending: dict[ObjectRef, str] = {}
+        for item in selections:
+            pending.update(_find_pending(op, item))
+        return pending
 
     watches = [
-        Watch(MACHINE, goer.ref.namespace, "")
-        for item in leaving
-        for goer in item.goers
+        Watch(MACHINE, member.ref.namespace, "")
+        for item in selections
+        for member in item.machines
     ]
-    wait_unlabelled.wait_complete(op, watches, look)
+    wait_unlabelled.wait_complete(op, watches, find_pending)
 
 
-def _look(op: Session, item: MachineSelection) -> dict[ObjectRef, str]:
-    chosen_ = {goer.uid: goer.ref for goer in item.goers}
-    there = {}
+def _find_pending(op: Session, item: MachineSelection) -> dict[ObjectRef, str]:
+    selected = {member.uid: member.ref for member in item.machines}
+    existing = {}
     if item.target.scaled_object:
-        there = {
+        existing = {
             objects.uid(machine): machine
             for machine in _machines(op, item.target.scaled_object)
         }
-    works = {
-        uid for uid, machine in there.items() if members.is_active(machine)
+    active_uids = {
+        uid for uid, machine in existing.items() if members.is_active(machine)
     }
-    stay = works & chosen_.keys()
-    if item.count:
-        others = item.before - works - chosen_.keys()
-        if len(others) > item.count - len(item.chosen_uids):
-            _refuse(item, {chosen_[uid] for uid in stay}, len(others))
+    still_active = active_uids & selected.keys()
+    if item.deletions:
+        deleted = item.before - active_uids - selected.keys()
+        if len(deleted) > item.deletions - len(item.selected_uids):
+            _raise_others_deleted(
+                item, {selected[uid] for uid in still_active}, len(deleted)
+            )
     return {
-        chosen_[uid]: "is chosen to go, and still there"
-        for uid in there.keys() & chosen_.keys()
+        selected[uid]: "was selected for deletion and still exists"
+        for uid in existing.keys() & selected.keys()
     }
 
 
-def _refuse(item: MachineSelection, stay: set[ObjectRef], others: int) -> None:
-    where = sorted(stay) or [item.target.ref]
+def _raise_others_deleted(
+    item: MachineSelection, still_active: set[ObjectRef], deleted: int
+) -> None:
+    refs = sorted(still_active) or [item.target.ref]
     why = (
-        f"was chosen to go, and {others} other(s) went"
-        if stay
-        else f"{others} went that were not chosen to go"
+        f"was selected for deletion, but {deleted} other(s) were deleted"
+        if still_active
+        else f"{deleted} were deleted that were not selected"
     )
     found = [
-        PendingObject(ref, Verdict(State.FAILED, why), 0.0) for ref in where
+        PendingObject(ref, Verdict(State.FAILED, why), 0.0) for ref in refs
     ]
     raise errors.ObjectsFailed(found, 0.0)

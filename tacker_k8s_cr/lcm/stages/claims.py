@@ -87,7 +87,8 @@ def derive_rules(
 ) -> tuple[ClaimRule, ...]:
     """Return the claim rules of an instance without a record.
 
-    The manifest specified a retention if our field manager owns the field.
+    The manifest specified a retention if the instance's field manager owns
+    the field.
     """
     derived = []
     for obj in filter(None, live):
@@ -99,7 +100,7 @@ def derive_rules(
     return retention.resolve(derived)
 
 
-# -- When an instance ends ---------------------------------------------------
+# -- At the end of an instance -----------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,21 +127,21 @@ class FoundClaims:
             for volume, claim in self.volumes.items()
         }
         for claim in sorted(self.decisions.requested):
-            place = ObjectRef(
+            namespace = ObjectRef(
                 "", placement.NAMESPACE.kind, "", claim.namespace
             )
-            if place in owned:
-                required[place] = f"{claim} is retained in it"
+            if namespace in owned:
+                required[namespace] = f"{claim} is retained in it"
         return required
 
     def merge(self, later: FoundClaims) -> FoundClaims:
         """Add the results of a later check of some of the claims."""
-        old, new = self.decisions, later.decisions
+        earlier, newer = self.decisions, later.decisions
         return FoundClaims(
             ClaimDecisions(
-                old.deleted,
-                {**old.retained, **new.retained},
-                old.requested | new.requested,
+                earlier.deleted,
+                {**earlier.retained, **newer.retained},
+                earlier.requested | newer.requested,
             ),
             {**self.volumes, **later.volumes},
         )
@@ -154,11 +155,13 @@ class FoundClaims:
             out.
         """
         kind = placement.NAMESPACE
-        gone = {ref.name for ref in deleted if ref.group_kind == kind}
+        deleted_namespaces = {
+            ref.name for ref in deleted if ref.group_kind == kind
+        }
         found = {
             ref: why
             for ref, why in sorted(self.decisions.retained.items())
-            if ref.namespace not in gone
+            if ref.namespace not in deleted_namespaces
         }
         for ref, why in found.items():
             LOG.info("%s: retained: %s", ref, why)
@@ -170,15 +173,15 @@ class ClaimCleanup:
     """The claims of an instance that ends, and how to delete them.
 
     :param owned: objects that the instance created, with UIDs.
-    :param kept: objects of the instance that are not deleted.
-    :param others: claims that are objects of the instance themselves.
+    :param retained: objects of the instance that are not deleted.
+    :param excluded: claims that are objects of the instance themselves.
     """
 
     op: Session
     rules: tuple[ClaimRule, ...]
     owned: Mapping[ObjectRef, str]
-    kept: frozenset[ObjectRef] = frozenset()
-    others: frozenset[ObjectRef] = frozenset()
+    retained: frozenset[ObjectRef] = frozenset()
+    excluded: frozenset[ObjectRef] = frozenset()
     retention: Retention = retentions.DEFAULT
 
     def check_permissions(self) -> None:
@@ -187,9 +190,9 @@ class ClaimCleanup:
             one.stateful_set
             for one in self.rules
             if one.retention != claims.RETAIN
-            and one.stateful_set not in self.kept
+            and one.stateful_set not in self.retained
         }
-        permissions_check.deleting_claims(
+        permissions_check.require_delete_claims(
             self.op.cluster, sets, wanted=self.op.options.check_permissions
         )
 
@@ -198,50 +201,54 @@ class ClaimCleanup:
     ) -> Iterator[tuple[Stage | None, tuple[ClaimRule, ...]]]:
         """Yield each stage with the rules whose claims to delete before it.
 
-        The rules that are left after the last stage come without a stage.
+        Rules that remain after the last stage are yielded without a stage.
         """
         refs = [stage.refs for stage in stages]
         scheduled = claim_plan.schedule_rules(refs, self.rules)
         yield from zip((*stages, None), scheduled, strict=True)
 
-    def find(self, some: Iterable[ClaimRule] | None = None) -> FoundClaims:
+    def find(self, only: Iterable[ClaimRule] | None = None) -> FoundClaims:
         """Look up the claims and decide about each.
 
-        :param some: rules to look up; None for all.
+        :param only: rules whose claims to look up; None for all.
         """
-        rules = self.rules if some is None else tuple(some)
+        rules = self.rules if only is None else tuple(only)
         if not rules:
             return FoundClaims()
         retained_sets = self._retained_sets(rules)
-        places: dict[str, bool] = {}
+        namespaces: dict[str, bool] = {}
         for one in rules:
-            place = one.stateful_set.namespace
+            namespace = one.stateful_set.namespace
             deletes = one.retention != claims.RETAIN
-            used = one.stateful_set in retained_sets
-            places[place] = places.get(place, False) or (deletes and not used)
+            in_use = one.stateful_set in retained_sets
+            namespaces[namespace] = namespaces.get(namespace, False) or (
+                deletes and not in_use
+            )
         listed: list[Manifest] = []
-        unlisted = set()
-        for place, needed in sorted(places.items()):
+        unreadable = set()
+        for namespace, needed in sorted(namespaces.items()):
             try:
-                listed += self.op.cluster.list_metadata(claims.CLAIM, place)
+                listed += self.op.cluster.list_metadata(
+                    claims.CLAIM, namespace
+                )
             except errors.Forbidden as error:
                 if needed:
                     self.check_permissions()
                     raise
                 LOG.warning("cannot list retained volume claims: %s", error)
-                unlisted.add(place)
+                unreadable.add(namespace)
         decisions = claim_plan.decide(
             listed,
             rules,
             retained_sets,
-            self.others,
+            self.excluded,
             self.retention.for_claim,
         )
-        if not (decisions.retained or unlisted):
+        if not (decisions.retained or unreadable):
             return FoundClaims(decisions)
         volumes = self._volumes()
         for claim in filter(None, map(claims.bound_claim, volumes)):
-            if claim.namespace in unlisted:
+            if claim.namespace in unreadable:
                 decisions = claim_plan.retain_unlisted(decisions, claim, rules)
         bound = claim_plan.bound_volumes(volumes, decisions.retained)
         return FoundClaims(decisions, bound)
@@ -254,9 +261,9 @@ class ClaimCleanup:
             guard=self.op.ledger.guard,
         )
 
-    def delete(self, some: Iterable[ClaimRule]) -> FoundClaims:
+    def delete(self, rules: Iterable[ClaimRule]) -> FoundClaims:
         """Delete the claims of these rules and wait until they are deleted."""
-        found = self.find(some)
+        found = self.find(rules)
         if steps := _steps(found):
             op = self.op
             if op.ledger.entry:
@@ -279,12 +286,12 @@ class ClaimCleanup:
         found = {
             ref: f"{ref}, which is retained, uses it"
             for ref in sets
-            if ref in self.kept
+            if ref in self.retained
         }
         cluster = self.op.cluster
-        rest = [ref for ref in sets if ref not in found]
+        unknown_sets = [ref for ref in sets if ref not in found]
         for ref, obj in results_or_raise(
-            cluster.map_parallel(cluster.get_metadata, rest)
+            cluster.map_parallel(cluster.get_metadata, unknown_sets)
         ):
             if obj and objects.uid(obj) != self.owned.get(ref):
                 found[ref] = (
@@ -305,22 +312,22 @@ class ClaimCleanup:
         ]
 
 
-def cleanup(
+def create_cleanup(
     op: Session,
     inventory: Inventory,
     retention: Retention,
-    kept: Iterable[ObjectRef],
+    retained: Iterable[ObjectRef],
 ) -> ClaimCleanup:
     """Return the cleanup of an instance.
 
     :param inventory: of the instance, with resolved claim rules.
-    :param kept: objects of the instance that are not deleted.
+    :param retained: objects of the instance that are not deleted.
     """
     return ClaimCleanup(
         op,
         inventory.claim_rules,
         inventory.owned,
-        frozenset(kept),
+        frozenset(retained),
         frozenset((*inventory.owned, *inventory.shared)),
         retention,
     )
@@ -333,13 +340,15 @@ def _steps(found: FoundClaims) -> list[Delete]:
 
 # -- In other operations -----------------------------------------------------
 
-LEFT = "its StatefulSet was deleted; terminate deletes or retains its claims"
+REMAINING_REASON = (
+    "its StatefulSet was deleted; terminate deletes or retains its claims"
+)
 
 
-def claims_left(op: Session) -> dict[ObjectRef, str]:
+def find_remaining_claims(op: Session) -> dict[ObjectRef, str]:
     """Return the claims of StatefulSets that the operation deleted.
 
-    They stay until the instance is terminated.
+    They are retained until the instance is terminated.
     """
     inventory = op.inventory
     rules = tuple(
@@ -347,21 +356,24 @@ def claims_left(op: Session) -> dict[ObjectRef, str]:
         for one in inventory.claim_rules
         if op.actions.get(one.stateful_set) is Action.DELETED
     )
-    look = ClaimCleanup(op, rules, {}, others=frozenset(inventory.owned))
+    cleanup = ClaimCleanup(op, rules, {}, excluded=frozenset(inventory.owned))
     try:
-        found = look.find().decisions
+        found = cleanup.find().decisions
     except errors.ClusterError as error:
-        LOG.warning("cannot list the volume claims that are left: %s", error)
+        LOG.warning("cannot list the remaining volume claims: %s", error)
         return {}
-    return {**dict.fromkeys(sorted(found.deleted), LEFT), **found.retained}
+    return {
+        **dict.fromkeys(sorted(found.deleted), REMAINING_REASON),
+        **found.retained,
+    }
 
 
-def volumes_in_use(
+def find_volumes_in_use(
     op: Session,
     refs: Collection[ObjectRef],
     deleted: Collection[ObjectRef] = (),
 ) -> dict[ObjectRef, str]:
-    """Return the volumes that are bound to a claim that stays.
+    """Return the volumes that are bound to a claim that is not deleted.
 
     Kubernetes would not finish their deletion.
 
@@ -384,7 +396,7 @@ def volumes_in_use(
         results_or_raise(cluster.map_parallel(cluster.get_metadata, wanted))
     )
     return {
-        ref: f"it is bound to {claim}, which stays"
+        ref: f"it is bound to {claim}, which is not deleted"
         for ref, claim in bound.items()
         if live[claim] is not None
     }

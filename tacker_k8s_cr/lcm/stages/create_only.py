@@ -1,4 +1,4 @@
-"""Objects that the server answers and does not keep, such as reviews.
+"""Send objects that the server answers and does not store, such as reviews.
 
 They are sent once per instantiate, after the objects of their wave. There is
 nothing to wait for and nothing to delete, so they are in no inventory. After a
@@ -33,20 +33,20 @@ BINDING = GroupKind("", "Binding")
 HIDDEN = "***"
 
 _SHOWN = frozenset(["error", "evaluationError", "message", "reason"])
-"""Fields of a status whose texts the server itself writes for a reader."""
+"""Fields of a status whose texts the server writes for a reader."""
 
 
-def send(op: Session, steps: Iterable[Submit]) -> None:
+def send_create_only(op: Session, steps: Iterable[Submit]) -> None:
     """Create each, and report the server's response, values redacted.
 
-    :raises ClusterError: the server refuses one. A Binding whose Pod runs on
-        the Node already, bound by an earlier attempt, is not refused.
+    :raises ClusterError: the server refuses one. A Binding whose Pod is bound
+        to the Node already, by an earlier attempt, is not an error.
     """
     for step in steps:
         op.ledger.guard()
         try:
             obj = op.ledger.fenced_cluster.submit(step.manifest, op.manager)
-            notes = tuple(described(step.manifest, obj))
+            notes = tuple(describe_status(step.manifest, obj))
         except errors.Conflict as error:
             if not _is_bound(op, step):
                 reason = http.client.responses.get(error.code, "Conflict")
@@ -59,11 +59,11 @@ def send(op: Session, steps: Iterable[Submit]) -> None:
             rejected.late = error.late
             raise rejected from error
         LOG.info("%s (%s): %s", step.ref, step.where, ", ".join(notes))
-        op.answered.append(
+        op.create_only_results.append(
             ObjectResult(
                 step.ref,
                 Action.SENT,
-                Verdict(State.CURRENT, "answered by the server, not kept"),
+                Verdict(State.CURRENT, "answered by the server, not stored"),
                 notes=(f"from {step.where}", *notes),
             )
         )
@@ -78,8 +78,8 @@ def _is_bound(op: Session, step: Submit) -> bool:
     return bool(node == objects.field(step.manifest, ("target", "name")))
 
 
-def described(manifest: Manifest, obj: Manifest) -> Iterator[str]:
-    """The status in a response, a line for each value.
+def describe_status(manifest: Manifest, obj: Manifest) -> Iterator[str]:
+    """Yield the status in a response, a line for each value.
 
     A text is shown only if the server writes it for a reader, and without
     what is secret in the request or in the response; a list by its length.

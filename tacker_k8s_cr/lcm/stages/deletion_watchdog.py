@@ -29,19 +29,19 @@ from tacker_k8s_cr.wait.progress import WaitState
 
 LOG = logging.getLogger(__name__)
 
-SHOWN = 5
-"""Objects of which it is said."""
+MAX_LOGGED = 5
+"""Maximum number of objects in the log."""
 
-LOOK = 5.0
+FIRST_CHECK = 5.0
 """Seconds until the controllers of finalizers are first checked."""
 
-SELDOM = 30.0
+MAX_INTERVAL = 30.0
 """Maximum seconds between two checks while a controller is missing."""
 
-QUIET = 2
+MAX_DOUBLINGS = 2
 """How often the interval doubles while all controllers run."""
 
-CHECKED = 20
+MAX_CHECKED = 20
 """Maximum number of objects to check; each costs a request."""
 
 STALL = 300.0
@@ -52,21 +52,21 @@ STALL = 300.0
 class Stuck:
     """An object with a finalizer that no running controller removes.
 
-    :param sign: changes when a controller works on the object.
+    :param fingerprint: changes when a controller works on the object.
     :param since: when that was first found.
-    :param limit: when the operation gives up.
+    :param give_up_at: when the operation gives up on it.
     """
 
     why: str
-    sign: tuple[Any, ...]
+    fingerprint: tuple[Any, ...]
     since: float
-    limit: float
+    give_up_at: float
 
 
 class DeletionWatchdog:
-    """Listens to a wait, and is called every few seconds of it.
+    """Receives the progress of a wait, and is called every few seconds.
 
-    A deadline may be half an hour away; who reads the log can act before.
+    The deadline may be half an hour away; the log lets the user act before.
 
     :param stall: seconds for which a finalizer may be without a running
         controller. A controller that restarts runs again by then.
@@ -91,8 +91,8 @@ class DeletionWatchdog:
         self._last: WaitState | None = None
         self._begun = deadline.now
         self._reports = 0
-        self._look = self._begun + LOOK
-        self._quiet = 0
+        self._next_check = self._begun + FIRST_CHECK
+        self._doublings = 0
         self._stuck: Mapping[ObjectRef, Stuck] = {}
 
     def listen(self, progress: WaitState) -> None:
@@ -108,27 +108,29 @@ class DeletionWatchdog:
         """Raise Failed for objects whose finalizer no controller removes."""
         self._guard()
         now = self._deadline.now
-        if self._last and now >= self._look:
+        if self._last and now >= self._next_check:
             self._check(self._last, now)
-            pause = min(max(self._stall / 10, LOOK), SELDOM)
-            self._quiet = 0 if self._stuck else min(self._quiet + 1, QUIET)
-            interval = backoff.Backoff(pause, SELDOM * 2**QUIET)
-            self._look = now + interval.delay(self._quiet + 1)
+            pause = min(max(self._stall / 10, FIRST_CHECK), MAX_INTERVAL)
+            self._doublings = (
+                0 if self._stuck else min(self._doublings + 1, MAX_DOUBLINGS)
+            )
+            interval = backoff.Backoff(pause, MAX_INTERVAL * 2**MAX_DOUBLINGS)
+            self._next_check = now + interval.delay(self._doublings + 1)
         since = now - self._begun
         due = backoff.DELETION_REPORT.delay(self._reports + 1)
         if self._last and since >= due:
             self._reports += 1
-            self._tell(self._last, since)
+            self._log_pending(self._last, since)
 
     # -- Finalizers that no controller removes -------------------------------
 
     def _check(self, progress: WaitState, now: float) -> None:
-        objs = self._held(progress.unsettled[:CHECKED])
+        objs = self._read_held(progress.unsettled[:MAX_CHECKED])
         if not objs and not self._stuck:
             return
-        found = dict(self._found(objs, thorough=False))
-        before, self._stuck = self._stuck, self._after(objs, found, now)
-        if _whys(before) != _whys(self._stuck):
+        found = dict(self._find_stuck(objs, thorough=False))
+        before, self._stuck = self._stuck, self._update_stuck(objs, found, now)
+        if _reasons(before) != _reasons(self._stuck):
             self.listen(progress)
         for ref, stuck in self._stuck.items():
             if ref not in before:
@@ -138,16 +140,18 @@ class DeletionWatchdog:
                     stuck.why,
                     blocking_finalizers.describe_remedy(ref),
                 )
-        over = [ref for ref, it in self._stuck.items() if now >= it.limit]
-        if self._patient and len(over) < len(progress.unsettled):
+        expired_ = [
+            ref for ref, it in self._stuck.items() if now >= it.give_up_at
+        ]
+        if self._patient and len(expired_) < len(progress.unsettled):
             return
-        if over:
-            self._end(progress, {ref: objs[ref] for ref in over}, now)
+        if expired_:
+            self._give_up(progress, {ref: objs[ref] for ref in expired_}, now)
 
-    def _held(
+    def _read_held(
         self, refs: Collection[ObjectRef]
     ) -> Mapping[ObjectRef, Manifest]:
-        """Return those with a finalizer that is not Kubernetes' own."""
+        """Return those with a finalizer that is not built into Kubernetes."""
         brief = self._brief()
         return {
             ref: obj
@@ -155,19 +159,19 @@ class DeletionWatchdog:
             if isinstance(obj, Mapping) and _is_held(obj)
         }
 
-    def _found(
+    def _find_stuck(
         self, objs: Mapping[ObjectRef, Manifest], *, thorough: bool
     ) -> Iterator[tuple[ObjectRef, str]]:
-        """Yield objects whose finalizer no running controller removes: why."""
+        """Yield objects with a finalizer that no controller removes."""
         held = FinalizerDiagnosis(self._brief(), thorough)
         for ref, obj in objs.items():
-            staying = [
+            permanent = [
                 hold for hold in held.find_blocking(obj) if hold.is_permanent
             ]
-            if staying:
-                yield ref, str(staying[0])
+            if permanent:
+                yield ref, str(permanent[0])
 
-    def _after(
+    def _update_stuck(
         self,
         objs: Mapping[ObjectRef, Manifest],
         found: Mapping[ObjectRef, str],
@@ -176,42 +180,44 @@ class DeletionWatchdog:
         """Return what is stuck, and since when."""
         after = {}
         for ref, why in found.items():
-            sign = _sign(objs[ref])
+            fingerprint = _fingerprint_of(objs[ref])
             last = self._stuck.get(ref)
-            same = last is not None and last.sign == sign
-            since = last.since if last and same else now
-            own = observation.stall_timeout(objs[ref])
-            limit = since + (self._stall if own is None else own)
-            after[ref] = Stuck(why, sign, since, limit)
+            is_same = last is not None and last.fingerprint == fingerprint
+            since = last.since if last and is_same else now
+            own_timeout = observation.stall_timeout(objs[ref])
+            give_up_at = since + (
+                self._stall if own_timeout is None else own_timeout
+            )
+            after[ref] = Stuck(why, fingerprint, since, give_up_at)
         return after
 
-    def _end(
+    def _give_up(
         self,
         progress: WaitState,
         objs: Mapping[ObjectRef, Manifest],
         now: float,
     ) -> None:
         """Raise Failed, unless a more thorough check finds a controller."""
-        over = dict(self._found(objs, thorough=True))
-        if not over:
+        expired_ = dict(self._find_stuck(objs, thorough=True))
+        if not expired_:
             return
-        bad = [
+        stuck_objects = [
             PendingObject(
                 ref, self._verdict(progress, ref, why, now), now - since
             )
-            for ref, why in over.items()
+            for ref, why in expired_.items()
             for since in [progress.awaited[ref].since]
         ]
-        rest = [
+        pending = [
             PendingObject(ref, progress.verdict(ref, now), now - self._begun)
             for ref in progress.unsettled
-            if ref not in over
+            if ref not in expired_
         ]
         raise errors.ObjectsFailed(
             explain.with_explanations(
                 self._cluster,
                 progress.registry,
-                [*bad, *rest],
+                [*stuck_objects, *pending],
                 self._deadline.remaining,
             ),
             now - self._begun,
@@ -220,17 +226,17 @@ class DeletionWatchdog:
     def _verdict(
         self, progress: WaitState, ref: ObjectRef, why: str, now: float
     ) -> Verdict:
-        said = progress.verdict(ref, now).reason
-        for_long = f"(unchanged for {now - self._stuck[ref].since:.0f} s)"
-        return Verdict(State.BLOCKED, f"{said}; {why} {for_long}")
+        reason = progress.verdict(ref, now).reason
+        duration = f"(unchanged for {now - self._stuck[ref].since:.0f} s)"
+        return Verdict(State.BLOCKED, f"{reason}; {why} {duration}")
 
     def _brief(self) -> Cluster:
         seconds = min(explain.TIMEOUT, self._deadline.remaining)
         return self._cluster.with_deadline(Deadline.after(seconds))
 
-    # -- What is logged from time to time ------------------------------------
+    # -- The log --------------------------------------------------------------
 
-    def _tell(self, progress: WaitState, since: float) -> None:
+    def _log_pending(self, progress: WaitState, since: float) -> None:
         now = self._deadline.now
         items = [
             PendingObject(ref, progress.verdict(ref, now), since)
@@ -239,22 +245,22 @@ class DeletionWatchdog:
         found = explain.with_explanations(
             self._cluster,
             progress.registry,
-            items[:SHOWN],
+            items[:MAX_LOGGED],
             self._deadline.remaining,
         )
         for item in found:
-            LOG.warning("not gone yet: %s", item)
-        if len(items) > SHOWN:
-            LOG.warning("not gone yet: and %d more", len(items) - SHOWN)
+            LOG.warning("not deleted yet: %s", item)
+        if len(items) > MAX_LOGGED:
+            LOG.warning("not deleted yet: %d more", len(items) - MAX_LOGGED)
 
 
 def _is_held(obj: Manifest) -> bool:
     names = objects.field(obj, ("metadata", "finalizers"), ())
-    going = objects.field(obj, ("metadata", "deletionTimestamp"))
-    return bool(going and set(names) - BUILT_IN_FINALIZERS.keys())
+    is_deleted = objects.field(obj, ("metadata", "deletionTimestamp"))
+    return bool(is_deleted and set(names) - BUILT_IN_FINALIZERS.keys())
 
 
-def _sign(obj: Manifest) -> tuple[Any, ...]:
+def _fingerprint_of(obj: Manifest) -> tuple[Any, ...]:
     """Return what changes when a controller works on the object."""
     names = objects.field(obj, ("metadata", "finalizers"), ())
     return (
@@ -264,5 +270,5 @@ def _sign(obj: Manifest) -> tuple[Any, ...]:
     )
 
 
-def _whys(stuck: Mapping[ObjectRef, Stuck]) -> dict[ObjectRef, str]:
-    return {ref: one.why for ref, one in stuck.items()}
+def _reasons(stuck: Mapping[ObjectRef, Stuck]) -> dict[ObjectRef, str]:
+    return {ref: entry.why for ref, entry in stuck.items()}

@@ -24,10 +24,10 @@ from tacker_k8s_cr.wait.diagnostics import explain
 
 LOG = logging.getLogger(__name__)
 
-NAMED = 5
+MAX_NAMED = 5
 """Maximum number of objects named in a log line."""
 
-NEXT = {
+ADVICE = {
     Outlook.DOUBTFUL: "check that the caBundle of the webhook matches the "
     "certificate of its server, then run the operation again",
     Outlook.NONE: "replace the certificate of the webhook's server by one for "
@@ -47,21 +47,21 @@ class PendingApplies:
     def update(self, unwritten: Unwritten) -> None:
         """Report what a round has not written, or give up with ObjectsFailed.
 
-        The certificate of a webhook that is for another name has no stall
-        timeout when no other object can bring another certificate.
+        The stall timeout does not apply to a webhook whose certificate is for
+        another name if no other object can still change the certificate.
         """
         op = self._op
         now = op.deadline.now
         settled = (
             len(op.progress.failed_objects(now)) == op.progress.unsettled_count
         )
-        alone = settled and all(
+        is_last = settled and all(
             error.outlook is Outlook.NONE
             for error in unwritten.refused.values()
         )
         stall = {
             ref: 0.0
-            if alone and error.outlook is Outlook.NONE
+            if is_last and error.outlook is Outlook.NONE
             else self._stall[ref]
             for ref, error in unwritten.refused.items()
         }
@@ -75,12 +75,12 @@ class PendingApplies:
         )
         op.on_progress(dataclasses.replace(op.progress, unwritten=found))
         self._log(unwritten.refused)
-        over = retries.find_expired(found, now)
+        expired = retries.find_expired(found, now)
         if op.progress.wait_all:
-            rest = found.keys() - unwritten.held.keys() - set(over)
-            over = () if rest or not settled else over
-        if over:
-            raise self._failed(over, unwritten.refused)
+            pending = found.keys() - unwritten.held.keys() - set(expired)
+            expired = () if pending or not settled else expired
+        if expired:
+            raise self._failed(expired, unwritten.refused)
 
     def clear(self) -> None:
         """Report that all objects are written."""
@@ -91,7 +91,7 @@ class PendingApplies:
     def raise_not_current(self, cause: DependencyMissing) -> None:
         """Raise an error if objects are not current at the deadline.
 
-        The rest may wait for them, so both are in one error.
+        The unwritten objects may wait for them, so both are in one error.
 
         :raises ReadinessTimeout, ObjectsFailed: as at the end of a wait.
         """
@@ -122,22 +122,22 @@ class PendingApplies:
 
     def _failed(
         self,
-        over: Iterable[ObjectRef],
+        expired: Iterable[ObjectRef],
         refused: Mapping[ObjectRef, DependencyMissing],
     ) -> errors.ObjectsFailed:
         op = self._op
         now = op.deadline.now
         items = []
-        for ref in over:
+        for ref in expired:
             error = refused[ref]
             state = State.BLOCKED
             if error.outlook is Outlook.NONE:
                 state = State.FAILED
             verdict = Verdict(state, f"not written: {error.why}")
             age = now - op.progress.unwritten[ref].since
-            notes = (NEXT[error.outlook],)
+            notes = (ADVICE[error.outlook],)
             items.append(PendingObject(ref, verdict, age, notes))
-        rest = [
+        pending = [
             PendingObject(
                 ref,
                 op.progress.verdict(ref, now),
@@ -145,13 +145,13 @@ class PendingApplies:
             )
             for ref in op.progress.unsettled
         ]
-        explained = explain.with_explanations(op.cluster, op.registry, rest)
+        explained = explain.with_explanations(op.cluster, op.registry, pending)
         return errors.ObjectsFailed((*items, *explained), now - op.begun)
 
 
 def _stall(op: Session, step: Apply) -> float:
-    own = observation.stall_timeout(step.manifest)
-    return op.options.stall_timeout if own is None else own
+    own_timeout = observation.stall_timeout(step.manifest)
+    return op.options.stall_timeout if own_timeout is None else own_timeout
 
 
 def _format_end(op: Session, retry: retries.Retry) -> str:
@@ -162,6 +162,6 @@ def _format_end(op: Session, retry: retries.Retry) -> str:
 
 def _list(refs: Iterable[ObjectRef]) -> str:
     ordered = sorted(refs)
-    some = ", ".join(map(str, ordered[:NAMED]))
-    more = len(ordered) - NAMED
-    return f"{some} and {more} more" if more > 0 else some
+    named = ", ".join(map(str, ordered[:MAX_NAMED]))
+    omitted = len(ordered) - MAX_NAMED
+    return f"{named} and {omitted} more" if omitted > 0 else named

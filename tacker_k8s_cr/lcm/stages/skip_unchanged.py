@@ -18,11 +18,11 @@ from tacker_k8s_cr.wait.progress import AwaitedObject
 
 LOG = logging.getLogger(__name__)
 
-FRESH = 10.0
-"""Seconds for which the first reading of the objects is used."""
+FRESH_SECONDS = 10.0
+"""Seconds for which the first read of the objects is used."""
 
 
-def taken_in(
+def skip_unchanged(
     op: Session, steps: Sequence[Apply], name: str
 ) -> tuple[Apply, ...]:
     """Wait for objects that need not be sent; return the steps to send.
@@ -30,35 +30,37 @@ def taken_in(
     The objects were read when the package was checked. They are read again
     if the operation has written something since: it may have changed them.
     """
-    some = [
+    candidates = [
         step
         for step in steps
         if step.unchanged and step.ref.group_kind not in op.redefined
     ]
-    known = _known(op, some)
-    left = [step for step in some if step.ref in known]
-    taken: set[ObjectRef] = set()
+    unchanged = _current_state(op, candidates)
+    remaining = [step for step in candidates if step.ref in unchanged]
+    skipped: set[ObjectRef] = set()
     # An object that depends on one that is sent is sent after it.
-    while ready := [step for step in left if not op.held(step.after)]:
-        _take_in(op, ready, known, name)
-        taken.update(step.ref for step in ready)
-        left = [step for step in left if step.ref not in taken]
-    if taken:
+    while ready := [
+        step for step in remaining if not op.has_unready(step.after)
+    ]:
+        _add_unchanged(op, ready, unchanged, name)
+        skipped.update(step.ref for step in ready)
+        remaining = [step for step in remaining if step.ref not in skipped]
+    if skipped:
         LOG.info(
             "%s: %s: %s: %d of %d object(s) unchanged, not sent",
             op.instance,
             op.name,
             name,
-            len(taken),
+            len(skipped),
             len(steps),
         )
-    return tuple(step for step in steps if step.ref not in taken)
+    return tuple(step for step in steps if step.ref not in skipped)
 
 
-def _known(
+def _current_state(
     op: Session, steps: Collection[Apply]
 ) -> Mapping[ObjectRef, Unchanged]:
-    if not op.wrote and op.deadline.now - op.begun < FRESH:
+    if not op.wrote and op.deadline.now - op.begun < FRESH_SECONDS:
         return {step.ref: step.unchanged for step in steps if step.unchanged}
     if not steps:
         return {}
@@ -67,21 +69,22 @@ def _known(
     )
 
 
-def _take_in(
+def _add_unchanged(
     op: Session,
     steps: Collection[Apply],
-    known: Mapping[ObjectRef, Unchanged],
+    unchanged: Mapping[ObjectRef, Unchanged],
     name: str,
 ) -> None:
     now = op.deadline.now
     awaited = {
         step.ref: AwaitedObject(
-            step.uid, known[step.ref].generation, now, unchanged=True
+            step.uid, unchanged[step.ref].generation, now, unchanged=True
         )
         for step in steps
     }
     seen = {
-        ref: dataclasses.replace(known[ref].seen, still=now) for ref in awaited
+        ref: dataclasses.replace(unchanged[ref].seen, still=now)
+        for ref in awaited
     }
     for ref in awaited:
         # An earlier step of the operation wrote it.

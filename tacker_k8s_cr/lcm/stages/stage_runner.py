@@ -1,6 +1,6 @@
-"""Stages of an operation, carried out: writing, waiting, deleting.
+"""Run the stages of an operation: write, wait, delete.
 
-Each is announced in the ledger before its first request is sent.
+Each stage is announced in the record before its first request is sent.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from tacker_k8s_cr.wait.progress import WaitState
 
 LOG = logging.getLogger(__name__)
 
-LONG = 2.0
-"""Seconds of a pause from which on it is worth to watch meanwhile."""
+WATCH_FROM = 2.0
+"""Minimum seconds of a pause during which objects are watched."""
 
 
 def run_stage(op: Session, stage: Stage) -> None:
-    """One stage: journal, requests, and the wait that it asks for."""
+    """Run one stage: journal, requests, and the wait of its barrier."""
     LOG.info(
         "%s: %s: %s, %d object(s)",
         op.instance,
@@ -57,20 +57,22 @@ def run_stage(op: Session, stage: Stage) -> None:
     )
     applies = [step for step in stage.steps if isinstance(step, Apply)]
     deletes = [step for step in stage.steps if isinstance(step, Delete)]
-    op.ledger.announce(entering(op, stage, op.inventory))
+    op.ledger.announce(with_stage_journal(op, stage, op.inventory))
     if applies:
         apply_stage(op, applies, stage.name)
     submits = [step for step in stage.steps if isinstance(step, Submit)]
     if submits:
         op.wrote = True
-        create_only.send(op, submits)
+        create_only.send_create_only(op, submits)
     if stage.barrier:
         wait_topology.wait_topology(op)
     if deletes:
         delete_stage(op, deletes, stage.name)
 
 
-def entering(op: Session, stage: Stage, inventory: Inventory) -> Inventory:
+def with_stage_journal(
+    op: Session, stage: Stage, inventory: Inventory
+) -> Inventory:
     """Return the inventory with the journal of a stage.
 
     Only objects that the stage may create are pending: a step with a UID
@@ -93,9 +95,9 @@ def apply_stage(
     name: str,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Apply, and take what was written into the inventory's owned."""
+    """Apply manifests, and record the written objects as owned."""
     op.on_progress(dataclasses.replace(op.progress, stage=name, activity=""))
-    steps = skip_unchanged.taken_in(op, tuple(steps), name)
+    steps = skip_unchanged.skip_unchanged(op, tuple(steps), name)
     if not steps:
         return
     op.wrote = True
@@ -104,17 +106,17 @@ def apply_stage(
     )
     pending = PendingApplies(op, steps)
 
-    def ready(step: Apply) -> bool:
-        return not op.held(step.after)
+    def is_ready(step: Apply) -> bool:
+        return not op.has_unready(step.after)
 
     dependents = [step for step in steps if step.after]
 
-    def held() -> int:
-        return sum(not ready(step) for step in dependents)
+    def count_held() -> int:
+        return sum(not is_ready(step) for step in dependents)
 
     def pause(seconds: float) -> None:
-        before = held()
-        _pause(op, seconds, lambda: held() < before, sleep)
+        before = count_held()
+        _pause(op, seconds, lambda: count_held() < before, sleep)
 
     try:
         apply.apply_all(
@@ -124,17 +126,17 @@ def apply_stage(
             op.deadline,
             apply.ApplyHooks(
                 op.ledger.guard,
-                ready,
-                lambda written: _take_in(op, written, name),
+                is_ready,
+                lambda written: _record_written(op, written, name),
                 pending.update,
                 pause,
             ),
             field_conflicts=op.options.field_conflicts,
-            packaged=_brought(op, steps),
+            packaged=_applied_names(op, steps),
         )
         pending.clear()
     except apply.ApplyInterrupted as error:
-        # A request whose answer is lost may have been carried out.
+        # A request without a response may have been carried out.
         lost = (errors.Unavailable, errors.Unreachable)
         op.uncertain = op.uncertain or isinstance(error.cause, lost)
         if isinstance(error.cause, errors.DependencyMissing):
@@ -142,7 +144,7 @@ def apply_stage(
         raise error.cause from error
 
 
-def _brought(
+def _applied_names(
     op: Session, steps: Iterable[Apply]
 ) -> frozenset[tuple[str, str]]:
     """Return the names of all objects that the instance applies or applied."""
@@ -157,37 +159,41 @@ def _brought(
 def _pause(
     op: Session,
     seconds: float,
-    enough: Callable[[], bool],
+    is_enough: Callable[[], bool],
     sleep: Callable[[float], None],
 ) -> None:
-    """Let time pass, and see what becomes of the objects meanwhile.
+    """Pause, and watch the objects meanwhile.
 
-    What is owned by then is stored before a pause that may be long. Where
-    no object moves there is none to watch, and the lock is looked at.
+    The owned objects are recorded before a pause that may be long. If all
+    objects are settled there is nothing to watch; only the lock is checked.
     """
-    if op.progress.is_settled or seconds < LONG:
+    if op.progress.is_settled or seconds < WATCH_FROM:
         sleep(min(seconds, backoff.APPLY.longest))
         op.ledger.check()
         return
     if seconds > backoff.APPLY.longest and op.ledger.entry:
         op.ledger.write(op.inventory)
-    op.wait(is_enough=lambda progress: enough(), seconds=seconds)
+    op.wait(is_enough=lambda progress: is_enough(), seconds=seconds)
 
 
-def _take_in(
+def _record_written(
     op: Session, written: Collection[apply.ApplyResult], name: str
 ) -> None:
     if not written:
         return
-    if new := op.expected & {item.ref.group_kind for item in written}:
-        found = {k: op.cluster.resource(k).subresources for k in new}
-        op.use_registry(preflight.with_statusless_kinds(op.registry, found))
-        op.expected -= new
+    if newly_served := op.expected & {item.ref.group_kind for item in written}:
+        subresources = {
+            k: op.cluster.resource(k).subresources for k in newly_served
+        }
+        op.use_registry(
+            preflight.with_statusless_kinds(op.registry, subresources)
+        )
+        op.expected -= newly_served
     now = op.deadline.now
     awaited = {}
     views = []
     for item in written:
-        # What an earlier step of the operation has written was written.
+        # An earlier step of the operation may have written it.
         if item.action is not Action.UNCHANGED or item.ref not in op.actions:
             op.actions[item.ref] = item.action
         if item.foreign_fields:
@@ -199,7 +205,9 @@ def _take_in(
         views.append(item.obj)
     op.progress = op.progress.with_awaited(awaited, name)
     op.on_progress(op.progress.with_observed(views, now))
-    op.ledger.add_owned({ref: found.uid for ref, found in awaited.items()})
+    op.ledger.add_owned(
+        {ref: subresources.uid for ref, subresources in awaited.items()}
+    )
     op.ledger.applied(views)
 
 
@@ -220,23 +228,25 @@ def delete_stage(
     """
     steps = tuple(steps)
     now = op.deadline.now
-    going = WaitState(op.registry, Goal.DELETED, stage=name).with_awaited(
+    waiting_state = WaitState(
+        op.registry, Goal.DELETED, stage=name
+    ).with_awaited(
         {step.ref: AwaitedObject(step.uid, 0, now) for step in steps}
     )
     op.uncertain = op.wrote = True
-    asked = delete.request_deletion(
+    request = delete.request_deletion(
         op.ledger.fenced_cluster,
         steps,
         grace_seconds=op.options.grace_seconds,
         guard=op.ledger.guard,
     )
-    for ref in asked.deleted:
+    for ref in request.deleted:
         op.actions[ref] = Action.DELETED
-    _hasten(op, steps, asked)
-    going = going.with_deleted(asked.deleted).with_observed(
-        asked.terminating.values(), now
+    _hasten(op, steps, request)
+    waiting_state = waiting_state.with_deleted(request.deleted).with_observed(
+        request.terminating.values(), now
     )
-    waiting = DeletionWatchdog(
+    watchdog = DeletionWatchdog(
         op.cluster,
         op.deadline,
         op.on_progress,
@@ -244,34 +254,36 @@ def delete_stage(
         op.options.stall_timeout,
         op.progress.wait_all,
     )
-    going = settled.wait_settled(
+    waiting_state = settled.wait_settled(
         settled.Waiting(
             op.cluster,
             op.instance if labelled else "",
             op.deadline,
-            waiting.listen,
-            waiting.guard,
+            watchdog.listen,
+            watchdog.guard,
             op.begun,
         ),
-        going,
+        waiting_state,
     )
     for step in steps:
         op.actions[step.ref] = Action.DELETED
-    op.ledger.remove_owned(going.awaited)
+    op.ledger.remove_owned(waiting_state.awaited)
 
 
 def _hasten(
-    op: Session, steps: Iterable[Delete], asked: delete.DeletionRequest
+    op: Session, steps: Iterable[Delete], request: delete.DeletionRequest
 ) -> None:
     """Apply the requested measures that speed up a running deletion."""
     seconds = op.options.grace_seconds
     writing, guard = op.ledger.fenced_cluster, op.ledger.guard
     if seconds is not None:
-        going = {step.ref: step.uid for step in steps}
-        grace_period.shorten_grace_periods(writing, going, seconds, guard)
-    named = op.options.remove_finalizers
-    taken = finalizers.remove_finalizers(
-        writing, asked.terminating, named, op.manager, guard
+        waiting_state = {step.ref: step.uid for step in steps}
+        grace_period.shorten_grace_periods(
+            writing, waiting_state, seconds, guard
+        )
+    selected = op.options.remove_finalizers
+    removed = finalizers.remove_finalizers(
+        writing, request.terminating, selected, op.manager, guard
     )
-    for ref, names in taken.items():
+    for ref, names in removed.items():
         op.notes[ref] = (f"finalizers removed: {', '.join(names)}",)

@@ -1,7 +1,7 @@
 """Wait for the objects that Cluster API creates for a changed topology.
 
-A Cluster reports its topology as reconciled at the moment in which the
-generated objects get their new template; for a while its counters still have
+A Cluster reports its topology as reconciled as soon as the generated objects
+get their new template; for a while its counters still have
 the former values. For a changed ClusterClass it reports nothing before its
 controller has observed the change.
 """
@@ -22,7 +22,7 @@ from tacker_k8s_cr.kinds.capi import versions
 from tacker_k8s_cr.kube.protocol import Watch
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import wait_unlabelled
-from tacker_k8s_cr.lcm.stages.wait_unlabelled import Lacking
+from tacker_k8s_cr.lcm.stages.wait_unlabelled import Incomplete
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import Manifest
@@ -31,16 +31,16 @@ from tacker_k8s_cr.model.report import Action
 
 LOG = logging.getLogger(__name__)
 
-_MOVED = (Action.CREATED, Action.CONFIGURED, Action.RECREATED)
+_WRITTEN = (Action.CREATED, Action.CONFIGURED, Action.RECREATED)
 
 
 def wait_topology(op: Session) -> None:
-    """Wait for what was applied, and for what topologies make of it."""
+    """Wait for applied objects, and for those that topologies generate."""
     op.wait_applied()
-    moved = {ref for ref, act in op.actions.items() if act in _MOVED}
-    if not any(contract.is_capi_group(ref.group) for ref in moved):
+    written = {ref for ref, act in op.actions.items() if act in _WRITTEN}
+    if not any(contract.is_capi_group(ref.group) for ref in written):
         return
-    # One that was made has not said anything that could be from before.
+    # The status of a new Cluster cannot be outdated.
     clusters = [
         ref
         for ref in op.progress.awaited
@@ -56,28 +56,31 @@ def wait_topology(op: Session) -> None:
     ]
     try:
         wait_unlabelled.wait_complete(
-            op, watches, functools.partial(_lacking, op, clusters)
+            op, watches, functools.partial(_find_incomplete, op, clusters)
         )
     except errors.Forbidden as error:
-        # Who may not look has what the objects themselves have told.
-        LOG.warning("no look at what topologies make: %s", error)
+        # The status of the applied objects has to be sufficient.
+        LOG.warning("cannot read objects of topologies: %s", error)
 
 
-def _lacking(op: Session, clusters: list[ObjectRef]) -> Lacking:
+def _find_incomplete(op: Session, clusters: list[ObjectRef]) -> Incomplete:
     found = {}
-    for place in clusters:
-        cluster = op.cluster.get(place)
-        if cluster is None or not _counts(op, place, cluster):
+    for cluster_ref in clusters:
+        cluster = op.cluster.get(cluster_ref)
+        if cluster is None or not _is_awaited(op, cluster_ref, cluster):
             continue
         class_ref = classes.of(cluster)
         cluster_class = op.cluster.get(class_ref) if class_ref else None
-        for made in _made(op, cluster):
-            ref = ObjectRef.of(made)
+        for generated in _generated_objects(op, cluster):
+            ref = ObjectRef.of(generated)
             why = (
-                _going(cluster, made)
-                or wait_unlabelled.pending_reason(op, ref, made)
-                or _outdated(
-                    op.cluster.get_metadata, cluster, cluster_class or {}, made
+                _removal_reason(cluster, generated)
+                or wait_unlabelled.pending_reason(op, ref, generated)
+                or _outdated_reason(
+                    op.cluster.get_metadata,
+                    cluster,
+                    cluster_class or {},
+                    generated,
                 )
             )
             if why:
@@ -85,18 +88,18 @@ def _lacking(op: Session, clusters: list[ObjectRef]) -> Lacking:
     return found
 
 
-def _counts(op: Session, ref: ObjectRef, cluster: Manifest) -> bool:
-    """Whether it has a topology, and is waited for as its kind is."""
-    said = objects.annotation(cluster, "readiness") or "status"
-    asked = op.progress.registry.override_for(ref)
+def _is_awaited(op: Session, ref: ObjectRef, cluster: Manifest) -> bool:
+    """Return whether it has a topology and its kind's usual readiness."""
+    readiness = objects.annotation(cluster, "readiness") or "status"
+    override = op.progress.registry.override_for(ref)
     topology = fields.mapping(cluster, topology_replicas.TOPOLOGY)
-    return bool(topology) and said == "status" and asked is None
+    return bool(topology) and readiness == "status" and override is None
 
 
-def _made(op: Session, cluster: Manifest) -> Iterator[Manifest]:
-    """The control plane of a topology, and its MachineDeployments."""
-    leader = versions.control_plane(cluster)
-    live = op.cluster.get(leader) if leader else None
+def _generated_objects(op: Session, cluster: Manifest) -> Iterator[Manifest]:
+    """Yield the control plane of a topology, and its MachineDeployments."""
+    control_plane = versions.control_plane(cluster)
+    live = op.cluster.get(control_plane) if control_plane else None
     if live is not None:
         yield live
     ref = ObjectRef.of(cluster)
@@ -106,37 +109,40 @@ def _made(op: Session, cluster: Manifest) -> Iterator[Manifest]:
     )
 
 
-def _going(cluster: Manifest, made: Manifest) -> str:
-    """That workers go which the topology no longer has; else empty."""
+def _removal_reason(cluster: Manifest, generated: Manifest) -> str:
+    """Return that workers were removed from the topology, or empty."""
     label = topology_replicas.LABELS["machineDeployments"]
-    name = fields.text(made, ("metadata", "labels", label))
+    name = fields.text(generated, ("metadata", "labels", label))
     cluster_ref = ObjectRef.of(cluster)
     entry = topology_replicas.TopologyReplicas(
         cluster_ref, "machineDeployments", name
     )
     if name and topology_replicas.get_entry(cluster, entry) is None:
-        return f"the topology of {cluster_ref} has no {name}; it is to go"
+        return (
+            f"the topology of {cluster_ref} has no {name}; its deletion is "
+            "pending"
+        )
     return ""
 
 
-def _outdated(
-    look: Callable[[ObjectRef], Manifest | None],
+def _outdated_reason(
+    read: Callable[[ObjectRef], Manifest | None],
     cluster: Manifest,
     cluster_class: Manifest,
-    made: Manifest,
+    generated: Manifest,
 ) -> str:
-    """Which template of the class an object is not made from yet."""
-    wanted = classes.wanted(cluster, cluster_class, made)
-    if not wanted:
+    """Return which template of the class an object does not use yet."""
+    expected = classes.wanted(cluster, cluster_class, generated)
+    if not expected:
         return ""
-    for use, ref in classes.references(made).items():
-        live = look(ref) if use in wanted else None
-        notes = fields.mapping(live or {}, ("metadata", "annotations"))
-        origin = notes.get(classes.CLONED_FROM)
-        if origin is not None and origin != wanted[use]:
+    for usage, ref in classes.references(generated).items():
+        live = read(ref) if usage in expected else None
+        annotations = fields.mapping(live or {}, ("metadata", "annotations"))
+        origin = annotations.get(classes.CLONED_FROM)
+        if origin is not None and origin != expected[usage]:
             name = objects.field(cluster_class, ("metadata", "name"))
             return (
-                f"{use} from the template {origin}, and its class {name} "
-                f"names {wanted[use]}"
+                f"{usage} from the template {origin}, and its class {name} "
+                f"names {expected[usage]}"
             )
     return ""

@@ -1,4 +1,4 @@
-"""Wait for what no stream of an instance shows, as it bears no label."""
+"""Wait for objects without the instance label, which no watch selects."""
 
 from __future__ import annotations
 
@@ -29,40 +29,42 @@ from tacker_k8s_cr.wait.wait_until import wait_until
 
 LOG = logging.getLogger(__name__)
 
-LOOK = 5.0
-"""Seconds at most between two looks, whatever the streams show."""
+CHECK_INTERVAL = 5.0
+"""Maximum seconds between two checks, whatever the watches report."""
 
-Lacking = Mapping[ObjectRef, str]
-"""By object, what is not as it is to be; none when all is."""
+Incomplete = Mapping[ObjectRef, str]
+"""By object, why it is incomplete; empty when all are complete."""
 
 
 def wait_complete(
-    op: Session, watches: Iterable[Watch], look: Callable[[], Lacking]
+    op: Session,
+    watches: Iterable[Watch],
+    find_incomplete: Callable[[], Incomplete],
 ) -> None:
     """Check after each event; at the deadline raise ReadinessTimeout."""
     begun = op.deadline.now
-    lacking = look()
-    if not lacking:
+    incomplete = find_incomplete()
+    if not incomplete:
         return
 
     def step(_: Sequence[WatchUpdate]) -> float | None:
-        nonlocal lacking
+        nonlocal incomplete
         if op.deadline.expired:
             return 0.0
         try:
-            lacking = look()
+            incomplete = find_incomplete()
         except (errors.Unavailable, errors.Unreachable) as error:
             # The deadline may have passed during the check.
             if not (error.late or op.deadline.expired):
                 raise
-        return LOOK if lacking else None
+        return CHECK_INTERVAL if incomplete else None
 
     if wait_until(op.cluster, watches, step, op.deadline, op.ledger.check):
         return
     age = op.deadline.now - begun
     items = [
         PendingObject(ref, Verdict(State.IN_PROGRESS, why), age)
-        for ref, why in lacking.items()
+        for ref, why in incomplete.items()
     ]
     registry = op.progress.registry
     found = explain.with_explanations(op.cluster, registry, items)
@@ -76,36 +78,36 @@ def wait_replicas(op: Session, targets: Sequence[ScaleTarget]) -> None:
     before and after the replica count arrives there. A controller that counts
     Machines may still report those of the former count.
     """
-    bearers = {
+    targets_by_ref = {
         ObjectRef.of(target.scaled_object): target
         for target in targets
         if target.scaled_object
         and contract.is_capi_group(target.written.group)
     }
-    if not bearers:
+    if not targets_by_ref:
         return
 
-    def look() -> Lacking:
+    def find_incomplete() -> Incomplete:
         found = {}
-        for ref, target in bearers.items():
-            if why := _lacking(op, ref, target):
+        for ref, target in targets_by_ref.items():
+            if why := _incomplete_reason(op, ref, target):
                 found[ref] = why
         return found
 
     watches = [
         Watch(kind, ref.namespace, "")
-        for ref in bearers
+        for ref in targets_by_ref
         for kind in (ref.group_kind, MACHINE_SET, MACHINE)
     ]
     try:
-        wait_complete(op, watches, look)
+        wait_complete(op, watches, find_incomplete)
     except errors.Forbidden as error:
-        # Who may not look has what the objects themselves have told.
-        LOG.warning("no look at the machines: %s", error)
+        # The status of the scaled objects has to be sufficient.
+        LOG.warning("cannot list Machines: %s", error)
 
 
 def pending_reason(op: Session, ref: ObjectRef, obj: Manifest) -> str:
-    """Why an object is not current by its own word; empty if it is."""
+    """Return why an object reports that it is not current, or empty."""
     registry = op.progress.registry
     verdict = observation.observe(
         obj,
@@ -122,25 +124,27 @@ MACHINE = GroupKind(contract.GROUP, "Machine")
 MACHINE_SET = GroupKind(contract.GROUP, "MachineSet")
 
 
-def _lacking(op: Session, ref: ObjectRef, target: ScaleTarget) -> str:
+def _incomplete_reason(
+    op: Session, ref: ObjectRef, target: ScaleTarget
+) -> str:
     obj = op.cluster.get(ref)
     if obj is None:
-        return "is gone from the cluster"
+        return "no longer exists in the cluster"
     number = objects.field(obj, replicas.REPLICAS)
-    # An autoscaler may go on from the number at once.
+    # An autoscaler may change the count at once.
     if number != target.number and target.autoscaler is None:
-        return f"spec.replicas {number}, {target.number} asked"
+        return f"spec.replicas is {number}, expected {target.number}"
     if why := pending_reason(op, ref, obj):
         return why
     registry = op.progress.registry
     machines = 0
-    for crew in members.replica_groups(op.cluster, registry, obj):
-        keeper = ObjectRef.of(crew.keeper)
-        told = registry[keeper.group_kind].assess(crew.keeper)
-        if told.state is not State.CURRENT:
-            return f"{keeper}: {told.reason}"
-        machines += len(crew.members)
-    # A control plane may do without any.
+    for group in members.find_replica_groups(op.cluster, registry, obj):
+        controller = ObjectRef.of(group.controller)
+        verdict = registry[controller.group_kind].assess(group.controller)
+        if verdict.state is not State.CURRENT:
+            return f"{controller}: {verdict.reason}"
+        machines += len(group.members)
+    # A control plane provider may create no Machines.
     if machines and machines != number:
-        return f"{machines} Machine(s), {number} asked"
+        return f"{machines} Machine(s), expected {number}"
     return ""

@@ -1,4 +1,4 @@
-"""What a termination retains, and how it is released."""
+"""Find the objects that a termination retains, and release them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import logging
 
 from tacker_k8s_cr.engine import claim_retention as retentions
-from tacker_k8s_cr.engine import orphan as leaving
+from tacker_k8s_cr.engine import orphan
 from tacker_k8s_cr.engine import retained_objects
 from tacker_k8s_cr.engine.claim_retention import Retention
 from tacker_k8s_cr.kinds.policy import Policy
@@ -24,48 +24,54 @@ from tacker_k8s_cr.plan.options import Options
 LOG = logging.getLogger(__name__)
 
 
-def manifests(op: Session, inventory: Inventory) -> dict[ObjectRef, Manifest]:
+def read_manifests(
+    op: Session, inventory: Inventory
+) -> dict[ObjectRef, Manifest]:
     """Return what the author specified for each object.
 
-    An object that a change kept may be in no manifest any more; it is read.
+    An object that a change retained may have no manifest; it is read.
     """
     before = inventory.previous_package
     known = manifest_annotations.manifests(before) if before else {}
     known.update(manifest_annotations.manifests(inventory))
-    lost = [ref for ref in inventory.owned if ref not in known]
-    live = results_or_raise(op.cluster.map_parallel(op.cluster.get, lost))
+    unknown = [ref for ref in inventory.owned if ref not in known]
+    live = results_or_raise(op.cluster.map_parallel(op.cluster.get, unknown))
     known.update((ref, obj) for ref, obj in live if obj)
     return known
 
 
-def find(
+def find_retained_objects(
     op: Session,
     inventory: Inventory,
     specified: Retention,
     manifests: Mapping[ObjectRef, Manifest],
-    said: Mapping[ObjectRef, tuple[bool, str]],
+    choices: Mapping[ObjectRef, tuple[bool, str]],
 ) -> tuple[dict[ObjectRef, str], FoundClaims]:
-    """Return the objects to keep, with the reason, and the claims."""
+    """Return the objects to retain, with the reason, and the claims."""
     owned = inventory.without_owned(inventory.preexisting).owned
-    kept = execute.stays(op, owned, manifests, said)
-    stay = {*kept, *inventory.preexisting}
-    found = claims.cleanup(op, inventory, specified, stay).find()
-    return with_required(kept, found, owned, manifests, said), found
+    retained = execute.find_retained(op, owned, manifests, choices)
+    not_deleted = {*retained, *inventory.preexisting}
+    found = claims.create_cleanup(op, inventory, specified, not_deleted).find()
+    return with_required(retained, found, owned, manifests, choices), found
 
 
 def with_required(
-    kept: dict[ObjectRef, str],
+    retained: dict[ObjectRef, str],
     found: FoundClaims,
     owned: Mapping[ObjectRef, str],
     manifests: Mapping[ObjectRef, Manifest],
-    said: Mapping[ObjectRef, tuple[bool, str]],
+    choices: Mapping[ObjectRef, tuple[bool, str]],
 ) -> dict[ObjectRef, str]:
-    """Add the objects that retained claims require to the kept objects."""
-    more = found.required_objects(owned)
-    if not more.keys() - kept.keys():
-        return kept
-    stay = {ref: (True, why) for ref, why in {**more, **kept}.items()}
-    return retained_objects.find_retained(owned, manifests, {**said, **stay})
+    """Add the objects that retained claims require."""
+    required = found.required_objects(owned)
+    if not required.keys() - retained.keys():
+        return retained
+    required_choices = {
+        ref: (True, why) for ref, why in {**required, **retained}.items()
+    }
+    return retained_objects.find_retained(
+        owned, manifests, {**choices, **required_choices}
+    )
 
 
 def retention(
@@ -80,20 +86,26 @@ def retention(
     return retentions.on_rollback(policy, options)
 
 
-def leave(
-    op: Session, kept: Mapping[ObjectRef, str], why: Mapping[ObjectRef, str]
+def release(
+    op: Session,
+    retained: Mapping[ObjectRef, str],
+    why: Mapping[ObjectRef, str],
 ) -> dict[ObjectRef, str]:
-    """Release the kept objects; return those that exist, with the reason.
+    """Release retained objects; return existing ones, with the reason.
 
     A repeated termination finds them already released.
     """
-    there = leaving.orphan(
-        op.ledger.fenced_cluster, kept, op.manager, op.ledger.guard
+    existing = orphan.orphan(
+        op.ledger.fenced_cluster, retained, op.manager, op.ledger.guard
     )
-    for ref in sorted(kept):
-        if ref in there:
-            LOG.info("%s: retained, now without instance: %s", ref, why[ref])
+    for ref in sorted(retained):
+        if ref in existing:
+            LOG.info(
+                "%s: retained, no longer managed by any instance: %s",
+                ref,
+                why[ref],
+            )
         else:
-            LOG.warning("%s: not retained: it does not exist any more", ref)
-    op.ledger.remove_owned(kept)
-    return {ref: why[ref] for ref in sorted(there)}
+            LOG.warning("%s: cannot be retained, it no longer exists", ref)
+    op.ledger.remove_owned(retained)
+    return {ref: why[ref] for ref in sorted(existing)}

@@ -1,9 +1,8 @@
-"""Remove, in a workload cluster, what outlives it in its cloud.
+"""Remove objects of a workload cluster whose cloud resources outlive it.
 
-A Service of the type LoadBalancer and a volume are made in the cloud by
-controllers of the workload cluster. They can take them away only as long as
-they run; what is left holds up the deletion of networks, or costs money. We
-delete nothing in the cloud ourselves.
+Controllers of the workload cluster create load balancers and volumes in the
+cloud, and can delete them only while they run. Remaining ones block the
+deletion of networks, or cost money. Nothing is deleted in the cloud directly.
 """
 
 from __future__ import annotations
@@ -50,11 +49,11 @@ POD = GroupKind("", "Pod")
 CLAIM = GroupKind("", "PersistentVolumeClaim")
 VOLUME = GroupKind("", "PersistentVolume")
 
-LOOK = 2.0
+CHECK_INTERVAL = 2.0
 """Longest interval in seconds between two reads of objects being deleted."""
 
-LEVELS = 4
-"""How far up the owners of a Pod are followed."""
+MAX_OWNER_LEVELS = 4
+"""Maximum number of owner levels above a Pod."""
 
 Connect = Callable[[Kubeconfig], Cluster]
 Listen = Callable[[WaitState], None]
@@ -70,183 +69,199 @@ def clean_up(
     guard: Callable[[], None] = lambda: None,
     connect: Connect = clusters.connect,
 ) -> tuple[ObjectRef, ...]:
-    """Remove it in the workload cluster of a Cluster, and wait.
+    """Remove the objects of a workload cluster, and wait; return them.
 
-    A Cluster that never took a request, or goes already, has nothing that
-    could be reached. Returns what was removed.
+    A Cluster whose control plane was never initialized, or that is being
+    deleted already, is skipped.
 
     Raises CleanupFailed.
     """
     obj = cluster.get(ref)
-    why = _closed(obj)
+    why = _unreachable_reason(obj)
     if why or obj is None:
-        LOG.info("%s: nothing is removed in its cluster: %s", ref, why)
+        LOG.info("%s: no cleanup in its workload cluster: %s", ref, why)
         return ()
     secret = cluster.get(workloads.secret_ref(ref))
     if secret is None:
-        way = workloads.secret_ref(ref)
-        raise errors.CleanupFailed(ref, f"it has no kubeconfig, {way}")
-    asked: list[ObjectRef] = []
+        secret_ref = workloads.secret_ref(ref)
+        raise errors.CleanupFailed(ref, f"it has no kubeconfig, {secret_ref}")
+    requested: list[ObjectRef] = []
     try:
         admin = workloads.kubeconfig_of(secret)
         workloads.check_endpoint(admin, obj)
-        with contextlib.closing(connect(admin)) as far:
-            work = _Work(
-                far.with_deadline(deadline), deadline, listen, guard, asked
+        with contextlib.closing(connect(admin)) as workload_cluster:
+            cleanup = _Cleanup(
+                workload_cluster.with_deadline(deadline),
+                deadline,
+                listen,
+                guard,
+                requested,
             )
-            return work.do(what)
+            return cleanup.run(what)
     except errors.LockLost:
         raise
     except errors.Error as error:
-        stays = errors.CleanupFailed(ref, error.sentence())
-        stays.late = error.late or isinstance(error, errors.DeletionTimeout)
-        stays.begun = bool(asked)
-        raise stays from error
+        failure = errors.CleanupFailed(ref, error.sentence())
+        failure.late = error.late or isinstance(error, errors.DeletionTimeout)
+        failure.begun = bool(requested)
+        raise failure from error
 
 
-def _closed(obj: Manifest | None) -> str:
-    """Why there is no way in; empty where there is one."""
+def _unreachable_reason(obj: Manifest | None) -> str:
+    """Return why the workload cluster cannot be cleaned up, or empty."""
     if obj is None:
-        return "it is gone"
+        return "it no longer exists"
     if objects.field(obj, ("metadata", "deletionTimestamp")):
-        return "it goes already"
+        return "its deletion is in progress"
     begun = objects.field(
         obj, ("status", "initialization", "controlPlaneInitialized")
     )
     condition = objects.conditions(obj).get("ControlPlaneInitialized", {})
     if begun or condition.get("status") == "True":
         return ""
-    return "its control plane never took a request"
+    return "its control plane was never initialized"
 
 
 @dataclasses.dataclass(frozen=True)
-class _Work:
-    """What is done in one workload cluster.
+class _Cleanup:
+    """The cleanup of one workload cluster.
 
-    :param asked: receives the objects to delete, before the request.
+    :param requested: receives the objects to delete, before the request.
     """
 
-    far: Cluster
+    workload_cluster: Cluster
     deadline: Deadline
     listen: Listen
     guard: Callable[[], None]
-    asked: list[ObjectRef]
+    requested: list[ObjectRef]
 
-    def do(self, what: frozenset[str]) -> tuple[ObjectRef, ...]:
-        done: dict[ObjectRef, str] = {}
+    def run(self, what: frozenset[str]) -> tuple[ObjectRef, ...]:
+        removed: dict[ObjectRef, str] = {}
         if SERVICES in what:
             # Clients can create load balancers as long as the cluster works.
             while found := dict(self._load_balancers()):
-                self._gone(found, "load balancers")
-                done.update(found)
+                self._delete_and_wait(found, "load balancers")
+                removed.update(found)
         if CLAIMS in what:
             while True:
                 found = dict(self._claims())
                 volumes = dict(self._volumes())
                 if not found and not volumes:
                     break
-                users = dict(self._users(found))
-                self._gone({**users, **found}, "claims", volumes)
-                done.update({**users, **found})
-        for ref in done:
-            LOG.info("%s: removed %s", self.far.server, ref)
-        return tuple(done)
+                users = dict(self._claim_users(found))
+                self._delete_and_wait({**users, **found}, "claims", volumes)
+                removed.update({**users, **found})
+        for ref in removed:
+            LOG.info("%s: removed %s", self.workload_cluster.server, ref)
+        return tuple(removed)
 
-    def _gone(
+    def _delete_and_wait(
         self,
-        going: dict[ObjectRef, str],
+        deleted: dict[ObjectRef, str],
         stage: str,
-        also: dict[ObjectRef, str] | None = None,
+        also_awaited: dict[ObjectRef, str] | None = None,
     ) -> None:
-        """Delete an object, and wait until it and these others are deleted."""
+        """Delete objects, and wait until they and awaited ones are deleted."""
         now = self.deadline.now
-        awaited = {**going, **(also or {})}
+        awaited = {**deleted, **(also_awaited or {})}
         progress = WaitState(
             kinds.BUILT_IN, Goal.DELETED, stage=f"workload cluster: {stage}"
         ).with_awaited(
             {ref: AwaitedObject(u, 0, now) for ref, u in awaited.items()}
         )
-        self.asked.extend(going)
+        self.requested.extend(deleted)
         delete.request_deletion(
-            self.far,
-            [Delete(ref, uid) for ref, uid in going.items()],
+            self.workload_cluster,
+            [Delete(ref, uid) for ref, uid in deleted.items()],
             guard=self.guard,
         )
-        places = {(ref.group_kind, ref.namespace) for ref in awaited}
-        watches = [Watch(kind, place, "") for kind, place in sorted(places)]
+        watched = {(ref.group_kind, ref.namespace) for ref in awaited}
+        watches = [
+            Watch(kind, namespace, "") for kind, namespace in sorted(watched)
+        ]
 
         def step(_: Sequence[WatchUpdate]) -> float | None:
             # Updates only trigger another read: not every provider's server
             # reports every deletion.
             nonlocal progress
-            progress = self._looked_at(progress)
+            progress = self._refresh(progress)
             self.listen(progress)
-            return None if progress.is_settled else LOOK
+            return None if progress.is_settled else CHECK_INTERVAL
 
-        if not wait_until(self.far, watches, step, self.deadline, self.guard):
-            raise self._late(progress, now)
+        if not wait_until(
+            self.workload_cluster, watches, step, self.deadline, self.guard
+        ):
+            raise self._timeout_error(progress, now)
 
-    def _looked_at(self, progress: WaitState) -> WaitState:
+    def _refresh(self, progress: WaitState) -> WaitState:
         try:
-            views = dict(
+            objs = dict(
                 results_or_raise(
-                    self.far.map_parallel(self.far.get, progress.unsettled)
+                    self.workload_cluster.map_parallel(
+                        self.workload_cluster.get, progress.unsettled
+                    )
                 )
             )
         except errors.Unavailable:
             return progress
-        there = {
+        existing = {
             ref: obj
-            for ref, obj in views.items()
+            for ref, obj in objs.items()
             if obj and objects.uid(obj) == progress.awaited[ref].uid
         }
-        progress = progress.with_observed(there.values(), self.deadline.now)
-        return progress.with_deleted(views.keys() - there.keys())
+        progress = progress.with_observed(existing.values(), self.deadline.now)
+        return progress.with_deleted(objs.keys() - existing.keys())
 
-    def _late(self, progress: WaitState, begun: float) -> errors.Error:
+    def _timeout_error(
+        self, progress: WaitState, begun: float
+    ) -> errors.Error:
         now = self.deadline.now
         items = [
             errors.PendingObject(ref, progress.verdict(ref, now), now - begun)
             for ref in progress.unsettled
         ]
-        brief = self.far.with_deadline(Deadline.after(explain.TIMEOUT))
+        short_cluster = self.workload_cluster.with_deadline(
+            Deadline.after(explain.TIMEOUT)
+        )
         return errors.DeletionTimeout(
-            explain.with_explanations(brief, kinds.BUILT_IN, items),
+            explain.with_explanations(short_cluster, kinds.BUILT_IN, items),
             now - begun,
         )
 
     def _load_balancers(self) -> Iterator[tuple[ObjectRef, str]]:
-        for obj in self.far.list_objects(SERVICE):
+        for obj in self.workload_cluster.list_objects(SERVICE):
             if objects.field(obj, ("spec", "type")) == "LoadBalancer":
                 yield ObjectRef.of(obj), objects.uid(obj)
 
     def _claims(self) -> Iterator[tuple[ObjectRef, str]]:
-        for obj in self.far.list_metadata(CLAIM):
+        for obj in self.workload_cluster.list_metadata(CLAIM):
             yield ObjectRef.of(obj), objects.uid(obj)
 
-    def _users(
+    def _claim_users(
         self, claims: dict[ObjectRef, str]
     ) -> Iterator[tuple[ObjectRef, str]]:
-        """Pods with these claims, and who would make others like them.
+        """Yield Pods that use these claims, and the owners that recreate them.
 
-        A claim is held as long as a Pod with it is on a node.
+        A claim is protected from deletion while a Pod uses it.
         """
-        for pod in self.far.list_objects(POD):
+        for pod in self.workload_cluster.list_objects(POD):
             if not claims.keys() & set(mounted_claims(pod)):
                 continue
             yield ObjectRef.of(pod), objects.uid(pod)
-            above: Manifest | None = pod
-            for _ in range(LEVELS):
-                above = self._owner(above) if above else None
-                if above:
-                    yield ObjectRef.of(above), objects.uid(above)
+            owner_: Manifest | None = pod
+            for _ in range(MAX_OWNER_LEVELS):
+                owner_ = self._owner(owner_) if owner_ else None
+                if owner_:
+                    yield ObjectRef.of(owner_), objects.uid(owner_)
 
     def _owner(self, obj: Manifest) -> Manifest | None:
         for uid, ref in owner_references.owners(obj).items():
             with contextlib.suppress(errors.KindNotServed):
-                if not self.far.resource(ref.group_kind).namespaced:
+                if not self.workload_cluster.resource(
+                    ref.group_kind
+                ).namespaced:
                     continue
-                found = self.far.get_metadata(ref)
+                found = self.workload_cluster.get_metadata(ref)
                 if found and objects.uid(found) == uid:
                     return found
         return None
@@ -257,7 +272,7 @@ class _Work:
         An earlier termination that ended early may have deleted a claim
         already.
         """
-        for obj in self.far.list_objects(VOLUME):
+        for obj in self.workload_cluster.list_objects(VOLUME):
             bound = objects.field(obj, ("spec", "claimRef", "uid"))
             policy = objects.field(
                 obj, ("spec", "persistentVolumeReclaimPolicy")

@@ -1,7 +1,7 @@
 """Transfer objects from live instances, one record after the other.
 
-The order of writes makes it safe to die at any of them: the record of this
-instance first announces the objects and their source instances; then the
+The order of writes makes a crash between any two of them safe: the record of
+this instance first announces the objects and their source instances; then the
 source's record releases the objects, and names the new owner; then this
 instance becomes the field manager; then its record owns them. Until the source
 has released an object, only its record counts; from then on, only the record
@@ -34,205 +34,221 @@ from tacker_k8s_cr.state.session import RecordSession
 
 LOG = logging.getLogger(__name__)
 
-STAGE = "taking over"
+STAGE = "transfer of objects"
 
 
-def transfer(
-    op: Session, inventory: Inventory, some: Collection[SourceInstance]
+def transfer_objects(
+    op: Session, inventory: Inventory, sources: Collection[SourceInstance]
 ) -> Inventory:
     """Return the stored inventory with the transferred objects.
 
-    A transfer that an operation began before it died is continued. Until the
-    instance is at rest, transferred objects count as met: undoing the
-    operation does not delete them.
+    A transfer that a killed operation had begun is continued. Until the
+    operation has completed, transferred objects count as preexisting: undoing
+    the operation does not delete them.
     """
     former = op.ledger.entry.inventory.incoming if op.ledger.entry else {}
     begun = {
-        ref: gift
-        for ref, gift in former.items()
-        if inventory.owned.get(ref) == gift.uid
+        ref: transfer
+        for ref, transfer in former.items()
+        if inventory.owned.get(ref) == transfer.uid
     }
     new = {
         ref: Transfer(
             uid,
-            giver.instance,
-            giver.home,
-            ref in giver.ledger.inventory.preexisting,
+            source.instance,
+            source.record_namespace,
+            ref in source.ledger.inventory.preexisting,
             manifests.get(ref),
         )
-        for giver in some
+        for source in sources
         for manifests in (
-            manifest_annotations.manifests(giver.ledger.inventory),
+            manifest_annotations.manifests(source.ledger.inventory),
         )
-        for ref, uid in giver.uids.items()
+        for ref, uid in source.uids.items()
     }
     if not begun and not new:
         return inventory
     if new:
-        announced = dataclasses.replace(inventory, incoming={**begun, **new})
-        op.ledger.write(announced.with_journal(op.name, STAGE, ()))
-    for giver in some:
-        theirs = giver.ledger.inventory
-        giver.ledger.write(
-            theirs.with_transferred_out(giver.uids, op.instance)
+        with_incoming = dataclasses.replace(
+            inventory, incoming={**begun, **new}
         )
-    gifts = {**begun, **new}
-    for ref, gift in sorted(gifts.items()):
-        rename_field_manager(op, ref, gift)
+        op.ledger.write(with_incoming.with_journal(op.name, STAGE, ()))
+    for source in sources:
+        source_inventory = source.ledger.inventory
+        source.ledger.write(
+            source_inventory.with_transferred_out(source.uids, op.instance)
+        )
+    transfers = {**begun, **new}
+    for ref, transfer in sorted(transfers.items()):
+        rename_field_manager(op, ref, transfer)
         LOG.info(
-            "%s: %s was taken from the instance %s",
+            "%s: %s was transferred from the instance %s",
             op.instance,
             ref,
-            gift.source,
+            transfer.source,
         )
-    after = _with(inventory, gifts)
+    after = _with_transferred(inventory, transfers)
     op.ledger.write(after.with_journal(op.name, STAGE, ()))
-    for giver in some:
-        theirs = giver.ledger.inventory
-        kept = {
+    for source in sources:
+        source_inventory = source.ledger.inventory
+        still_transferred_out = {
             r: to
-            for r, to in theirs.transferred_out.items()
-            if r not in giver.uids
+            for r, to in source_inventory.transferred_out.items()
+            if r not in source.uids
         }
-        giver.ledger.write(dataclasses.replace(theirs, transferred_out=kept))
+        source.ledger.write(
+            dataclasses.replace(
+                source_inventory, transferred_out=still_transferred_out
+            )
+        )
     return after
 
 
-def _with(
-    inventory: Inventory, gifts: Mapping[ObjectRef, Transfer]
+def _with_transferred(
+    inventory: Inventory, transfers: Mapping[ObjectRef, Transfer]
 ) -> Inventory:
     owning = inventory.with_owned(
-        {ref: gift.uid for ref, gift in gifts.items()}
+        {ref: transfer.uid for ref, transfer in transfers.items()}
     )
     return dataclasses.replace(
         owning,
-        preexisting=owning.preexisting | gifts.keys(),
-        transferred_in={**owning.transferred_in, **gifts},
+        preexisting=owning.preexisting | transfers.keys(),
+        transferred_in={**owning.transferred_in, **transfers},
         incoming={},
     )
 
 
 def finalize(inventory: Inventory) -> Inventory:
-    """At rest, what was taken is the instance's as if it had made it."""
-    own = {
+    """Treat transferred objects as created by the completed operation."""
+    transferred = {
         ref
-        for ref, gift in inventory.transferred_in.items()
-        if not gift.preexisting
+        for ref, transfer in inventory.transferred_in.items()
+        if not transfer.preexisting
     }
     return dataclasses.replace(
-        inventory, preexisting=inventory.preexisting - own
+        inventory, preexisting=inventory.preexisting - transferred
     )
 
 
 def resolve_interrupted(cluster: Cluster, inventory: Inventory) -> Inventory:
-    """Add objects that a run that died had received and not announced.
+    """Add objects that a killed run had received but not recorded.
 
     The record of the source instance decides. If that record no longer exists,
-    the object belongs to this instance if it still has the source's mark: a
-    source that releases an object without a new owner removes the mark.
+    the object belongs to this instance if the field manager of either instance
+    is left: a source that releases an object to no instance removes its own.
     """
-    taking = inventory.incoming
-    if not taking:
+    incoming = inventory.incoming
+    if not incoming:
         return inventory
     records = {}
-    for place in {
-        (gift.source, gift.record_namespace) for gift in taking.values()
+    for source in {
+        (transfer.source, transfer.record_namespace)
+        for transfer in incoming.values()
     }:
-        entry = store.read(cluster, *place)
-        records[place] = entry.inventory if entry else None
+        entry = store.read(cluster, *source)
+        records[source] = entry.inventory if entry else None
     live = dict(
         results_or_raise(
-            cluster.map_parallel(cluster.get_metadata, sorted(taking))
+            cluster.map_parallel(cluster.get_metadata, sorted(incoming))
         )
     )
-    given = {}
-    for ref, gift in taking.items():
+    completed = {}
+    for ref, transfer in incoming.items():
         obj = live[ref]
-        if obj is None or objects.uid(obj) != gift.uid:
+        if obj is None or objects.uid(obj) != transfer.uid:
             continue
-        theirs = records[gift.source, gift.record_namespace]
+        source_inventory = records[transfer.source, transfer.record_namespace]
         managers = (
-            objects.MANAGER + i for i in (gift.source, inventory.instance)
+            objects.MANAGER + i for i in (transfer.source, inventory.instance)
         )
         if (
-            theirs.transferred_out.get(ref) == inventory.instance
-            and theirs.owned.get(ref) != gift.uid
-            if theirs
+            source_inventory.transferred_out.get(ref) == inventory.instance
+            and source_inventory.owned.get(ref) != transfer.uid
+            if source_inventory
             else any(ownership.applied_by(obj, m) for m in managers)
         ):
-            given[ref] = gift
-    return _with(inventory, given)
+            completed[ref] = transfer
+    return _with_transferred(inventory, completed)
 
 
 def return_objects(
-    op: Session, gifts: Mapping[ObjectRef, Transfer]
+    op: Session, transfers: Mapping[ObjectRef, Transfer]
 ) -> dict[ObjectRef, str]:
-    """Return objects to their source instances; to which one, by object.
+    """Return objects to their source instances; return these by object.
 
-    A source that no longer exists, or is not at rest, gets nothing back. The
+    A source that no longer exists, or is not idle, gets nothing back. The
     lock of this instance is held. At each moment the source's record
     determines the owner of an object, as in the transfer.
     """
-    places: dict[tuple[str, str], dict[ObjectRef, Transfer]] = defaultdict(
+    by_source: dict[tuple[str, str], dict[ObjectRef, Transfer]] = defaultdict(
         dict
     )
-    for ref, gift in gifts.items():
-        places[gift.source, gift.record_namespace][ref] = gift
-    back = {}
-    for (instance, home), some in sorted(places.items()):
-        ledger = RecordSession(op.cluster, instance, home)
+    for ref, transfer in transfers.items():
+        by_source[transfer.source, transfer.record_namespace][ref] = transfer
+    returned = {}
+    for (instance, record_namespace), returning in sorted(by_source.items()):
+        ledger = RecordSession(op.cluster, instance, record_namespace)
         try:
             ledger.read(Phase.INSTANTIATED)
             with ledger.locked(op.deadline):
-                _hand_back(op, ledger, some)
+                _return_to_source(op, ledger, returning)
         except (
             errors.OperationInProgress,
             errors.Forbidden,
             errors.InstanceConflict,
             errors.InstanceNotFound,
         ) as error:
-            LOG.warning("%s: not given back: %s", op.instance, error)
+            LOG.warning("%s: not returned: %s", op.instance, error)
             continue
-        back.update(dict.fromkeys(some, instance))
-    return back
+        returned.update(dict.fromkeys(returning, instance))
+    return returned
 
 
-def _hand_back(
-    op: Session, ledger: RecordSession, gifts: Mapping[ObjectRef, Transfer]
+def _return_to_source(
+    op: Session, ledger: RecordSession, transfers: Mapping[ObjectRef, Transfer]
 ) -> None:
-    theirs = ledger.inventory
-    marks = dict.fromkeys(gifts, op.instance)
+    source_inventory = ledger.inventory
+    transferred_out = dict.fromkeys(transfers, op.instance)
     ledger.write(
         dataclasses.replace(
-            theirs, transferred_out={**theirs.transferred_out, **marks}
+            source_inventory,
+            transferred_out={
+                **source_inventory.transferred_out,
+                **transferred_out,
+            },
         )
     )
-    ours = op.inventory.without_owned(gifts)
-    op.ledger.write(dataclasses.replace(ours, incoming=gifts))
-    for ref, gift in sorted(gifts.items()):
-        manager = objects.MANAGER + gift.source
-        _renamed(op, ref, gift.uid, op.manager, manager, gift.source)
-    ledger.write(ledger.inventory.with_returned(gifts))
-    op.ledger.write(dataclasses.replace(ours, incoming={}))
+    remaining = op.inventory.without_owned(transfers)
+    op.ledger.write(dataclasses.replace(remaining, incoming=transfers))
+    for ref, transfer in sorted(transfers.items()):
+        manager = objects.MANAGER + transfer.source
+        _rename_manager(
+            op, ref, transfer.uid, op.manager, manager, transfer.source
+        )
+    ledger.write(ledger.inventory.with_returned(transfers))
+    op.ledger.write(dataclasses.replace(remaining, incoming={}))
 
 
-def rename_field_manager(op: Session, ref: ObjectRef, gift: Transfer) -> None:
+def rename_field_manager(
+    op: Session, ref: ObjectRef, transfer: Transfer
+) -> None:
     """Become field manager of the fields that the source has set."""
-    _renamed(op, ref, gift.uid, objects.MANAGER + gift.source, op.manager)
+    _rename_manager(
+        op, ref, transfer.uid, objects.MANAGER + transfer.source, op.manager
+    )
 
 
-def _renamed(
+def _rename_manager(
     op: Session,
     ref: ObjectRef,
     uid: str,
-    giver: str,
-    taker: str,
-    mark: str = "",
+    old_manager: str,
+    new_manager: str,
+    instance_label: str = "",
 ) -> None:
-    """Make one manager's, of an object's fields, what another has set.
+    """Transfer the fields of one field manager to another.
 
-    :param mark: the instance that it is to bear the label of, if that is to
-        be another.
+    :param instance_label: the new value of the instance label, if it changes.
     """
 
     def rename() -> None:
@@ -240,18 +256,24 @@ def _renamed(
         if obj is None or objects.uid(obj) != uid:
             return
         before = objects.field(obj, ("metadata", "managedFields"), ())
-        after = ownership.rename_manager(before, giver, taker)
-        marked = objects.labels(obj).get(objects.INSTANCE)
-        if after == list(before) and marked == (mark or marked):
+        after = ownership.rename_manager(before, old_manager, new_manager)
+        current_label = objects.labels(obj).get(objects.INSTANCE)
+        if after == list(before) and current_label == (
+            instance_label or current_label
+        ):
             return
         metadata = obj["metadata"]
         body = {
             "uid": metadata["uid"],
             "resourceVersion": metadata["resourceVersion"],
             "managedFields": after,
-            **({"labels": {objects.INSTANCE: mark}} if mark else {}),
+            **(
+                {"labels": {objects.INSTANCE: instance_label}}
+                if instance_label
+                else {}
+            ),
         }
         op.ledger.guard()
-        op.ledger.fenced_cluster.patch(ref, {"metadata": body}, taker)
+        op.ledger.fenced_cluster.patch(ref, {"metadata": body}, new_manager)
 
     retry_on_conflict(rename)

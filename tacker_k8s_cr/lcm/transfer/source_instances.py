@@ -1,4 +1,4 @@
-"""Instances that give objects up to another, and all of their locks."""
+"""Source instances of a transfer, and their locks."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from tacker_k8s_cr.state.session import RecordSession
 
 @dataclasses.dataclass(frozen=True)
 class SourceInstance:
-    """An instance that gives objects up, and which these are: with UIDs."""
+    """A source instance, and its objects to transfer, with UIDs."""
 
     instance: str
-    home: str
+    record_namespace: str
     ledger: RecordSession
     uids: Mapping[ObjectRef, str]
 
     @property
-    def place(self) -> tuple[str, str]:
-        return self.home, self.instance
+    def lock_key(self) -> tuple[str, str]:
+        return self.record_namespace, self.instance
 
 
 def transfer_sources(
@@ -40,65 +40,71 @@ def transfer_sources(
 ) -> tuple[SourceInstance, ...]:
     """Return the source instances of the package; nothing is written.
 
-    Raises an error where one of them is not at rest, does not have the object,
-    or would be left without a scale target.
+    Raises an error if one of them is not idle, does not have the object, or
+    would lose a scale target.
     """
-    asked = op.options.transfer_from
-    if strange := asked.keys() - {item.ref for item in ready.items}:
+    requested = op.options.transfer_from
+    if unknown := requested.keys() - {item.ref for item in ready.items}:
         raise errors.RequestInvalid(
-            f"{', '.join(map(str, sorted(strange)))}: to be taken from "
-            "another instance, and not in the package"
+            f"{', '.join(map(str, sorted(unknown)))}: to be transferred "
+            "from another instance, but not in the package"
         )
-    wanted: dict[str, dict[ObjectRef, str]] = defaultdict(dict)
-    for ref, instance in ready.owners.taken.items():
-        wanted[instance][ref] = ready.owners.live[ref].uid
+    uids_by_source: dict[str, dict[ObjectRef, str]] = defaultdict(dict)
+    for ref, instance in ready.owners.transferred.items():
+        uids_by_source[instance][ref] = ready.owners.live[ref].uid
     return tuple(
-        _giver(op, instance, uids) for instance, uids in sorted(wanted.items())
+        _find_source(op, instance, uids)
+        for instance, uids in sorted(uids_by_source.items())
     )
 
 
-def _giver(
+def _find_source(
     op: Session, instance: str, uids: Mapping[ObjectRef, str]
 ) -> SourceInstance:
-    near = {op.home, op.namespace, *(ref.namespace for ref in uids)} - {""}
-    lacking = dict(uids)
-    for home in other_instances.record_namespaces(
+    likely_namespaces = {
+        op.record_namespace,
+        op.namespace,
+        *(ref.namespace for ref in uids),
+    } - {""}
+    missing = dict(uids)
+    for record_namespace in other_instances.record_namespaces(
         op.cluster, instance
-    ) or sorted(near):
-        ledger = RecordSession(op.cluster, instance, home)
+    ) or sorted(likely_namespaces):
+        ledger = RecordSession(op.cluster, instance, record_namespace)
         with contextlib.suppress(errors.Forbidden):
             ledger.read()
         if ledger.entry is None:
             continue
         owned = ledger.inventory.owned
-        lacking = {r: uid for r, uid in uids.items() if owned.get(r) != uid}
-        if not lacking:
+        missing = {r: uid for r, uid in uids.items() if owned.get(r) != uid}
+        if not missing:
             ledger.read(Phase.INSTANTIATED)
-            _check_numbers(ledger.inventory, uids)
-            return SourceInstance(instance, home, ledger, uids)
+            _require_no_scale_target(ledger.inventory, uids)
+            return SourceInstance(instance, record_namespace, ledger, uids)
     raise errors.OwnedByOther(
         dict.fromkeys(
-            lacking,
-            f"the instance {instance}, of which no record that has it can be "
-            "read",
+            missing,
+            f"the instance {instance} (no readable record contains this "
+            "object)",
         )
     )
 
 
-def _check_numbers(giver: Inventory, refs: Collection[ObjectRef]) -> None:
-    for vdu, ref in giver.vdus.items():
+def _require_no_scale_target(
+    source: Inventory, refs: Collection[ObjectRef]
+) -> None:
+    for vdu, ref in source.vdus.items():
         if topology_replicas.cluster_ref(ref) in refs:
             raise errors.RequestInvalid(
-                f"{topology_replicas.cluster_ref(ref)}: it bears the number "
-                "of the VDU "
-                f"{vdu} "
-                f"of the instance {giver.instance}, and is not taken from it"
+                f"{topology_replicas.cluster_ref(ref)}: it is the scale "
+                f"target of VDU {vdu} of the instance {source.instance} and "
+                "cannot be transferred"
             )
 
 
 @contextlib.contextmanager
-def locked(
-    op: Session, some: Collection[SourceInstance]
+def lock_all(
+    op: Session, sources: Collection[SourceInstance]
 ) -> Iterator[Callable[[], None]]:
     """Hold the instance's lock, and for a while those of the sources.
 
@@ -106,19 +112,19 @@ def locked(
     from each other at once, one gets both. The yielded value releases the
     locks of the sources.
     """
-    ours = op.home, op.instance
-    ordered = sorted(some, key=lambda giver: giver.place)
-    with contextlib.ExitStack() as theirs:
-        for giver in ordered:
-            if giver.place < ours:
-                theirs.enter_context(giver.ledger.locked(op.deadline))
+    own_key = op.record_namespace, op.instance
+    ordered = sorted(sources, key=lambda source: source.lock_key)
+    with contextlib.ExitStack() as locks:
+        for source in ordered:
+            if source.lock_key < own_key:
+                locks.enter_context(source.ledger.locked(op.deadline))
         with op.locked():
             try:
-                for giver in ordered:
-                    if giver.place > ours:
-                        theirs.enter_context(giver.ledger.locked(op.deadline))
+                for source in ordered:
+                    if source.lock_key > own_key:
+                        locks.enter_context(source.ledger.locked(op.deadline))
             except errors.Error:
                 if op.ledger.entry is None:
                     op.ledger.delete()
                 raise
-            yield theirs.close
+            yield locks.close

@@ -149,7 +149,7 @@ def test_what_differs_from_the_package_keeps_its_value(
     report = adopted()
 
     (notes,) = [row.notes for row in report.objects if row.ref == SETTINGS]
-    assert ("live value kept: data.key",) == notes
+    assert ("live value retained: data.key",) == notes
     lcm.heal(lcm.Request(cluster, "one", **operation_args))
     assert "changed" == cluster.get(SETTINGS)["data"]["key"]
     assert (

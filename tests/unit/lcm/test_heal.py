@@ -471,7 +471,7 @@ KEEPER = {
 
 
 def crew(*machines):
-    return selection.places({OWNER: (ReplicaGroup(KEEPER, machines),)})
+    return selection.locate_members({OWNER: (ReplicaGroup(KEEPER, machines),)})
 
 
 def choose(found, asked=None, **known):
@@ -522,8 +522,8 @@ def test_control_plane_machines_are_replaced_one_by_one():
     choice = choose(found)
 
     assert [["m0"], ["m1"], ["m2"], ["w1", "w2"]] == [
-        [place.goer.ref.name for place in places]
-        for places in selection.batches(choice.healing, found)
+        [place.member.ref.name for place in places]
+        for places in selection.split_batches(choice.healing, found)
     ]
 
 
@@ -590,7 +590,7 @@ def test_a_machine_waits_for_one_that_is_being_deleted():
     )
 
     assert found
-    assert found.endswith("m2 is going")
+    assert found.endswith("m2 is being deleted")
 
 
 def test_the_only_machine_of_a_control_plane_is_left_out_of_all():
@@ -600,14 +600,14 @@ def test_the_only_machine_of_a_control_plane_is_left_out_of_all():
     choice = choose(found)
 
     assert ["w1"] == [goer.uid for goer in choice.healing.members]
-    assert ["m0"] == [ref.name for ref in choice.kept]
+    assert ["m0"] == [ref.name for ref in choice.retained]
 
 
 def test_a_member_without_a_controller_is_not_healed():
     """Neither by a controller nor from the package of the instance."""
     found = crew(machine("w1", owner=""))
 
-    with pytest.raises(errors.NotHealable, match="no controller replaces it"):
+    with pytest.raises(errors.NotHealable, match="no controller recreates it"):
         choose(found, {"w1"})
 
 
@@ -615,9 +615,9 @@ def test_a_bare_member_that_no_package_holds_is_not_healed():
     """One that a former package brought, and that was kept."""
     alone = {**BARE, "metadata": {"name": "alone", "namespace": "default"}}
     obj = {**alone, "metadata": {**alone["metadata"], "uid": "u"}}
-    found = selection.places({ALONE: (ReplicaGroup(obj, (obj,)),)})
+    found = selection.locate_members({ALONE: (ReplicaGroup(obj, (obj,)),)})
 
-    with pytest.raises(errors.NotHealable, match="does not hold it"):
+    with pytest.raises(errors.NotHealable, match="not in the package"):
         choose(found, {"u"})
     assert choose(found, {"u"}, manifests=(alone,)).healing.members
 
@@ -634,7 +634,7 @@ def test_pods_of_a_job_stay_when_all_is_healed():
             "ownerReferences": [{"uid": "j", "controller": True}],
         },
     }
-    found = selection.places({job: (ReplicaGroup(worker, (worker,)),)})
+    found = selection.locate_members({job: (ReplicaGroup(worker, (worker,)),)})
 
     assert () == choose(found).healing.members
     assert choose(found, {"p"}).healing.members

@@ -163,7 +163,7 @@ def refused(cluster):
     ("happens", "why"),
     [
         (gone, "no longer exists in the cluster"),
-        (unknown, "its number before could not be read"),
+        (unknown, "its former replica count could not be read"),
         (autoscaled, "its replicas are managed by HorizontalPodAutoscaler"),
         (refused, "quota"),
     ],

@@ -235,7 +235,7 @@ def test_objects_shared_during_a_long_change_are_retained(cluster):
                     package("common"),
                 )
             )
-            now[0] += execute.AGAIN
+            now[0] += execute.RECHECK_AFTER
 
     report = lcm.change(
         lcm.Request(cluster, "one", on_progress=meanwhile, **life),
@@ -306,7 +306,7 @@ def test_objects_created_during_a_long_terminate_are_not_deleted(
 
     def meanwhile(progress):
         if ONE in progress.awaited and not cluster.get(theirs):
-            now[0] += execute.AGAIN
+            now[0] += execute.RECHECK_AFTER
             for name, owners in (("theirs", []), ("below", [GONE])):
                 thing = manifests.custom(GROUP, "Thing", name)
                 metadata = {"namespace": "default", "ownerReferences": owners}

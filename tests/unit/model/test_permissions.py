@@ -288,7 +288,7 @@ def test_a_package_with_volume_claim_templates_needs_more():
 
     look(cluster)
     with pytest.raises(errors.PermissionsMissing) as caught:
-        look(cluster, claiming=[db])
+        look(cluster, claim_sets=[db])
 
     assert (
         "list, delete persistentvolumeclaims in the namespace edge",
@@ -301,7 +301,7 @@ def test_an_optional_permission_is_only_logged(caplog):
 
     look(denying(("events", "list")))
 
-    assert "perhaps not needed: list events in the namespace edge" in (
+    assert "possibly not required: list events in the namespace edge" in (
         caplog.text
     )
 
@@ -410,11 +410,11 @@ def test_what_any_instance_needs():
     """Without a package: for its record, its lock and explanations."""
     cluster = denying(("leases", "update"), ("pods", "list"))
 
-    assert () == permissions_check.of_record(FakeCluster(), "home")
+    assert () == permissions_check.missing_for_record(FakeCluster(), "home")
     assert (
         "list pods in the namespace home",
         "update leases.coordination.k8s.io in the namespace home",
-    ) == permissions_check.of_record(cluster, "home")
+    ) == permissions_check.missing_for_record(cluster, "home")
 
 
 def test_without_permission_to_prune_nothing_changes():

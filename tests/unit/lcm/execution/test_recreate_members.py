@@ -187,7 +187,7 @@ def test_a_member_being_deleted_is_recreated_afterwards(
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
-        (BARE["spec"], "somebody else has made one"),
+        (BARE["spec"], "another client has created an object"),
         ({"containers": []}, "belongs to"),
     ],
 )
@@ -274,7 +274,7 @@ def test_a_member_whose_name_is_taken_is_not_healed(cluster, operation_args):
     metadata = {"name": "alone", "namespace": "default"}
     theirs = cluster.create({**BARE, "metadata": metadata}, "stranger")
 
-    with pytest.raises(errors.NotHealable, match="somebody else has made"):
+    with pytest.raises(errors.NotHealable, match="another client has created"):
         lcm.heal(lcm.Request(cluster, "one", **operation_args), {uid})
 
     assert objects.uid(theirs) == uid_of(cluster, ALONE)

@@ -70,7 +70,7 @@ def test_a_template_stays_for_machines_that_are_not_replaced(
     cluster_with_machines, strategy, number, wanted
 ):
     """And for no others, nor does anything else."""
-    found = template_retention.templates_in_use(
+    found = template_retention.find_templates_in_use(
         cluster_with_machines(number), [pool(strategy)], {OLD, OTHER, PLAIN}
     )
 
@@ -81,13 +81,13 @@ def test_without_permission_to_list_all_templates_stay(cluster_with_machines):
     """Nothing is lost by that."""
     cluster = cluster_with_machines(0)
     refused = errors.Forbidden("list", "machinesets", "default", "no")
-    cluster.fail(refused, "list", template_retention.SET)
+    cluster.fail(refused, "list", template_retention.MACHINE_SET)
 
-    found = template_retention.templates_in_use(
+    found = template_retention.find_templates_in_use(
         cluster, [pool("OnDelete")], {OLD, OTHER, PLAIN}
     )
 
     assert {
-        OLD: template_retention.MAYBE,
-        OTHER: template_retention.MAYBE,
+        OLD: template_retention.UNKNOWN_USE,
+        OTHER: template_retention.UNKNOWN_USE,
     } == found

@@ -38,7 +38,7 @@ def test_pods_of_a_cron_job_are_found_by_its_jobs(cluster, make):
     make("v1", "Pod", "nightly-1-a", job)
     make("v1", "Pod", "alone")
 
-    found = members.of(cluster, kinds.BUILT_IN, cron)
+    found = members.members_of(cluster, kinds.BUILT_IN, cron)
 
     assert ["nightly-1-a"] == [member.ref.name for member in found]
     assert {"nightly"} == {member.owner.name for member in found}
@@ -110,7 +110,7 @@ def names(found):
 @pytest.mark.requirement("T12", "H3")
 def test_pods_are_found_by_their_owners(cluster, web):
     """By way of the ReplicaSet, each with the Deployment and its node."""
-    found = members.of(cluster, kinds.BUILT_IN, web)
+    found = members.members_of(cluster, kinds.BUILT_IN, web)
 
     pod = cluster.get(ObjectRef("", "Pod", "default", "web-2-0"))
     assert (
@@ -140,7 +140,7 @@ def test_foreign_pods_with_the_same_labels_are_not_members(cluster, web, make):
     make("v1", "Pod", "web-2-9-0", replicas)
 
     assert ["web-2-0", "web-2-1"] == names(
-        members.of(cluster, kinds.BUILT_IN, web)
+        members.members_of(cluster, kinds.BUILT_IN, web)
     )
 
 
@@ -148,32 +148,34 @@ def test_a_former_replica_set_is_not_looked_into(cluster, web):
     """An old rollout keeps ten of them; each would cost a list."""
     cluster.sent.clear()
 
-    members.of(cluster, kinds.BUILT_IN, web)
+    members.members_of(cluster, kinds.BUILT_IN, web)
 
     assert ["list", "list"] == [verb for verb, _ in cluster.sent]
 
 
-@pytest.mark.parametrize("phase", members.ENDED)
+@pytest.mark.parametrize("phase", members.TERMINATED_PHASES)
 def test_a_pod_that_ended_works_no_more(cluster, web, phase):
     """Nor does one that is being deleted."""
     ref = ObjectRef("", "Pod", "default", "web-2-0")
     cluster.report(ref, {"phase": phase})
 
-    assert ["web-2-1"] == names(members.of(cluster, kinds.BUILT_IN, web))
+    assert ["web-2-1"] == names(
+        members.members_of(cluster, kinds.BUILT_IN, web)
+    )
 
 
 def test_a_pod_is_its_own_member(cluster, make):
     """A VDU may be a single Pod."""
     pod = make("v1", "Pod", "alone")
 
-    assert ["alone"] == names(members.of(cluster, kinds.BUILT_IN, pod))
+    assert ["alone"] == names(members.members_of(cluster, kinds.BUILT_IN, pod))
 
 
 def test_a_kind_that_creates_nothing_has_no_members(cluster, make):
     """A custom resource without a description of its children."""
     config = make("v1", "ConfigMap", "c")
 
-    assert () == members.of(cluster, kinds.BUILT_IN, config)
+    assert () == members.members_of(cluster, kinds.BUILT_IN, config)
 
 
 def inventory(web, **vdus):
@@ -260,7 +262,7 @@ def pool(cluster, make):
 
 
 def kept(cluster, obj):
-    return list(members.replica_groups(cluster, kinds.BUILT_IN, obj))
+    return list(members.find_replica_groups(cluster, kinds.BUILT_IN, obj))
 
 
 def test_machines_of_a_pool_are_members_where_they_are_shown(

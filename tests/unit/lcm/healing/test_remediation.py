@@ -98,7 +98,7 @@ TEMPLATE = {"kind": "T", "name": "t"}
 )
 def test_where_remediation_works(given, checks, why):
     """Where a check watches whose controller replaces machines."""
-    found = remediation.why_ineffective(given, checks)
+    found = remediation.ineffective_reason(given, checks)
 
     assert (why is None) == (found is None)
     assert (why or "") in (found or "")
@@ -125,13 +125,13 @@ def test_annotated_machines_are_replaced_one_by_one():
     }
     owner = ObjectRef("cluster.x-k8s.io", "MachineDeployment", "default", "d")
     several = tuple(machine(name) for name in "abcd")
-    found = selection.places({owner: (ReplicaGroup(keeper, several),)})
-    healing = Healing(True, tuple(place.goer for place in found.values()))
+    found = selection.locate_members({owner: (ReplicaGroup(keeper, several),)})
+    healing = Healing(True, tuple(place.member for place in found.values()))
 
-    rounds = selection.batches(healing, found, {"b", "c"})
+    rounds = selection.split_batches(healing, found, {"b", "c"})
 
     assert [["b"], ["c"], ["a", "d"]] == [
-        [place.goer.uid for place in places] for places in rounds
+        [place.member.uid for place in places] for places in rounds
     ]
 
 

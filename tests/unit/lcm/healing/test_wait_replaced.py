@@ -101,7 +101,9 @@ def test_a_machine_waits_while_another_is_being_deleted(cluster, make, waited):
     ref = ObjectRef(GROUP, "Machine", "default", "c")
     cluster.delete(ref, held)
 
-    with pytest.raises(errors.ReadinessTimeout, match=r"Machine.*/c is going"):
+    with pytest.raises(
+        errors.ReadinessTimeout, match=r"Machine.*/c is being deleted"
+    ):
         waited(old, before=True)
 
     cluster.patch(ref, {"metadata": {"finalizers": None}}, "test")
@@ -161,11 +163,11 @@ def test_a_machine_deleted_meanwhile_needs_no_annotation(cluster, make):
 
     remediation.request_remediation(cluster, goers, "test", lambda: None)
 
-    assert not remediation.is_marked(cluster.get(ref))
+    assert not remediation.is_annotated(cluster.get(ref))
     remediation.request_remediation(
         cluster, [MemberRef(ref, other, KEEPER)], "test", lambda: None
     )
-    assert remediation.is_marked(cluster.get(ref))
+    assert remediation.is_annotated(cluster.get(ref))
 
 
 def test_a_wait_for_a_deleted_object_ends(cluster, waited):

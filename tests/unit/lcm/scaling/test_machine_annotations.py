@@ -266,7 +266,7 @@ def heal(three):
 
 
 @pytest.mark.parametrize(
-    "name", [machine_annotations.LEAVES, remediation.MARK]
+    "name", [machine_annotations.DELETE_MACHINE, remediation.REMEDIATE_MACHINE]
 )
 def test_annotations_of_another_client_stay(new_cluster, clock, three, name):
     """What we did not put on is not taken off, though we wanted it too."""
@@ -312,7 +312,7 @@ def test_an_annotation_that_cannot_be_removed_is_remembered(
     run_operation(lcm.roll_back, cluster, clock)
 
     assert {
-        FIRST: [machine_annotations.LEAVES]
+        FIRST: [machine_annotations.DELETE_MACHINE]
     } == machines.is_marked_for_deletion(cluster.world)
     found = store.read(cluster, "one", "default").inventory
     assert [ref] == [goer.ref for goer in found.machines_to_delete]

@@ -97,7 +97,7 @@ def test_the_selected_machine_is_deleted_after_a_timeout(
 def test_a_repeated_scale_waits_for_the_chosen(interrupted_scale, clock):
     """As long as a machine is still to go, it may be that one."""
     with pytest.raises(
-        errors.ReadinessTimeout, match=r"3 Machine\(s\), 2 asked"
+        errors.ReadinessTimeout, match=r"3 Machine\(s\), expected 2"
     ):
         scale_when_counted(interrupted_scale, clock)
     assert {LAST} == marked(interrupted_scale)

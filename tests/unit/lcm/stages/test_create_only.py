@@ -180,7 +180,7 @@ def test_texts_of_a_response_are_hidden():
         "status.error: the token *** is old",
         "status.user.username: ***",
         "status.user.groups: 2 item(s)",
-    ] == [*create_only.described(request, response)]
+    ] == [*create_only.describe_status(request, response)]
 
 
 # -- Names from prefixes -----------------------------------------------------
