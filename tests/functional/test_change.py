@@ -384,7 +384,7 @@ def test_a_policy_may_be_made_of_the_one_before(
     assert [keep] == seen
     assert {"a": Action.UNCHANGED, "b": Action.RETAINED} == actions(report)
     (kept,) = [r for r in report.objects if r.action is Action.RETAINED]
-    assert "not to be pruned" in kept.verdict.reason
+    assert "protects it from pruning" in kept.verdict.reason
 
 
 def test_deletion_of_retained_objects_with_their_definition_is_forecast(

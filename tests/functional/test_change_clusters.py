@@ -470,7 +470,7 @@ def test_a_class_is_changed_with_what_is_made_of_it(
             lcm.Request(cluster, unique_name, **again), changed
         )
         (row,) = (row for row in forecast.objects if row.ref == ref)
-        assert row.why.endswith("changes first, the rest when it has that")
+        assert row.why.endswith("is upgraded before all other changes")
         with pytest.raises(Killed):
             k8s_cr.change(
                 k8s_cr.Request(

@@ -307,7 +307,7 @@ def test_machines_are_replaced_and_the_cluster_stays(
     workers = members(MACHINE, f"!{label}")
     assert 1 == len(only)
 
-    with pytest.raises(errors.NotHealable, match="the only machine"):
+    with pytest.raises(errors.NotHealable, match="the only Machine"):
         k8s_cr.heal(
             k8s_cr.Request(cluster, unique_name, **life), set(only.values())
         )

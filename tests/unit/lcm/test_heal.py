@@ -486,7 +486,7 @@ def choose(found, asked=None, **known):
 @pytest.mark.parametrize(
     ("ready", "chosen", "refused"),
     [
-        ((True,), "m0", "the only machine"),
+        ((True,), "m0", "the only Machine"),
         ((True, True, True), "m0", None),
         ((False, True, True), "m0", None),
         ((False, True, True), "m1", "only 1 of the 2 other"),
@@ -552,11 +552,11 @@ def test_an_unhealthy_control_plane_machine_is_replaced_first():
         ([machine(f"m{n}", control_plane=True) for n in range(3)], None),
         (
             [machine(f"m{n}", control_plane=True) for n in range(2)],
-            "2 of 3 machine",
+            "2 of 3 Machine",
         ),
         (
             [machine(f"m{n}", control_plane=True) for n in range(4)],
-            "4 of 3 machine",
+            "4 of 3 Machine",
         ),
         (
             [

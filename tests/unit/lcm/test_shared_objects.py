@@ -211,7 +211,7 @@ def test_no_instance_begins_to_share_with_a_terminating_one(
     assert f"{DEFINED}: exists already and belongs to" in said
     assert "the instance one, which is being terminated" in said
     assert "its record is in namespace default, last written at 2" in said
-    assert "terminate it again" in said
+    assert "run terminate again" in said
     assert [DEFINED] == [
         row.ref for row in report.objects if row.action is Action.RETAINED
     ]

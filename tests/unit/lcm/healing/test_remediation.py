@@ -74,9 +74,9 @@ TEMPLATE = {"kind": "T", "name": "t"}
         (machine(), [check("m", RemediationAllowed="True")], None),
         (machine(), [], "no MachineHealthCheck watches it"),
         (machine(), [check("other")], "no MachineHealthCheck watches it"),
-        (machine(owner=POOL), [check("m")], "does not remediate machines"),
+        (machine(owner=POOL), [check("m")], "does not remediate Machines"),
         (machine(skip_remediation=""), [check("m")], "skip-remediation"),
-        (machine(paused=""), [check("m")], "paused keeps it"),
+        (machine(paused=""), [check("m")], "paused prevents"),
         (machine(), [check("m", Paused="True")], "c is paused"),
         (
             machine(),
@@ -86,12 +86,12 @@ TEMPLATE = {"kind": "T", "name": "t"}
         (
             machine(),
             [check("m", spec={"remediation": {"templateRef": TEMPLATE}})],
-            "another controller, which may keep it",
+            "another controller, which may retain it",
         ),
         (
             machine(),
             [check("m", spec={"remediationTemplate": TEMPLATE})],
-            "another controller, which may keep it",
+            "another controller, which may retain it",
         ),
         (machine(), [check("m", Paused="True"), check("m")], None),
     ],

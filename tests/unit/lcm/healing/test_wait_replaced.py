@@ -108,7 +108,7 @@ def test_a_machine_waits_while_another_is_being_deleted(cluster, make, waited):
 
     cluster.patch(ref, {"metadata": {"finalizers": None}}, "test")
     with pytest.raises(
-        errors.ReadinessTimeout, match=r"2 of 3 machine\(s\) there"
+        errors.ReadinessTimeout, match=r"2 of 3 Machine\(s\) exist"
     ):
         waited(old, before=True)
     make("d")
