@@ -225,7 +225,7 @@ class ApiServer:
             try:
                 return self._send(verbs.get(ref, resource, accept)).body
             except ResourceNotServed:
-                if resource.namespaced and not ref.namespace:
+                if resource.namespaced != bool(ref.namespace):
                     # No server has an object at that path, even if it
                     # lags behind.
                     return None

@@ -227,6 +227,19 @@ def test_an_object_without_the_namespace_that_its_kind_has(
     assert ["/apis/example.org/v1/widgets/one"] == asked(script)
 
 
+def test_an_object_with_a_namespace_that_its_kind_does_not_have(
+    script: ScriptedServer, cluster: Cluster
+) -> None:
+    """It cannot exist either."""
+    script.then(CORE, groups("v1"), kinds("Zone", "zones"), PAGE)
+    zone = ObjectRef("example.org", "Zone", "ns", "one")
+
+    assert None is cluster.get_metadata(zone)
+
+    path = "/apis/example.org/v1/namespaces/ns/zones/one"
+    assert path == asked(script)[-1]
+
+
 @pytest.mark.parametrize(
     ("do", "reply", "expected"),
     [
