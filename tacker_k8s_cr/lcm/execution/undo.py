@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 import contextlib
 import dataclasses
+import logging
 
 from tacker_k8s_cr.engine import apply
 from tacker_k8s_cr.engine import claim_retention as retentions
@@ -23,71 +24,79 @@ from tacker_k8s_cr.plan import manifest_annotations
 from tacker_k8s_cr.plan import plan
 from tacker_k8s_cr.state import other_instances
 
+LOG = logging.getLogger(__name__)
+
 
 def undo(op: Session) -> None:
     """Delete what this operation created; the lock is held.
 
-    The record is deleted too, unless it has to list remaining objects.
+    The record is deleted too, unless it has to list remaining objects. The
+    error that ended the operation is the one to raise: what prevents the undo
+    is logged, and a rollback completes it.
     """
     if op.ledger.entry is None:
         op.ledger.delete()
         return
+    try:
+        _undo(op)
+    except errors.Error as error:
+        LOG.warning("%s: %s: not undone: %s", op.instance, op.name, error)
+
+
+def _undo(op: Session) -> None:
     record_namespace = execute.namespace_ref(op.record_namespace)
-    with contextlib.suppress(errors.Error):
-        inventory = execute.recovered_inventory(op)
-        # Every write was a creation: the instance had nothing before, except
-        # what it was to adopt.
-        created = {
-            ref: uid
-            for ref, uid in inventory.owned.items()
-            if ref not in inventory.preexisting
-            and op.actions.get(ref, Action.CREATED) is Action.CREATED
+    inventory = execute.recovered_inventory(op)
+    # Every write was a creation: the instance had nothing before, except
+    # what it was to adopt.
+    created = {
+        ref: uid
+        for ref, uid in inventory.owned.items()
+        if ref not in inventory.preexisting
+        and op.actions.get(ref, Action.CREATED) is Action.CREATED
+    }
+    preexisting = inventory.owned.keys() & inventory.preexisting
+    if preexisting:
+        op.ledger.write(inventory)
+        release_adopted(op, {ref: inventory.owned[ref] for ref in preexisting})
+        op.ledger.write(inventory.without_owned(preexisting))
+        op.actions = {
+            r: a for r, a in op.actions.items() if r not in preexisting
         }
-        preexisting = inventory.owned.keys() & inventory.preexisting
-        if preexisting:
-            op.ledger.write(inventory)
-            release_adopted(
-                op, {ref: inventory.owned[ref] for ref in preexisting}
-            )
-            op.ledger.write(inventory.without_owned(preexisting))
-            op.actions = {
-                r: a for r, a in op.actions.items() if r not in preexisting
-            }
-        retention = retentions.on_rollback(inventory.policy, op.options)
-        rules = claims.load_rules(op, inventory, retention)
-        inventory = dataclasses.replace(inventory, claim_rules=rules)
-        cleanup = claims.create_cleanup(op, inventory, retention, preexisting)
-        found = cleanup.find()
+    retention = retentions.on_rollback(inventory.policy, op.options)
+    rules = claims.load_rules(op, inventory, retention)
+    inventory = dataclasses.replace(inventory, claim_rules=rules)
+    cleanup = claims.create_cleanup(op, inventory, retention, preexisting)
+    found = cleanup.find()
+    retained = found.required_objects(created)
+    stages = plan.terminate(
+        {ref: uid for ref, uid in created.items() if ref not in retained},
+        op.progress.registry,
+        record_namespace,
+        manifest_annotations.recorded_order(op.inventory),
+    ).stages
+    for stage, due in cleanup.interleave(stages):
+        found = found.merge(cleanup.delete(due))
         retained = found.required_objects(created)
-        stages = plan.terminate(
-            {ref: uid for ref, uid in created.items() if ref not in retained},
-            op.progress.registry,
-            record_namespace,
-            manifest_annotations.recorded_order(op.inventory),
-        ).stages
-        for stage, due in cleanup.interleave(stages):
-            found = found.merge(cleanup.delete(due))
-            retained = found.required_objects(created)
-            if stage and record_namespace not in stage.refs:
-                stage_runner.run_stage(op, stage.without(retained))
-        orphan.orphan(
-            op.ledger.fenced_cluster,
-            {ref: created[ref] for ref in retained},
-            op.manager,
-            op.ledger.guard,
-        )
-        all_retained = {**found.remaining(()), **retained}
-        op.actions.update(dict.fromkeys(all_retained, Action.RETAINED))
-        if [
-            ref
-            for ref in op.written_objects()
-            if ref not in (record_namespace, *all_retained)
-        ]:
-            return
-        if record_namespace not in created or record_namespace in retained:
-            op.ledger.delete()
-        op.ledger.forget()
-        op.uncertain = False
+        if stage and record_namespace not in stage.refs:
+            stage_runner.run_stage(op, stage.without(retained))
+    orphan.orphan(
+        op.ledger.fenced_cluster,
+        {ref: created[ref] for ref in retained},
+        op.manager,
+        op.ledger.guard,
+    )
+    all_retained = {**found.remaining(()), **retained}
+    op.actions.update(dict.fromkeys(all_retained, Action.RETAINED))
+    if [
+        ref
+        for ref in op.written_objects()
+        if ref not in (record_namespace, *all_retained)
+    ]:
+        return
+    if record_namespace not in created or record_namespace in retained:
+        op.ledger.delete()
+    op.ledger.forget()
+    op.uncertain = False
 
 
 def delete_created_namespace(

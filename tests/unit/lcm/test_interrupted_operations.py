@@ -155,6 +155,23 @@ def test_a_write_with_unknown_outcome_is_undone_too(cluster, operation_args):
     assert [] == owned_objects(cluster)
 
 
+def test_an_undo_that_fails_is_logged(cluster, operation_args, caplog):
+    """The error is the one that ended the operation; the rest is logged."""
+    rejection = errors.Rejected(ref("ConfigMap", "a"), 403, "Forbidden", "no")
+    cluster.fail(rejection, "patch", ref("ConfigMap", "a"))
+    forbidden = errors.Forbidden("delete", "configmaps", "default", "denied")
+    cluster.fail(forbidden, "delete", ref("ConfigMap", "b"))
+
+    with pytest.raises(errors.Rejected) as caught:
+        lcm.instantiate(
+            lcm.Request(cluster, "one", options=FAST, **operation_args),
+            configs("b", "a"),
+        )
+
+    assert (ref("ConfigMap", "b"),) == caught.value.written
+    assert f"one: instantiate: not undone: {forbidden}" in caplog.messages
+
+
 def test_a_namespace_that_a_killed_run_made_is_terminated(clock):
     """There was no record yet; its label and its maker tell."""
     deadline = Deadline.after(300, clock)
