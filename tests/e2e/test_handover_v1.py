@@ -148,7 +148,7 @@ def labels(kubectl, namespace):
     ]
 
 
-def said(log, vnf):
+def log_lines(log, vnf):
     """What the driver reports about an instance."""
     return [line for line in log.splitlines() if f" [{vnf}" in line]
 
@@ -213,7 +213,7 @@ def test_an_instance_of_tackers_own_driver_stays_with_it(
     v1.done(vnf, "terminate", rest_api.FORCEFUL)
     assert [] == labels(kubectl, space)
     v1.delete(vnf)
-    assert [] == said(before.log(since=since), vnf)
+    assert [] == log_lines(before.log(since=since), vnf)
 
 
 def test_a_failed_instantiation_of_tackers_own_driver_stays_with_it(
@@ -240,7 +240,7 @@ def test_a_failed_instantiation_of_tackers_own_driver_stays_with_it(
     )
     v1.rollback(occurrence)
     for name in ("failed", "retried"):
-        assert [] == said(before.log(since=since), made["vnfs"][name])
+        assert [] == log_lines(before.log(since=since), made["vnfs"][name])
 
 
 def test_a_synchronization_serves_both(v1, made, make_namespaces, kubectl):

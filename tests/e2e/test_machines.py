@@ -92,7 +92,7 @@ def package(tmp_path, v2):
     return made
 
 
-def asked(**ours):
+def driver_params(**ours):
     return {"tacker_k8s_cr": ours}
 
 
@@ -134,7 +134,9 @@ def test_machines_are_chosen_by_requests(
     ((gone, name),) = ids(first, "workers").items()
     v2.done(vnf, "scale", rest_api.scaling("workers", 1), 240)
     (kept,) = ids(v2.vnfcs(vnf), "workers").keys() - {gone}
-    fewer = rest_api.scaling("workers", -1, **asked(machines_to_delete=[name]))
+    fewer = rest_api.scaling(
+        "workers", -1, **driver_params(machines_to_delete=[name])
+    )
     done = v2.done(vnf, "scale", fewer, 240)
     assert {gone: "REMOVED"} == affected_vnfcs(done)
     second = vnfcs_by_vdu(v2.vnfcs(vnf))
@@ -156,7 +158,7 @@ def test_machines_are_chosen_by_requests(
     assert "autoscaler_limits: adjust" in detail
     back = v2.rollback(failed["id"])
     assert "ROLLED_BACK" == back["operationState"], back.get("error")
-    moving = asked(autoscaler_limits="adjust", timeout=8)
+    moving = driver_params(autoscaler_limits="adjust", timeout=8)
     failed = v2.run(vnf, "scale", rest_api.scaling("auto", 2, **moving))
     assert 504 == assert_refused(failed)[0]
     assert ["3", "3"] == bounds(kubectl, namespace)
@@ -167,7 +169,7 @@ def test_machines_are_chosen_by_requests(
 
     # -- Whether any is replaced
     other = package(changed())
-    params = asked(rollout="refuse")
+    params = driver_params(rollout="refuse")
     failed = v2.run(
         vnf,
         "change_vnfpkg",
@@ -186,7 +188,7 @@ def test_machines_are_chosen_by_requests(
     # -- How one is healed
     machines = ids(first, "control_plane")
     ill = min(machines)
-    remediating = asked(machine_heal_strategy="remediate")
+    remediating = driver_params(machine_heal_strategy="remediate")
     wrong = rest_api.healing([info_id(v2, vnf, kept)], **remediating)
     failed = v2.run(vnf, "heal", wrong)
     status, detail = assert_refused(failed)
@@ -250,10 +252,10 @@ def test_a_number_of_a_topology_is_set_in_its_cluster(
     named = {"workers": 2, "masters": 1}
     assert named == numbers(kubectl, namespace)
     other = package([*manifests, packages.config_map("more")], vdus)
-    asked = rest_api.changing(
+    driver_params = rest_api.changing(
         other.vnfd, other.files, vdu_mapping={"masters": place}
     )
-    v2.done(vnf, "change_vnfpkg", asked, 300)
+    v2.done(vnf, "change_vnfpkg", driver_params, 300)
     assert named == numbers(kubectl, namespace)
     assert second == vnfcs_by_vdu(v2.vnfcs(vnf))
     v2.done(vnf, "terminate", rest_api.FORCEFUL, 300)

@@ -18,6 +18,7 @@ import pytest
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr.kube.protocol import Cluster
 from tacker_k8s_cr.model.package import Package
+from tacker_k8s_cr.model.report import Report
 from tacker_k8s_cr.state import leases
 from tacker_k8s_cr.state import store
 from tests.functional import restricted_users
@@ -115,6 +116,28 @@ def leftover_objects(cluster: Cluster) -> Callable[[str, str], list[str]]:
         return sorted(listed)
 
     return found
+
+
+@pytest.fixture
+def operation_args(
+    namespace: str, deadline: k8s_cr.Deadline
+) -> dict[str, Any]:
+    """Return the arguments that all operations of a test share."""
+    return {"namespace": namespace, "deadline": deadline}
+
+
+@pytest.fixture
+def terminate(
+    cluster: Cluster, unique_name: str, operation_args: dict[str, Any]
+) -> Callable[..., Report]:
+    """Terminate the instance, and return the report."""
+
+    def run(**settings: Any) -> Report:
+        return k8s_cr.terminate(
+            k8s_cr.Request(cluster, unique_name, **operation_args, **settings)
+        )
+
+    return run
 
 
 @pytest.fixture

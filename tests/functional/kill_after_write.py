@@ -9,6 +9,6 @@ __all__ = ("Killed", "kill_when_waiting")
 
 
 def kill_when_waiting(progress: WaitState) -> None:
-    """Listens, and ends the operation when it waits for an object."""
+    """End the operation when it first waits for an object."""
     if progress.awaited:
         raise Killed

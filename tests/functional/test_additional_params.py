@@ -54,7 +54,7 @@ def target(kubectl, kubeconfig, unique_name, spaces):
     kubectl("delete", "clusterrolebinding", unique_name)
 
 
-def asked(operation="instantiate", **ours):
+def read_params(operation="instantiate", **ours):
     """A request with these of our own parameters."""
     return additional_params.read(
         {"tacker_k8s_cr": {"timeout": 60, **ours}}, operation
@@ -73,7 +73,7 @@ def settings(name, namespace="", **data):
     }
 
 
-def there(cluster, namespace, *names):
+def existing_config_maps(cluster, namespace, *names):
     """Which of these ConfigMaps there are."""
     refs = [ObjectRef("", "ConfigMap", namespace, name) for name in names]
     return [ref.name for ref in refs if cluster.get(ref)]
@@ -86,19 +86,19 @@ def test_all_objects_are_created_in_the_namespace_of_the_request(
     """With override, whatever manifests say; and so after a change."""
     home, other = spaces
     first = make_package(settings("a", other), settings("b"))
-    operations.instantiate(target, first, asked(namespace_mode="force"))
+    operations.instantiate(target, first, read_params(namespace_mode="force"))
 
-    assert ["a", "b"] == there(cluster, home, "a", "b")
-    assert [] == there(cluster, other, "a", "b")
+    assert ["a", "b"] == existing_config_maps(cluster, home, "a", "b")
+    assert [] == existing_config_maps(cluster, other, "a", "b")
 
     second = make_package(settings("a", other, colour="green"), name="second")
-    keep = asked("change", prune={"protect": [f"ConfigMap/{home}/b"]})
+    keep = read_params("change", prune={"protect": [f"ConfigMap/{home}/b"]})
     operations.change(target, second, keep)
 
-    assert ["a", "b"] == there(cluster, home, "a", "b")
-    assert [] == there(cluster, other, "a", "b")
-    operations.terminate(target, asked("terminate"))
-    assert [] == there(cluster, home, "a", "b")
+    assert ["a", "b"] == existing_config_maps(cluster, home, "a", "b")
+    assert [] == existing_config_maps(cluster, other, "a", "b")
+    operations.terminate(target, read_params("terminate"))
+    assert [] == existing_config_maps(cluster, home, "a", "b")
 
 
 @pytest.mark.requirement("TK-18")
@@ -110,9 +110,11 @@ def test_a_manifest_that_names_another_namespace_can_be_refused(
     package = make_package(settings("a", other), settings("b"))
 
     with pytest.raises((errors.RequestInvalid, errors.PackageInvalid)):
-        operations.instantiate(target, package, asked(namespace_mode="strict"))
+        operations.instantiate(
+            target, package, read_params(namespace_mode="strict")
+        )
 
-    assert [] == there(cluster, home, "a", "b")
+    assert [] == existing_config_maps(cluster, home, "a", "b")
     assert None is instances.inventory(target)
 
 
@@ -125,17 +127,17 @@ def test_an_object_is_adopted_by_name(cluster, kubectl, make_package, target):
     )
     package = make_package(settings("a", colour="green"))
     with pytest.raises(errors.OwnedByOther):
-        operations.instantiate(target, package, asked())
+        operations.instantiate(target, package, read_params())
 
     ref = f"ConfigMap/{target.namespace}/a"
-    mine = asked(adopt=[ref], field_conflicts="force")
+    mine = read_params(adopt=[ref], field_conflicts="force")
     operations.instantiate(target, package, mine)
 
     found = json.loads(
         kubectl("get", "configmap", "a", "-n", target.namespace, "-o=json")
     )
     assert {"colour": "green"} == found["data"]
-    operations.terminate(target, asked("terminate"))
+    operations.terminate(target, read_params("terminate"))
 
 
 @pytest.mark.requirement("TK-18", "C3", "CR-18")
@@ -148,7 +150,7 @@ def test_readiness_is_set_in_the_request(cluster, make_package, target):
         operations.instantiate(
             target,
             package,
-            asked(
+            read_params(
                 timeout=3,
                 readiness=[{**of, "ready_when": "data.colour=red"}],
             ),
@@ -156,10 +158,10 @@ def test_readiness_is_set_in_the_request(cluster, make_package, target):
     operations.instantiate(
         target,
         package,
-        asked(readiness=[{**of, "ready_when": "data.colour=green"}]),
+        read_params(readiness=[{**of, "ready_when": "data.colour=green"}]),
     )
 
-    operations.terminate(target, asked("terminate"))
+    operations.terminate(target, read_params("terminate"))
 
 
 @pytest.mark.requirement("P20", "TK-18")
@@ -171,17 +173,19 @@ def test_an_object_is_adopted_from_another_instance(
     other = dataclasses.replace(target, instance=f"{target.instance}-other")
     first = make_package(settings("common", a="1"), settings("one"))
     second = make_package(settings("common", a="2"), settings("two"), name="b")
-    operations.instantiate(target, first, asked())
+    operations.instantiate(target, first, read_params())
     taking = {target.instance: [f"ConfigMap/{home}/common"]}
 
     with pytest.raises(
         errors.OwnedByOther, match=f"instance {target.instance}"
     ):
-        operations.instantiate(other, second, asked())
-    operations.instantiate(other, second, asked(transfer_from=taking))
-    operations.terminate(target, asked("terminate"))
+        operations.instantiate(other, second, read_params())
+    operations.instantiate(other, second, read_params(transfer_from=taking))
+    operations.terminate(target, read_params("terminate"))
 
-    assert ["common", "two"] == there(cluster, home, "common", "one", "two")
-    operations.terminate(other, asked("terminate"))
-    assert [] == there(cluster, home, "common", "one", "two")
+    assert ["common", "two"] == existing_config_maps(
+        cluster, home, "common", "one", "two"
+    )
+    operations.terminate(other, read_params("terminate"))
+    assert [] == existing_config_maps(cluster, home, "common", "one", "two")
     assert [] == leftover_objects(other.instance, home)

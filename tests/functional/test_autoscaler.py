@@ -11,15 +11,12 @@ import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tests.functional import manifests
-from tests.functional import test_scale_workloads
 from tests.functional.kill_after_write import Killed
 from tests.functional.kill_after_write import kill_when_waiting
 from tests.functional.test_scale_workloads import autoscaler
 from tests.functional.test_scale_workloads import ref
 
 pytestmark = pytest.mark.plane
-
-operation_args = test_scale_workloads.operation_args
 
 
 def test_an_autoscaler_keeps_what_a_scale_has_asked_for(

@@ -46,11 +46,6 @@ class Recorder:
         return [ref.kind for ref in self.written if ref.kind in kinds]
 
 
-@pytest.fixture
-def operation_args(namespace, deadline):
-    return {"namespace": namespace, "deadline": deadline}
-
-
 def service(name, **spec):
     return {
         "apiVersion": "v1",
@@ -116,7 +111,7 @@ def cluster_role_binding(name, namespace):
 
 @pytest.mark.requirement("IN-5")
 def test_a_namespace_is_created_first_with_its_labels(
-    cluster, make_package, operation_args, unique_name
+    cluster, make_package, operation_args, unique_name, terminate
 ):
     """Before the objects inside, although it comes last in the package."""
     labels = {"example.org/tenant": "edge", "example.org/stage": "lab"}
@@ -138,12 +133,12 @@ def test_a_namespace_is_created_first_with_its_labels(
     ordered = recorder.order("Namespace", "ConfigMap", "ServiceAccount")
     assert "Namespace" == ordered[0]
     assert {"ConfigMap", "ServiceAccount"} == set(ordered[1:])
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 @pytest.mark.requirement("IN-10")
 def test_every_object_has_the_labels_of_the_caller_and_of_its_owner(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, operation_args, unique_name, terminate
 ):
     """Beside those of its manifest; also in no namespace, and in another."""
     said = {"example.org/order": unique_name}
@@ -173,7 +168,7 @@ def test_every_object_has_the_labels_of_the_caller_and_of_its_owner(
         assert {**said, **owner}.items() <= labels.items(), row.ref
     live = cluster.get(ObjectRef("", "ConfigMap", namespace, "a"))
     assert own.items() <= live["metadata"]["labels"].items()
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 # -- Services -----------------------------------------------------------------
@@ -181,7 +176,7 @@ def test_every_object_has_the_labels_of_the_caller_and_of_its_owner(
 
 @pytest.mark.requirement("IN-15")
 def test_all_named_ports_of_a_service_are_kept_by_an_update(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, operation_args, unique_name, terminate
 ):
     """Two protocols on one number as well, which a merge by number loses."""
     ref = ObjectRef("", "Service", namespace, "signalling")
@@ -217,7 +212,7 @@ def test_all_named_ports_of_a_service_are_kept_by_an_update(
 
     assert after == ports()
     assert live["clusterIP"] == cluster.get(ref)["spec"]["clusterIP"]
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 @pytest.fixture
@@ -234,7 +229,13 @@ def node_port(cluster):
 
 @pytest.mark.requirement("IN-16")
 def test_a_node_port_of_the_package_is_used(
-    cluster, namespace, make_package, operation_args, unique_name, node_port
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    unique_name,
+    node_port,
+    terminate,
 ):
     """Of a Service with SCTP; a change of something else leaves it."""
     ref = ObjectRef("", "Service", namespace, "core")
@@ -259,7 +260,7 @@ def test_a_node_port_of_the_package_is_used(
         package(38413, "b"),
     )
     assert (node_port, "SCTP", 38413) == given()
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 @pytest.mark.requirement("IN-16")
@@ -351,7 +352,13 @@ def test_a_cluster_role_needs_a_policy_that_permits_it(
 
 @pytest.mark.requirement("IN-20")
 def test_a_cluster_role_binding_comes_after_its_role_and_its_account(
-    cluster, namespace, make_package, operation_args, unique_name, kubectl
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    unique_name,
+    kubectl,
+    terminate,
 ):
     """The account has the role's permissions; all is deleted at the end."""
     recorder = Recorder(cluster)
@@ -374,7 +381,7 @@ def test_a_cluster_role_binding_comes_after_its_role_and_its_account(
         "auth", "can-i", "list", "deployments.apps", "-A", impersonated
     )
     assert 0 == allowed.returncode, allowed.stderr
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
     refused = kubectl.run(
         "auth", "can-i", "list", "deployments.apps", "-A", impersonated
     )
@@ -403,7 +410,13 @@ CNI = {
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet"])
 @pytest.mark.requirement("IN-26")
 def test_annotations_of_a_pod_template_are_not_touched(
-    cluster, namespace, make_package, operation_args, unique_name, kind
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    unique_name,
+    kind,
+    terminate,
 ):
     """Its Pods ask the CNI for their fixed address, word for word.
 
@@ -439,7 +452,7 @@ def test_annotations_of_a_pod_template_are_not_touched(
         make_package(workload, manifests.config_map("more"), name="b"),
     )
     assert annotations() == CNI
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 # -- Six kinds, three verbs ---------------------------------------------------
@@ -517,7 +530,13 @@ SYNCED = {
 @pytest.mark.parametrize("kind", SYNCED)
 @pytest.mark.requirement("XO-18")
 def test_an_object_is_created_updated_and_deleted(
-    cluster, namespace, make_package, operation_args, unique_name, kind
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    unique_name,
+    kind,
+    terminate,
 ):
     """The same object all the while, and no longer there at the end."""
     first, edit, is_edited = SYNCED[kind]
@@ -543,8 +562,6 @@ def test_an_object_is_created_updated_and_deleted(
     assert is_edited(now)
     assert objects.uid(live) == objects.uid(now)
 
-    deleted = k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, **operation_args)
-    )
+    deleted = terminate()
     assert ["deleted"] == [row.action.value for row in deleted.objects]
     assert cluster.get(ref) is None

@@ -24,11 +24,6 @@ STORED = {objects.PREFIX + "readiness": "exists"}
 CRD = "apiextensions.k8s.io"
 
 
-@pytest.fixture
-def operation_args(namespace, deadline):
-    return {"namespace": namespace, "deadline": deadline}
-
-
 def ref(kind, namespace, name, group=""):
     return ObjectRef(group, kind, namespace, name)
 

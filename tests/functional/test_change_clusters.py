@@ -73,7 +73,7 @@ def machines(cluster, namespace):
 
 
 @pytest.fixture
-def asked(cluster, namespace):
+def machine_versions(cluster, namespace):
     """Which Kubernetes versions the machines have."""
 
     def found():
@@ -156,7 +156,7 @@ def test_a_plain_cluster_is_changed_part_by_part(
     namespace,
     unique_name,
     machines,
-    asked,
+    machine_versions,
     templates,
     leftover_objects,
     assert_no_rollout,
@@ -315,7 +315,7 @@ def test_a_plain_cluster_is_changed_part_by_part(
             "v1.35.0 -> v1.36.0: a version of Kubernetes cannot be lowered",
         )
     } == forecast.irreversible
-    assert ({"v1.36.0"}, {"v1.36.0"}) == asked()
+    assert ({"v1.36.0"}, {"v1.36.0"}) == machine_versions()
     assert 1 == len(
         templates("DevMachineTemplate", "infrastructure")
         - {"workload-machine"}
@@ -332,7 +332,7 @@ def test_a_plain_cluster_is_changed_part_by_part(
     assert reasons[leader].endswith("version of Kubernetes cannot be lowered")
     # kubeadm joins no machine of another minor version.
     assert reasons[pool].endswith(f"{leader} stays v1.36.0")
-    assert ({"v1.36.0"}, {"v1.36.0"}) == asked()
+    assert ({"v1.36.0"}, {"v1.36.0"}) == machine_versions()
     report = k8s_cr.roll_back(
         k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
     )
@@ -398,7 +398,7 @@ def test_a_class_is_changed_with_what_is_made_of_it(
     make_package,
     unique_name,
     machines,
-    asked,
+    machine_versions,
     templates,
     leftover_objects,
     assert_no_rollout,
@@ -486,7 +486,7 @@ def test_a_class_is_changed_with_what_is_made_of_it(
         def listen(progress):
             kinds = {found.kind for found in progress.awaited}
             if "DevMachineTemplate" in kinds and not then:
-                then.append(asked())
+                then.append(machine_versions())
 
         report = k8s_cr.change(
             k8s_cr.Request(cluster, unique_name, on_progress=listen, **again),
@@ -570,7 +570,7 @@ def test_a_class_is_changed_with_what_is_made_of_it(
         k8s_cr.change(k8s_cr.Request(cluster, unique_name, **refusing), newer)
         assert before[0] == machines()[0]
         assert before[1] == machines()[1]
-    assert ({"v1.36.0"}, {"v1.36.0"}) == asked()
+    assert ({"v1.36.0"}, {"v1.36.0"}) == machine_versions()
     k8s_cr.terminate(
         k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
     )

@@ -23,11 +23,6 @@ RETAIN = k8s_cr.Options(statefulset_claims="retain")
 
 
 @pytest.fixture
-def operation_args(namespace, deadline):
-    return {"namespace": namespace, "deadline": deadline}
-
-
-@pytest.fixture
 def short_deadline(namespace):
     deadline = k8s_cr.Deadline.after(6)
     return {"namespace": namespace, "deadline": deadline}
@@ -67,18 +62,6 @@ def remove_volumes(cluster, kubectl, namespace, unique_name):
     )
     names = [f"{unique_name}-{number}" for number in range(2)]
     kubectl("delete", "pv", "--ignore-not-found", *names)
-
-
-@pytest.fixture
-def terminate(cluster, unique_name, operation_args):
-    """Terminate the instance, and return the report."""
-
-    def run(**settings):
-        return k8s_cr.terminate(
-            k8s_cr.Request(cluster, unique_name, **operation_args, **settings)
-        )
-
-    return run
 
 
 @pytest.fixture

@@ -277,7 +277,7 @@ def test_drift_takes_no_right_to_create_or_delete(
     )
     cluster.delete(config("lost"), objects.uid(cluster.get(config("lost"))))
 
-    def told(*verbs):
+    def rows_by_name(*verbs):
         rules = [
             {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]},
             {"apiGroups": [""], "resources": ["configmaps"], "verbs": verbs},
@@ -287,10 +287,10 @@ def test_drift_takes_no_right_to_create_or_delete(
         ).objects
         return {row.ref.name: row for row in rows}
 
-    seen = told("get", "patch")
+    seen = rows_by_name("get", "patch")
     assert ["changed"] == [way.value for way in seen["edited"].drifts]
     assert ["missing"] == [way.value for way in seen["lost"].drifts]
-    seen = told("get")
+    seen = rows_by_name("get")
     assert ["unknown"] == [way.value for way in seen["edited"].drifts]
     assert seen["edited"].reason.startswith("not compared: ")
     assert ["missing"] == [way.value for way in seen["lost"].drifts]

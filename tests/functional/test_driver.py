@@ -811,7 +811,7 @@ def test_a_grant_names_what_a_scale_adds_and_removes(
     info = vnf.instantiated_vnf_info
     info.scale_status[0].scale_level = 2
 
-    def asked(level):
+    def request_grant(level):
         vnf_info = {"after_scale_level": level}
         tacker.infra.invoke(
             "kubernetes",
@@ -830,9 +830,9 @@ def test_a_grant_names_what_a_scale_adds_and_removes(
             [item.id for item in vnf_info["removeResources"]],
         )
 
-    more, less = asked(3)
+    more, less = request_grant(3)
     assert (["router"], []) == (more, less)
-    more, less = asked(0)
+    more, less = request_grant(0)
     assert [] == more
     assert 2 == len(less)
     assert set(less) < resources(vnf).keys()

@@ -53,7 +53,7 @@ def load(file):
     return k8s_cr.load(file, field_validation="warn")
 
 
-def said(report):
+def warnings_of(report):
     return "\n".join(report.warnings)
 
 
@@ -77,10 +77,16 @@ def test_a_package_with_such_fields_is_accepted_on_request(
         k8s_cr.Request(cluster, unique_name, options=WARN, **life), package
     )
 
-    assert "'labels' is there twice in one mapping; the last" in said(report)
-    assert "unknown field spec.replicsa, which is left out" in said(report)
-    assert '[name="c"].image_pull_policy, which is left out' in said(report)
-    assert '[name="A"], of which the last one counts' in said(report)
+    assert "'labels' is there twice in one mapping; the last" in warnings_of(
+        report
+    )
+    assert "unknown field spec.replicsa, which is left out" in warnings_of(
+        report
+    )
+    assert '[name="c"].image_pull_policy, which is left out' in warnings_of(
+        report
+    )
+    assert '[name="A"], of which the last one counts' in warnings_of(report)
     live = cluster.get(ObjectRef("apps", "Deployment", namespace, "web"))
     assert "web" == live["metadata"]["labels"]["app"]
     [container] = live["spec"]["template"]["spec"]["containers"]
@@ -111,7 +117,7 @@ def test_an_object_in_a_namespace_of_its_package_is_checked_too(
         k8s_cr.Request(cluster, unique_name, options=WARN, **life), package
     )
 
-    assert "unknown field spec.replicsa" in said(report)
+    assert "unknown field spec.replicsa" in warnings_of(report)
     kubectl("delete", "namespace", namespace, "--wait=false")
 
 
@@ -131,7 +137,9 @@ def test_an_instance_of_another_program_is_adopted_with_them(
 
     report = lcm.adopt(lcm.Request(cluster, unique_name, **life), load(file))
 
-    assert "unknown field spec.replicsa, which is left out" in said(report)
+    assert "unknown field spec.replicsa, which is left out" in warnings_of(
+        report
+    )
     assert (
         ()
         == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects

@@ -32,11 +32,6 @@ CLUSTER = (
 
 
 @pytest.fixture
-def operation_args(namespace, deadline):
-    return {"namespace": namespace, "deadline": deadline}
-
-
-@pytest.fixture
 def members(cluster, namespace):
     """UIDs of the members that work, by name."""
 

@@ -12,6 +12,8 @@ from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.report import Action
 from tests.functional import manifests
+from tests.functional.kill_after_write import Killed
+from tests.functional.kill_after_write import kill_when_waiting
 
 pytestmark = pytest.mark.plane
 
@@ -204,16 +206,11 @@ def test_an_interrupted_operation_is_resumed(
         manifests.config_map("settings"), manifests.deployment("web")
     )
 
-    class Killed(BaseException):
-        """Not caught by any handler, like a signal."""
-
-    def die(progress):
-        if progress.awaited:
-            raise Killed
-
     with pytest.raises(Killed):
         k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, on_progress=die, **life),
+            k8s_cr.Request(
+                cluster, unique_name, on_progress=kill_when_waiting, **life
+            ),
             package,
         )
     before = cluster.get(ref("ConfigMap", namespace, "settings"))
@@ -242,16 +239,11 @@ def test_an_interrupted_operation_can_be_terminated(
         manifests.config_map("settings"), manifests.deployment("web")
     )
 
-    class Killed(BaseException):
-        """Not caught by any handler, like a signal."""
-
-    def die(progress):
-        if progress.awaited:
-            raise Killed
-
     with pytest.raises(Killed):
         k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, on_progress=die, **life),
+            k8s_cr.Request(
+                cluster, unique_name, on_progress=kill_when_waiting, **life
+            ),
             package,
         )
 

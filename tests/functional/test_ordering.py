@@ -19,11 +19,6 @@ pytestmark = pytest.mark.plane
 
 
 @pytest.fixture
-def operation_args(namespace, deadline):
-    return {"namespace": namespace, "deadline": deadline}
-
-
-@pytest.fixture
 def group(unique_name):
     return f"{unique_name}.example.org"
 
@@ -69,12 +64,12 @@ class Seen:
         """Of objects, not of the record and its lock."""
         return [
             name
-            for said, name in self.written
-            if said == verb and not name.startswith("tacker-k8s-cr.")
+            for annotate, name in self.written
+            if annotate == verb and not name.startswith("tacker-k8s-cr.")
         ]
 
 
-def said(manifest, **annotations):
+def annotate(manifest, **annotations):
     found = manifest["metadata"].setdefault("annotations", {})
     for key, value in annotations.items():
         found[objects.PREFIX + key.replace("_", "-")] = value
@@ -82,7 +77,7 @@ def said(manifest, **annotations):
 
 
 def thing(group, name, **annotations):
-    return said(
+    return annotate(
         manifests.custom(group, "Thing", name),
         **{"readiness": "exists", **annotations},
     )
@@ -104,13 +99,13 @@ def test_objects_come_in_waves_and_after_what_they_depend_on(
         found[name] = objects.field(live, ("status", "availableReplicas"), 0)
 
     package = make_package(
-        said(
+        annotate(
             manifests.config_map("after"),
             depends_on="Deployment.apps/web,\n  ConfigMap/beside",
         ),
-        said(manifests.config_map("last"), wave="2"),
-        said(manifests.config_map("first"), wave="-1"),
-        said(manifests.config_map("later"), depends_on="ConfigMap/after"),
+        annotate(manifests.config_map("last"), wave="2"),
+        annotate(manifests.config_map("first"), wave="-1"),
+        annotate(manifests.config_map("later"), depends_on="ConfigMap/after"),
         manifests.deployment("web", 2),
         manifests.config_map("beside"),
     )
@@ -136,7 +131,13 @@ def test_objects_come_in_waves_and_after_what_they_depend_on(
 
 
 def test_what_is_held_holds_up_nothing_else(
-    cluster, namespace, make_package, operation_args, unique_name, group
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    unique_name,
+    group,
+    terminate,
 ):
     """An operator may wait for what is made for a later object.
 
@@ -174,22 +175,30 @@ def test_what_is_held_holds_up_nothing_else(
     )
 
     assert ["certificate", "cluster"] == seen.names("apply")[-2:]
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 @pytest.mark.requirement("P15")
 def test_a_dependency_that_fails_ends_the_wait(
-    cluster, namespace, make_package, operation_args, unique_name, group
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    unique_name,
+    group,
+    terminate,
 ):
     """Not the deadline: what depends on it will never be written."""
     bad = {"readiness": "status", "failed_when": "spec.size=bad"}
-    broken = said(
+    broken = annotate(
         manifests.custom(group, "Thing", "broken", size="bad"), **bad
     )
     package = make_package(
         manifests.definition(group, "Thing"),
         broken,
-        said(manifests.config_map("a"), depends_on=f"Thing.{group}/broken"),
+        annotate(
+            manifests.config_map("a"), depends_on=f"Thing.{group}/broken"
+        ),
     )
     seen = Seen(cluster)
 
@@ -199,7 +208,7 @@ def test_a_dependency_that_fails_ends_the_wait(
         )
 
     assert "a" not in seen.names("apply")
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 def test_an_order_that_cannot_be_followed_is_refused(
@@ -212,9 +221,11 @@ def test_an_order_that_cannot_be_followed_is_refused(
         k8s_cr.instantiate(
             k8s_cr.Request(seen, unique_name, **operation_args),
             make_package(
-                said(manifests.config_map("a"), depends_on="ConfigMap/b"),
-                said(manifests.config_map("b"), depends_on="ConfigMap/a"),
-                said(manifests.config_map("c"), depends_on="Secret/absent"),
+                annotate(manifests.config_map("a"), depends_on="ConfigMap/b"),
+                annotate(manifests.config_map("b"), depends_on="ConfigMap/a"),
+                annotate(
+                    manifests.config_map("c"), depends_on="Secret/absent"
+                ),
             ),
         )
 
@@ -298,6 +309,7 @@ def test_a_package_is_applied_at_once_in_any_order_of_its_files(
     unique_name,
     group,
     leftover_objects,
+    terminate,
 ):
     """Definitions and their objects, and several namespaces."""
     package = make_package(*in_any_order(group, unique_name))
@@ -315,7 +327,7 @@ def test_a_package_is_applied_at_once_in_any_order_of_its_files(
     order = seen.names("apply")
     assert order.index("there") > order.index(f"{unique_name}-b")
     assert order[-1] == "one"
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
     assert [] == leftover_objects(unique_name, namespace)
 
 
@@ -356,6 +368,7 @@ def test_kinds_that_an_operator_brings_at_run_time(
     group,
     operator,
     leftover_objects,
+    terminate,
 ):
     """They are waited for, where they are announced."""
     zones = manifests.definition(group, "Zone", status=False)
@@ -364,7 +377,7 @@ def test_kinds_that_an_operator_brings_at_run_time(
     package = make_package(
         thing(group, "one"),
         manifests.custom(group, "Zone", unique_name),
-        said(
+        annotate(
             manifests.deployment("operator"), expected_kinds=f"Thing.{group}"
         ),
     )
@@ -383,7 +396,7 @@ def test_kinds_that_an_operator_brings_at_run_time(
     k8s_cr.change(
         k8s_cr.Request(cluster, unique_name, **operation_args), package
     )
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
     assert [] == leftover_objects(unique_name, namespace)
 
 
@@ -483,7 +496,13 @@ def test_one_object_that_is_refused_means_no_write_at_all(
 
 @pytest.mark.requirement("P5", "B5")
 def test_a_webhook_that_does_not_answer_is_waited_for_by_name(
-    cluster, namespace, make_package, operation_args, unique_name, caplog
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    unique_name,
+    caplog,
+    terminate,
 ):
     """Each wait is reported once, however often it is tried."""
     name = f"{unique_name}.example.org"
@@ -553,11 +572,11 @@ def test_a_webhook_that_does_not_answer_is_waited_for_by_name(
         f"{unique_name}: {', '.join(both)}: not written yet, retrying until "
     )
     assert f'failed calling webhook "{name}"' in line
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 def test_a_class_that_a_package_brings_with_its_pod(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, operation_args, unique_name, terminate
 ):
     """Without the class the Pod is refused before any write."""
     pod = {
@@ -590,7 +609,7 @@ def test_a_class_that_a_package_brings_with_its_pod(
 
     live = cluster.get(ObjectRef("", "Pod", namespace, "p"))
     assert 7 == live["spec"]["priority"]
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 # -- Foreign fields ----------------------------------------------------------
@@ -598,7 +617,7 @@ def test_a_class_that_a_package_brings_with_its_pod(
 
 @pytest.mark.requirement("P6", "B7", "G4")
 def test_fields_of_other_managers_are_ignored_forced_or_refused(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, operation_args, unique_name, terminate
 ):
     """By operation and by object; path and manager are named."""
     web = ObjectRef("apps", "Deployment", namespace, "web")
@@ -610,7 +629,7 @@ def test_fields_of_other_managers_are_ignored_forced_or_refused(
         spec["containers"][0]["image"] = f"example.org/a:{value}"
         spec["terminationGracePeriodSeconds"] = value
         given = manifests.config_map("a", **{"a.b": f"{value}", "c": "c"})
-        return make_package(deployment, said(given, **annotations))
+        return make_package(deployment, annotate(given, **annotations))
 
     k8s_cr.instantiate(
         k8s_cr.Request(cluster, unique_name, **operation_args), package(1)
@@ -670,7 +689,7 @@ def test_fields_of_other_managers_are_ignored_forced_or_refused(
         package(5, field_conflicts="ignore"),
     )
     assert ("example.org/a:5", 5, "theirs") == now()
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 @pytest.mark.parametrize("field_conflicts", ["fail", "force", "ignore"])
@@ -682,6 +701,7 @@ def test_a_number_of_an_autoscaler_is_left_to_it(
     operation_args,
     unique_name,
     field_conflicts,
+    terminate,
 ):
     """Applying a package again does not shrink anything."""
     web = ObjectRef("apps", "Deployment", namespace, "web")
@@ -708,4 +728,4 @@ def test_a_number_of_an_autoscaler_is_left_to_it(
 
     live = cluster.get(web)
     assert 3 == live["spec"]["replicas"]
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()

@@ -24,11 +24,6 @@ pytestmark = pytest.mark.plane
 
 
 @pytest.fixture
-def operation_args(namespace, deadline):
-    return {"namespace": namespace, "deadline": deadline}
-
-
-@pytest.fixture
 def group(unique_name):
     return f"{unique_name}.example.org"
 

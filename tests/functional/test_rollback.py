@@ -24,11 +24,6 @@ BROKEN = {objects.PREFIX + "failed-when": "spec.size=bad"}
 """Of an object that fails as soon as it is there: no test has to wait."""
 
 
-@pytest.fixture
-def operation_args(namespace, deadline):
-    return {"namespace": namespace, "deadline": deadline}
-
-
 def ref(kind, namespace, name, group=""):
     return ObjectRef(group, kind, namespace, name)
 

@@ -20,11 +20,6 @@ pytestmark = pytest.mark.plane
 STORED = {objects.PREFIX + "readiness": "exists"}
 
 
-@pytest.fixture
-def operation_args(namespace, deadline):
-    return {"namespace": namespace, "deadline": deadline}
-
-
 def ref(kind, namespace, name, group="apps"):
     return ObjectRef(group, kind, namespace, name)
 

@@ -103,11 +103,6 @@ def package(turn: str, group: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def operation_args(namespace, deadline):
-    return {"namespace": namespace, "deadline": deadline}
-
-
-@pytest.fixture
 def record_progress(secret_search, deadline):
     """Search all that a caller may show while an operation goes on."""
 

@@ -23,11 +23,6 @@ CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 @pytest.fixture
-def operation_args(namespace, deadline):
-    return {"namespace": namespace, "deadline": deadline}
-
-
-@pytest.fixture
 def with_short_deadline(namespace):
     """What has a deadline, from the call on, that what hangs does not meet."""
 
@@ -69,7 +64,7 @@ def config_map(namespace, name):
     return ObjectRef("", "ConfigMap", namespace, name)
 
 
-def kept(report):
+def retained_reasons(report):
     return {
         row.ref.name for row in report.objects if row.action is Action.RETAINED
     }
@@ -123,6 +118,7 @@ def test_what_hangs_holds_up_all_that_it_needs(
     with_short_deadline,
     unique_name,
     group,
+    terminate,
 ):
     """A time-out never falls through to the next stage.
 
@@ -188,7 +184,7 @@ def test_what_hangs_holds_up_all_that_it_needs(
         assert "deletionTimestamp" not in obj["metadata"]
 
     released(cluster, one)
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 @pytest.mark.requirement("P16", "F6")
@@ -200,6 +196,7 @@ def test_a_controller_that_does_not_run_is_named(
     with_short_deadline,
     unique_name,
     group,
+    terminate,
 ):
     """Scaled to nothing, or away: the reason is where to look."""
     thing = held(manifests.custom(group, "Thing", "one", CREATED))
@@ -216,7 +213,7 @@ def test_a_controller_that_does_not_run_is_named(
         )
 
     released(cluster, ObjectRef(group, "Thing", namespace, "one"))
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 def test_a_stuck_deletion_ends_after_the_stall_timeout(
@@ -265,6 +262,7 @@ def test_what_is_missing_of_what_it_refers_to_is_named(
     operation_args,
     with_short_deadline,
     unique_name,
+    terminate,
 ):
     """By name alone, and by kind and name; not what is there."""
     rule = {
@@ -319,7 +317,7 @@ def test_what_is_missing_of_what_it_refers_to_is_named(
     } == said
     for item in caught.value.unsettled:
         released(cluster, item.ref)
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 # -- Finalizers --------------------------------------------------------------
@@ -430,7 +428,7 @@ def test_an_object_with_another_uid_is_left_alone(
 
 
 def test_secrets_of_a_certificate_are_deleted_with_their_namespace(
-    cluster, make_package, operation_args, unique_name
+    cluster, make_package, operation_args, unique_name, terminate
 ):
     """cert-manager owns up to its Secrets by an annotation alone.
 
@@ -462,15 +460,13 @@ def test_secrets_of_a_certificate_are_deleted_with_their_namespace(
     cluster.create(secret("other-tls", "other"), issued_by)
 
     with pytest.raises(errors.Error) as caught:
-        k8s_cr.terminate(
-            k8s_cr.Request(cluster, unique_name, **operation_args)
-        )
+        terminate()
 
     assert "other-tls" in str(caught.value)
     assert "site-tls" not in str(caught.value)
     other = ObjectRef("", "Secret", home, "other-tls")
     cluster.delete(other, uid(cluster, other))
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
     assert None is cluster.get(ObjectRef("", "Namespace", "", home))
 
 
@@ -479,7 +475,13 @@ def uid_of(obj):
 
 
 def test_a_shared_object_stays_when_its_owner_terminates(
-    cluster, namespace, make_package, operation_args, unique_name, group
+    cluster,
+    namespace,
+    make_package,
+    operation_args,
+    unique_name,
+    group,
+    terminate,
 ):
     """It is orphaned, with all that serves it.
 
@@ -504,11 +506,9 @@ def test_a_shared_object_stays_when_its_owner_terminates(
     )
     running = ObjectRef("apps", "Deployment", namespace, unique_name)
 
-    report = k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, **operation_args)
-    )
+    report = terminate()
 
-    assert {f"things.{group}", unique_name} == kept(report)
+    assert {f"things.{group}", unique_name} == retained_reasons(report)
     assert uid(cluster, ObjectRef(group, "Thing", namespace, "one"))
     for ref in (defined, running):
         metadata = cluster.get_metadata(ref)["metadata"]
@@ -535,6 +535,7 @@ def test_a_definition_is_kept_with_all_that_serves_it(
     unique_name,
     group,
     leftover_objects,
+    terminate,
 ):
     """Its foreign objects continue to be served.
 
@@ -554,11 +555,9 @@ def test_a_definition_is_kept_with_all_that_serves_it(
     theirs["metadata"]["namespace"] = namespace
     cluster.create(theirs, "other-manager")
 
-    report = k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, **operation_args)
-    )
+    report = terminate()
 
-    assert {f"things.{group}", unique_name} == kept(report)
+    assert {f"things.{group}", unique_name} == retained_reasons(report)
     assert [] == leftover_objects(unique_name, namespace)
     assert None is cluster.get(ObjectRef(group, "Thing", namespace, "mine"))
     assert cluster.get(ObjectRef(group, "Thing", namespace, "theirs"))
@@ -619,7 +618,7 @@ def test_what_is_kept_is_chosen_by_policy_and_at_the_end(
         k8s_cr.Request(cluster, unique_name, options=options, **operation_args)
     )
 
-    assert {"a", "b"} == kept(report)
+    assert {"a", "b"} == retained_reasons(report)
     assert {"value"} == {
         cluster.get(ref)["data"]["key"] for ref in (first, second)
     }
@@ -628,7 +627,7 @@ def test_what_is_kept_is_chosen_by_policy_and_at_the_end(
 
 
 def test_an_object_cannot_be_retained_without_its_owner(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, operation_args, unique_name, terminate
 ):
     """The garbage collector would take it; nothing is deleted."""
     package = make_package(
@@ -659,7 +658,7 @@ def test_an_object_cannot_be_retained_without_its_owner(
         )
 
     assert uid(cluster, owner)
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 # -- Grace -------------------------------------------------------------------

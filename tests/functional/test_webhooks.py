@@ -32,11 +32,6 @@ def webhook_server(tmp_path):
 
 
 @pytest.fixture
-def operation_args(namespace, deadline):
-    return {"namespace": namespace, "deadline": deadline}
-
-
-@pytest.fixture
 def configured(cluster, namespace, unique_name, deadline):
     """Make the server call a webhook for each new ConfigMap of the test.
 
@@ -105,6 +100,7 @@ def test_a_certificate_for_another_name_is_not_waited_for(
     unique_name,
     webhook_server,
     configured,
+    terminate,
 ):
     """It is given up as soon as no other object is in progress."""
     found = configured(elsewhere(webhook_server, "localhost"))
@@ -120,7 +116,7 @@ def test_a_certificate_for_another_name_is_not_waited_for(
     (item,) = caught.value.unsettled
     assert "a" == item.ref.name
     assert "localhost" in item.verdict.reason
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 def test_an_authority_that_stays_unknown_ends_it(
@@ -130,6 +126,7 @@ def test_an_authority_that_stays_unknown_ends_it(
     unique_name,
     webhook_server,
     configured,
+    terminate,
 ):
     """After the stall timeout, in which it might have been injected."""
     found = configured({"url": webhook_server.client["url"]})
@@ -155,7 +152,7 @@ def test_an_authority_that_stays_unknown_ends_it(
     assert {"stall timeout"} == {
         retry.limit for some in retried for retry in some.values()
     }
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 def test_an_injected_authority_is_not_an_error(
@@ -165,6 +162,7 @@ def test_an_injected_authority_is_not_an_error(
     unique_name,
     webhook_server,
     configured,
+    terminate,
 ):
     """What injects it does so when it has seen the configuration."""
     configured({"url": webhook_server.client["url"]})
@@ -189,7 +187,7 @@ def test_an_injected_authority_is_not_an_error(
     )
 
     assert 1 == len(report.objects)
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    terminate()
 
 
 def test_the_command_shows_what_is_not_written_and_why(

@@ -33,7 +33,7 @@ def test_machines_that_are_replaced_are_printed_with_the_reason():
     kind["spec"]["versions"][0]["name"] = "v1beta2"
     machine = manifests.definition("cluster.x-k8s.io", "Machine")
     for found in (kind, machine):
-        cluster.apply(found, "somebody")
+        cluster.apply(found, "other-manager")
 
     def program(command, version):
         code, _, err = run(

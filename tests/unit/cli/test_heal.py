@@ -50,7 +50,7 @@ def named(cluster, *members):
     return heal._uids(args, cluster, kinds.BUILT_IN)
 
 
-def kept_pod(cluster):
+def retained_pod(cluster):
     return next(
         ref
         for ref in cluster.world.objects
@@ -72,7 +72,7 @@ def test_a_heal_that_is_repeated_is_for_those_of_the_first(cluster):
 
     What was replaced is not replaced again.
     """
-    ref = kept_pod(cluster)
+    ref = retained_pod(cluster)
     web, alone = MemberRef(ref, "old", WEB), MemberRef(ALONE, "older", ALONE)
     leave(cluster, Phase.HEALING, Healing(members=(web, alone)))
 
@@ -85,7 +85,7 @@ def test_a_heal_that_is_repeated_is_for_those_of_the_first(cluster):
 )
 def test_any_other_heal_concerns_existing_members(cluster, phase, everything):
     """After one that is done, and after one of all, which is another."""
-    ref = kept_pod(cluster)
+    ref = retained_pod(cluster)
     goers = (MemberRef(ref, "old", WEB),)
     leave(cluster, phase, Healing(everything, goers))
 

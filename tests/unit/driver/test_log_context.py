@@ -45,14 +45,14 @@ def options():
 
 
 @pytest.fixture
-def said(caplog, options):
+def log_lines(caplog, options):
     """The lines that the conductor's formatter writes."""
     caplog.set_level(logging.INFO)
     formatter = formatters.ContextFormatter(config=options)
     return lambda: [formatter.format(record) for record in caplog.records]
 
 
-def test_a_line_names_instance_and_operation(said):
+def test_a_line_names_instance_and_operation(log_lines):
     """Before the message, and only while the operation runs."""
     with log_context.log_ids("i-1", "op-1"):
         LOG.info("%s: %s", "Pod/edge/a", "current: 100 % there")
@@ -61,18 +61,18 @@ def test_a_line_names_instance_and_operation(said):
     assert [
         "[instance: i-1 operation: op-1] Pod/edge/a: current: 100 % there",
         "idle",
-    ] == said()
+    ] == log_lines()
 
 
-def test_foreign_log_lines_are_left_alone(said):
+def test_foreign_log_lines_are_left_alone(log_lines):
     """Tacker's own stay as they are."""
     with log_context.log_ids("i-1", "op-1"):
         OTHER.info("hello")
 
-    assert ["hello"] == said()
+    assert ["hello"] == log_lines()
 
 
-def test_an_operation_is_kept_in_nested_calls(said):
+def test_an_operation_is_kept_in_nested_calls(log_lines):
     """A nested context with the instance only keeps the operation."""
     with log_context.log_ids("i-1", "op-1"):
         with log_context.log_ids("i-1"):
@@ -85,19 +85,19 @@ def test_an_operation_is_kept_in_nested_calls(said):
         "[instance: i-1 operation: op-1] same",
         "[instance: i-2] another",
         "[instance: i-1 operation: op-1] again",
-    ] == said()
+    ] == log_lines()
 
 
-def test_a_line_is_marked_once(said):
+def test_a_line_is_marked_once(log_lines):
     """However many operations there were before."""
     for _ in range(3):
         with log_context.log_ids("i-1"):
             LOG.info("once")
 
-    assert ["[instance: i-1] once"] * 3 == said()
+    assert ["[instance: i-1] once"] * 3 == log_lines()
 
 
-def test_threads_of_an_operation_log_its_context(said):
+def test_threads_of_an_operation_log_its_context(log_lines):
     """Those of the pool, whichever operation used them before."""
     pool = WorkerPool(2)
 
@@ -112,11 +112,11 @@ def test_threads_of_an_operation_log_its_context(said):
 
     assert {
         f"[instance: {i}] item {n}" for i in ("i-1", "i-2") for n in (1, 2, 3)
-    } == (set(said()))
-    assert 6 == len(said())
+    } == (set(log_lines()))
+    assert 6 == len(log_lines())
 
 
-def test_operations_at_the_same_time_keep_apart(said):
+def test_operations_at_the_same_time_keep_apart(log_lines):
     """Each thread of the conductor has its own."""
     both = threading.Barrier(2)
 
@@ -134,10 +134,10 @@ def test_operations_at_the_same_time_keep_apart(said):
     for thread in threads:
         thread.join()
 
-    assert ["[instance: a] of a", "[instance: b] of b"] == sorted(said())
+    assert ["[instance: a] of a", "[instance: b] of b"] == sorted(log_lines())
 
 
-def test_a_line_of_a_worker_thread_has_the_id_of_the_request(said):
+def test_a_line_of_a_worker_thread_has_the_id_of_the_request(log_lines):
     """oslo.context is bound to a thread, and the pool has others."""
     pool = WorkerPool(2)
     request = oslo_context.RequestContext(request_id="req-1")
@@ -149,7 +149,7 @@ def test_a_line_of_a_worker_thread_has_the_id_of_the_request(said):
         oslo_context._request_store.__dict__.clear()
 
     assert request.request_id == "req-1"
-    assert ["req-1 [instance: i-1] item 1"] == said()
+    assert ["req-1 [instance: i-1] item 1"] == log_lines()
 
 
 def test_the_ids_are_fields_of_a_line_in_json(caplog):

@@ -137,7 +137,7 @@ def package(*given):
     return {ObjectRef.of(manifest): manifest for manifest in given}
 
 
-def kept(found, *asked, policy=policy.DEFAULT, **said):
+def retained(found, *asked, policy=policy.DEFAULT, **said):
     """Kinds and names of what stays."""
     wanted = dict.fromkeys(asked, True)
     chosen = retained_objects.retention_choices(
@@ -177,7 +177,7 @@ BESIDE = (
 
 def test_nothing_is_retained_by_default():
     """Everything of an instance is deleted with it."""
-    assert set() == kept(package(*OPERATOR, *BESIDE))
+    assert set() == retained(package(*OPERATOR, *BESIDE))
 
 
 def test_with_a_definition_stays_all_that_serves_it():
@@ -197,7 +197,7 @@ def test_with_a_definition_stays_all_that_serves_it():
         "Service/hooks",
         "ValidatingWebhookConfiguration/hook",
         "ConfigMap/settings",
-    } == kept(package(*OPERATOR, *BESIDE), THING)
+    } == retained(package(*OPERATOR, *BESIDE), THING)
 
 
 def test_an_operator_with_foreign_permissions_serves_those_kinds():
@@ -214,7 +214,7 @@ def test_an_operator_with_foreign_permissions_serves_those_kinds():
         f"CustomResourceDefinition/things.{GROUP}",
         "Deployment/operator",
         "ClusterRoleBinding/all",
-    } == kept(found, THING)
+    } == retained(found, THING)
 
 
 def test_rights_that_are_put_together_count():
@@ -235,7 +235,9 @@ def test_rights_that_are_put_together_count():
         bound("works", "ClusterRole", "whole", "operator"),
     )
 
-    assert {"ClusterRole/part", "Deployment/operator"} <= kept(found, THING)
+    assert {"ClusterRole/part", "Deployment/operator"} <= retained(
+        found, THING
+    )
 
 
 def test_a_reader_of_a_kind_does_not_serve_it():
@@ -249,7 +251,9 @@ def test_a_reader_of_a_kind_does_not_serve_it():
         bound("looks", "ClusterRole", "looks", "operator"),
     )
 
-    assert {f"CustomResourceDefinition/things.{GROUP}"} == kept(found, THING)
+    assert {f"CustomResourceDefinition/things.{GROUP}"} == retained(
+        found, THING
+    )
 
 
 def test_a_conversion_webhook_stays():
@@ -264,14 +268,14 @@ def test_a_conversion_webhook_stays():
         defined, service("hooks", app="converter"), operator("converter")
     )
 
-    assert {"Service/hooks", "Deployment/converter"} <= kept(found, THING)
+    assert {"Service/hooks", "Deployment/converter"} <= retained(found, THING)
 
 
 def test_what_stays_keeps_its_definition_and_its_place():
     """These would take it along."""
     one = ObjectRef(GROUP, "Thing", "sys", "one")
 
-    stays = kept(package(*OPERATOR, *BESIDE), one)
+    stays = retained(package(*OPERATOR, *BESIDE), one)
 
     assert {
         "Thing/one",
@@ -290,8 +294,8 @@ def test_an_annotation_wins_over_the_policy_and_the_request_over_both():
     )
     said = policy.from_dict({"on_terminate": {"keep": ["ConfigMap"]}})
 
-    assert {"ConfigMap/kept"} == kept(found)
-    assert {"ConfigMap/kept", "ConfigMap/open"} == kept(found, policy=said)
+    assert {"ConfigMap/kept"} == retained(found)
+    assert {"ConfigMap/kept", "ConfigMap/open"} == retained(found, policy=said)
     assert set() == {
         ref.name
         for ref, (stays, _) in retained_objects.retention_choices(
@@ -317,7 +321,7 @@ def test_an_explicit_deletion_wins_over_a_dependency():
         objects.PREFIX + "on-terminate": "delete"
     }
 
-    assert {"Deployment/web", "Namespace/sys"} == kept(
+    assert {"Deployment/web", "Namespace/sys"} == retained(
         found, ObjectRef("apps", "Deployment", "sys", "web")
     )
 
@@ -364,7 +368,7 @@ def test_a_repeated_terminate_retains_the_same():
         said = retained_objects.retention_choices(
             found, found, before, asked, repeated=True
         )
-        return {ref.name for ref, (kept, _) in said.items() if kept}
+        return {ref.name for ref, (retained, _) in said.items() if retained}
 
     assert {"one", "two"} == stays({})
     assert {"one"} == stays({two: False})

@@ -95,7 +95,7 @@ def brought(cluster: Cluster, count: int) -> list[WatchUpdate]:
     return taken[:count]
 
 
-def told(taken: list[WatchUpdate]) -> list[Any]:
+def update_values(taken: list[WatchUpdate]) -> list[Any]:
     """Names in a list; version and whether gone of a change."""
     return [
         [obj["metadata"]["name"] for obj in item.objs]
@@ -105,7 +105,7 @@ def told(taken: list[WatchUpdate]) -> list[Any]:
     ]
 
 
-def asked(script: ScriptedServer) -> list[str]:
+def requested_versions(script: ScriptedServer) -> list[str]:
     """What each list and watch asked to begin with."""
     paths = [sent.path for sent in script.sent if "/configmaps" in sent.path]
     return [
@@ -129,7 +129,7 @@ def test_changes_follow_the_list(
 
     taken = brought(cluster, 3)
 
-    assert [["one"], ("8", False), ("9", True)] == told(taken)
+    assert [["one"], ("8", False), ("9", True)] == update_values(taken)
     path = script.sent[4].path
     assert path.startswith("/api/v1/namespaces/ns/configmaps?")
     assert "labelSelector=a%3Db" in path
@@ -146,8 +146,10 @@ def test_a_watch_does_not_last(
 
     brought(cluster.with_deadline(Deadline.after(300)), 2)
 
-    asked = script.sent[4].path.split("timeoutSeconds=")[1].split("&")[0]
-    assert 30 <= int(asked) <= 38
+    requested_versions = (
+        script.sent[4].path.split("timeoutSeconds=")[1].split("&")[0]
+    )
+    assert 30 <= int(requested_versions) <= 38
 
 
 class Noting(StreamGroup):
@@ -242,8 +244,10 @@ def test_an_ended_watch_is_resumed(
         answer_events(event("MODIFIED", "9")),
     )
 
-    assert [[], ("8", False), ("9", False)] == told(brought(cluster, 3))
-    assert ["list", "7", "8"] == asked(script)[:3]
+    assert [[], ("8", False), ("9", False)] == update_values(
+        brought(cluster, 3)
+    )
+    assert ["list", "7", "8"] == requested_versions(script)[:3]
 
 
 def test_a_bookmark_updates_the_version(
@@ -257,8 +261,8 @@ def test_a_bookmark_updates_the_version(
         answer_events(event("ADDED", "21")),
     )
 
-    assert [[], ("21", False)] == told(brought(cluster, 2))
-    assert ["list", "7", "20"] == asked(script)[:3]
+    assert [[], ("21", False)] == update_values(brought(cluster, 2))
+    assert ["list", "7", "20"] == requested_versions(script)[:3]
 
 
 def test_half_an_event_is_none(
@@ -272,7 +276,9 @@ def test_half_an_event_is_none(
         answer_events(event("MODIFIED", "9")),
     )
 
-    assert [[], ("8", False), ("9", False)] == told(brought(cluster, 3))
+    assert [[], ("8", False), ("9", False)] == update_values(
+        brought(cluster, 3)
+    )
 
 
 @pytest.mark.parametrize(
@@ -297,8 +303,10 @@ def test_an_expired_version_is_listed_again(
         answer_events(event("ADDED", "4")),
     )
 
-    assert [["one"], ["two"], ("4", False)] == told(brought(cluster, 3))
-    assert ["list", "1", "list", "3"] == asked(script)[:4]
+    assert [["one"], ["two"], ("4", False)] == update_values(
+        brought(cluster, 3)
+    )
+    assert ["list", "1", "list", "3"] == requested_versions(script)[:4]
 
 
 @pytest.mark.requirement("P25")
@@ -313,7 +321,7 @@ def test_a_list_in_pages_is_one(
         answer_events(event("ADDED", "8")),
     )
 
-    assert [["one", "two"], ("8", False)] == told(brought(cluster, 2))
+    assert [["one", "two"], ("8", False)] == update_values(brought(cluster, 2))
     assert "continue=token" in script.sent[4].path
 
 
@@ -329,7 +337,9 @@ def test_a_page_that_expired(script: ScriptedServer, cluster: Cluster) -> None:
         answer_events(event("ADDED", "10")),
     )
 
-    assert [["one", "two"], ("10", False)] == told(brought(cluster, 2))
+    assert [["one", "two"], ("10", False)] == update_values(
+        brought(cluster, 2)
+    )
     assert "limit=" not in script.sent[5].path
 
 
@@ -355,7 +365,7 @@ def test_a_deleted_kind(script: ScriptedServer, cluster: Cluster) -> None:
     """Objects go with their definition: the list is empty."""
     script.then(*SERVED, answer_json(404, "404 page not found"))
 
-    assert [[]] == told(brought(cluster, 1))
+    assert [[]] == update_values(brought(cluster, 1))
 
 
 @pytest.mark.parametrize(
@@ -385,7 +395,7 @@ def test_an_unreachable_webhook_is_waited_for(
     words = "conversion webhook for example.org/v1, Kind=A failed: refused"
     script.then(*SERVED, answer_status(500, words), listed("7", "one"))
 
-    assert [["one"]] == told(brought(cluster, 1))
+    assert [["one"]] == update_values(brought(cluster, 1))
 
 
 def test_a_restart_is_waited_for(
@@ -401,7 +411,7 @@ def test_a_restart_is_waited_for(
         answer_events(event("ADDED", "8")),
     )
 
-    assert [[], ("8", False)] == told(brought(cluster, 2))
+    assert [[], ("8", False)] == update_values(brought(cluster, 2))
 
 
 def test_past_its_deadline_a_stream_is_silent(

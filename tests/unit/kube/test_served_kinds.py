@@ -118,7 +118,7 @@ def informed_cluster(script: ScriptedServer, cluster: Cluster) -> Cluster:
     return cluster
 
 
-def asked(script: ScriptedServer) -> list[str]:
+def requested_paths(script: ScriptedServer) -> list[str]:
     return [sent.path.partition("?")[0] for sent in script.sent]
 
 
@@ -136,7 +136,7 @@ def test_a_kind_that_is_served_elsewhere_now(
 
     assert manifest("v2") == informed_cluster.get(ONE)
 
-    assert [f"{V1}/one", *DISCOVERY, f"{V2}/one"] == asked(script)
+    assert [f"{V1}/one", *DISCOVERY, f"{V2}/one"] == requested_paths(script)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_list_uses_the_served_version_of_its_kind(
         informed_cluster.list_objects(WIDGET, "ns")
     )
 
-    assert [V1, *DISCOVERY, V2] == asked(script)
+    assert [V1, *DISCOVERY, V2] == requested_paths(script)
 
 
 def test_an_apply_of_a_kind_that_is_no_longer_served(
@@ -199,7 +199,7 @@ def test_an_object_that_does_not_exist(
 
     assert informed_cluster.get(ONE) is None
 
-    assert [f"{V1}/one"] == asked(script)
+    assert [f"{V1}/one"] == requested_paths(script)
     assert "v1" == informed_cluster.resource(WIDGET).version
 
 
@@ -224,7 +224,7 @@ def test_an_object_without_the_namespace_that_its_kind_has(
 
     assert None is informed_cluster.get_metadata(nameless)
 
-    assert ["/apis/example.org/v1/widgets/one"] == asked(script)
+    assert ["/apis/example.org/v1/widgets/one"] == requested_paths(script)
 
 
 def test_an_object_with_a_namespace_that_its_kind_does_not_have(
@@ -343,17 +343,17 @@ def test_without_permission_for_definitions_a_404_is_trusted(
 def test_definitions_are_remembered_for_a_second() -> None:
     """A package asks for many objects of a kind at once."""
     now = 0.0
-    asked: list[str] = []
+    requested_paths: list[str] = []
 
     def send(request: Request) -> Response:
-        asked.append(request.path)
+        requested_paths.append(request.path)
         return Response(200, {"items": []})
 
     found = Definitions(lambda: now)
     for now in (0.0, 0.9, 1.0):  # noqa: B007  the clock above
         assert not found.is_served(send, WIDGET, "", Deadline.never())
 
-    assert 2 == len(asked)
+    assert 2 == len(requested_paths)
 
 
 def test_a_kind_of_kubernetes_itself_has_no_definition() -> None:

@@ -45,7 +45,7 @@ def test_a_thousand_objects_cost_hardly_more_than_a_request_each(
     """
     for number in range(500):
         other = manifests.definition(f"{number}.example.org", "Thing")
-        cluster.apply(other, "somebody")
+        cluster.apply(other, "other-manager")
     cluster.sent.clear()
 
     report = lcm.instantiate(

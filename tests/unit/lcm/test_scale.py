@@ -64,7 +64,7 @@ def bounds(cluster):
     return spec["minReplicas"], spec["maxReplicas"]
 
 
-def vain(cluster, clock, number, options):
+def scale_until_timeout(cluster, clock, number, options):
     """A scale whose replicas no controller creates."""
     cluster.world.controller.idle = True
     with pytest.raises(errors.ReadinessTimeout):
@@ -138,7 +138,7 @@ def test_a_scale_whose_answer_is_lost_has_begun(cluster, operation_args, lost):
     assert 2 == cluster.get(WEB)["spec"]["replicas"]
 
 
-def gone(cluster):
+def delete_object(cluster):
     cluster.delete(WEB, objects.uid(cluster.get(WEB)))
 
 
@@ -162,7 +162,7 @@ def refused(cluster):
 @pytest.mark.parametrize(
     ("happens", "why"),
     [
-        (gone, "no longer exists in the cluster"),
+        (delete_object, "no longer exists in the cluster"),
         (unknown, "its former replica count could not be read"),
         (autoscaled, "its replicas are managed by HorizontalPodAutoscaler"),
         (refused, "quota"),
@@ -173,7 +173,7 @@ def test_a_repeated_rollback_of_a_scale_ends_idle(
 ):
     """It reports what it could not restore, and the second time ends."""
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), PLAIN)
-    vain(cluster, clock, 3, Options())
+    scale_until_timeout(cluster, clock, 3, Options())
     happens(cluster)
 
     with pytest.raises(errors.RollbackIncomplete, match=why):
@@ -234,7 +234,7 @@ def test_a_change_forgets_the_limits_of_an_earlier_scale(
 ):
     """They are no longer those from before a later scale."""
     lcm.instantiate(lcm.Request(cluster, "one", **operation_args), AUTOSCALED)
-    vain(cluster, clock, 6, ADJUST)
+    scale_until_timeout(cluster, clock, 6, ADJUST)
     assert {WEB: ReplicaLimits(2, 5)} == recorded(cluster).former_limits
     web = manifests.deployment("web", 2, nodeName="a")
 
@@ -245,7 +245,7 @@ def test_a_change_forgets_the_limits_of_an_earlier_scale(
 
     assert {} == recorded(cluster).former_limits
     assert (6, 6) == bounds(cluster)
-    vain(cluster, clock, 8, ADJUST)
+    scale_until_timeout(cluster, clock, 8, ADJUST)
     lcm.roll_back(lcm.Request(cluster, "one", **operation_args))
     assert (6, 6) == bounds(cluster)
     assert 6 == cluster.get(WEB)["spec"]["replicas"]

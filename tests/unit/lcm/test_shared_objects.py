@@ -167,7 +167,7 @@ def things(*names, held=False):
     return Package("test", tuple(Document(m, "a.yaml") for m in made))
 
 
-def let_go(cluster):
+def release_finalizers(cluster):
     cluster.patch(ONE, {"metadata": {"finalizers": None}}, "controller")
 
 
@@ -201,7 +201,7 @@ def test_no_instance_begins_to_share_with_a_terminating_one(
                 lcm.Request(cluster, "three", **operation_args),
                 things("three", "more"),
             )
-            let_go(cluster)
+            release_finalizers(cluster)
 
     report = lcm.terminate(
         lcm.Request(cluster, "one", on_progress=meanwhile, **operation_args)
@@ -312,7 +312,7 @@ def test_objects_created_during_a_long_terminate_are_not_deleted(
                 metadata = {"namespace": "default", "ownerReferences": owners}
                 thing["metadata"].update(metadata)
                 cluster.create(thing, "other-manager")
-            let_go(cluster)
+            release_finalizers(cluster)
 
     options = Options(delete_foreign_objects=delete_foreign_objects)
 

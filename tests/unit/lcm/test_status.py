@@ -32,7 +32,7 @@ def held(manifest):
     return manifest
 
 
-def gone(cluster, one):
+def delete_object(cluster, one):
     cluster.delete(one, objects.uid(cluster.get(one)))
 
 
@@ -85,7 +85,7 @@ def test_what_a_later_stage_would_delete_was_removed_by_another(
     cluster, operation_args, terminating_instance
 ):
     """Its deletion was not requested yet."""
-    gone(cluster, ObjectRef("", "Namespace", "", "space"))
+    delete_object(cluster, ObjectRef("", "Namespace", "", "space"))
 
     found, _ = rows(cluster, operation_args)
 
@@ -112,7 +112,7 @@ def test_what_a_change_deleted_has_not_failed(cluster, clock, operation_args):
     assert "deleted by the change of this instance" == (
         found["goes"].verdict.reason
     )
-    gone(cluster, ref("stays"))
+    delete_object(cluster, ref("stays"))
     found, _ = rows(cluster, operation_args)
     assert State.FAILED is found["stays"].verdict.state
 

@@ -69,7 +69,7 @@ def owned_by(ref, uid, api_version="apps/v1"):
     ]
 
 
-def going(cluster, manifest, **metadata):
+def deleting_object(cluster, manifest, **metadata):
     """An object with a deletionTimestamp that a finalizer holds."""
     ref, uid = made(cluster, manifest, finalizers=[HELD], **metadata)
     return cluster.delete(ref, uid)
@@ -89,7 +89,7 @@ def notes(cluster, obj):
 @pytest.mark.requirement("P16")
 def test_only_the_deleted_object_loses_its_finalizers(cluster, caplog):
     """Another of its name, and one that is not going, keep them."""
-    obj = going(cluster, manifests.config_map("a"))
+    obj = deleting_object(cluster, manifests.config_map("a"))
     other, _ = made(cluster, manifests.config_map("b"), finalizers=[HELD])
     seen = {A: obj, other: cluster.get(other)}
 
@@ -264,7 +264,9 @@ def binding(name, account):
 @pytest.fixture
 def make_thing(cluster):
     made(cluster, manifests.definition("example.org", "Thing"), namespace="")
-    return going(cluster, manifests.custom("example.org", "Thing", "x"))
+    return deleting_object(
+        cluster, manifests.custom("example.org", "Thing", "x")
+    )
 
 
 def running(cluster, name, available, **status):
@@ -415,7 +417,7 @@ def test_finalizers_of_kubernetes_are_explained(cluster):
 def test_a_paused_object_is_reported(cluster):
     """Its controllers ignore it: no deletion would ever complete."""
     made(cluster, manifests.definition("example.org", "Thing"), namespace="")
-    obj = going(
+    obj = deleting_object(
         cluster, manifests.custom("example.org", "Thing", "x", paused=True)
     )
 

@@ -64,7 +64,7 @@ def new_cluster(clock):
     return made
 
 
-def asked(cluster):
+def control_plane_values(cluster):
     """The version and the argument that the control plane has."""
     spec = cluster.get(LEADER)["spec"]
     configured = spec["kubeadmConfigSpec"]["clusterConfiguration"]
@@ -86,7 +86,7 @@ def test_what_is_replaced_and_why_is_reported_before_the_first_write(
 
     def report(forecast):
         live = cluster.get(ObjectRef("", "ConfigMap", "default", "added"))
-        told.append((asked(cluster), live, forecast.warnings))
+        told.append((control_plane_values(cluster), live, forecast.warnings))
 
     run_operation(lcm.change, cluster, clock, NEW, on_forecast=report)
 
@@ -96,7 +96,7 @@ def test_what_is_replaced_and_why_is_reported_before_the_first_write(
     assert line.startswith(f"{LEADER}: 3 machine(s) are replaced: ")
     assert "spec.version: v1.35.0 -> v1.36.0" in line
     assert "clusterConfiguration.a: old -> new" in line
-    assert ("v1.36.0", "new") == asked(cluster)
+    assert ("v1.36.0", "new") == control_plane_values(cluster)
 
 
 @pytest.mark.parametrize("then", ["again", "with_change", "back"])
@@ -118,14 +118,14 @@ def test_a_change_in_two_steps_may_be_interrupted_at_every_request(
         lcm.change, prepare, new_cluster, clock, NEW, options=FIRST
     ):
         clock.idle(60)
-        seen.add(asked(cluster))
+        seen.add(control_plane_values(cluster))
         if then != "back":
             how = FIRST if then == "again" else Options()
             run_operation(lcm.change, cluster, clock, NEW, options=how)
-            assert ("v1.36.0", "new") == asked(cluster)
+            assert ("v1.36.0", "new") == control_plane_values(cluster)
             assert cluster.get(DROPPED) is None
         run_operation(lcm.roll_back, cluster, clock)
-        assert "old" == asked(cluster)[1]
+        assert "old" == control_plane_values(cluster)[1]
         assert cluster.get(DROPPED)
         assert Phase.INSTANTIATED is phase(cluster)
 
@@ -148,7 +148,7 @@ def test_the_first_step_checks_what_it_writes_only(new_cluster, clock):
 
     run_operation(lcm.change, cluster, clock, new, options=FIRST)
 
-    assert ("v1.36.0", "new") == asked(cluster)
+    assert ("v1.36.0", "new") == control_plane_values(cluster)
     assert {"key": "theirs", "other": "x"} == cluster.get(DROPPED)["data"]
 
 
@@ -163,7 +163,7 @@ def test_a_forecast_refuses_what_the_first_step_would(new_cluster, clock):
         with pytest.raises(errors.FieldConflict, match="other-manager"):
             run_operation(operation, cluster, clock, NEW, options=FIRST)
 
-    assert ("v1.35.9", "old") == asked(cluster)
+    assert ("v1.35.9", "old") == control_plane_values(cluster)
 
 
 def test_a_refused_rollout_stays_refused_after_a_death(new_cluster, clock):
@@ -178,12 +178,12 @@ def test_a_refused_rollout_stays_refused_after_a_death(new_cluster, clock):
         if phase(cluster) is Phase.CHANGING:
             break
     clock.idle(60)
-    assert ("v1.35.0", "old") == asked(cluster)
+    assert ("v1.35.0", "old") == control_plane_values(cluster)
 
     with pytest.raises(errors.RolloutRefused, match=r"v1\.35\.0 -> v1\.36\.0"):
         run_operation(lcm.change, cluster, clock, NEW, options=REFUSE)
 
-    assert ("v1.35.0", "old") == asked(cluster)
+    assert ("v1.35.0", "old") == control_plane_values(cluster)
 
 
 def test_what_was_edited_by_hand_counts_for_a_refused_rollout(
@@ -204,4 +204,4 @@ def test_what_was_edited_by_hand_counts_for_a_refused_rollout(
     with pytest.raises(errors.RolloutRefused, match="fixed -> old"):
         run_operation(lcm.change, cluster, clock, more, options=take)
 
-    assert ("v1.35.0", "fixed") == asked(cluster)
+    assert ("v1.35.0", "fixed") == control_plane_values(cluster)

@@ -204,7 +204,7 @@ ITEMS = (
 )
 
 
-def look(cluster, items=ITEMS, **options):
+def find_permissions(cluster, items=ITEMS, **options):
     with permissions_check.package_permissions(
         cluster, items, "home", **options
     ) as found:
@@ -240,7 +240,7 @@ def test_an_administrator_is_asked_about_once():
     """One request, whatever the package."""
     cluster = FakeCluster()
 
-    look(cluster)
+    find_permissions(cluster)
 
     assert 1 == len(cluster.sent)
 
@@ -255,7 +255,7 @@ def test_all_missing_permissions_are_named_at_once():
     )
 
     with pytest.raises(errors.PermissionsMissing) as caught:
-        look(cluster)
+        find_permissions(cluster)
 
     assert (
         "missing permissions on https://fake.example.org:\n"
@@ -270,7 +270,7 @@ def test_a_package_with_vdus_needs_more():
     cluster = denying(("deployments/scale", "patch"), ("pods", "list"))
 
     with pytest.raises(errors.PermissionsMissing) as caught:
-        look(cluster, vdus=[ITEMS[1].ref])
+        find_permissions(cluster, vdus=[ITEMS[1].ref])
 
     assert (
         "list pods in the namespace edge",
@@ -286,9 +286,9 @@ def test_a_package_with_volume_claim_templates_needs_more():
     )
     db = ObjectRef("apps", "StatefulSet", "edge", "db")
 
-    look(cluster)
+    find_permissions(cluster)
     with pytest.raises(errors.PermissionsMissing) as caught:
-        look(cluster, claim_sets=[db])
+        find_permissions(cluster, claim_sets=[db])
 
     assert (
         "list, delete persistentvolumeclaims in the namespace edge",
@@ -299,7 +299,7 @@ def test_an_optional_permission_is_only_logged(caplog):
     """An operation works without it."""
     caplog.set_level("INFO")
 
-    look(denying(("events", "list")))
+    find_permissions(denying(("events", "list")))
 
     assert "possibly not required: list events in the namespace edge" in (
         caplog.text
@@ -359,7 +359,7 @@ def test_rights_in_a_namespace_to_come():
     """Who makes a namespace often gets rights in it then; nothing is said."""
     items = (placed("Namespace", "edge", ""), *ITEMS)
 
-    look(denying(("configmaps", "create")), items)
+    find_permissions(denying(("configmaps", "create")), items)
 
 
 def test_a_kind_to_be_defined():
@@ -369,7 +369,7 @@ def test_a_kind_to_be_defined():
     cluster = denying(("routers", "create"), ("routers", "list"))
 
     with pytest.raises(errors.PermissionsMissing) as caught:
-        look(cluster, (definition, router))
+        find_permissions(cluster, (definition, router))
 
     assert (
         "list routers.example.org at the cluster scope",
@@ -392,7 +392,7 @@ def test_the_permission_for_reviews_is_not_required(caplog, error):
     cluster = denying(("configmaps", "create"))
     cluster.fail(error, "review")
 
-    look(cluster)
+    find_permissions(cluster)
 
     assert "rights were not checked" in caplog.text
 
@@ -401,7 +401,7 @@ def test_it_can_be_left_out():
     """By an option: then nothing is asked."""
     cluster = denying(("configmaps", "create"))
 
-    look(cluster, wanted=False)
+    find_permissions(cluster, wanted=False)
 
     assert not cluster.sent
 

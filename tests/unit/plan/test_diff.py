@@ -30,7 +30,7 @@ def obj(kind="Thing", **parts):
     }
 
 
-def told(before, after):
+def diff_lines(before, after):
     return [str(found) for found in diff.diff(before, after)]
 
 
@@ -41,7 +41,7 @@ def test_a_changed_a_new_and_a_missing_field_are_reported():
         "spec.gone: was 1, removed",
         "spec.new.deep: new: true",
         "spec.size: s -> xl",
-    ] == told(
+    ] == diff_lines(
         obj(spec={"size": "s", "gone": 1, "same": 2}),
         obj(spec={"size": "xl", "new": {"deep": True}, "same": 2}),
     )
@@ -59,7 +59,7 @@ def test_an_item_of_a_list_is_matched_by_its_name():
         'spec[name="main"].image: a:1 -> a:2',
         'spec[name="side"].image: new: c',
         'spec[name="side"].name: new: side',
-    ] == told(obj(spec=before), obj(spec=after))
+    ] == diff_lines(obj(spec=before), obj(spec=after))
 
 
 def test_fields_of_the_server_are_not_a_difference():
@@ -75,12 +75,12 @@ def test_fields_of_the_server_are_not_a_difference():
         },
     }
 
-    assert [] == told(before, after)
+    assert [] == diff_lines(before, after)
 
 
 def test_a_name_with_dots_differs_from_a_path():
     """As labels and keys of configuration have them."""
-    assert ['data["app.conf"]: a -> b'] == told(
+    assert ['data["app.conf"]: a -> b'] == diff_lines(
         obj(data={"app.conf": "a"}), obj(data={"app.conf": "b"})
     )
 
@@ -90,12 +90,12 @@ def test_no_secret_is_shown():
     """The diff states only that a secret differs."""
     old = base64.b64encode(b"hunter2hunter2").decode()
     new = base64.b64encode(b"correct horse battery").decode()
-    secret = told(
+    secret = diff_lines(
         obj("Secret", data={"key": old}), obj("Secret", data={"key": new})
     )
     env = [{"name": "DB_PASSWORD", "value": "hunter2hunter2"}]
     less = [{"name": "DB_PASSWORD", "value": "abc"}]
-    plain = told(obj(spec={"env": env}), obj(spec={"env": less}))
+    plain = diff_lines(obj(spec={"env": env}), obj(spec={"env": less}))
 
     assert ["data.key: *** -> ***"] == secret
     assert ['spec.env[name="DB_PASSWORD"].value: *** -> ***'] == plain
@@ -114,12 +114,12 @@ def test_nothing_differs_from_itself(value):
     """However it is nested."""
     copy = json.loads(json.dumps(value))
 
-    assert [] == told(obj(spec=value), obj(spec=copy))
+    assert [] == diff_lines(obj(spec=value), obj(spec=copy))
 
 
 @given(values, values)
 def test_a_difference_is_reported(one, other):
     """There is a difference exactly where the values are not equal."""
     assert (one == other) == (
-        [] == told(obj(spec={"a": one}), obj(spec={"a": other}))
+        [] == diff_lines(obj(spec={"a": one}), obj(spec={"a": other}))
     )

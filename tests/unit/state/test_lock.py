@@ -70,7 +70,7 @@ def holder(cluster):
     return cluster.get(LEASE)["spec"]["holderIdentity"]
 
 
-def taken_by(cluster, who):
+def set_holder(cluster, who):
     cluster.patch(LEASE, {"spec": {"holderIdentity": who}}, "other")
 
 
@@ -254,7 +254,7 @@ def test_a_slow_server_is_given_more_time(clock, deadline):
 
 def test_a_lock_with_another_holder_is_lost(cluster, clock, held_lock):
     """Waits end as well, and who has it is named."""
-    taken_by(cluster, "other-holder")
+    set_holder(cluster, "other-holder")
     clock.now += leases.TERM
 
     with pytest.raises(errors.LockLost, match="it is held by other-holder"):
@@ -272,7 +272,7 @@ def test_an_error_that_may_be_anothers_doing_is_a_lost_lock(
 
     with ledger.locked(deadline):
         ledger.record_error(gone, deadline)  # no other holder has it
-        taken_by(cluster, "other-holder")
+        set_holder(cluster, "other-holder")
         clock.now += leases.TERM
         with pytest.raises(errors.LockLost, match="held by other") as caught:
             ledger.record_error(gone, deadline)
@@ -320,7 +320,7 @@ def test_last_acts_are_brief_where_nothing_is_answered(
 def test_a_lost_lock_is_not_released(cluster, clock, deadline):
     """It is another's."""
     with lock.locked(cluster, "one", "default", deadline) as held:
-        taken_by(cluster, "other-holder")
+        set_holder(cluster, "other-holder")
         clock.now += leases.TERM
         with pytest.raises(errors.LockLost):
             held.require_margin()
@@ -406,7 +406,7 @@ def test_a_write_under_the_limit_needs_the_lock(cluster, clock, held_lock):
     """Nothing is sent once another holder has the lock."""
     limited = cluster.with_deadline(held_lock.limit)
     limited.apply(manifests.config_map("a", "default"), "m")
-    taken_by(cluster, "other-holder")
+    set_holder(cluster, "other-holder")
     clock.now += leases.TERM
 
     with pytest.raises(errors.LockLost, match="it is held by other-holder"):
@@ -440,7 +440,7 @@ def test_a_lock_that_is_renewed_is_busy(cluster, clock, deadline):
     with contextlib.ExitStack() as stack:
         stack.enter_context(lock.locked(cluster, "one", "default", deadline))
         us = holder(cluster)
-        cluster.world.idle = lambda seconds: taken_by(cluster, f"{us}x")
+        cluster.world.idle = lambda seconds: set_holder(cluster, f"{us}x")
 
         with pytest.raises(
             errors.OperationInProgress, match=f"is held by {us}x"
@@ -502,7 +502,7 @@ def test_a_renewal_that_no_watch_shows_keeps_the_lock(clock, deadline):
 def test_a_lock_that_is_released_meanwhile_is_acquired(cluster, deadline):
     """There is no reason to be busy."""
     _held_by_somebody(cluster)
-    cluster.world.idle = lambda seconds: taken_by(cluster, "")
+    cluster.world.idle = lambda seconds: set_holder(cluster, "")
 
     with lock.locked(cluster, "one", "default", deadline):
         assert holder(cluster) not in ("", "other-holder")

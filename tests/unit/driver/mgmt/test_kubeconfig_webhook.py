@@ -17,7 +17,7 @@ from tacker_k8s_cr.model import errors
 KEY = base64.b64encode(b"k" * 24).decode()
 
 
-def asked(**webhook):
+def webhook_params(**webhook):
     return additional_params.read(
         {"tacker_k8s_cr": {"webhook": webhook}}
     ).webhook
@@ -41,7 +41,7 @@ def test_the_request_names_the_receiver(options):
     options(webhook_url="https://b.example", webhook_api_check="skip")
 
     found = kubeconfig_webhook.delivery(
-        asked(url="https://a.example", api_check="try"),
+        webhook_params(url="https://a.example", api_check="try"),
         configuration.settings(),
     )
 
@@ -91,7 +91,7 @@ def test_the_request_names_the_credential(options, configured, said, wanted):
     options(webhook_url="https://b.example", **configured)
 
     found = kubeconfig_webhook.delivery(
-        asked(**said), configuration.settings()
+        webhook_params(**said), configuration.settings()
     ).access
 
     assert wanted == (found.credential.value, found.role, found.expires_after)

@@ -49,7 +49,7 @@ def test_an_unreachable_vim_is_tried_once_in_a_round(options, unreachable_vim):
     vim, asked = unreachable_vim
     driver = infra_driver.KubernetesCr()
 
-    def look(instance):
+    def read_instance(instance):
         info = objects.InstantiatedVnfInfo(instance_id=f"edge/{instance}")
         with pytest.raises(exceptions.TackerException, match="reached"):
             driver.sync_db(
@@ -62,7 +62,7 @@ def test_an_unreachable_vim_is_tried_once_in_a_round(options, unreachable_vim):
         return len(asked)
 
     first, *others = [str(uuid.uuid4()) for _ in range(5)]
-    once = look(first)
+    once = read_instance(first)
     assert once
-    assert {once} == set(map(look, others))
-    assert once < look(first)
+    assert {once} == set(map(read_instance, others))
+    assert once < read_instance(first)

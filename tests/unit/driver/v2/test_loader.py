@@ -57,7 +57,7 @@ def upstream_with(**methods):
     return found
 
 
-def said(caplog, level):
+def log_messages(caplog, level):
     return [
         record.getMessage()
         for record in caplog.records
@@ -80,7 +80,7 @@ def test_the_conductor_finds_the_driver(caplog):
     assert bound is DISPATCH.kubernetes
     assert "KubernetesCrV2" == type(bound.Kubernetes()).__name__
     assert bound.Kubernetes() is not bound.Kubernetes()
-    [line] = said(caplog, logging.INFO)
+    [line] = log_messages(caplog, logging.INFO)
     assert "v2 API of Tacker 16.0.0" in line
     assert "kubernetes_cr " in line
     assert loader.UPSTREAM == own.__name__
@@ -153,7 +153,7 @@ def test_it_can_be_switched_off(caplog, options):
     assert own is DISPATCH.kubernetes
     assert [
         "[tacker_k8s_cr] v2 is false: Tacker's own driver serves the v2 API"
-    ] == said(caplog, logging.INFO)
+    ] == log_messages(caplog, logging.INFO)
 
 
 def test_nothing_happens_outside_the_conductor(monkeypatch, caplog):
@@ -212,11 +212,11 @@ def test_another_signature_is_refused_loudly(replace_module, caplog):
             "vnfd), found (self, req, inst, vnfd)"
         ) in caught.value.detail
         assert "[tacker_k8s_cr] v2 = false" in caught.value.detail
-    [line] = said(caplog, logging.ERROR)
+    [line] = log_messages(caplog, logging.ERROR)
     assert "Tacker 16.0.0 is not known to this version" in line
 
     loader.install()
-    assert 1 == len(said(caplog, logging.ERROR))
+    assert 1 == len(log_messages(caplog, logging.ERROR))
 
 
 def test_a_call_that_is_new_is_refused(replace_module):

@@ -122,9 +122,11 @@ def test_a_new_instance_has_the_record_namespace_of_the_request():
 
 def test_parameters_that_are_not_set_are_none():
     """Tacker's objects raise when an attribute is read that is not set."""
-    asked = mapping.request_params(objects.TerminateVnfRequest(), "terminate")
+    requested_members = mapping.request_params(
+        objects.TerminateVnfRequest(), "terminate"
+    )
 
-    assert additional_params.RequestParams() == asked
+    assert additional_params.RequestParams() == requested_members
 
 
 def test_a_chart_is_refused():
@@ -214,21 +216,21 @@ def test_a_heal_names_members_by_their_uids():
         ),
     )
 
-    def asked(inventory=at_rest, **fields):
+    def requested_members(inventory=at_rest, **fields):
         return mapping.members_asked(
             inst, objects.HealVnfRequest(**fields), there, inventory
         )
 
-    assert {"u1"} == asked(vnfcInstanceId=["DB-u1"])
-    assert {"u1"} == asked(
+    assert {"u1"} == requested_members(vnfcInstanceId=["DB-u1"])
+    assert {"u1"} == requested_members(
         vnfcInstanceId=["DB-u1"], additionalParams={"all": True}
     )
-    assert set() == asked(vnfcInstanceId=["DB-u0"])
-    assert {"u0"} == asked(healed, vnfcInstanceId=["DB-u0"])
-    assert {"u0"} == asked(vanished, vnfcInstanceId=["DB-u0"])
-    assert None is asked()
-    assert None is asked(additionalParams={"all": True})
-    assert None is asked(additionalParams={"all": False})
+    assert set() == requested_members(vnfcInstanceId=["DB-u0"])
+    assert {"u0"} == requested_members(healed, vnfcInstanceId=["DB-u0"])
+    assert {"u0"} == requested_members(vanished, vnfcInstanceId=["DB-u0"])
+    assert None is requested_members()
+    assert None is requested_members(additionalParams={"all": True})
+    assert None is requested_members(additionalParams={"all": False})
 
 
 @pytest.mark.parametrize(

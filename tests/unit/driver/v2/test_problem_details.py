@@ -77,7 +77,7 @@ def test_each_error_has_its_status(status, error):
     assert {"status", "title", "detail"} <= found.make_problem_details().keys()
 
 
-def known():
+def error_classes():
     """Every kind of error that the package may raise."""
     found = [errors.Error]
     for kind in found:
@@ -92,7 +92,7 @@ def test_every_kind_of_error_has_a_status():
 
     without = {
         kind.__name__
-        for kind in known()
+        for kind in error_classes()
         if not any(
             issubclass(kind, kinds) for kinds, _, _ in problem_details._KINDS
         )

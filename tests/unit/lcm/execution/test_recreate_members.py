@@ -71,7 +71,7 @@ def heal_alone(request):
     return lcm.heal(request, {uid})
 
 
-def lost(fresh, clock, given=PACKAGE):
+def cluster_without_pod(fresh, clock, given=PACKAGE):
     """A cluster in which a heal died after the bare Pod was deleted."""
 
     def prepare(cluster):
@@ -193,7 +193,7 @@ def test_a_member_being_deleted_is_recreated_afterwards(
 )
 def test_what_cannot_be_made_again_is_named(new_cluster, clock, spec, why):
     """Once as an error; the next rollback ends in any case."""
-    cluster = lost(new_cluster, clock)
+    cluster = cluster_without_pod(new_cluster, clock)
     metadata = {"name": "alone", "namespace": "default"}
     cluster.create({**BARE, "metadata": metadata, "spec": spec}, "stranger")
 
@@ -216,7 +216,7 @@ def test_a_refusal_to_make_it_again_does_not_hold_the_instance_up(
 ):
     """It is named, and shows as missing afterwards."""
     options = Options(dry_run=dry_run)
-    cluster = lost(new_cluster, clock)
+    cluster = cluster_without_pod(new_cluster, clock)
     invalid = errors.Rejected(ALONE, 422, "Invalid", "no such image")
     cluster.fail(invalid, "patch", ALONE)
 
@@ -233,7 +233,7 @@ def test_one_that_a_heal_has_lost_is_not_forgotten_by_a_scale(
     new_cluster, clock
 ):
     """It shows as missing, and can be healed by the UID that it had."""
-    cluster = lost(new_cluster, clock)
+    cluster = cluster_without_pod(new_cluster, clock)
     former = inventory(cluster).owned[ALONE]
 
     run_operation(lcm.scale, cluster, clock, {WEB: 3})

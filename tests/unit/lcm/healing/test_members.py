@@ -261,7 +261,7 @@ def pool(cluster, make):
     return made
 
 
-def kept(cluster, obj):
+def list_groups(cluster, obj):
     return list(members.find_replica_groups(cluster, kinds.BUILT_IN, obj))
 
 
@@ -270,14 +270,16 @@ def test_machines_of_a_pool_are_members_where_they_are_shown(
 ):
     """The deleted one is missing, also if it was the only one."""
     found = pool(infrastructureMachineKind="DevMachine")
-    assert [ReplicaGroup(found, ())] == kept(cluster, found)
+    assert [ReplicaGroup(found, ())] == list_groups(cluster, found)
     labels = {"cluster.x-k8s.io/pool-name": "pool"}
     make(CORE, "Machine", "theirs", labels=labels)
     machine = make(CORE, "Machine", "a", found, labels)
 
-    assert [ReplicaGroup(found, (machine,))] == kept(cluster, found)
+    assert [ReplicaGroup(found, (machine,))] == list_groups(cluster, found)
     registry = kinds.BUILT_IN
-    why = selection.missing_replacements(kept(cluster, found), (), registry)
+    why = selection.missing_replacements(
+        list_groups(cluster, found), (), registry
+    )
     assert "0 of 2 member(s) current" in why
 
 
@@ -285,13 +287,13 @@ def test_a_pool_without_machines_misses_none(cluster, pool):
     """Its provider alone counts them: no member is waited for."""
     found = pool()
 
-    (crew,) = kept(cluster, found)
+    (group,) = list_groups(cluster, found)
 
-    assert crew.hidden
-    assert selection.missing_replacements([crew], (), kinds.BUILT_IN) is None
+    assert group.hidden
+    assert selection.missing_replacements([group], (), kinds.BUILT_IN) is None
     ref = ObjectRef.of(found)
     uid = found["metadata"]["uid"]
-    assert {uid: ref} == selection.unlisted_members({ref: (crew,)})
+    assert {uid: ref} == selection.unlisted_members({ref: (group,)})
 
 
 def test_a_pool_may_refer_to_machines_that_may_not_be_read(cluster, pool):
@@ -300,6 +302,6 @@ def test_a_pool_may_refer_to_machines_that_may_not_be_read(cluster, pool):
     denied = errors.Forbidden("get", "devmachinepools", "default", "no")
     cluster.fail(denied, "get")
 
-    (crew,) = kept(cluster, found)
+    (group,) = list_groups(cluster, found)
 
-    assert crew.hidden
+    assert group.hidden

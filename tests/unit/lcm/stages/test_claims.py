@@ -61,7 +61,7 @@ def left(cluster, kind):
     ]
 
 
-def kept(report):
+def retained_reasons(report):
     return {r.ref.name for r in report.objects if r.action is Action.RETAINED}
 
 
@@ -178,7 +178,7 @@ def test_the_record_has_a_set_that_was_deleted_before(new_cluster, clock):
     report = run_operation(lcm.terminate, cluster, clock)
 
     assert [] == left(cluster, CLAIM)
-    assert set() == kept(report)
+    assert set() == retained_reasons(report)
 
 
 def test_the_claims_of_a_set_that_was_made_again_are_those_of_the_first(
@@ -210,7 +210,7 @@ def test_the_claims_of_a_later_set_of_that_name_stay(new_cluster, clock):
     report = run_operation(lcm.terminate, cluster, clock)
 
     assert set(DATA) == set(left(cluster, CLAIM))
-    assert {*DATA, "one", "two"} == kept(report)
+    assert {*DATA, "one", "two"} == retained_reasons(report)
     assert cluster.get(DB)
 
 
@@ -231,7 +231,7 @@ def test_an_adopted_set_keeps_the_claims_that_it_had(
 
     report = run_operation(lcm.terminate, cluster, clock)
 
-    assert {*DATA, "one", "two"} == kept(report)
+    assert {*DATA, "one", "two"} == retained_reasons(report)
     assert set(DATA) == set(left(cluster, CLAIM))
     assert recreated == (cluster.get(DB) is None)
 
@@ -244,7 +244,7 @@ def test_a_retained_set_retains_its_claims(new_cluster, clock):
 
     report = run_operation(lcm.terminate, cluster, clock, options=options)
 
-    assert {"db", *DATA, "one", "two"} == kept(report)
+    assert {"db", *DATA, "one", "two"} == retained_reasons(report)
     assert set(DATA) == set(left(cluster, CLAIM))
 
 
@@ -266,7 +266,7 @@ def test_options_for_claims_apply_to_those_of_sets(
 
     report = run_operation(lcm.terminate, cluster, clock, options=options)
 
-    assert {*DATA, "one", "two"} == kept(report)
+    assert {*DATA, "one", "two"} == retained_reasons(report)
     assert set(DATA) == set(left(cluster, CLAIM))
 
 
@@ -297,7 +297,7 @@ def test_one_claim_is_kept_by_its_name(new_cluster, clock):
 
     report = run_operation(lcm.terminate, cluster, clock, options=options)
 
-    assert {"data-db-1", volume} == kept(report)
+    assert {"data-db-1", volume} == retained_reasons(report)
     assert ["data-db-1"] == left(cluster, CLAIM)
     assert [volume] == left(cluster, VOLUME)
 
@@ -360,7 +360,7 @@ def test_a_managed_namespace_stays_with_a_retained_claim(new_cluster, clock):
 
     report = run_operation(lcm.terminate, cluster, clock)
 
-    assert {"home", "data-db-0"} == kept(report)
+    assert {"home", "data-db-0"} == retained_reasons(report)
     assert cluster.get(ObjectRef("", "Namespace", "", "home"))
 
 
@@ -399,7 +399,7 @@ def test_a_record_of_an_earlier_version_is_enough(new_cluster, clock):
     report = run_operation(lcm.terminate, cluster, clock)
 
     assert [] == left(cluster, CLAIM)
-    assert set() == kept(report)
+    assert set() == retained_reasons(report)
 
 
 def test_packages_without_claims_cost_no_request(new_cluster, clock):

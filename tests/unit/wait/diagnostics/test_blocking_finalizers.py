@@ -17,7 +17,7 @@ BEFORE = "2026-01-01T00:00:00Z"
 AFTER = "2026-01-01T00:00:20Z"
 
 
-def going(kind="Thing", group="example.org", setter="", time=BEFORE):
+def deleting_object(kind="Thing", group="example.org", setter="", time=BEFORE):
     """An object being deleted; a field manager has set its finalizer."""
     path = {"f:metadata": {"f:finalizers": {f'v:"{HOLD}"': {}}}}
     entry = {"manager": setter, "time": time, "fieldsV1": path}
@@ -51,8 +51,10 @@ def remover(cluster, obj):
 
 def test_a_missing_controller_blocks_the_deletion(cluster):
     """Be it from the manifest, or set by a manager of before."""
-    assert Remover.MISSING is remover(cluster, going())
-    assert Remover.MISSING is remover(cluster, going(setter="router"))
+    assert Remover.MISSING is remover(cluster, deleting_object())
+    assert Remover.MISSING is remover(
+        cluster, deleting_object(setter="router")
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,14 +63,14 @@ def test_a_missing_controller_blocks_the_deletion(cluster):
 def test_what_a_cloud_adds_to_kinds_of_kubernetes(cluster, kind, group):
     """Its controller often runs outside of the cluster."""
     assert Remover.UNKNOWN is remover(
-        cluster, going(kind, group, setter="cloud")
+        cluster, deleting_object(kind, group, setter="cloud")
     )
-    assert Remover.MISSING is remover(cluster, going(kind, group))
+    assert Remover.MISSING is remover(cluster, deleting_object(kind, group))
 
 
 def test_a_manager_that_wrote_since_works_somewhere(cluster):
     """After the deletion was requested."""
-    obj = going(setter="router", time=AFTER)
+    obj = deleting_object(setter="router", time=AFTER)
 
     assert Remover.UNKNOWN is remover(cluster, obj)
 
@@ -79,8 +81,12 @@ def test_a_lease_that_is_renewed_shows_life(cluster):
     cluster.create(lease("router-lead", "2026-01-01T00:59:50.000000Z"), "t")
     cluster.create(lease("switch-lead", "2026-01-01T00:10:00.000000Z"), "t")
 
-    assert Remover.UNKNOWN is remover(cluster, going(setter="router"))
-    assert Remover.MISSING is remover(cluster, going(setter="switch"))
+    assert Remover.UNKNOWN is remover(
+        cluster, deleting_object(setter="router")
+    )
+    assert Remover.MISSING is remover(
+        cluster, deleting_object(setter="switch")
+    )
 
 
 def test_roles_that_may_not_be_listed_hide_controllers(cluster):
@@ -88,7 +94,7 @@ def test_roles_that_may_not_be_listed_hide_controllers(cluster):
     kind = GroupKind("rbac.authorization.k8s.io", "ClusterRole")
     cluster.fail(errors.Forbidden("list", "clusterroles", "", "no"), "", kind)
 
-    assert Remover.UNKNOWN is remover(cluster, going())
+    assert Remover.UNKNOWN is remover(cluster, deleting_object())
 
 
 def test_one_controller_of_two_is_enough(cluster):
@@ -103,7 +109,7 @@ def test_one_controller_of_two_is_enough(cluster):
             ObjectRef.of(obj), {"availableReplicas": there, "replicas": there}
         )
 
-    found = list(FinalizerDiagnosis(cluster).find_blocking(going()))
+    found = list(FinalizerDiagnosis(cluster).find_blocking(deleting_object()))
 
     assert [Remover.RUNNING, Remover.RUNNING] == [
         hold.remover for hold in found

@@ -220,7 +220,7 @@ def test_the_deepest_error_is_reported(waiting_object):
 # -- Events ------------------------------------------------------------------
 
 
-def told(progress, now, *events, about="child"):
+def with_events(progress, now, *events, about="child"):
     if about == "top":
         return progress.with_children({REF: (top(*events),)}, now)
     return sounded(progress, now, below(*events))
@@ -229,8 +229,10 @@ def told(progress, now, *events, about="child"):
 @pytest.mark.parametrize("about", ["top", "child"])
 def test_a_repeated_warning_blocks(waiting_object, about):
     """Of the object or below it, same type and reason."""
-    after = told(waiting_object, 1.0, event("FailedSync", 3), about=about)
-    after = told(after, 6.0, event("FailedSync", 4), about=about)
+    after = with_events(
+        waiting_object, 1.0, event("FailedSync", 3), about=about
+    )
+    after = with_events(after, 6.0, event("FailedSync", 4), about=about)
     verdict = after.verdict(REF, 11.0)
 
     assert State.BLOCKED is verdict.state
@@ -241,8 +243,8 @@ def test_a_repeated_warning_blocks(waiting_object, about):
 @pytest.mark.parametrize("reason", sorted(event_reasons.SLOW))
 def test_what_takes_long_has_longer(waiting_object, reason):
     """As a volume that a dead node keeps for six minutes."""
-    after = told(
-        told(waiting_object, 1.0, event(reason)), 11.0, event(reason, 2)
+    after = with_events(
+        with_events(waiting_object, 1.0, event(reason)), 11.0, event(reason, 2)
     )
 
     assert State.IN_PROGRESS is after.verdict(REF, 30.9).state
@@ -254,12 +256,14 @@ def test_what_takes_long_has_longer(waiting_object, reason):
 def test_a_pod_whose_node_is_being_created_is_waited_for(waiting_object, aid):
     """An autoscaler reported so; that may take a quarter of an hour."""
     coming = event(aid, 1, "Normal")
-    after = told(waiting_object, 1.0, event("FailedScheduling", 1), coming)
-    after = told(after, 11.0, event("FailedScheduling", 3), coming)
+    after = with_events(
+        waiting_object, 1.0, event("FailedScheduling", 1), coming
+    )
+    after = with_events(after, 11.0, event("FailedScheduling", 3), coming)
 
     assert State.IN_PROGRESS is after.verdict(REF, 1000.0).state
-    after = told(waiting_object, 1.0, event("FailedScheduling", 1))
-    after = told(after, 11.0, event("FailedScheduling", 3))
+    after = with_events(waiting_object, 1.0, event("FailedScheduling", 1))
+    after = with_events(after, 11.0, event("FailedScheduling", 3))
     assert State.BLOCKED is after.verdict(REF, 11.0).state
 
 
@@ -267,7 +271,7 @@ def test_a_warning_from_before_counts_for_nothing(waiting_object):
     """It is kept for an hour, and told no more."""
     after = waiting_object
     for now in (1.0, 6.0, 11.0, 16.0):
-        after = told(after, now, event("FailedMount", 7))
+        after = with_events(after, now, event("FailedMount", 7))
 
     assert State.IN_PROGRESS is after.verdict(REF, 100.0).state
 
@@ -276,15 +280,17 @@ def test_a_series_of_events_counts(waiting_object):
     """As the scheduler reports it."""
     series = {**event("FailedScheduling"), "series": {"count": 2}}
     again = {**series, "series": {"count": 3}}
-    after = told(told(waiting_object, 1.0, series), 11.0, again)
+    after = with_events(with_events(waiting_object, 1.0, series), 11.0, again)
 
     assert State.BLOCKED is after.verdict(REF, 11.0).state
 
 
 def test_a_warning_with_another_message_counts_again(waiting_object):
     """It is an event of its own then."""
-    after = told(waiting_object, 1.0, event("FailedCreate"))
-    after = told(after, 11.0, event("FailedCreate"), event("FailedCreate"))
+    after = with_events(waiting_object, 1.0, event("FailedCreate"))
+    after = with_events(
+        after, 11.0, event("FailedCreate"), event("FailedCreate")
+    )
 
     assert State.BLOCKED is after.verdict(REF, 11.0).state
 
@@ -294,8 +300,8 @@ def test_warnings_that_come_with_work_count_for_nothing(
     waiting_object, reason
 ):
     """A slow start fails its probe again and again."""
-    after = told(
-        told(waiting_object, 1.0, event(reason)), 11.0, event(reason, 9)
+    after = with_events(
+        with_events(waiting_object, 1.0, event(reason)), 11.0, event(reason, 9)
     )
 
     assert State.IN_PROGRESS is after.verdict(REF, 100.0).state
@@ -303,17 +309,17 @@ def test_warnings_that_come_with_work_count_for_nothing(
 
 def test_an_event_that_is_not_a_warning_is_not_an_error(waiting_object):
     """However often it is reported."""
-    after = told(waiting_object, 1.0, event("Pulling", 1, "Normal"))
-    after = told(after, 11.0, event("Pulling", 9, "Normal"))
+    after = with_events(waiting_object, 1.0, event("Pulling", 1, "Normal"))
+    after = with_events(after, 11.0, event("Pulling", 9, "Normal"))
 
     assert State.IN_PROGRESS is after.verdict(REF, 100.0).state
 
 
 def test_an_event_of_another_reason_is_a_movement(waiting_object):
     """The volume is mounted at last, and an image is pulled."""
-    after = told(waiting_object, 1.0, event("FailedMount", 1))
-    after = told(after, 6.0, event("FailedMount", 2))
-    after = told(
+    after = with_events(waiting_object, 1.0, event("FailedMount", 1))
+    after = with_events(after, 6.0, event("FailedMount", 2))
+    after = with_events(
         after, 10.0, event("FailedMount", 2), event("Pulling", 1, "Normal")
     )
 

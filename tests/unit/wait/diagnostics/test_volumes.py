@@ -32,7 +32,7 @@ def made(cluster, manifest, **metadata):
     return cluster.create({**manifest, "metadata": found}, "other")
 
 
-def asked_to_go(cluster, ref):
+def request_deletion(cluster, ref):
     cluster.delete(ref, objects.uid(cluster.get(ref)))
 
 
@@ -62,7 +62,7 @@ def test_the_stateful_set_of_a_claim_is_named(cluster):
         namespace="default",
         labels={objects.INSTANCE: "site-b"},
     )
-    asked_to_go(cluster, PV)
+    request_deletion(cluster, PV)
 
     assert [
         "it is bound to PersistentVolumeClaim/default/data-db-0 (of "
@@ -80,13 +80,13 @@ def test_the_pod_that_uses_a_claim_is_named(cluster):
     )
     cluster.create(pod("mine"), "other")
     mine = ObjectRef("", CLAIM.kind, "default", "mine")
-    asked_to_go(cluster, PV)
+    request_deletion(cluster, PV)
     assert [
         "it is bound to PersistentVolumeClaim/default/mine (used by "
         "Pod/default/user)"
     ] == notes(cluster, PV)
     cluster.world.controller = None
-    asked_to_go(cluster, mine)
+    request_deletion(cluster, mine)
 
     assert ["it is used by Pod/default/user"] == notes(cluster, mine)
     (said,) = notes(cluster, PV)
@@ -105,7 +105,7 @@ def test_a_pod_that_has_ended_uses_nothing(cluster):
     cluster.report(user, {"phase": "Succeeded"})
     mine = ObjectRef("", CLAIM.kind, "default", "mine")
     cluster.world.controller = None
-    asked_to_go(cluster, mine)
+    request_deletion(cluster, mine)
 
     assert [] == notes(cluster, mine)
 
@@ -114,7 +114,7 @@ def test_what_may_not_be_read_is_left_out(cluster):
     """The claim is named by the volume, and nothing hides the rest."""
     made(cluster, volumes.volume("pv-1", "manual"))
     made(cluster, volumes.stateful_set("db", "manual"), namespace="default")
-    asked_to_go(cluster, PV)
+    request_deletion(cluster, PV)
     for kind in ("pods", "statefulsets"):
         cluster.fail(
             errors.Forbidden("list", kind, "default", "no"),
