@@ -237,7 +237,7 @@ def test_an_object_with_a_namespace_that_its_kind_does_not_have(
     assert None is cluster.get_metadata(zone)
 
     path = "/apis/example.org/v1/namespaces/ns/zones/one"
-    assert path == asked(script)[-1]
+    assert path == requested_paths(script)[-1]
 
 
 @pytest.mark.parametrize(
