@@ -112,7 +112,7 @@ def build(
     etsi_types: pathlib.Path | None = None,
     variant: str = "",
 ) -> pathlib.Path:
-    """Write the CSAR of a folder, and return where it is.
+    """Write the CSAR of a folder, and return its path.
 
     :param etsi_types: a folder with the ETSI SOL001 type files; those of an
         installed Tacker where it is None.
@@ -121,11 +121,11 @@ def build(
     how = recipe(folder)
     files = _replaced(_packed(folder), how, variant)
     if how.entry not in files:
-        raise CsarError(f"{folder}: the entry {how.entry} is not there")
-    if lacking := [name for name in how.needs if name not in files]:
+        raise CsarError(f"{folder}: the entry {how.entry} does not exist")
+    if unavailable := [name for name in how.needs if name not in files]:
         raise CsarError(
-            f"{folder}: {', '.join(lacking)} not there; csar.yaml says what "
-            "makes a package of this folder"
+            f"{folder}: {', '.join(unavailable)} missing; csar.yaml describes "
+            "how the files are created"
         )
     files.update(_hooks(how))
     artifacts = {

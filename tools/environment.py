@@ -104,8 +104,8 @@ def _install() -> None:
         shutil.rmtree(stale)
     if subprocess.run(command, cwd=ROOT, env=_environ()).returncode:
         raise SystemExit(
-            "Installing into .venv failed; pip says why above. The next make "
-            "tries again."
+            "Installing into .venv failed; see the output of pip above. The "
+            "next make retries."
         )
 
 

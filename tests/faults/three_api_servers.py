@@ -77,7 +77,7 @@ class Servers:
         self.plane.resume(names)
         ended = [
             component.name
-            for component in self.plane.lacking(["control plane"])
+            for component in self.plane.unavailable(["control plane"])
             if not self.plane.records.alive(component.name)
         ]
         self.plane.start(ended)

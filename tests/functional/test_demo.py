@@ -12,7 +12,7 @@ from tools.demo.__main__ import Stage
 from tools.demo.__main__ import played
 from tools.demo.custom_resource import CustomResource
 from tools.demo.output import Show
-from tools.demo.steps import Scene
+from tools.demo.steps import DemoEnvironment
 
 pytestmark = pytest.mark.plane
 
@@ -25,7 +25,7 @@ def shown_lines():
 
 @pytest.fixture
 def demo_steps(cluster, shown_lines, tmp_path, unique_name):
-    return Scene(
+    return DemoEnvironment(
         cluster,
         Show(shown_lines),
         tmp_path,

@@ -41,7 +41,7 @@ def test_the_plane_starts_and_stops(own_ports):
 
     assert plane.up()
 
-    assert () == plane.lacking(["control plane", "kwok", "cluster api"])
+    assert () == plane.unavailable(["control plane", "kwok", "cluster api"])
     assert processes_of(plane)
     assert not plane.up()
     assert 3 == len(plane.kubectl.json("get", "nodes")["items"])
@@ -64,12 +64,12 @@ def test_what_crashed_is_started_again(own_ports):
     processes.stop(scheduler)
 
     assert ["kube-scheduler"] == [
-        one.name for one in plane.lacking(["control plane"])
+        one.name for one in plane.unavailable(["control plane"])
     ]
     assert plane.up(["control plane"])
 
     assert etcd == plane.records["etcd"]
-    assert () == plane.lacking(["control plane"])
+    assert () == plane.unavailable(["control plane"])
 
 
 def test_one_process_is_stopped_and_started(own_ports):

@@ -239,4 +239,4 @@ def test_the_cluster_has_every_kind_of_the_local_plane(
 
     shown = kubectl("api-resources", "--output=name").split()
 
-    assert {} == target.lacking(shown)
+    assert {} == target.unavailable(shown)

@@ -168,7 +168,7 @@ def _measured(
             arguments.objects,
             arguments.workers,
             arguments.widgets,
-            lacking=frozenset(target.missing(chosen)),
+            unavailable=frozenset(target.missing(chosen)),
         )
         about = _about(setting)
         setting = dataclasses.replace(setting, noise=about["noise"])

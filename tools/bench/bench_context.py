@@ -16,12 +16,12 @@ SECONDS = 600.0
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """Where a run takes place, and how much of everything there is.
+    """The cluster and the sizes of a run.
 
     :param folder: for files; deleted when the run ends.
     :param noise: requests in a second that other clients send throughout the
         run.
-    :param lacking: what the cluster does not have, and how that is detected.
+    :param unavailable: features missing from the cluster, and how detected.
     :param programs: that are built: ``client`` and ``helm``.
     """
 
@@ -35,7 +35,7 @@ class Setting:
     workers: int
     widgets: int
     noise: float = 0.0
-    lacking: frozenset[str] = frozenset()
+    unavailable: frozenset[str] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True)

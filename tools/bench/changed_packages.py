@@ -14,13 +14,13 @@ from tools.bench.bench_context import Found
 from tools.bench.bench_context import Setting
 from tools.bench.budgets import Changed
 from tools.bench.competitors import KubectlApply
-from tools.bench.own_operations import Ours
+from tools.bench.own_operations import OwnOperations
 from tools.bench.rounds import Do
 from tools.bench.rows import Row
 
 
 def found(setting: Setting) -> Found:
-    widgets = "stages" not in setting.lacking
+    widgets = "stages" not in setting.unavailable
     rows: list[Row] = []
     raw = {}
     for what, manifests in (
@@ -52,7 +52,7 @@ def _measured(
             name: stack.enter_context(setting.ground.namespace())
             for name in (budgets.PLAIN, budgets.CHECKED, budgets.KUBECTL)
         }
-        first = Ours(
+        first = OwnOperations(
             setting.kubeconfig, workload.package(manifests), dry_run=False
         )
         workload.write(objects, manifests)
@@ -68,7 +68,7 @@ def _measured(
             manifests = workload.changed(manifests, number % 2, text)
             workload.write(objects, manifests)
             package = workload.package(manifests)
-            plain = Ours(setting.kubeconfig, package, dry_run=False)
+            plain = OwnOperations(setting.kubeconfig, package, dry_run=False)
             checked = dataclasses.replace(plain, dry_run=True, requests=[])
             doing = {
                 budgets.PLAIN: (plain.change, plain.requests),

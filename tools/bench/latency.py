@@ -28,7 +28,7 @@ RESOURCE = "widgets"
 
 
 def found(setting: Setting) -> Found:
-    if "stages" in setting.lacking:
+    if "stages" in setting.unavailable:
         return Found(missing="the cluster has no Stages that make it ready")
     # Not more than the objects, for a quick look with few of them.
     runs = {

@@ -34,10 +34,10 @@ class Ground:
 
     @contextlib.contextmanager
     def namespace(self) -> Iterator[str]:
-        """A namespace that nobody used; its ConfigMaps go when it ends.
+        """Create a namespace; delete its ConfigMaps on exit.
 
-        Namespaces themselves go at the end of the run: their controller
-        would work on them while the next is measured.
+        Namespaces are deleted at the end of the run: their controller would
+        otherwise work on them during the next measurement.
         """
         name = f"bench-{os.getpid()}-{len(self.made) + 1}"
         self.kubectl("create", "namespace", name)

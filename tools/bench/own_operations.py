@@ -20,7 +20,7 @@ from tools.bench.bench_context import SECONDS
 
 
 @dataclasses.dataclass(frozen=True)
-class Ours:
+class OwnOperations:
     """Run this project's operations: with the server's dry run, or without.
 
     Each operation opens its own connections and repeats discovery, as a new

@@ -17,7 +17,7 @@ from typing import Any
 from tools.bench import concurrent_operations
 from tools.bench import processes
 from tools.bench import workload
-from tools.bench.own_operations import Ours
+from tools.bench.own_operations import OwnOperations
 from tools.plane.errors import PlaneError
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -55,7 +55,9 @@ def main() -> int:
 def _one(given: argparse.Namespace) -> dict[str, float]:
     terminates = given.what == "terminate"
     manifests = workload.config_maps(0 if terminates else given.objects)
-    ours = Ours(given.kubeconfig, workload.package(manifests), dry_run=False)
+    ours = OwnOperations(
+        given.kubeconfig, workload.package(manifests), dry_run=False
+    )
     act = ours.delete if terminates else ours.apply
     begin = time.process_time()
     seconds = act(given.namespace)

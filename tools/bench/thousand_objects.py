@@ -12,7 +12,7 @@ from tools.bench.bench_context import Setting
 from tools.bench.competitors import GoClient
 from tools.bench.competitors import Helm
 from tools.bench.competitors import KubectlApply
-from tools.bench.own_operations import Ours
+from tools.bench.own_operations import OwnOperations
 from tools.bench.rounds import Contender
 
 COMPRESSIBLE = 32
@@ -56,8 +56,8 @@ def _contenders(setting: Setting) -> dict[str, Contender]:
     )
     helm = Helm(setting.programs("helm"), setting.kubeconfig, chart)
     package = workload.package(manifests)
-    plain = Ours(setting.kubeconfig, package, dry_run=False)
-    checked = Ours(setting.kubeconfig, package, dry_run=True)
+    plain = OwnOperations(setting.kubeconfig, package, dry_run=False)
+    checked = OwnOperations(setting.kubeconfig, package, dry_run=True)
     kubectl = KubectlApply(setting.ground.kubectl, objects)
     return {
         budgets.PLAIN: Contender(plain.apply, plain.delete),

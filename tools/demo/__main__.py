@@ -23,7 +23,7 @@ from tools.demo import host
 from tools.demo.custom_resource import CustomResource
 from tools.demo.output import Done
 from tools.demo.output import Show
-from tools.demo.steps import Scene
+from tools.demo.steps import DemoEnvironment
 from tools.demo.steps import Unexpected
 from tools.demo.workload_cluster import WorkloadCluster
 from tools.leftovers import Snapshot
@@ -90,8 +90,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--shared",
         action="store_true",
-        help="others work on the local control plane too: look for what is "
-        "left in our own namespace only, as with KUBECONFIG",
+        help="other clients use the local control plane too: check for "
+        "leftovers in the demo's namespace only, as with KUBECONFIG",
     )
     return parser
 
@@ -107,21 +107,23 @@ def _tell(stage: Stage, stack: contextlib.ExitStack, shared: bool) -> None:
         lambda: _plane(chosen, stack, show, clusters),
     )
     (cluster,) = clusters
-    lacking = target.missing(chosen).get("capi", "")
-    if lacking:
-        show.say(lacking)
+    unavailable = target.missing(chosen).get("capi", "")
+    if unavailable:
+        show.say(unavailable)
         for what in custom_resource.SKIPPED:
             show.say(f"so this is skipped: {what}")
     receiver = Receiver(folder, _secret())
-    if not lacking:
+    if not unavailable:
         stage.step(
             "Open the webhook receiver",
             lambda: stack.enter_context(receiver).url,
         )
     stage.step("Find the driver by stevedore", host.found)
-    scene = Scene(cluster, show, folder, chosen.ours and not shared)
+    scene = DemoEnvironment(cluster, show, folder, chosen.ours and not shared)
     story: Story = (
-        CustomResource(scene) if lacking else WorkloadCluster(scene, receiver)
+        CustomResource(scene)
+        if unavailable
+        else WorkloadCluster(scene, receiver)
     )
     stack.callback(story.close)
     stage.sent = lambda: cluster.requests + story.requests
@@ -129,7 +131,10 @@ def _tell(stage: Stage, stack: contextlib.ExitStack, shared: bool) -> None:
 
 
 def played(
-    stage: Stage, stack: contextlib.ExitStack, scene: Scene, story: Story
+    stage: Stage,
+    stack: contextlib.ExitStack,
+    scene: DemoEnvironment,
+    story: Story,
 ) -> None:
     """The steps of a story, between two listings of all objects."""
     noted: list[Snapshot] = []
@@ -146,16 +151,16 @@ def played(
             more = f" and {len(left) - 20} more" if len(left) > 20 else ""
             raise Unexpected(f"left behind: {named}{more}")
         if scene.alone:
-            return "nothing, but for Events and components' Leases"
+            return "nothing, except Events and components' Leases"
         return (
             f"nothing in {scene.namespace} nor of what the instance had; "
-            "what else came meanwhile is not ours"
+            "other new objects belong to other clients"
         )
 
-    stage.step("Note what is there before", note)
+    stage.step("List the existing objects", note)
     for step in story.steps:
         stage.step(step.title, step.act)
-    stage.step("See what is left", compare)
+    stage.step("Compare with the objects that remain", compare)
 
 
 def _plane(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import ObjectRef
 from tools import csar
-from tools.demo.steps import Scene
+from tools.demo.steps import DemoEnvironment
 from tools.demo.steps import Step
 from tools.demo.steps import expect
 
@@ -24,7 +24,7 @@ SKIPPED = (
 class CustomResource:
     """A custom resource with its definition, and a Deployment to scale."""
 
-    def __init__(self, scene: Scene):
+    def __init__(self, scene: DemoEnvironment):
         self.scene = scene
         self.requests = 0
 

@@ -1,4 +1,4 @@
-"""Where the story plays: a cluster, a namespace of its own, one instance."""
+"""The environment of the demo: a cluster, a namespace, an instance."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tools.demo.output import Show
 from tools.leftovers import Snapshot
 
 SECONDS = 150.0
-"""For one operation; none comes near it on two cores."""
+"""Timeout of one operation; two cores need much less."""
 
 COLLECTED = 60.0
 """Seconds after which garbage must have been collected."""
@@ -31,30 +31,30 @@ MANAGER = "tacker-k8s-cr-demo"
 
 
 class Unexpected(Exception):
-    """Something is not as the story has it."""
+    """A result differs from the expected one."""
 
 
 def expect(wanted: object, found: object, what: str) -> None:
-    """Raises Unexpected unless it is as the story has it."""
+    """Raise Unexpected unless the value is as expected."""
     if wanted != found:
         raise Unexpected(f"{what}: expected {wanted}, found {found}")
 
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """A part of the story; it returns what was seen, in some words."""
+    """A step of the demo; it returns what was observed, in a few words."""
 
     title: str
     act: Callable[[], str]
 
 
 @dataclasses.dataclass(frozen=True)
-class Scene:
-    """What the steps of a story share.
+class DemoEnvironment:
+    """The state that the steps share.
 
     :param alone: whether no other client changes the cluster meanwhile.
-    :param folder: for files of the story; removed at its end.
-    :param made: all that the instance had at any time.
+    :param folder: for files; deleted at the end.
+    :param made: all objects that the instance had at any time.
     """
 
     cluster: Cluster
@@ -178,16 +178,16 @@ class Scene:
         )
         _until(
             lambda: all(map(self.cluster.get_metadata, usual)),
-            f"the namespace {self.namespace} lacks one of {usual}",
+            f"namespace {self.namespace}: one of {usual} is missing",
         )
 
     def left(
         self, before: Snapshot, seconds: float = COLLECTED
     ) -> list[ObjectRef]:
-        """What is there that was not before.
+        """Return new objects that remain.
 
-        Where others are at work too, what is neither in our namespace nor
-        was in a report may be theirs.
+        If other clients use the cluster, an object outside the demo's
+        namespace and reports may belong to them.
         """
         return leftovers.remaining(
             self.cluster,

@@ -18,7 +18,7 @@ from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.report import Report
 from tools import csar
 from tools.demo.steps import SECONDS
-from tools.demo.steps import Scene
+from tools.demo.steps import DemoEnvironment
 from tools.demo.steps import Step
 from tools.demo.steps import expect
 from tools.receiver import Receiver
@@ -34,7 +34,7 @@ NAME = "workload"
 class WorkloadCluster:
     """The steps, and what the later ones need of the earlier."""
 
-    def __init__(self, scene: Scene, receiver: Receiver):
+    def __init__(self, scene: DemoEnvironment, receiver: Receiver):
         self.scene = scene
         self.receiver = receiver
         self._workload: Cluster | None = None

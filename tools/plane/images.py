@@ -65,18 +65,18 @@ def archive(
 
 
 def executable(path: pathlib.Path) -> bytes:
-    """The content of a binary that needs no other file."""
+    """Return the content of a static binary."""
     content = path.read_bytes()
     if needs_libraries(content):
         raise PlaneError(
-            f"{path} is linked to shared libraries, which an image of it "
-            "alone would lack; a static one is needed"
+            f"{path} is linked to shared libraries, which its image does not "
+            "contain; a static binary is required"
         )
     return content
 
 
 def needs_libraries(content: bytes) -> bool:
-    """Whether an ELF binary names a dynamic linker."""
+    """Return whether an ELF binary names a dynamic linker."""
     if content[:4] != b"\x7fELF" or content[4] != 2:
         return False
     offset, size, count = (

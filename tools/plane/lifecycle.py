@@ -110,7 +110,7 @@ class Plane:
             self.folders, component
         )
 
-    def lacking(self, parts: Collection[str]) -> tuple[Component, ...]:
+    def unavailable(self, parts: Collection[str]) -> tuple[Component, ...]:
         """The components of these parts that do not work now."""
         return tuple(
             component
@@ -127,7 +127,10 @@ class Plane:
             as the plane has, which is one unless it was started with more.
         """
         self._check_servers(servers)
-        if not self.lacking(parts) and servers in (0, self.folders.servers):
+        if not self.unavailable(parts) and servers in (
+            0,
+            self.folders.servers,
+        ):
             return False
         wanted = [one for part in parts for one in BINARIES[part]]
         build.build(self.store, wanted, self.say)
@@ -139,11 +142,11 @@ class Plane:
             self._check_servers(servers)
             if servers:
                 self.folders.keep_servers(servers)
-            lacking = self.lacking(parts)
-            if not lacking:
+            unavailable = self.unavailable(parts)
+            if not unavailable:
                 return False
-            with self.undone(one.name for one in lacking):
-                self._up(parts, lacking)
+            with self.undone(one.name for one in unavailable):
+                self._up(parts, unavailable)
         return True
 
     def down(self, *, keep: bool = False) -> bool:
@@ -163,13 +166,13 @@ class Plane:
 
     def start(self, names: Iterable[str]) -> None:
         with self.locked():
-            lacking = []
+            unavailable = []
             for component in self._named(names):
                 if self.works(component):
                     self.say(f"{component.name}: runs already")
                 else:
-                    lacking.append(component)
-            for some in _groups(lacking):
+                    unavailable.append(component)
+            for some in _groups(unavailable):
                 own = [component.name for component in some]
                 self.end(own)
                 ports.check(components.ports(some))
@@ -268,26 +271,26 @@ class Plane:
         return [one.name for one in node_components.table(self.folders)]
 
     def _up(
-        self, parts: Collection[str], lacking: Sequence[Component]
+        self, parts: Collection[str], unavailable: Sequence[Component]
     ) -> None:
         begin = time.monotonic()
-        for component in lacking:
+        for component in unavailable:
             # One that runs but does not answer is in its successor's way.
             self.end([component.name])
-        ports.check(components.ports(lacking))
+        ports.check(components.ports(unavailable))
         credentials.ensure(self.folders)
-        for some in _groups(lacking):
+        for some in _groups(unavailable):
             if some[0].part == "control plane":
                 self.begin(some)
         manifests = self.store.manifests
         if "kwok" in parts:
             # All kinds of the Stages must be served when kwok starts.
             stages.add(self.kubectl, stages.shipped(manifests))
-            self.begin(one for one in lacking if one.part == "kwok")
+            self.begin(one for one in unavailable if one.part == "kwok")
             self.kubectl.apply(stages.nodes())
         if "cluster api" in parts:
             self._cluster_api(
-                [one for one in lacking if one.part == "cluster api"]
+                [one for one in unavailable if one.part == "cluster api"]
             )
         self._settled(parts)
         self.say(f"the plane is up after {time.monotonic() - begin:.0f} s")
@@ -301,11 +304,11 @@ class Plane:
         if servers in (0, found) or not self.folders.etcd.exists():
             return
         raise PlaneError(
-            f"{self.folders.run} has a plane of {found} API server(s), and "
-            f"{servers} are wanted; take it down first"
+            f"{self.folders.run} has a plane of {found} API server(s), "
+            f"expected {servers}; take it down first"
         )
 
-    def _cluster_api(self, lacking: Sequence[Component]) -> None:
+    def _cluster_api(self, unavailable: Sequence[Component]) -> None:
         ca = (self.folders.pki / "ca.crt").read_bytes()
         manifests = self.store.manifests
         definitions = [
@@ -315,7 +318,7 @@ class Plane:
         ]
         self.kubectl.apply(definitions)
         self.kubectl.established(definitions)
-        self.begin(lacking)
+        self.begin(unavailable)
         # A configuration whose webhook server does not exist rejects every
         # write.
         self.kubectl.apply(

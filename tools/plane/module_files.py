@@ -119,7 +119,9 @@ def located(
             text=True,
         )
         if done.returncode:
-            raise PlaneError(f"{path} cannot be had: {done.stderr.strip()}")
+            raise PlaneError(
+                f"{path} cannot be fetched: {done.stderr.strip()}"
+            )
         if found := done.stdout.strip():
             return pathlib.Path(found)
-    raise PlaneError(f"{path} was fetched but is not there")
+    raise PlaneError(f"{path} was fetched but does not exist")

@@ -47,12 +47,12 @@ def exists(plane: Plane) -> bool:
 def up(plane: Plane) -> bool:
     """Add the node to the running plane; whether there was none."""
     _check_machine()
-    if plane.lacking(["control plane"]):
+    if plane.unavailable(["control plane"]):
         raise PlaneError("the plane does not run: bring it up first")
     build.build(plane.store, binaries.NODE, plane.say)
     with plane.locked():
         if exists(plane):
-            if not plane.lacking(["node"]):
+            if not plane.unavailable(["node"]):
                 return False
             # What a crash left is removed first; then the start is repeated.
             _down(plane)
@@ -207,7 +207,7 @@ def _undone(plane: Plane) -> Iterator[None]:
 
 def _down(plane: Plane) -> None:
     before = json.loads(_before(plane).read_text())
-    answers = not plane.lacking(["control plane"])
+    answers = not plane.unavailable(["control plane"])
     if answers:
         # Whatever the server answers, the machine has to be as it was.
         try:

@@ -1,4 +1,4 @@
-"""Which cluster the tests and the demonstration use, and what is missing.
+"""Select the cluster of tests and demo, and list its missing features.
 
 KUBECONFIG names one; unset, it is the local plane. A named cluster is used as
 it is: tests of what discovery does not show there are skipped, with that
@@ -69,14 +69,14 @@ def choose(environ: Mapping[str, str]) -> Target:
         )
     path = pathlib.Path(named).expanduser().absolute()
     if not path.is_file():
-        raise PlaneError(f"KUBECONFIG names {named}, which is not there")
+        raise PlaneError(f"KUBECONFIG names {named}, which does not exist")
     if path.resolve() == own.resolve():
         return Target(own, ours=True)
     return Target(path, ours=False)
 
 
-def lacking(resources: Collection[str]) -> dict[str, str]:
-    """What a server with these resources lacks, and what shows it."""
+def unavailable(resources: Collection[str]) -> dict[str, str]:
+    """Return the features missing from a server, with the evidence."""
     found = {}
     for what, (title, needed) in NEEDED.items():
         absent = [name for name in needed if name not in resources]
@@ -97,7 +97,7 @@ def missing(target: Target) -> dict[str, str]:
     # all the others.
     if done.returncode and not done.stdout:
         raise PlaneError(f"{target.kubeconfig}: {done.stderr.strip()}")
-    return lacking(done.stdout.split())
+    return unavailable(done.stdout.split())
 
 
 def kubectl(target: Target) -> Kubectl:

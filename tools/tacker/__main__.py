@@ -55,15 +55,17 @@ def _parser() -> argparse.ArgumentParser:
         found.set_defaults(call=call)
         return found
 
-    _options(command("up", _up, "start it, with the tree as it is now"))
+    _options(command("up", _up, "start it with the current tree"))
     _options(
         command(
-            "reload", _reload, "Tacker's services again, with the tree anew"
+            "reload",
+            _reload,
+            "restart Tacker's services with the current tree",
         )
     )
-    one = command("down", _down, "end all of it")
+    one = command("down", _down, "stop everything")
     one.add_argument("--keep", action="store_true", help="keep data and logs")
-    command("status", _status, "what runs, and how much memory it uses")
+    command("status", _status, "processes that run, and their memory")
     command("env", _env, "lines for a shell: eval $(... env)")
     one = command("log", _log, "what a service wrote")
     one.add_argument("name", nargs="?", default=CONDUCTOR)

@@ -89,7 +89,7 @@ class Api(Session):
             if time.monotonic() > limit:
                 raise TackerError(
                     f"package {csar}: {found['onboardingState']} after "
-                    f"{seconds:.0f} s; the conductor's log says why"
+                    f"{seconds:.0f} s; see the conductor's log"
                 )
             time.sleep(self.pause)
 

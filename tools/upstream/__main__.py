@@ -90,9 +90,11 @@ def _run(
         for suite in wanted:
             say(f"  {suite.name}: {suite.title}")
             store.selection(suite.name).unlink(missing_ok=True)
-            known = stand.around.lacking
-            if lacking := [known[need] for need in suite.needs & set(known)]:
-                say(f"    not run: {'; '.join(lacking)}")
+            known = stand.around.unavailable
+            if unavailable := [
+                known[need] for need in suite.needs & set(known)
+            ]:
+                say(f"    not run: {'; '.join(unavailable)}")
                 continue
             done = {
                 test

@@ -25,17 +25,17 @@ Say = Callable[[str], object]
 
 @dataclasses.dataclass(frozen=True)
 class Surroundings:
-    """What runs beside one Tacker.
+    """The services beside one Tacker.
 
     :param identity: the cluster as a VIM with OpenID; None without it.
     :param extra: parameters of a VIM for the host with Helm.
-    :param lacking: by requirement of a suite, why it is not met.
+    :param unavailable: by requirement of a suite, why it is not met.
     """
 
     cluster: Cluster
     identity: Mapping[str, Any] | None
     extra: Mapping[str, object]
-    lacking: Mapping[str, str]
+    unavailable: Mapping[str, str]
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -61,13 +61,13 @@ def running(
     :param shift: of the ports of the plane.
     """
     named = bool(os.environ.get("KUBECONFIG"))
-    lacking: dict[str, str] = {}
+    unavailable: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
         if "prometheus" in needs:
             stack.enter_context(prometheus_host.running(folder / "rules"))
         provider = None
         if "openid" in needs and named:
-            lacking["openid"] = (
+            unavailable["openid"] = (
                 "the API server that KUBECONFIG names does not trust the "
                 "OpenID provider of the tests"
             )
@@ -86,9 +86,11 @@ def running(
                 extra = stack.enter_context(charts)
             except OSError as error:
                 where = "{}:{}".format(*chart_host.ADDRESS)
-                lacking["chart host"] = f"cannot listen on {where}: {error}"
+                unavailable["chart host"] = (
+                    f"cannot listen on {where}: {error}"
+                )
         identity = provider.vim(cluster) if provider else None
-        yield Surroundings(cluster, identity, extra, lacking)
+        yield Surroundings(cluster, identity, extra, unavailable)
 
 
 @contextlib.contextmanager

@@ -52,7 +52,7 @@ def test_kubeconfig_may_name_the_local_plane(tmp_path):
 
 @pytest.mark.parametrize(
     ("named", "said"),
-    [("/a:/b", "several"), ("/nowhere/config", "not there")],
+    [("/a:/b", "several"), ("/nowhere/config", "does not exist")],
 )
 def test_an_unintended_kubeconfig_is_refused(named, said):
     """No test uses a cluster that was not named."""
@@ -64,12 +64,12 @@ def test_a_complete_cluster_misses_nothing():
     """Cluster API's three parts and kwok's Stages are there."""
     served = [name for _, names in target.NEEDED.values() for name in names]
 
-    assert {} == target.lacking([*served, "pods"])
+    assert {} == target.unavailable([*served, "pods"])
 
 
 def test_missing_parts_of_a_cluster_are_named():
     """Another infrastructure provider is not enough for the samples."""
-    found = target.lacking(
+    found = target.unavailable(
         [
             "clusters.cluster.x-k8s.io",
             "kubeadmcontrolplanes.controlplane.cluster.x-k8s.io",
