@@ -1,4 +1,4 @@
-"""Which credential a receiver gets: pure."""
+"""The credential that a receiver gets: pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import enum
 
 from tacker_k8s_cr.model.errors import RequestInvalid
 
-SHORTEST = 600
-"""Seconds that a token lasts at least: an API server gives no shorter one."""
+MIN_TOKEN_SECONDS = 600
+"""Minimum lifetime in seconds of a token that an API server issues."""
 
 
 class CredentialKind(enum.Enum):
@@ -20,7 +20,7 @@ class CredentialKind(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class CredentialMode:
-    """The administrator's as it is, or one of an account of its own.
+    """The administrator's credential, or that of a dedicated account.
 
     :param role: ClusterRole of such an account.
     :param expires_after: seconds that its token lasts; 0 for one that lasts
@@ -34,13 +34,13 @@ class CredentialMode:
     def __post_init__(self) -> None:
         if self.credential is CredentialKind.SCOPED and not self.role:
             raise RequestInvalid(
-                "webhook: the scoped credential needs the name of a "
-                "ClusterRole; found: none"
+                "webhook: the scoped credential requires the name of a "
+                "ClusterRole; got none"
             )
-        if self.expires_after and self.expires_after < SHORTEST:
+        if self.expires_after and self.expires_after < MIN_TOKEN_SECONDS:
             raise RequestInvalid(
                 "webhook: expires_after must be 0 (until revoked) or at least "
-                f"{SHORTEST} s, got {self.expires_after}"
+                f"{MIN_TOKEN_SECONDS} s, got {self.expires_after}"
             )
 
     @property

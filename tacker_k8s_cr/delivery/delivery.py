@@ -21,7 +21,7 @@ from tacker_k8s_cr.delivery.credential_mode import CredentialMode
 from tacker_k8s_cr.delivery.receipt import Receipt
 from tacker_k8s_cr.delivery.receipt import Workload
 from tacker_k8s_cr.delivery.receipt_store import ReceiptStore
-from tacker_k8s_cr.delivery.scoped_credential import FAR
+from tacker_k8s_cr.delivery.scoped_credential import DEFAULT_CLIENTS
 from tacker_k8s_cr.delivery.scoped_credential import WorkloadClients
 from tacker_k8s_cr.delivery.service_account import Account
 from tacker_k8s_cr.delivery.webhook import Receiver
@@ -38,19 +38,19 @@ from tacker_k8s_cr.state import store
 LOG = logging.getLogger(__name__)
 
 TRY_SECONDS = 10.0
-"""How long a check of the API that may fail is tried."""
+"""Seconds for a check of the API that may fail."""
 
-ENDS = 60.0
-"""Seconds for Clusters that went, before others are delivered."""
+END_SECONDS = 60.0
+"""Seconds for deleted Clusters, before others are delivered."""
 
-Ask = Callable[[Kubeconfig, Deadline], None]
+CheckApi = Callable[[Kubeconfig, Deadline], None]
 Post = Callable[[Receiver, bytes, Deadline], webhook.Accepted]
 
 
 class ApiCheck(enum.Enum):
-    """Whether the API behind a kubeconfig must answer us.
+    """Whether the API server of a kubeconfig must be reachable.
 
-    Who manages clusters often cannot reach their networks.
+    The conductor often cannot reach the networks of workload clusters.
     """
 
     REQUIRE = "require"
@@ -63,9 +63,10 @@ class Delivery:
     """Receiver, credential, and check of the API of a delivery.
 
     :param renew: create a new scoped credential, and revoke the previous one.
-    :param ask: asks the API for an answer; raises a ClusterError.
+    :param check_api: sends a request to the API; raises a ClusterError.
     :param post: sends a message.
-    :param far: the way to workload clusters, where accounts are made.
+    :param workload_clients: clients of the workload clusters with the
+        accounts.
     :param now: seconds since 1970, for receipts.
     """
 
@@ -73,9 +74,9 @@ class Delivery:
     api_check: ApiCheck = ApiCheck.REQUIRE
     access: CredentialMode = ADMIN
     renew: bool = False
-    ask: Ask = ask
+    check_api: CheckApi = ask
     post: Post = webhook.post
-    far: WorkloadClients = FAR
+    workload_clients: WorkloadClients = DEFAULT_CLIENTS
     now: Callable[[], float] = time.time
 
     @property
@@ -99,67 +100,71 @@ def deliver(
     that a repeat after an error continues where it stopped. The receiver is
     notified of Clusters that the instance no longer owns.
 
-    :param namespace: where the instance's record lies.
+    :param namespace: of the instance's record.
     """
     cluster = cluster.with_deadline(deadline)
     entry = store.read(cluster, instance, namespace)
     if entry is None:
         raise errors.InstanceNotFound(instance, namespace)
-    book = ReceiptStore(cluster, instance, namespace, deadline)
-    _end(book, receipts.orphaned_receipts(entry.inventory), delivery)
+    receipt_store = ReceiptStore(cluster, instance, namespace, deadline)
+    _end_deliveries(
+        receipt_store, receipts.orphaned_receipts(entry.inventory), delivery
+    )
     former = receipts.recorded(entry.inventory)
     done = []
     for workload in receipts.workloads(entry.inventory):
         before = receipts.previous_receipt(former, workload, delivery.receiver)
         if delivery.access.scoped and not (before and before.has_account):
-            before = _marked(book, workload, delivery)
-        receipt = _delivered(book, workload, delivery, before)
+            before = _announce_account(receipt_store, workload, delivery)
+        receipt = _deliver_one(receipt_store, workload, delivery, before)
         if receipt != before:
-            book.add(receipt)
+            receipt_store.add(receipt)
         if receipt.unrevoked:
-            receipt = _revoked(book, receipt, delivery)
+            receipt = _revoke_previous(receipt_store, receipt, delivery)
         done.append(receipt)
     return tuple(done)
 
 
-def _end(
-    book: ReceiptStore, gone: Collection[Receipt], delivery: Delivery
+def _end_deliveries(
+    receipt_store: ReceiptStore,
+    orphaned: Collection[Receipt],
+    delivery: Delivery,
 ) -> None:
-    """Of Clusters that went: revoke, tell, and forget what is done."""
+    """Revoke credentials of deleted Clusters, notify, and drop receipts."""
     receiver = delivery.receiver
-    limit = book.deadline.at_most(ENDS)
+    limit = receipt_store.deadline.at_most(END_SECONDS)
     revoked = revocation.revoke_clusters(
-        book.cluster,
-        book.instance,
-        sorted({r.cluster_ref for r in gone if r.has_account}),
-        delivery.far,
+        receipt_store.cluster,
+        receipt_store.instance,
+        sorted({r.cluster_ref for r in orphaned if r.has_account}),
+        delivery.workload_clients,
         limit.at_most(limit.remaining / 2),
     )
-    told = revocation.notify_terminated(
-        book.instance,
-        sorted({r.cluster_ref for r in gone if r.receiver == receiver.id}),
+    notified = revocation.notify_terminated(
+        receipt_store.instance,
+        sorted({r.cluster_ref for r in orphaned if r.receiver == receiver.id}),
         receiver,
         delivery.post,
         limit,
     )
     done = [
         r
-        for r in gone
+        for r in orphaned
         if (r.cluster_ref in revoked or not r.has_account)
         # A receiver that is no longer configured cannot be notified.
-        and (r.cluster_ref in told or r.receiver != receiver.id)
+        and (r.cluster_ref in notified or r.receiver != receiver.id)
     ]
     if done:
-        book.drop(done)
+        receipt_store.drop(done)
 
 
-def _marked(
-    book: ReceiptStore, workload: Workload, delivery: Delivery
+def _announce_account(
+    receipt_store: ReceiptStore, workload: Workload, delivery: Delivery
 ) -> Receipt:
-    """A mark, kept before an account is made, so that it is not lost."""
+    """Store a receipt before an account is created, so it is not lost."""
     ref, uid = workload
     receiver, access = delivery.receiver, delivery.access
-    mark = Receipt(
+    receipt = Receipt(
         ref,
         receiver.shown,
         receiver.id,
@@ -170,32 +175,36 @@ def _marked(
         role=access.role,
         uid=uid,
     )
-    book.add(mark)
-    return mark
-
-
-def _revoked(
-    book: ReceiptStore, receipt: Receipt, delivery: Delivery
-) -> Receipt:
-    """Revoke what the receiver had before; as it fails, it stays noted."""
-    account = Account(book.instance, receipt.uid, receipt.receiver)
-    if not revocation.one_revoked(
-        book.cluster, receipt.cluster_ref, account, delivery.far, book.deadline
-    ):
-        return receipt
-    receipt = dataclasses.replace(receipt, unrevoked=False)
-    book.add(receipt)
+    receipt_store.add(receipt)
     return receipt
 
 
-def _delivered(
-    book: ReceiptStore,
+def _revoke_previous(
+    receipt_store: ReceiptStore, receipt: Receipt, delivery: Delivery
+) -> Receipt:
+    """Revoke the receiver's previous credential; a failure stays recorded."""
+    account = Account(receipt_store.instance, receipt.uid, receipt.receiver)
+    if not revocation.revoke_one(
+        receipt_store.cluster,
+        receipt.cluster_ref,
+        account,
+        delivery.workload_clients,
+        receipt_store.deadline,
+    ):
+        return receipt
+    receipt = dataclasses.replace(receipt, unrevoked=False)
+    receipt_store.add(receipt)
+    return receipt
+
+
+def _deliver_one(
+    receipt_store: ReceiptStore,
     workload: Workload,
     delivery: Delivery,
     before: Receipt | None,
 ) -> Receipt:
-    """The receipt for one Cluster's kubeconfig: a former one, or a new."""
-    cluster, deadline = book.cluster, book.deadline
+    """Return the receipt for a Cluster's kubeconfig, delivered if needed."""
+    cluster, deadline = receipt_store.cluster, receipt_store.deadline
     ref, uid = workload
     admin = kubeconfig_secret.kubeconfig_of(
         kubeconfig_secret.wait_for_kubeconfig_secret(cluster, ref, deadline)
@@ -207,37 +216,45 @@ def _delivered(
         )
     kubeconfig_secret.check_endpoint(admin, obj)
     receiver, access = delivery.receiver, delivery.access
-    found: Kubeconfig | None = admin
+    kubeconfig: Kubeconfig | None = admin
     if access.scoped:
-        found = scoped_credential.credential(
+        kubeconfig = scoped_credential.create_credential(
             admin,
-            Account(book.instance, uid, receiver.id),
+            Account(receipt_store.instance, uid, receiver.id),
             access,
-            delivery.far,
+            delivery.workload_clients,
             deadline,
             renew=delivery.renew,
-            lasts=token_still_valid(before, access, delivery.timestamp),
+            has_valid_token=is_token_still_valid(
+                before, access, delivery.timestamp
+            ),
         )
-    if before and (found is None or before.matches(found.fingerprint, access)):
+    if before and (
+        kubeconfig is None or before.matches(kubeconfig.fingerprint, access)
+    ):
         LOG.info("%s: %s has its kubeconfig", ref, receiver.shown)
         return before
-    assert found is not None  # noqa: S101  only what a receipt is for lasts
+    assert kubeconfig is not None  # noqa: S101  only what a receipt is for lasts
     version = _version(cluster, obj)
-    body = message.issued_message(book.instance, obj, found, version, access)
+    body = message.issued_message(
+        receipt_store.instance, obj, kubeconfig, version, access
+    )
     if access.scoped:
-        # This has reached the API already, so api_check is not needed.
-        scoped_credential.wait_until_accepted(found, delivery.far, deadline)
+        # The API was reached already, so api_check is not needed.
+        scoped_credential.wait_until_accepted(
+            kubeconfig, delivery.workload_clients, deadline
+        )
     else:
-        _check_api(delivery, found, deadline)
+        _check_api(delivery, kubeconfig, deadline)
     delivery.post(receiver, body, deadline)
     LOG.info("%s: kubeconfig delivered to %s", ref, receiver.shown)
-    expires = found.expires
+    expires = kubeconfig.expires
     return Receipt(
         ref,
         receiver.shown,
         receiver.id,
         webhook.message_id(body),
-        found.fingerprint,
+        kubeconfig.fingerprint,
         message.rfc3339(delivery.timestamp),
         access.credential.value,
         access.role if access.scoped else "",
@@ -247,12 +264,12 @@ def _delivered(
     )
 
 
-def token_still_valid(
+def is_token_still_valid(
     before: Receipt | None, access: CredentialMode, now: datetime.datetime
 ) -> bool:
-    """Whether a receiver has a token that ends, and not soon.
+    """Whether a receiver has an expiring token that does not expire soon.
 
-    Soon is when less than a tenth of its time is left: a repeat then brings
+    Soon means within the last tenth of its lifetime: a repeat then delivers
     the next one.
     """
     if before is None or not before.expires or not access.expires_after:
@@ -274,7 +291,7 @@ def _check_api(
     if delivery.api_check is ApiCheck.TRY:
         deadline = deadline.at_most(TRY_SECONDS)
     try:
-        delivery.ask(kubeconfig, deadline)
+        delivery.check_api(kubeconfig, deadline)
     except errors.ClusterError as error:
         if delivery.api_check is ApiCheck.REQUIRE:
             raise errors.KubeconfigInvalid(
@@ -289,11 +306,11 @@ def _check_api(
 
 
 def _version(cluster: Cluster, workload: Manifest) -> str:
-    """The Kubernetes version of a workload cluster, where it is known."""
-    named = objects.field(workload, ("spec", "topology", "version"))
+    """Return the Kubernetes version of a workload cluster, or nothing."""
+    topology_version = objects.field(workload, ("spec", "topology", "version"))
     ref = objects.field(workload, ("spec", "controlPlaneRef"), {})
-    if named or not ref:
-        return str(named or "")
+    if topology_version or not ref:
+        return str(topology_version or "")
     # In v1beta1 a reference has an apiVersion, in v1beta2 only a group.
     group, _ = objects.split_api_version(ref.get("apiVersion") or "v1")
     control_plane = ObjectRef(

@@ -1,4 +1,4 @@
-"""Waiting for the Secret in which a Cluster's kubeconfig lies."""
+"""Wait for the Secret with the kubeconfig of a Cluster."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = [
 ]
 
 CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
-"""Label that Cluster API demands of a cluster's Secrets."""
+"""Label that Cluster API requires on a cluster's Secrets."""
 
 
 def wait_for_kubeconfig_secret(
     cluster: Cluster, workload: ObjectRef, deadline: Deadline
 ) -> Manifest:
-    """The Secret of a Cluster, once it is there.
+    """Return the Secret of a Cluster, once it exists.
 
     Raises ReadinessTimeout when the deadline passes.
     """

@@ -19,7 +19,7 @@ from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 
 VERSION = 2
-"""Of the messages. It grows when a receiver has to learn something."""
+"""Version of the messages, increased by an incompatible change."""
 
 ISSUED = "workload-cluster.kubeconfig"
 TERMINATED = "workload-cluster.terminated"
@@ -32,13 +32,13 @@ def issued_message(
     kubernetes_version: str = "",
     access: CredentialMode = ADMIN,
 ) -> bytes:
-    """The credential of a workload cluster.
+    """Return the message with the credential of a workload cluster.
 
     :param workload: the Cluster object.
     :param access: whose credential it is.
     """
     expires = kubeconfig.expires
-    why_not = registrable(kubeconfig)
+    reason = reason_not_registrable(kubeconfig)
     return _text(
         ISSUED,
         {
@@ -52,27 +52,27 @@ def issued_message(
             "kubernetesVersion": kubernetes_version or None,
             "expires": rfc3339(expires) if expires else None,
             "fingerprint": kubeconfig.fingerprint,
-            "vimRegistrable": not why_not,
-            "vimRegistrableReason": why_not or None,
+            "vimRegistrable": not reason,
+            "vimRegistrableReason": reason or None,
         },
     )
 
 
 def terminated_message(instance: str, workload: ObjectRef, uid: str) -> bytes:
-    """The notice that a workload cluster ends; without credential.
+    """Return the message that a workload cluster is terminated.
 
     :param uid: of the Cluster object.
     """
     return _text(TERMINATED, _about(instance, workload, uid))
 
 
-def registrable(kubeconfig: Kubeconfig) -> str:
-    """Why Tacker cannot register a VIM with this; empty when it can."""
+def reason_not_registrable(kubeconfig: Kubeconfig) -> str:
+    """Return why Tacker cannot register a VIM with it; empty if it can."""
     kind = kubeconfig.credential_kind
     if kind == "token":
         return ""
-    what = "there is none" if kind == "none" else f"this is by {kind}"
-    return f"a Kubernetes VIM needs a bearer token, and {what}"
+    problem = "there is none" if kind == "none" else f"this is by {kind}"
+    return f"a Kubernetes VIM needs a bearer token, and {problem}"
 
 
 def rfc3339(moment: datetime.datetime) -> str:
@@ -87,7 +87,7 @@ def _about(instance: str, ref: ObjectRef, uid: str) -> dict[str, Any]:
         "cluster": {
             "name": ref.name,
             "namespace": ref.namespace,
-            # A cluster made again under the same name is another one, and
+            # A cluster recreated under the same name is another one, and
             # messages about it are not repeats.
             "uid": uid,
         },

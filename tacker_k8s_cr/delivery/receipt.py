@@ -33,11 +33,11 @@ class Receipt:
     :param at: when, in the form of RFC 3339.
     :param credential: whose credential it was.
     :param role: of the account that it belongs to; empty for no account.
-    :param expires: when the credential ends, in the same form; empty when
-        it does not say so itself.
+    :param expires: when the credential expires, in the same form; empty if it
+        does not contain that.
     :param uid: of the Cluster object.
-    :param unrevoked: an account that was made before, for another mode, is
-        still there.
+    :param unrevoked: an account that was created before, for another mode,
+        still exists.
     """
 
     cluster: ObjectRef
@@ -72,7 +72,7 @@ class Receipt:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for the record."""
+        """Return plain values, for the record."""
         return {**dataclasses.asdict(self), "cluster": self.cluster._asdict()}
 
     @classmethod
@@ -93,8 +93,8 @@ def workloads(inventory: Inventory) -> list[Workload]:
 
 def orphaned_receipts(inventory: Inventory) -> tuple[Receipt, ...]:
     """Return those of Clusters that the instance no longer owns."""
-    there = set(workloads(inventory))
-    return tuple(r for r in recorded(inventory) if r.cluster_ref not in there)
+    owned = set(workloads(inventory))
+    return tuple(r for r in recorded(inventory) if r.cluster_ref not in owned)
 
 
 def previous_receipt(
@@ -113,15 +113,15 @@ def latest(receipts: Iterable[Receipt]) -> tuple[Receipt, ...]:
 
     Earlier ones were for credentials that the last one replaced.
     """
-    kept = {(r.cluster_ref, r.receiver): r for r in receipts}
-    return tuple(kept.values())
+    by_receiver = {(r.cluster_ref, r.receiver): r for r in receipts}
+    return tuple(by_receiver.values())
 
 
 def without(
-    receipts: Iterable[Receipt], gone: Iterable[Receipt]
+    receipts: Iterable[Receipt], dropped: Iterable[Receipt]
 ) -> tuple[Receipt, ...]:
     """Return the receipts without these Clusters and receivers."""
-    keys = {(r.cluster_ref, r.receiver) for r in gone}
+    keys = {(r.cluster_ref, r.receiver) for r in dropped}
     return tuple(
         r for r in receipts if (r.cluster_ref, r.receiver) not in keys
     )

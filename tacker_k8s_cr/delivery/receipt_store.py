@@ -1,4 +1,4 @@
-"""Receipts in an instance's record."""
+"""Store receipts in an instance's record."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tacker_k8s_cr.state import store
 
 @dataclasses.dataclass(frozen=True)
 class ReceiptStore:
-    """An instance's record, as the place of its receipts."""
+    """Adds and removes the receipts in an instance's record."""
 
     cluster: Cluster
     instance: str
@@ -29,12 +29,12 @@ class ReceiptStore:
         """Store a receipt; it replaces the previous one."""
         self._change(lambda former: receipts.latest([*former, receipt]))
 
-    def drop(self, gone: Collection[Receipt]) -> None:
+    def drop(self, dropped: Collection[Receipt]) -> None:
         """Remove receipts whose receivers were notified of the end."""
-        self._change(lambda former: receipts.without(former, gone))
+        self._change(lambda former: receipts.without(former, dropped))
 
     def _change(
-        self, changed: Callable[[Sequence[Receipt]], Sequence[Receipt]]
+        self, change: Callable[[Sequence[Receipt]], Sequence[Receipt]]
     ) -> None:
         with lock.locked(
             self.cluster, self.instance, self.namespace, self.deadline
@@ -43,12 +43,12 @@ class ReceiptStore:
             entry = store.read(cluster, self.instance, self.namespace)
             if entry is None:
                 raise errors.InstanceNotFound(self.instance, self.namespace)
-            kept = changed(receipts.recorded(entry.inventory))
+            remaining = change(receipts.recorded(entry.inventory))
             store.write(
                 cluster,
                 dataclasses.replace(
                     entry.inventory,
-                    receipts=tuple(item.as_dict() for item in kept),
+                    receipts=tuple(item.as_dict() for item in remaining),
                 ),
                 entry,
             )

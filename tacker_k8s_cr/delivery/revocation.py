@@ -1,7 +1,7 @@
-"""Clusters that end: revoke what was given out, and tell the receiver.
+"""Revoke the credentials of terminated Clusters, and notify the receiver.
 
-Nothing here raises an error. What cannot be done is logged, and the caller
-learns what was done.
+Nothing here raises an error. Failures are logged, and the functions return
+what was done.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tacker_k8s_cr.model.deadline import Deadline
 LOG = logging.getLogger(__name__)
 
 SECONDS = 30.0
-"""For each notice, and for each revocation, at most."""
+"""Maximum seconds for each notification and each revocation."""
 
 Post = Callable[[Receiver, bytes, Deadline], webhook.Accepted]
 
@@ -36,32 +36,37 @@ def revoke_clusters(
     cluster: Cluster,
     instance: str,
     workloads: Collection[Workload],
-    far: WorkloadClients,
+    clients: WorkloadClients,
     deadline: Deadline,
 ) -> frozenset[Workload]:
-    """Those in which no account that was made for the instance is left."""
+    """Return the Clusters without any account that the instance created."""
     done = set()
     for number, (ref, uid) in enumerate(workloads):
-        # Each has its share, so that one that is away leaves time for all.
+        # An unreachable cluster uses no more than its share of the time.
         share = deadline.remaining / (len(workloads) - number)
-        act = functools.partial(
-            scoped_credential.revoke_all, instance=instance, uid=uid, far=far
+        revoke = functools.partial(
+            scoped_credential.revoke_all,
+            instance=instance,
+            uid=uid,
+            clients=clients,
         )
-        if _revoked(cluster, (ref, uid), act, deadline.at_most(share)):
+        if _revoke(cluster, (ref, uid), revoke, deadline.at_most(share)):
             done.add((ref, uid))
     return frozenset(done)
 
 
-def one_revoked(
+def revoke_one(
     cluster: Cluster,
     workload: Workload,
     account: Account,
-    far: WorkloadClients,
+    clients: WorkloadClients,
     deadline: Deadline,
 ) -> bool:
     """Return whether the account of one receiver no longer exists."""
-    act = functools.partial(scoped_credential.revoke, account=account, far=far)
-    return _revoked(cluster, workload, act, deadline)
+    revoke = functools.partial(
+        scoped_credential.revoke, account=account, clients=clients
+    )
+    return _revoke(cluster, workload, revoke, deadline)
 
 
 def notify_terminated(
@@ -87,37 +92,37 @@ def notify_terminated(
                 receiver.shown,
                 error,
             )
-            if not _answered(error):
+            if not _was_refused_at_once(error):
                 break
         else:
             done.add((ref, uid))
     return frozenset(done)
 
 
-def _answered(error: errors.Error) -> bool:
-    """Whether a receiver refused just this message, and did so at once."""
+def _was_refused_at_once(error: errors.Error) -> bool:
+    """Whether a receiver refused only this message, and at once."""
     status = error.status if isinstance(error, errors.DeliveryFailed) else 0
     return 300 <= status < 500 and status not in (408, 429)
 
 
-def _revoked(
+def _revoke(
     cluster: Cluster,
     workload: Workload,
-    act: Callable[..., None],
+    revoke: Callable[..., None],
     deadline: Deadline,
 ) -> bool:
     ref, _ = workload
     limit = deadline.at_most(SECONDS)
     try:
-        # Without the Secret there is no way to the cluster.
-        if found := cluster.with_deadline(limit).get(
+        # Without the Secret the cluster cannot be reached.
+        if secret := cluster.with_deadline(limit).get(
             kubeconfig_secret.secret_ref(ref)
         ):
-            admin: Kubeconfig = kubeconfig_secret.kubeconfig_of(found)
-            act(admin, deadline=limit)
+            admin: Kubeconfig = kubeconfig_secret.kubeconfig_of(secret)
+            revoke(admin, deadline=limit)
     except errors.Error as error:
         LOG.warning(
-            "%s: the credential given out is not revoked: %s", ref, error
+            "%s: the delivered credential was not revoked: %s", ref, error
         )
         return False
     return True

@@ -1,4 +1,4 @@
-"""A credential with rights of its own, in the administrator's place."""
+"""Create a credential with its own permissions, for a receiver."""
 
 from __future__ import annotations
 
@@ -20,58 +20,59 @@ from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.deadline import Deadline
 from tacker_k8s_cr.model.objects import ObjectRef
 
-TAKEN = 30.0
-"""Seconds in which a server has to take a credential that it made."""
+ACCEPTANCE_SECONDS = 30.0
+"""Seconds in which a server has to accept a credential that it issued."""
 
 PAUSE = 0.5
-"""Seconds between two looks."""
+"""Seconds between two attempts."""
 
-Ask = Callable[[Kubeconfig, Deadline], None]
+CheckApi = Callable[[Kubeconfig, Deadline], None]
 Connect = Callable[[Kubeconfig], Cluster]
 Request = Callable[[Kubeconfig, ObjectRef, int, Deadline], str]
 
 
 @dataclasses.dataclass(frozen=True)
 class WorkloadClients:
-    """The way to workload clusters.
+    """Functions that access workload clusters.
 
-    :param token: asks for a token of an account that expires on its own.
-    :param ask: whether a server takes a credential; raises a ClusterError.
+    :param request_token: requests an expiring token of an account.
+    :param check_api: raises a ClusterError unless a server accepts a
+        credential.
     """
 
     connect: Connect = clusters.connect
-    token: Request = token_request.request_token
-    ask: Ask = check
+    request_token: Request = token_request.request_token
+    check_api: CheckApi = check
     pause: Callable[[float], None] = time.sleep
 
 
-FAR = WorkloadClients()
+DEFAULT_CLIENTS = WorkloadClients()
 
 
-def credential(
+def create_credential(
     admin: Kubeconfig,
     account: Account,
     access: CredentialMode,
-    far: WorkloadClients,
+    clients: WorkloadClients,
     deadline: Deadline,
     *,
     renew: bool,
-    lasts: bool,
+    has_valid_token: bool,
 ) -> Kubeconfig | None:
     """Return a kubeconfig of the account, which is created if missing.
 
-    :param lasts: the receiver has a token of it that does not end soon.
-        Then none is made, and there is no kubeconfig.
+    :param has_valid_token: the receiver has a token that does not expire soon.
+        Then no token is requested, and None is returned.
     """
-    with _reached(admin, far, deadline) as cluster:
+    with _connect(admin, clients, deadline) as cluster:
         uid, new = accounts.ensure(cluster, account, access.role, renew=renew)
         if not access.expires_after:
             token = accounts.lasting_token(cluster, account, uid, deadline)
         else:
             accounts.no_lasting_token(cluster, account)
-            if lasts and not new:
+            if has_valid_token and not new:
                 return None
-            token = far.token(
+            token = clients.request_token(
                 admin, account.ref, access.expires_after, deadline
             )
     return Kubeconfig(
@@ -88,37 +89,37 @@ def credential(
 
 
 def wait_until_accepted(
-    kubeconfig: Kubeconfig, far: WorkloadClients, deadline: Deadline
+    kubeconfig: Kubeconfig, clients: WorkloadClients, deadline: Deadline
 ) -> None:
-    """Ask until the server takes the credential that it has just made.
+    """Retry until the server accepts the credential that it just issued.
 
-    A server compares a token with its own copy of accounts and Secrets,
-    which may be a little older: at first it refuses what is right.
+    A server compares a token with its cache of accounts and Secrets, which may
+    be slightly older: at first it may refuse a valid token.
     """
-    limit = deadline.at_most(TAKEN)
+    limit = deadline.at_most(ACCEPTANCE_SECONDS)
     try:
         while True:
             try:
-                far.ask(kubeconfig, limit)
+                clients.check_api(kubeconfig, limit)
                 return
             except errors.Unauthenticated:
                 if limit.expired:
                     raise
-                far.pause(min(PAUSE, limit.remaining))
+                clients.pause(min(PAUSE, limit.remaining))
     except errors.ClusterError as error:
         raise errors.KubeconfigInvalid(
-            kubeconfig.where, f"it is not taken: {error.sentence()}"
+            kubeconfig.where, f"it is not accepted: {error.sentence()}"
         ) from error
 
 
 def revoke(
     admin: Kubeconfig,
     account: Account,
-    far: WorkloadClients,
+    clients: WorkloadClients,
     deadline: Deadline,
 ) -> None:
-    """Take the account away; from then on no token of it is good."""
-    with _reached(admin, far, deadline) as cluster:
+    """Delete the account, which invalidates all of its tokens."""
+    with _connect(admin, clients, deadline) as cluster:
         accounts.remove(cluster, account)
 
 
@@ -126,25 +127,24 @@ def revoke_all(
     admin: Kubeconfig,
     instance: str,
     uid: str,
-    far: WorkloadClients,
+    clients: WorkloadClients,
     deadline: Deadline,
 ) -> None:
-    """Take the accounts of all receivers of a Cluster away."""
-    with _reached(admin, far, deadline) as cluster:
+    """Delete the accounts of all receivers of a Cluster."""
+    with _connect(admin, clients, deadline) as cluster:
         accounts.remove_all(cluster, instance, uid)
 
 
 @contextlib.contextmanager
-def _reached(
-    admin: Kubeconfig, far: WorkloadClients, deadline: Deadline
+def _connect(
+    admin: Kubeconfig, clients: WorkloadClients, deadline: Deadline
 ) -> Iterator[Cluster]:
     """Connect to the workload cluster; errors name it."""
-    with contextlib.closing(far.connect(admin)) as cluster:
+    with contextlib.closing(clients.connect(admin)) as cluster:
         try:
             yield cluster.with_deadline(deadline)
         except errors.ClusterError as error:
             raise errors.KubeconfigInvalid(
                 admin.where,
-                f"the account that it is to be replaced by: "
-                f"{error.sentence()}",
+                f"the account that replaces it: {error.sentence()}",
             ) from error

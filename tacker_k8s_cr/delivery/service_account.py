@@ -1,8 +1,8 @@
-"""An account of its own in a workload cluster, and its token.
+"""A dedicated service account in a workload cluster, and its token.
 
-It is named after its receiver and lies in a namespace that is named after
-the Cluster's UID, so that a repeat finds it and nothing else has its name.
-With the account its tokens go: to delete it is to revoke them.
+It is named after its receiver, in a namespace that is named after the
+Cluster's UID, so that a repeat finds it and nothing else has its name.
+Deleting the account revokes its tokens.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 
 CREDENTIAL_RECEIVER = objects.PREFIX + "credential-receiver"
-"""Label, with the instance, on all that is made in a workload cluster."""
+"""Label, with the instance, on all objects created in a workload cluster."""
 
 NAME = "tacker-k8s-cr-"
 
@@ -29,11 +29,11 @@ _ACCOUNT = "kubernetes.io/service-account"
 
 @dataclasses.dataclass(frozen=True)
 class Account:
-    """Names of what gives one receiver of one Cluster its rights.
+    """Names of the objects that give one receiver access to one Cluster.
 
     :param uid: of the Cluster object in the management cluster.
-    :param receiver: its id. Receivers share no account: who has another's
-        revoked would end all.
+    :param receiver: its id. Receivers share no account, so that each can be
+        revoked separately.
     """
 
     instance: str
@@ -84,7 +84,7 @@ class Account:
 def ensure(
     cluster: Cluster, account: Account, role: str, *, renew: bool
 ) -> tuple[str, bool]:
-    """Make what is missing; the account's UID, and whether it is new.
+    """Create what is missing; return the account's UID and whether it is new.
 
     :param cluster: the workload cluster, as its administrator.
     :param renew: delete the account first, and with it all its tokens.
@@ -108,7 +108,7 @@ def _bind(cluster: Cluster, account: Account, role: str) -> None:
     wanted = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": role}
     live = cluster.get(account.binding)
     if live is not None and live["roleRef"] != wanted:
-        # The server does not allow to change what a binding refers to.
+        # The server does not allow changes of a binding's roleRef.
         cluster.delete(account.binding, objects.uid(live))
     subject = {
         "kind": account.ref.kind,
@@ -124,7 +124,7 @@ def _bind(cluster: Cluster, account: Account, role: str) -> None:
 def lasting_token(
     cluster: Cluster, account: Account, uid: str, deadline: Deadline
 ) -> str:
-    """The token that lasts until the account, or its Secret, goes.
+    """Return the token that is valid until the account or Secret is deleted.
 
     Raises ReadinessTimeout if the server creates none in time.
     """
@@ -143,20 +143,20 @@ def lasting_token(
         f"{CREDENTIAL_RECEIVER}={account.instance}",
         deadline,
         has=lambda obj: bool(objects.field(obj, ("data", "token"))),
-        why=f"it has no token; {cluster.server} makes it for {account.ref}",
+        why=f"no token yet (created by {cluster.server} for {account.ref})",
     )
     return base64.b64decode(found["data"]["token"]).decode()
 
 
 def no_lasting_token(cluster: Cluster, account: Account) -> None:
-    """Remove the token that an earlier setting asked for."""
+    """Delete the token that an earlier setting requested."""
     _remove(cluster, account.secret)
 
 
 def remove(cluster: Cluster, account: Account) -> None:
-    """Take one away; from then on no token of it is good.
+    """Delete an account, which invalidates all of its tokens.
 
-    Rights go first, so that what is left half way is without any.
+    Its permissions are deleted first, in case of an interruption.
     """
     for ref in (account.binding, account.ref, account.secret):
         _remove(cluster, ref)
@@ -165,7 +165,7 @@ def remove(cluster: Cluster, account: Account) -> None:
 
 
 def remove_all(cluster: Cluster, instance: str, uid: str) -> None:
-    """Take away the accounts of all receivers of a Cluster."""
+    """Delete the accounts of all receivers of a Cluster."""
     namespace = _namespace(uid)
     binding = ObjectRef(_RBAC, "ClusterRoleBinding", "", "")
     for obj in _labelled(cluster, binding, instance):
@@ -185,7 +185,7 @@ def _namespace(uid: str) -> ObjectRef:
 def _labelled(
     cluster: Cluster, place: ObjectRef, instance: str
 ) -> list[Manifest]:
-    """What was made for an instance, of a kind and in a namespace."""
+    """Return objects of a kind that were created for an instance."""
     selector = f"{CREDENTIAL_RECEIVER}={instance}"
     return list(
         cluster.list_metadata(place.group_kind, place.namespace, selector)

@@ -1,4 +1,4 @@
-"""Waiting for one object to be there, and to hold what it should."""
+"""Wait until one object exists and has the expected content."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def wait_for(
     has: Has = lambda obj: True,
     why: str,
 ) -> Manifest:
-    """The object, once it is there and has what it should.
+    """Return the object, once it exists and has the expected content.
 
-    :param selector: what is watched; it should select little else.
+    :param selector: of the watch; it should select few other objects.
     :param why: reason in the error when the deadline passes.
 
     Raises ReadinessTimeout when the deadline passes.

@@ -1,7 +1,7 @@
-"""Before an instance ends: revoke what was given out, tell the receiver.
+"""Revoke credentials and notify the receiver before an instance terminates.
 
 Nothing here stops a termination. Failures are logged: a cluster can be
-terminated whether or not a receiver listens.
+terminated whether or not a receiver is reachable.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tacker_k8s_cr.delivery import receipt as receipts
 from tacker_k8s_cr.delivery import revocation
 from tacker_k8s_cr.delivery.delivery import Delivery
 from tacker_k8s_cr.delivery.receipt_store import ReceiptStore
-from tacker_k8s_cr.delivery.scoped_credential import FAR
+from tacker_k8s_cr.delivery.scoped_credential import DEFAULT_CLIENTS
 from tacker_k8s_cr.delivery.scoped_credential import WorkloadClients
 from tacker_k8s_cr.kube.protocol import Cluster
 from tacker_k8s_cr.model import errors
@@ -29,10 +29,10 @@ def withdraw(
     delivery: Delivery | None,
     *,
     namespace: str = "default",
-    far: WorkloadClients = FAR,
+    workload_clients: WorkloadClients = DEFAULT_CLIENTS,
     deadline: Deadline,
 ) -> bool:
-    """Revoke scoped credentials, and tell that the instance's Clusters end.
+    """Revoke scoped credentials, and notify that the Clusters terminate.
 
     Return whether all of it was done; failures are logged, and no error is
     raised. A receiver that was notified gets the credential again if the
@@ -51,37 +51,44 @@ def withdraw(
         return True
     inventory = entry.inventory
     scoped = delivery is not None and delivery.access.scoped
-    good = _revoked(
+    all_revoked = _revoke_all(
         cluster,
         inventory,
         scoped,
-        far,
+        workload_clients,
         deadline.at_most(deadline.remaining / 2),
     )
     if delivery is None:
-        return good
-    return _told(cluster, inventory, namespace, delivery, deadline) and good
+        return all_revoked
+    return (
+        _notify_terminated(cluster, inventory, namespace, delivery, deadline)
+        and all_revoked
+    )
 
 
-def _revoked(
+def _revoke_all(
     cluster: Cluster,
     inventory: Inventory,
     scoped: bool,
-    far: WorkloadClients,
+    workload_clients: WorkloadClients,
     deadline: Deadline,
 ) -> bool:
-    wanted = {
+    workloads = {
         r.cluster_ref for r in receipts.recorded(inventory) if r.has_account
     }
     if scoped:
-        wanted.update(receipts.workloads(inventory))
+        workloads.update(receipts.workloads(inventory))
     done = revocation.revoke_clusters(
-        cluster, inventory.instance, sorted(wanted), far, deadline
+        cluster,
+        inventory.instance,
+        sorted(workloads),
+        workload_clients,
+        deadline,
     )
-    return done == wanted
+    return done == workloads
 
 
-def _told(
+def _notify_terminated(
     cluster: Cluster,
     inventory: Inventory,
     namespace: str,
@@ -89,19 +96,22 @@ def _told(
     deadline: Deadline,
 ) -> bool:
     receiver, instance = delivery.receiver, inventory.instance
-    had = [
+    delivered = [
         r for r in receipts.recorded(inventory) if r.receiver == receiver.id
     ]
-    wanted = {*receipts.workloads(inventory), *(r.cluster_ref for r in had)}
+    workloads = {
+        *receipts.workloads(inventory),
+        *(r.cluster_ref for r in delivered),
+    }
     done = revocation.notify_terminated(
-        instance, sorted(wanted), receiver, delivery.post, deadline
+        instance, sorted(workloads), receiver, delivery.post, deadline
     )
-    if gone := [r for r in had if r.cluster_ref in done]:
+    if notified := [r for r in delivered if r.cluster_ref in done]:
         try:
-            ReceiptStore(cluster, instance, namespace, deadline).drop(gone)
+            ReceiptStore(cluster, instance, namespace, deadline).drop(notified)
         except errors.Error as error:
             LOG.warning(
-                "%s: the receipts are not forgotten: %s", instance, error
+                "%s: could not remove delivery receipts: %s", instance, error
             )
             return False
-    return done == wanted
+    return done == workloads

@@ -46,26 +46,26 @@ class ApplyOrder(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Handler:
-    """All we know about a kind. A row of a table, not a class to inherit.
+    """The behaviour of a kind: a row of a table, not a class to inherit.
 
-    :param assess: how far an object of this kind is.
-    :param rank: where the kind stands in the order of apply.
-    :param replicas: where the number of replicas is asked for, for a kind
-        that has such a number.
-    :param kept: a change of package keeps an object of this kind that the
-        new package no longer names, unless pruning it is asked for by name.
-    :param alone: at terminate an object of this kind is deleted alone,
-        before anything that it uses.
-    :param refuse_replicas: why a number of replicas would be refused, or
-        None, from the object and the number.
-    :param children: references of objects that one of this kind is known
-        to have made or to use, whose words explain why it does not settle.
-    :param made: where objects that one of this kind has made are found, as
-        kinds with a label selector; owner references then say which.
-    :param propagation: how the server should delete what the object owns;
-        with ``Foreground`` the object is deleted after its dependents.
-    :param fleeting: once current, an object of this kind may be deleted by its
-        controller, and counts as complete.
+    :param assess: returns the state of an object of this kind.
+    :param rank: the position of the kind in the order of apply.
+    :param replicas: the path of the replica count, for a kind that has one.
+    :param prune_protected: a change of package retains an object of this kind
+        that the new package does not contain, unless its pruning is requested
+        by name.
+    :param delete_exclusively: terminate deletes an object of this kind alone,
+        before its dependencies.
+    :param refuse_replicas: returns why a replica count would be refused, or
+        None, from the object and the count.
+    :param references: returns objects that an object of this kind uses or
+        created, whose state explains why it does not settle.
+    :param child_selectors: returns kinds with label selectors of objects that
+        an object of this kind creates; owner references identify them.
+    :param propagation: how the server should delete the dependents; with
+        ``Foreground`` the object is deleted after its dependents.
+    :param ephemeral: once current, an object of this kind may be deleted by
+        its controller, and counts as complete.
     :param name: the author of the handler, for its errors; empty if built in.
     """
 

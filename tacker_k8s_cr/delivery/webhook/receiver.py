@@ -1,4 +1,4 @@
-"""Who gets messages, and how they prove where they come from.
+"""The receiver of messages, and their signatures.
 
 https://www.standardwebhooks.com specifies what is signed, and how.
 """
@@ -15,21 +15,21 @@ from urllib import parse
 from tacker_k8s_cr.model.errors import RequestInvalid
 
 KEY_BYTES = 24
-"""What the specification asks of a signing key at least."""
+"""Minimum size of a signing key according to the specification."""
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Receiver:
-    """Where messages go, and how they prove where they come from.
+    """The URL of a receiver, with its credentials and signing keys.
 
-    :param secrets: signing keys in base64, with or without ``whsec_``. With
-        several, as while a key is being changed, each makes a signature.
+    :param secrets: signing keys in base64, with or without ``whsec_``. Each of
+        several, as during a key rotation, creates a signature.
     :param token: a bearer token, instead of a user and password.
     :param ca_file: certificates to trust, instead of certifi's.
     :param insecure: do not verify the receiver's certificate.
-    :param allow_http: take a URL without TLS.
+    :param allow_http: accept a URL without TLS.
 
-    Nothing of it but the URL without its secret parts can be printed.
+    Only the URL without its secret parts can be printed.
     """
 
     url: str
@@ -82,12 +82,12 @@ class Receiver:
 
 
 def message_id(body: bytes) -> str:
-    """The same for the same content, so that a repeat is known as one."""
+    """Return the same id for the same content, to identify repeats."""
     return "msg_" + hashlib.sha256(body).hexdigest()[:32]
 
 
 def signature(secret: str, id_: str, timestamp: int, body: bytes) -> str:
-    """A signature of version 1, as the header has it."""
+    """Return a signature of version 1, in the form of the header."""
     signed = f"{id_}.{timestamp}.".encode() + body
     digest = hmac.new(_key(secret), signed, hashlib.sha256).digest()
     return "v1," + base64.b64encode(digest).decode()
@@ -117,7 +117,7 @@ def parse_url(url: str) -> parse.SplitResult:
     except ValueError:
         fine = None
     if not fine:
-        # Not shown: what cannot be read may hold a password anywhere.
+        # Not shown: an invalid URL may contain a password anywhere.
         raise RequestInvalid(
             "webhook: the URL cannot be read; wanted: https://HOST/PATH"
         )

@@ -1,4 +1,4 @@
-"""What a receiver answered, as far as it may be shown."""
+"""The parts of a receiver's response that may be shown."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tacker_k8s_cr.delivery.webhook import receiver
 from tacker_k8s_cr.model.errors import RequestInvalid
 
 BYTES = 4096
-"""How much of an answer is read."""
+"""Maximum number of bytes read of a response."""
 
 LINE = 200
-"""How much of its first line is shown."""
+"""Maximum number of characters shown of its first line."""
 
 REPEATED = 12
-"""So many characters in a row that we sent are not shown again."""
+"""Minimum length of a part of the request that is not shown."""
 
 
 def first_printable_line(answer: requests.Response) -> str:
-    """The first line of an answer, whatever it holds, fit to be shown."""
+    """Return the first line of a response, as printable text."""
     try:
         said = answer.raw.read1(BYTES, decode_content=True)
     except (urllib3.exceptions.HTTPError, OSError):
@@ -33,7 +33,7 @@ def first_printable_line(answer: requests.Response) -> str:
 
 
 def redact(line: str, sent: Iterable[str]) -> str:
-    """The line with each longer piece of what we sent left out."""
+    """Return the line without longer parts of the request."""
     hidden = [False] * len(line)
     for text in sent:
         length = min(REPEATED, len(text))
@@ -47,7 +47,7 @@ def redact(line: str, sent: Iterable[str]) -> str:
 
 
 def retry_after(value: str, now: float) -> float:
-    """Seconds, from either form of Retry-After (RFC 9110, 10.2.3)."""
+    """Return seconds, from either form of Retry-After (RFC 9110, 10.2.3)."""
     if value.strip().isdigit():
         return float(value)
     try:
@@ -60,7 +60,7 @@ def retry_after(value: str, now: float) -> float:
 
 
 def origin(location: str) -> str:
-    """Where a redirect points: scheme and host, nothing more."""
+    """Return the scheme and host of a redirect, and nothing more."""
     try:
         parts = receiver.parse_url(location)
     except RequestInvalid:

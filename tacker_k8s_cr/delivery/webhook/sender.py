@@ -35,7 +35,7 @@ READ_SECONDS = 30.0
 
 @dataclasses.dataclass(frozen=True)
 class Accepted:
-    """A message that the receiver took: its id, and at which attempt."""
+    """A message that the receiver accepted: its id, and the attempts."""
 
     id: str
     status: int
@@ -52,9 +52,9 @@ def post(
 ) -> Accepted:
     """Post a JSON text until it is accepted or the deadline passes.
 
-    Again after errors of the connection, time-outs, 408, 429 and 5xx; what
-    else is not taken ends it. Raises DeliveryFailed, whose text has nothing
-    of what was sent.
+    Retries after errors of the connection, time-outs, 408, 429 and 5xx;
+    other refusals are final. Raises DeliveryFailed, whose text contains
+    nothing of the request.
 
     :param now: seconds since 1970, for the timestamp and Retry-After.
     """
@@ -113,7 +113,7 @@ def _log_pause(state: tenacity.RetryCallState) -> None:
 
 
 def _session(receiver: Receiver) -> requests.Session:
-    """A session whose only settings from the environment are the proxies.
+    """Return a session that reads only the proxies from the environment.
 
     With ``trust_env`` requests would also take a password from a .netrc
     file, and certificates from variables meant for other programs.
@@ -165,7 +165,7 @@ def _post_once(
     deadline: Deadline,
     now: Callable[[], float],
 ) -> int:
-    """The status of the answer when the message was taken."""
+    """Return the status of the response to an accepted message."""
     left = deadline.remaining
     if not left:
         raise _Again(receiver.shown, 0, "no time was left to send it")
@@ -216,7 +216,7 @@ def _refuse(
 
 @contextlib.contextmanager
 def _translated(receiver: Receiver) -> Iterator[None]:
-    """Errors of the connection as ours; their own texts may show the URL."""
+    """Translate connection errors, whose texts may contain the URL."""
     try:
         yield
     except requests.Timeout:
@@ -237,7 +237,7 @@ def _translated(receiver: Receiver) -> Iterator[None]:
 
 
 def _cause(error: BaseException) -> BaseException:
-    """The innermost error; requests and urllib3 keep it in three ways."""
+    """Return the innermost error; requests and urllib3 nest it differently."""
     while True:
         inner = [
             each

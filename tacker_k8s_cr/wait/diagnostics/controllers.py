@@ -48,7 +48,7 @@ _WORKLOAD_KINDS = ("ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 class Controllers:
     """Workloads of a cluster, read once, when they are first needed.
 
-    :param thorough: also read Pods that no workload created.
+    :param include_bare_pods: also read Pods that no workload created.
     """
 
     def __init__(self, cluster: Cluster, include_bare_pods: bool = False):

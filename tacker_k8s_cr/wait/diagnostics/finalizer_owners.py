@@ -42,7 +42,7 @@ BUILT_IN_FINALIZERS = {
 class FinalizerDiagnosis:
     """Finds the controllers of finalizers; reads the cluster once.
 
-    :param thorough: also consider Pods that no workload created.
+    :param include_bare_pods: also consider Pods that no workload created.
     """
 
     def __init__(self, cluster: Cluster, include_bare_pods: bool = False):

@@ -205,7 +205,7 @@ def delivered(cluster, clock, sent_messages):
     def run(seconds=60, ask=lambda kubeconfig, deadline: None, **settings):
         delivery = deliver.Delivery(
             settings.pop("receiver", RECEIVER),
-            ask=ask,
+            check_api=ask,
             post=settings.pop("post", sent_messages),
             now=lambda: NOW,
             **settings,

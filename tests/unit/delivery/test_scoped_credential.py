@@ -182,9 +182,9 @@ def delivery(workload_clients, sent_messages):
         return deliver.Delivery(
             receiver,
             access=access,
-            ask=lambda kubeconfig, deadline: None,
+            check_api=lambda kubeconfig, deadline: None,
             post=settings.pop("post", sent_messages),
-            far=workload_clients.way,
+            workload_clients=workload_clients.way,
             now=lambda: now,
             **settings,
         )
@@ -212,7 +212,7 @@ def withdrawn(cluster, delivery, workload_clients):
             cluster,
             ID,
             delivery(*arguments, **settings),
-            far=workload_clients.way,
+            workload_clients=workload_clients.way,
             deadline=Deadline.after(60),
         )
 
@@ -357,10 +357,12 @@ def test_a_credential_that_its_server_never_accepts_is_not_delivered(
         RECEIVER,
         access=SCOPED,
         post=sent_messages,
-        far=dataclasses.replace(workload_clients.way, pause=pause),
+        workload_clients=dataclasses.replace(
+            workload_clients.way, pause=pause
+        ),
     )
 
-    with pytest.raises(errors.KubeconfigInvalid, match="it is not taken"):
+    with pytest.raises(errors.KubeconfigInvalid, match="it is not accepted"):
         deliver.deliver(
             cluster,
             ID,
@@ -441,7 +443,7 @@ def test_what_could_not_be_revoked_stays_noted(
     delivered()
     workload_clients.fail(errors.Unreachable(ENDPOINT, "connection refused"))
     delivered(ADMINS)
-    assert "is not revoked" in caplog.text
+    assert "was not revoked" in caplog.text
     assert "ServiceAccount" in workload_clients.made()
     assert [True] == [receipt.unrevoked for receipt in receipts(cluster)]
 
@@ -512,7 +514,7 @@ def test_a_token_that_never_comes_is_named(cluster, sent_messages):
         RECEIVER,
         access=SCOPED,
         post=sent_messages,
-        far=WorkloadClients(lambda admin: far),
+        workload_clients=WorkloadClients(lambda admin: far),
     )
 
     with pytest.raises(errors.ReadinessTimeout) as caught:
@@ -524,7 +526,7 @@ def test_a_token_that_never_comes_is_named(cluster, sent_messages):
         )
 
     assert "Secret/tacker-k8s-cr-" in str(caught.value)
-    assert "it has no token" in str(caught.value)
+    assert "no token yet" in str(caught.value)
 
 
 def test_a_workload_cluster_out_of_reach_is_named(
@@ -609,7 +611,7 @@ def test_a_permanent_token_is_deleted_when_a_bounded_one_is_requested(
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"role": ""}, "needs the name of a ClusterRole"),
+        ({"role": ""}, "requires the name of a ClusterRole"),
         ({"expires_after": 599}, "at least 600 s, got 599"),
     ],
 )
@@ -687,7 +689,7 @@ def test_an_unreachable_workload_cluster_delays_nothing(
 
     assert not withdrawn()
 
-    assert "is not revoked" in caplog.text
+    assert "was not revoked" in caplog.text
     assert "planted" not in caplog.text
     assert 2 == len(sent_messages.bodies)
 
@@ -702,7 +704,7 @@ def test_without_a_receiver_the_account_is_deleted_anyway(
         cluster,
         ID,
         None,
-        far=workload_clients.way,
+        workload_clients=workload_clients.way,
         deadline=Deadline.after(60),
     )
 
@@ -835,7 +837,7 @@ def test_a_hanging_receiver_leaves_no_valid_credential(
         cluster,
         ID,
         delivery(post=slow),
-        far=workload_clients.way,
+        workload_clients=workload_clients.way,
         deadline=slow.after(1000),
     )
 
@@ -862,7 +864,9 @@ def test_a_hanging_cluster_leaves_time_for_the_others(
         cluster,
         ID,
         delivery(),
-        far=dataclasses.replace(workload_clients.way, connect=connect),
+        workload_clients=dataclasses.replace(
+            workload_clients.way, connect=connect
+        ),
         deadline=clock.after(100),
     )
 
@@ -1002,4 +1006,4 @@ def test_only_a_token_of_the_same_kind_lasts(fields, good):
     )
     now = datetime.datetime.fromtimestamp(NOW, datetime.timezone.utc)
 
-    assert good is deliver.delivery.token_still_valid(receipt, BOUNDED, now)
+    assert good is deliver.delivery.is_token_still_valid(receipt, BOUNDED, now)
