@@ -67,7 +67,7 @@ class Change(ChangeBase):
         return k8s_cr.change(
             self.changing(args, cluster, deadline, on_progress=listen),
             **self.package(args),
-            on_forecast=_warning(
+            on_forecast=_warning_printer(
                 self.app.stderr, self.app.options.verbose_level
             ),
         )
@@ -125,12 +125,14 @@ def _cells(row: ForecastRow, kind: listing.Kind) -> Sequence[Any]:
     )
 
 
-def _warning(stream: TextIO, verbosity: int) -> Callable[[Forecast], None]:
+def _warning_printer(
+    stream: TextIO, verbosity: int
+) -> Callable[[Forecast], None]:
     """Return a listener that prints the warnings before a change."""
 
-    def told(forecast: Forecast) -> None:
+    def print_warnings(forecast: Forecast) -> None:
         if verbosity:
             for line in forecast.warnings:
                 stream.write(f"{line}\n")
 
-    return told
+    return print_warnings

@@ -162,7 +162,7 @@ def inventory(args: argparse.Namespace, cluster: Cluster) -> Inventory:
     """Return the inventory in the record. Raises InstanceNotFound."""
     entry = _entry(args, cluster)
     if entry is None:
-        raise errors.InstanceNotFound(args.name, _home(args))
+        raise errors.InstanceNotFound(args.name, _record_namespace(args))
     return entry.inventory
 
 
@@ -179,9 +179,9 @@ def _entry(args: argparse.Namespace, cluster: Cluster) -> StoredRecord | None:
     from tacker_k8s_cr.state import store
 
     name = inventories.require_valid_name(args.name)
-    return store.read(cluster, name, _home(args))
+    return store.read(cluster, name, _record_namespace(args))
 
 
-def _home(args: argparse.Namespace) -> str:
+def _record_namespace(args: argparse.Namespace) -> str:
     """Return the namespace of the record."""
     return str(args.record_namespace or args.namespace) or DEFAULT

@@ -167,7 +167,7 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
         except Exception as error:  # noqa: BLE001  reported as a defect
             self._debug(error)
             return self._failed(parsed_args, exit_codes.internal_error(error))
-        self._tell(report)
+        self._print_summary(report)
         self.show(parsed_args, report)
         return self.exit_code(report)
 
@@ -239,7 +239,7 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
             self._emit(args, ended.as_dict())
         return ended.exit
 
-    def _tell(self, report: Result) -> None:
+    def _print_summary(self, report: Result) -> None:
         """Print warnings, and a line with the duration and the counts."""
         if self.app.options.verbose_level == 0:
             return

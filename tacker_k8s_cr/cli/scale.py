@@ -87,10 +87,10 @@ class Scale(InstanceCommand):
                 "--number-of-steps or --level"
             )
         inventory = inputs.inventory(args, cluster)
-        return {_meant(args, cluster, inventory): args.replicas}
+        return {_resolve_target(args, cluster, inventory): args.replicas}
 
 
-def _meant(
+def _resolve_target(
     args: argparse.Namespace, cluster: Cluster, inventory: Inventory
 ) -> ObjectRef:
     """Return the object of the instance, or the entry of its topology."""

@@ -42,7 +42,7 @@ def adopt(
                     adoptable.adopt(item)
                 result = "adopted"
             except errors.Error as error:
-                said = error_text.told(error).splitlines()
+                said = error_text.format_error(error).splitlines()
                 result = f"refused: {'; '.join(said)}"
         elif instances:
             continue

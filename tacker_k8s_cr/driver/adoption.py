@@ -38,7 +38,7 @@ Created = frozenset[tuple[str, str]]
 
 
 @dataclasses.dataclass(frozen=True)
-class Former:
+class UpstreamInstance:
     """An instance of Tacker's own driver, from Tacker's database.
 
     :param path: the folder of its package.
@@ -60,7 +60,7 @@ def is_enabled() -> bool:
     return configuration.settings().adopt_instances
 
 
-def adopt(target: InstanceTarget, former: Former) -> Report:
+def adopt(target: InstanceTarget, former: UpstreamInstance) -> Report:
     """Adopt the objects of an instance; none of them changes.
 
     Tacker's own driver puts all objects into the instance's namespace. It
@@ -149,7 +149,7 @@ def noted_objects(instance_id: str) -> Created:
     return frozenset(found)
 
 
-def asked_of(params: Mapping[str, Any] | None) -> RequestParams:
+def instantiation_params(params: Mapping[str, Any] | None) -> RequestParams:
     """Return the parameters of an instantiation by Tacker's own driver.
 
     :raises RequestInvalid: a chart was instantiated, which stays with it.

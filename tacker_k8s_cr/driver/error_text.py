@@ -30,7 +30,7 @@ def truncate(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}{_REST}"
 
 
-def told(error: errors.Error) -> str:
+def format_error(error: errors.Error) -> str:
     """Return the error, shortened, and what to do next in full."""
     said = truncate(error.outcome())
     if not said.endswith(_REST) and error.full() != str(error):

@@ -85,13 +85,13 @@ def load_package(
     )
 
 
-def loaded_again(path: str, files: tuple[str, ...], flavour: str) -> Package:
+def reload_package(path: str, files: tuple[str, ...], flavour: str) -> Package:
     """Return the package of an existing instance; it was accepted before."""
     asked = RequestParams(files=files, field_validation=field_validation.WARN)
     return load_package(path, asked, flavour)
 
 
-def loaded_first(
+def load_new_package(
     path: str, asked: RequestParams, flavour: str = ""
 ) -> tuple[RequestParams, Package]:
     """Return the package of a new instance, and the request with namespace."""
@@ -142,7 +142,7 @@ def instantiate(
                 vdu_mapping=asked.vdu_mapping,
                 policy=policy,
             )
-    return _told(report)
+    return _log_done(report)
 
 
 @mark_errors
@@ -167,7 +167,7 @@ def change(
             vdu_mapping=asked.vdu_mapping,
             policy=functools.partial(_policy, target, asked),
         )
-    return _told(report)
+    return _log_done(report)
 
 
 def _policy(
@@ -193,7 +193,7 @@ def scale(
             level=level,
             machines_to_delete=asked.machines_to_delete,
         )
-    return _told(report)
+    return _log_done(report)
 
 
 @mark_errors
@@ -215,7 +215,7 @@ def heal(
             members,
             operation=target.occurrence,
         )
-    return _told(report)
+    return _log_done(report)
 
 
 @mark_errors
@@ -228,7 +228,7 @@ def adopt_changes(target: InstanceTarget, package: Package) -> Report:
         report = lcm.adopt_changes(
             lcm.Request(cluster, target.instance, **wanted), package
         )
-    return _told(report)
+    return _log_done(report)
 
 
 @mark_errors
@@ -252,7 +252,7 @@ def roll_back(
         except errors.InstanceNotFound as error:
             LOG.warning("%s; nothing to roll back", error)
             return None
-    return _told(report)
+    return _log_done(report)
 
 
 @mark_errors
@@ -276,7 +276,7 @@ def terminate(
         except errors.InstanceNotFound as error:
             LOG.info("%s; treating it as already terminated", error)
             return None
-    return _told(report)
+    return _log_done(report)
 
 
 def options(
@@ -334,7 +334,7 @@ def _wanted(
     }
 
 
-def _told(report: Report) -> Report:
+def _log_done(report: Report) -> Report:
     LOG.info(
         "%s done: %d object(s), %.1f s, %d requests",
         report.operation,

@@ -89,10 +89,10 @@ def _vims() -> Iterator[Vim]:
             for row in session.query(nfvo_db.Vim).filter_by(type="kubernetes")
         ]
     for id_, name in named:
-        yield Vim(name, _trouble(id_))
+        yield Vim(name, _check(id_))
 
 
-def _trouble(id_: str) -> str:
+def _check(id_: str) -> str:
     try:
         access = _access(id_)
     except Exception as error:  # noqa: BLE001

@@ -64,7 +64,7 @@ def test_the_command_line_names_a_next_step(error: errors.Error) -> None:
 @pytest.mark.parametrize("error", ALL, ids=name)
 def test_the_driver_names_a_next_step(error: errors.Error) -> None:
     """Both of Tacker's APIs return this text."""
-    shown = error_text.told(error)
+    shown = error_text.format_error(error)
 
     assert shown.startswith(error.outcome())
     assert_is_step(shown.removeprefix(error.outcome()))

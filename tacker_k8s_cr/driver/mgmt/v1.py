@@ -34,16 +34,20 @@ def run_hook(hook: str, call: Mapping[str, Any]) -> None:
     ):
         settings = configuration.settings()
         if hook == kubeconfig_webhook.CHECKS:
-            kubeconfig_webhook.delivery(_said(call, "instantiate"), settings)
+            kubeconfig_webhook.delivery(
+                _delivery_params(call, "instantiate"), settings
+            )
         elif operation := kubeconfig_webhook.DELIVERS.get(hook):
-            if operation == "instantiate" or _ours(vnf_instance):
-                said = _said(call, operation)
+            if operation == "instantiate" or _is_managed(vnf_instance):
+                said = _delivery_params(call, operation)
                 kubeconfig_webhook.deliver_all(_target(call), said, settings)
-        elif hook in kubeconfig_webhook.WITHDRAWS and _ours(vnf_instance):
+        elif hook in kubeconfig_webhook.WITHDRAWS and _is_managed(
+            vnf_instance
+        ):
             kubeconfig_webhook.withdraw_all(_target(call), settings)
 
 
-def _ours(vnf_instance: Any) -> bool:
+def _is_managed(vnf_instance: Any) -> bool:
     """Return whether this driver manages the instance."""
     info = vnf_instance.instantiated_vnf_info
     reference = (info and info.instance_id) or ""
@@ -52,7 +56,9 @@ def _ours(vnf_instance: Any) -> bool:
     )
 
 
-def _said(call: Mapping[str, Any], operation: str) -> Mapping[str, Any]:
+def _delivery_params(
+    call: Mapping[str, Any], operation: str
+) -> Mapping[str, Any]:
     """Return the delivery parameters of the request."""
     asked = call[f"{operation}_vnf_request"]
     try:

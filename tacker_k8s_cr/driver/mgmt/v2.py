@@ -83,9 +83,11 @@ def carry_out(call: Mapping[str, Any], settings: Settings) -> None:
     hook = call["operation"]
     inst = call["vnf_instance"]
     if hook == kubeconfig_webhook.CHECKS:
-        kubeconfig_webhook.delivery(_said(call, "instantiate"), settings)
+        kubeconfig_webhook.delivery(
+            _delivery_params(call, "instantiate"), settings
+        )
     elif operation := kubeconfig_webhook.DELIVERS.get(hook):
-        said = _said(call, operation)
+        said = _delivery_params(call, operation)
         if _record(inst):
             kubeconfig_webhook.deliver_all(_target(inst), said, settings)
         elif operation == "instantiate":
@@ -97,12 +99,14 @@ def carry_out(call: Mapping[str, Any], settings: Settings) -> None:
         # The request was that of the change, which is rolled back.
         kubeconfig_webhook.deliver_all(_target(inst), {}, settings)
     elif hook in kubeconfig_webhook.WITHDRAWS and (
-        target := _going(call, inst, settings)
+        target := _terminating_instance(call, inst, settings)
     ):
         kubeconfig_webhook.withdraw_all(target, settings)
 
 
-def _said(call: Mapping[str, Any], operation: str) -> Mapping[str, Any]:
+def _delivery_params(
+    call: Mapping[str, Any], operation: str
+) -> Mapping[str, Any]:
     """Return the delivery parameters of the request."""
     params = (call.get("request") or {}).get("additionalParams")
     return additional_params.read(params, operation).webhook
@@ -115,7 +119,7 @@ def _record(inst: Mapping[str, Any]) -> str:
     return str(ours.get("record") or "")
 
 
-def _going(
+def _terminating_instance(
     call: Mapping[str, Any], inst: Mapping[str, Any], settings: Settings
 ) -> InstanceTarget | None:
     """Return the instance to terminate; None for one of another driver.

@@ -63,12 +63,12 @@ def _target(vnf_instance: Any, vim_info: Any) -> InstanceTarget:
     )
 
 
-def _former(context: Any, vnf_instance: Any) -> adoption.Former:
+def _former(context: Any, vnf_instance: Any) -> adoption.UpstreamInstance:
     info = vnf_instance.instantiated_vnf_info
-    return adoption.Former(
+    return adoption.UpstreamInstance(
         modification.package_path(context, vnf_instance),
         info.flavour_id,
-        adoption.asked_of(info.additional_params),
+        adoption.instantiation_params(info.additional_params),
         mapping.scale_levels(info.scale_status),
         adoption.noted_objects(info.instance_id),
     )

@@ -311,7 +311,7 @@ def _read(
     """Return the request, and the package that Tacker unpacked."""
     asked = additional_params.read(instantiate_vnf_req.additional_params)
     flavour = instantiate_vnf_req.flavour_id
-    return operations.loaded_first(path, asked, flavour)
+    return operations.load_new_package(path, asked, flavour)
 
 
 def _asked_to_terminate(

@@ -19,7 +19,7 @@ def adopt(context: Any, vnf_instance: Any, target: InstanceTarget) -> bool:
         info = vnf_instance.instantiated_vnf_info
         files = (info.additional_params or {}).get(additional_params.FILES, ())
         path = package_path(context, vnf_instance)
-        return operations.loaded_again(path, tuple(files), info.flavour_id)
+        return operations.reload_package(path, tuple(files), info.flavour_id)
 
     # Reading the instance may have begun a transaction.
     lcm_op_occs.release_connection(context)

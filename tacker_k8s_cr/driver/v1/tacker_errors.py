@@ -68,7 +68,7 @@ def unsupported(operation: str) -> exceptions.TackerException:
 def _tackers(
     operation: str, error: errors.Error
 ) -> exceptions.TackerException:
-    said = error_text.told(error)
+    said = error_text.format_error(error)
     if isinstance(error, _INVALID):
         return exceptions.InvalidInput(error_message=said)
     if isinstance(error, errors.InstanceConflict | errors.OperationInProgress):

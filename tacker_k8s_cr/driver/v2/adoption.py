@@ -21,7 +21,7 @@ def is_possible(inst: Any) -> bool:
     """Return whether Tacker's own driver created it from manifests."""
     info = inst.get("instantiatedVnfInfo", None)
     metadata = (info and info.get("metadata", None)) or {}
-    return additional_params.FILES in metadata and not mapping.is_ours(inst)
+    return additional_params.FILES in metadata and not mapping.is_managed(inst)
 
 
 def adopt(inst: Any, vim_info: Any) -> None:
@@ -41,7 +41,7 @@ def adopt(inst: Any, vim_info: Any) -> None:
     target = mapping.target(
         inst, home=home, namespace=namespace, vim_info=vim_info
     )
-    former = adoption.Former(
+    former = adoption.UpstreamInstance(
         modification.package_path(inst),
         info.flavourId,
         asked,

@@ -35,7 +35,7 @@ def shared(operation: Operation) -> Operation:
     def called(
         ours: Any, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
     ) -> None:
-        if not mapping.is_ours(inst):
+        if not mapping.is_managed(inst):
             getattr(driver(), name)(req, inst, grant_req, grant, vnfd)
             return
         about = mapping.occurrence(grant_req)

@@ -43,7 +43,7 @@ class KubernetesCrV2:
         """
         about = mapping.occurrence(grant_req)
         with problem_details.translated("instantiate", inst.id, about):
-            asked, package = operations.loaded_first(
+            asked, package = operations.load_new_package(
                 vnfd.csar_dir,
                 mapping.request_params(req, "instantiate"),
                 req.flavourId,
@@ -163,7 +163,7 @@ class KubernetesCrV2:
         target = mapping.target(inst, grant_req)
         modification.adopt(inst, target)
         inventory, found = instances.members(target)
-        wanted = mapping.members_asked(inst, req, found, inventory)
+        wanted = mapping.selected_members(inst, req, found, inventory)
         asked = mapping.request_params(req, "heal", target.namespace)
         operations.heal(target, wanted, asked)
         _note_members(inst, target)
@@ -181,7 +181,7 @@ class KubernetesCrV2:
         :param vnfd: that of the new package.
         """
         target = mapping.target(inst, grant_req)
-        asked = mapping.change_asked(req, target.namespace)
+        asked = mapping.change_params(req, target.namespace)
         modification.adopt(inst, target)
         flavour = inst.instantiatedVnfInfo.flavourId
         package = operations.load_package(vnfd.csar_dir, asked, flavour)
@@ -214,14 +214,14 @@ class KubernetesCrV2:
 
     def diff_check_inst(self, inst: Any, vim_info: Any) -> None:
         """Raise DbSyncNoDiff if Tacker's database is up to date."""
-        if mapping.is_ours(inst):
+        if mapping.is_managed(inst):
             sync_db.check(inst, vim_info)
         elif not adoption_v2.is_wanted(inst):
             delegate.driver().diff_check_inst(inst, vim_info)
 
     def sync_db(self, context: Any, inst: Any, vim_info: Any) -> None:
         """Store the live state; Tacker holds its lock on the instance."""
-        if mapping.is_ours(inst):
+        if mapping.is_managed(inst):
             sync_db.synchronize(inst, vim_info)
         elif not (adoption_v2.is_wanted(inst) and _is_adopted(inst, vim_info)):
             delegate.driver().sync_db(context, inst, vim_info)
@@ -243,7 +243,9 @@ def _namespace(
     if asked.has_namespace:
         return asked, True
     try:
-        found, _ = operations.loaded_first(vnfd.csar_dir, asked, req.flavourId)
+        found, _ = operations.load_new_package(
+            vnfd.csar_dir, asked, req.flavourId
+        )
     except errors.Error as error:
         LOG.warning("the package cannot be read: %s", error)
         return asked, False

@@ -79,7 +79,7 @@ def install() -> None:
         return
     try:
         if not configuration.settings().v2:
-            _say_off()
+            _log_disabled()
             return
         configuration.export_config()
         check(dispatch)
@@ -217,7 +217,7 @@ def _refuse(dispatch: types.ModuleType, why: str) -> None:
 
 
 @functools.cache
-def _say_off() -> None:
+def _log_disabled() -> None:
     LOG.info(
         "[tacker_k8s_cr] v2 is false: Tacker's own driver serves the v2 API"
     )

@@ -40,7 +40,7 @@ ROLLING = "RollingUpdate"
 # -- Targets -----------------------------------------------------------------
 
 
-def is_ours(inst: Any) -> bool:
+def is_managed(inst: Any) -> bool:
     """Return whether this driver manages an instance."""
     return OURS in _metadata(inst)
 
@@ -102,7 +102,7 @@ def request_params(req: Any, operation: str, home: str = "") -> RequestParams:
     return found
 
 
-def change_asked(req: Any, home: str) -> RequestParams:
+def change_params(req: Any, home: str) -> RequestParams:
     """Return the parameters of a change. Raises RequestInvalid."""
     params = req.get("additionalParams", None) or {}
     if params.get("upgrade_type") != ROLLING:
@@ -158,7 +158,7 @@ def scale_levels(inst: Any) -> dict[str, int]:
     return {item.aspectId: item.scaleLevel for item in listed}
 
 
-def members_asked(
+def selected_members(
     inst: Any, req: Any, found: Members, inventory: Inventory
 ) -> frozenset[str] | None:
     """Return the UIDs of the members to heal; None for all.

@@ -17,7 +17,7 @@ def adopt(inst: Any, target: InstanceTarget) -> bool:
     def load() -> Package:
         info = inst.instantiatedVnfInfo
         files = tuple(info.metadata.get(additional_params.FILES, ()))
-        return operations.loaded_again(
+        return operations.reload_package(
             package_path(inst), files, info.flavourId
         )
 

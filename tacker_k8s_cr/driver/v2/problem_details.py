@@ -101,7 +101,7 @@ def not_synchronized(instance: str) -> Iterator[None]:
         yield
     except errors.Error as error:
         raise exceptions.DbSyncFailed(
-            f"{instance}: {error_text.told(error)}"
+            f"{instance}: {error_text.format_error(error)}"
         ) from error
 
 
@@ -118,5 +118,5 @@ def problem(error: errors.Error) -> exceptions.SolException:
     return exceptions.SolException(
         sol_status=status,
         sol_title=title,
-        sol_detail=error_text.told(error),
+        sol_detail=error_text.format_error(error),
     )

@@ -104,7 +104,7 @@ SAID = [
 def test_an_error_names_the_option_that_changes_it(error, said):
     """It follows the error itself, whatever the error's length."""
     assert said in advice.advice(error)
-    assert f"{error}\n{advice.advice(error)}" == error_text.told(error)
+    assert f"{error}\n{advice.advice(error)}" == error_text.format_error(error)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_an_error_names_the_option_that_changes_it(error, said):
 def test_no_option_is_named_where_none_helps(error):
     """The error itself has the next step."""
     assert "" == advice.advice(error)
-    assert str(error) == error_text.told(error)
+    assert str(error) == error_text.format_error(error)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_an_absent_namespace_of_the_instance_is_not_moved_to():
     error = errors.NamespaceNotFound({"a": ["x"]}, place="a")
     said = advice.advice(error)
 
-    assert "Create the namespace" in error_text.told(error)
+    assert "Create the namespace" in error_text.format_error(error)
     assert "" == said
 
 
@@ -156,7 +156,7 @@ def test_a_long_error_keeps_what_to_do():
     """Only the error is cut; the advice is its last line."""
     error = errors.NamespaceNotFound({"a": ["x" * 9000]})
 
-    told = error_text.told(error)
+    told = error_text.format_error(error)
 
     assert "the rest is in the conductor's log" in told
     assert told.endswith(advice.advice(error))

@@ -27,7 +27,7 @@ with warnings.catch_warnings():
 def _as_upstream_has_it(monkeypatch, options):
     """Nothing is bound when a test begins, nor when it has ended."""
     monkeypatch.setattr(DISPATCH, "kubernetes", UPSTREAM)
-    loader._say_off.cache_clear()
+    loader._log_disabled.cache_clear()
 
 
 @pytest.fixture

@@ -91,10 +91,10 @@ def test_an_instance_is_recognized_by_its_metadata():
     without = stored(instance())
     del without.instantiatedVnfInfo.metadata
 
-    assert mapping.is_ours(inst)
-    assert not mapping.is_ours(theirs)
-    assert not mapping.is_ours(without)
-    assert not mapping.is_ours(objects.VnfInstanceV2(id=ID))
+    assert mapping.is_managed(inst)
+    assert not mapping.is_managed(theirs)
+    assert not mapping.is_managed(without)
+    assert not mapping.is_managed(objects.VnfInstanceV2(id=ID))
 
 
 def test_the_record_is_found_by_the_metadata():
@@ -149,7 +149,7 @@ def test_another_upgrade_strategy_is_refused(kind):
     )
 
     with pytest.raises(RequestInvalid, match="upgrade_type"):
-        mapping.change_asked(req, "edge")
+        mapping.change_params(req, "edge")
 
 
 def test_a_rolling_update_is_read():
@@ -163,7 +163,7 @@ def test_a_rolling_update_is_read():
         vnfdId="v", additionalParams=params
     )
 
-    assert ("b.yaml",) == mapping.change_asked(req, "edge").files
+    assert ("b.yaml",) == mapping.change_params(req, "edge").files
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_a_heal_names_members_by_their_uids():
     )
 
     def requested_members(inventory=at_rest, **fields):
-        return mapping.members_asked(
+        return mapping.selected_members(
             inst, objects.HealVnfRequest(**fields), there, inventory
         )
 
@@ -345,7 +345,7 @@ def test_other_files_are_written_down_beside_the_rest():
         kept["lcm-kubernetes-def-files"],
         kept["theirs"],
     )
-    assert mapping.is_ours(inst)
+    assert mapping.is_managed(inst)
     assert ["a.yaml"] == (
         before.instantiatedVnfInfo.metadata["lcm-kubernetes-def-files"]
     )
