@@ -12,6 +12,7 @@ from tacker_k8s_cr.lcm import forecast as forecasts
 from tacker_k8s_cr.lcm.changing import version_step
 from tacker_k8s_cr.lcm.changing.version_step import VersionStep
 from tacker_k8s_cr.lcm.execution import execute
+from tacker_k8s_cr.lcm.machines import machine_annotations
 from tacker_k8s_cr.lcm.preparation import prepare
 from tacker_k8s_cr.lcm.preparation import scale_levels as sizes
 from tacker_k8s_cr.lcm.preparation import target_inventory
@@ -19,7 +20,6 @@ from tacker_k8s_cr.lcm.preparation.prepare import PackageChoices
 from tacker_k8s_cr.lcm.preparation.prepare import Prepared
 from tacker_k8s_cr.lcm.preparation.scale_levels import Size
 from tacker_k8s_cr.lcm.request import Request
-from tacker_k8s_cr.lcm.scaling import machine_annotations
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import claims
 from tacker_k8s_cr.lcm.transfer import adopt_from

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 
@@ -10,27 +11,25 @@ from tacker_k8s_cr.engine import delete
 from tacker_k8s_cr.lcm.execution import execute
 from tacker_k8s_cr.lcm.execution import recreate_members
 from tacker_k8s_cr.lcm.healing import members as replica_groups
-from tacker_k8s_cr.lcm.healing import remediation
 from tacker_k8s_cr.lcm.healing import selection
 from tacker_k8s_cr.lcm.healing import wait_replaced
+from tacker_k8s_cr.lcm.healing.remediation import MACHINE
 from tacker_k8s_cr.lcm.healing.selection import HealSelection
 from tacker_k8s_cr.lcm.healing.selection import MemberLocation
+from tacker_k8s_cr.lcm.machines.machine_healing import MachineHealing
 from tacker_k8s_cr.lcm.preparation import prepare
 from tacker_k8s_cr.lcm.preparation.prepare import Prepared
 from tacker_k8s_cr.lcm.request import Request
-from tacker_k8s_cr.lcm.scaling import machine_annotations
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import stage_runner
 from tacker_k8s_cr.model import errors
-from tacker_k8s_cr.model import objects
+from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.report import Action
 from tacker_k8s_cr.model.report import Report
-from tacker_k8s_cr.plan import manifest_annotations
 from tacker_k8s_cr.plan import plan
 from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.plan.inventory import MemberRef
 from tacker_k8s_cr.plan.inventory import Phase
-from tacker_k8s_cr.plan.options import Options
 from tacker_k8s_cr.plan.plan import Delete
 from tacker_k8s_cr.wait.progress import AwaitedObject
 
@@ -85,10 +84,8 @@ def heal(
     if selected.healing.all_members:
         unseen = dict.fromkeys(unlisted.values(), selection.HIDDEN)
         selected = selected.without(unseen)
-    annotated = _select_annotated(before, selected, found, op.options)
-    refused = remediation.remediation_refusals(
-        op.cluster, [found[uid] for uid in annotated]
-    )
+    machines = _machines(op, before, selected, found)
+    refused = machines.find_refusals()
     if refused and not selected.healing.all_members:
         raise errors.NotHealable(refused)
     selected = selected.without(refused)
@@ -105,9 +102,7 @@ def heal(
             )
     with op.locked():
         retained_uids = {member.uid for member in selected.healing.members}
-        still_annotated = machine_annotations.remove_annotations(
-            op, before, {remediation.REMEDIATE_MACHINE: retained_uids}
-        )
+        still_annotated = machines.remove_annotations(retained_uids)
         inventory = dataclasses.replace(
             before,
             phase=Phase.HEALING,
@@ -119,10 +114,10 @@ def heal(
             _apply_manifests(op, ready)
         remaining = {member.uid for member in selected.healing.members}
         for locations in selection.split_batches(
-            selected.healing, found, annotated
+            selected.healing, found, machines.annotated
         ):
             remaining -= {location.member.uid for location in locations}
-            _replace(op, locations, annotated, remaining)
+            _replace(op, locations, machines, remaining)
         _wait_replaced(op, selected.healing.members)
         if standalone:
             recreate_members.recreate_members(
@@ -143,33 +138,39 @@ def heal(
     return op.report({**healed, **retained}, selected.retained)
 
 
-def _select_annotated(
+class NoMachines:
+    """What a heal does about Machines if none is concerned: nothing."""
+
+    annotated: frozenset[str] = frozenset()
+
+    def find_refusals(self) -> dict[ObjectRef, str]:
+        return {}
+
+    def remove_annotations(
+        self, retained_uids: Collection[str]
+    ) -> tuple[MemberRef, ...]:
+        return ()
+
+    def annotate(self, locations: Iterable[MemberLocation]) -> None:
+        pass
+
+
+def _machines(
+    op: Session,
     before: Inventory,
     selected: HealSelection,
-    found: Mapping[str, MemberLocation],
-    options: Options,
-) -> frozenset[str]:
-    """Return UIDs of the Machines to annotate instead of deleting them.
+    locations: Mapping[str, MemberLocation],
+) -> MachineHealing | NoMachines:
+    """Return the strategy for Machines: the one place that selects it.
 
-    The object that owns the Machines takes precedence over the request.
+    Machines of an interrupted operation, which may be annotated, count too.
     """
-    manifests = manifest_annotations.manifests(before)
-    return frozenset(
-        member.uid
-        for member in selected.healing.members
-        if member.uid in found
-        and member.ref.group_kind == remediation.MACHINE
-        and member.ref != member.owner
-        and replica_groups.is_active(found[member.uid].obj)
-        and (
-            objects.annotation(
-                manifests.get(member.owner, {}),
-                remediation.STRATEGY_ANNOTATION,
-            )
-            or options.machine_heal_strategy
-        )
-        == remediation.REMEDIATE
-    )
+    members = selected.healing.members
+    former = before.healing.members if before.healing else ()
+    concerned = (*members, *former, *before.machines_to_delete)
+    if any(member.ref.group_kind == MACHINE for member in concerned):
+        return MachineHealing(op, before, members, locations)
+    return NoMachines()
 
 
 def _apply_manifests(op: Session, ready: Prepared) -> None:
@@ -190,12 +191,11 @@ def _apply_manifests(op: Session, ready: Prepared) -> None:
 def _replace(
     op: Session,
     locations: Collection[MemberLocation],
-    annotated: Collection[str],
+    machines: MachineHealing | NoMachines,
     later: Collection[str],
 ) -> None:
     """Delete or annotate these members, and wait for their replacement.
 
-    :param annotated: UIDs of Machines that are annotated.
     :param later: UIDs of members that are replaced afterwards.
     """
     member_refs = [location.member for location in locations]
@@ -203,19 +203,11 @@ def _replace(
         # A control plane that is incomplete or rolling could lose its quorum.
         _wait_replaced(op, member_refs, later, before=True)
     op.uncertain = True
-    remediation.request_remediation(
-        op.ledger.fenced_cluster,
-        [
-            location.member
-            for location in locations
-            if location.member.uid in annotated
-            and not remediation.is_annotated(location.obj)
-        ],
-        op.manager,
-        op.ledger.guard,
-    )
+    machines.annotate(locations)
     steps = [
-        Delete(g.ref, g.uid) for g in member_refs if g.uid not in annotated
+        Delete(g.ref, g.uid)
+        for g in member_refs
+        if g.uid not in machines.annotated
     ]
     delete.request_deletion(
         op.ledger.fenced_cluster,

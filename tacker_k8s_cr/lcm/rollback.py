@@ -16,10 +16,10 @@ from tacker_k8s_cr.lcm.execution import restore
 from tacker_k8s_cr.lcm.execution import template_retention
 from tacker_k8s_cr.lcm.execution import undo
 from tacker_k8s_cr.lcm.healing import pending_members
+from tacker_k8s_cr.lcm.machines import machine_annotations
 from tacker_k8s_cr.lcm.preparation import permissions_check
 from tacker_k8s_cr.lcm.preparation import prepare
 from tacker_k8s_cr.lcm.request import Request
-from tacker_k8s_cr.lcm.scaling import machine_annotations
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import claims
 from tacker_k8s_cr.model import errors

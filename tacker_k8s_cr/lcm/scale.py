@@ -18,9 +18,9 @@ from tacker_k8s_cr.kinds.autoscaling import ReplicaLimits
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.lcm.execution import execute
+from tacker_k8s_cr.lcm.machines.machine_scaling import MachineScaling
 from tacker_k8s_cr.lcm.preparation import prepare
 from tacker_k8s_cr.lcm.request import Request
-from tacker_k8s_cr.lcm.scaling.machine_scaling import MachineScaling
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import wait_unlabelled
 from tacker_k8s_cr.model import errors

@@ -15,8 +15,8 @@ from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kube.protocol import results_or_raise
 from tacker_k8s_cr.lcm.execution import execute
 from tacker_k8s_cr.lcm.execution import undo
+from tacker_k8s_cr.lcm.machines import machine_annotations
 from tacker_k8s_cr.lcm.request import Request
-from tacker_k8s_cr.lcm.scaling import machine_annotations
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import claims
 from tacker_k8s_cr.lcm.stages import stage_runner

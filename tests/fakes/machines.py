@@ -7,7 +7,7 @@ import itertools
 from typing import Any
 
 from tacker_k8s_cr.lcm.healing import remediation
-from tacker_k8s_cr.lcm.scaling import machine_annotations
+from tacker_k8s_cr.lcm.machines import machine_annotations
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import Manifest

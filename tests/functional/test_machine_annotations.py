@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tacker_k8s_cr as k8s_cr
-from tacker_k8s_cr.lcm.scaling import machine_annotations
+from tacker_k8s_cr.lcm.machines import machine_annotations
 from tacker_k8s_cr.model.objects import ObjectRef
 from tests.calls import call
 from tests.failing_cluster import Killed

@@ -9,7 +9,7 @@ import pytest
 
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr import kinds
-from tacker_k8s_cr.lcm.scaling import machine_annotations
+from tacker_k8s_cr.lcm.machines import machine_annotations
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import GroupKind

@@ -7,9 +7,9 @@ import dataclasses
 from tacker_k8s_cr.engine import kubernetes_versions
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm.execution import execute
+from tacker_k8s_cr.lcm.machines import machine_annotations
 from tacker_k8s_cr.lcm.preparation import prepare
 from tacker_k8s_cr.lcm.preparation.prepare import Prepared
-from tacker_k8s_cr.lcm.scaling import machine_annotations
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan import plan

@@ -10,7 +10,7 @@ import pytest
 
 from tacker_k8s_cr.lcm import api as lcm
 from tacker_k8s_cr.lcm.healing import remediation
-from tacker_k8s_cr.lcm.scaling import machine_annotations
+from tacker_k8s_cr.lcm.machines import machine_annotations
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import ObjectRef

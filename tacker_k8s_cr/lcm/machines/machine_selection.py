@@ -16,7 +16,7 @@ from tacker_k8s_cr.engine.set_replicas import ScaleTarget
 from tacker_k8s_cr.kinds import fields
 from tacker_k8s_cr.kube.protocol import Watch
 from tacker_k8s_cr.lcm.healing import members
-from tacker_k8s_cr.lcm.scaling import machine_annotations
+from tacker_k8s_cr.lcm.machines import machine_annotations
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import wait_unlabelled
 from tacker_k8s_cr.lcm.stages.wait_unlabelled import MACHINE

@@ -6,8 +6,8 @@ from collections.abc import Collection
 from collections.abc import Sequence
 
 from tacker_k8s_cr.engine.set_replicas import ScaleTarget
-from tacker_k8s_cr.lcm.scaling import machine_annotations
-from tacker_k8s_cr.lcm.scaling import machine_selection
+from tacker_k8s_cr.lcm.machines import machine_annotations
+from tacker_k8s_cr.lcm.machines import machine_selection
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import wait_unlabelled
 from tacker_k8s_cr.plan.inventory import MemberRef

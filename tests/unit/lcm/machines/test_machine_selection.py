@@ -19,12 +19,12 @@ from tests.fakes import machines
 from tests.fakes.machines import Machines
 from tests.unit.lcm.kill_points import killed_clusters
 from tests.unit.lcm.kill_points import run_operation
-from tests.unit.lcm.scaling.test_machine_annotations import OTHER
-from tests.unit.lcm.scaling.test_machine_annotations import PACKAGE
-from tests.unit.lcm.scaling.test_machine_annotations import SET
-from tests.unit.lcm.scaling.test_machine_annotations import at_rest
-from tests.unit.lcm.scaling.test_machine_annotations import served
-from tests.unit.lcm.scaling.test_machine_annotations import uids
+from tests.unit.lcm.machines.test_machine_annotations import OTHER
+from tests.unit.lcm.machines.test_machine_annotations import PACKAGE
+from tests.unit.lcm.machines.test_machine_annotations import SET
+from tests.unit.lcm.machines.test_machine_annotations import at_rest
+from tests.unit.lcm.machines.test_machine_annotations import served
+from tests.unit.lcm.machines.test_machine_annotations import uids
 
 FIRST, SECOND, LAST = "set-0", "set-1", "set-2"
 

@@ -1,0 +1,1 @@
+"""Machines of a scale or a heal: select them, and annotate them."""

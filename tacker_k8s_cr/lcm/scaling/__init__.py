@@ -1,1 +1,0 @@
-"""Select the Machines of a scale, and annotate them."""
