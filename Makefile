@@ -168,8 +168,9 @@ imports: $(ENVIRONMENT)  ## the direction of imports
 PROSE ?= doc README.rst HACKING.rst CONTRIBUTING.rst Makefile releasenotes \
     mgmt_drivers samples tacker_k8s_cr/cli tacker_k8s_cr/delivery \
     tacker_k8s_cr/driver tacker_k8s_cr/engine tacker_k8s_cr/kinds \
-    tacker_k8s_cr/kube tacker_k8s_cr/model tacker_k8s_cr/package \
-    tacker_k8s_cr/state tacker_k8s_cr/wait tests tools
+    tacker_k8s_cr/kube tacker_k8s_cr/lcm tacker_k8s_cr/model \
+    tacker_k8s_cr/package tacker_k8s_cr/plan tacker_k8s_cr/state \
+    tacker_k8s_cr/wait tests tools
 
 .PHONY: prose
 prose: $(ENVIRONMENT)  ## the terms of the field in texts, and spelling
