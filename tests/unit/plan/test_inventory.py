@@ -153,7 +153,7 @@ def test_what_is_still_the_same_is_not_written_again(last, other):
 
     assert texts.encode(mixed).index == after.index
     assert mixed == texts.decode(
-        dataclasses.replace(after, pieces={**before.chunks, **after.chunks})
+        dataclasses.replace(after, chunks={**before.chunks, **after.chunks})
     )
 
 
