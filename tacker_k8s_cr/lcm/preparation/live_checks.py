@@ -99,7 +99,7 @@ def check_against_live(
     changed = tuple(item for item in items if item.ref not in unchanged)
     existing, refused = _find_existing(check, changed)
     transferred = {
-        ref: gift.source for ref, gift in before.transferred_in.items()
+        ref: transfer.source for ref, transfer in before.transferred_in.items()
     }
     sources = {**transferred, **existing.transferred}
     excluded = refused.keys() | existing.shared
