@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import dataclasses
 import logging
 
+from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.kinds.policy import Policy
 from tacker_k8s_cr.lcm import forecast as forecasts
 from tacker_k8s_cr.lcm.changing import version_step
@@ -187,7 +188,9 @@ def _check_and_plan(
     ready = dataclasses.replace(ready, requests=())
     planned = execute.plan_change(op, ready, before, policy)
     step = None
-    if with_version_step:
+    if with_version_step and contract.uses_cluster_api(
+        item.ref for item in ready.items
+    ):
         step = version_step.plan_version_step(
             op, before, ready, package.digest, op.request.registry
         )

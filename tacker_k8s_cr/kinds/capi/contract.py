@@ -8,6 +8,7 @@ is read off what the status of an object shows.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 
@@ -118,6 +119,14 @@ def contract_of(obj: Manifest) -> Contract:
 def is_capi_group(group: str) -> bool:
     """Is it a group of Cluster API, or of one of its providers?"""
     return group == GROUP or group.endswith("." + GROUP)
+
+
+def uses_cluster_api(refs: Iterable[ObjectRef]) -> bool:
+    """Return whether one of the objects is of Cluster API or a provider.
+
+    What only their kinds need is left out of an operation without them.
+    """
+    return any(is_capi_group(ref.group) for ref in refs)
 
 
 def resolve_reference(obj: Manifest, path: Path) -> ObjectRef | None:

@@ -10,6 +10,7 @@ import dataclasses
 from tacker_k8s_cr.engine import delete
 from tacker_k8s_cr.engine import dry_run
 from tacker_k8s_cr.engine import retained_objects
+from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.kinds.policy import Policy
 from tacker_k8s_cr.kube.protocol import Cluster
 from tacker_k8s_cr.lcm.execution import template_retention
@@ -67,11 +68,12 @@ def plan_change(
     retained.update(
         dict.fromkeys(dropped & before.preexisting, PREEXISTING_REASON)
     )
-    retained.update(
-        template_retention.find_templates_in_use(
-            op.cluster, ready.items, dropped
+    if contract.uses_cluster_api(dropped):
+        retained.update(
+            template_retention.find_templates_in_use(
+                op.cluster, ready.items, dropped
+            )
         )
-    )
     prune_annotations = manifest_annotations.prune_annotations(before, policy)
     pruned = {ref for ref in dropped if prune_annotations.get(ref)}
     retained.update(claims.find_volumes_in_use(op, dropped, pruned))

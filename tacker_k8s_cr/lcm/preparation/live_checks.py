@@ -15,6 +15,7 @@ from tacker_k8s_cr.engine import preflight
 from tacker_k8s_cr.engine import preserve_replicas
 from tacker_k8s_cr.engine import recreation
 from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.kube.protocol import Cluster
 from tacker_k8s_cr.lcm.preparation import existing_objects
 from tacker_k8s_cr.lcm.preparation.existing_objects import ExistingObjects
@@ -129,7 +130,9 @@ def check_against_live(
     )
     live = find_unchanged.select_unchanged(items, live, resend=options.resend)
     existing = dataclasses.replace(existing, live=live)
-    if not check.lenient:
+    if not check.lenient and contract.uses_cluster_api(
+        item.ref for item in items
+    ):
         views = kubernetes_versions.read_version_objects(
             cluster, items, existing.live
         )

@@ -20,6 +20,7 @@ from tacker_k8s_cr.engine import unknown_fields
 from tacker_k8s_cr.kinds import claims
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kinds.capi import clusters
+from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.kinds.policy import DEFAULT
 from tacker_k8s_cr.kinds.policy import Policy
 from tacker_k8s_cr.kube.protocol import Cluster
@@ -189,7 +190,9 @@ def prepare(
             if vdu in size.counts
         }
         items = replicas.with_level_replicas(items, registry, wanted)
-    rotated = template_rotation.rotate(items, before)
+    rotated = template_rotation.RotationResult(tuple(items), {})
+    if contract.uses_cluster_api(item.ref for item in items):
+        rotated = template_rotation.rotate(items, before)
     ready = Prepared(
         rotated.items,
         tuple(item.manifest for item in items),
