@@ -281,7 +281,7 @@ def _values(row: ObjectResult, kind: listing.Kind) -> dict[str, Any]:
         "Namespace": row.ref.namespace,
         "Name": row.ref.name,
         "Action": row.action.value,
-        "State": "gone" if deleted else row.verdict.state.value,
+        "State": "deleted" if deleted else row.verdict.state.value,
         "Reason": "" if deleted and reason == "deleted" else reason,
         "Seconds": round(row.seconds or 0.0, 1),
         "UID": row.uid,

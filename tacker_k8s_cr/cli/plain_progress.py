@@ -28,7 +28,7 @@ def changed_lines(
     for ref in after.awaited:
         if ref in after.deleted and not (same and ref in before.deleted):
             if after.goal is Goal.DELETED:
-                yield f"{ref}: gone"
+                yield f"{ref}: deleted"
             else:
                 yield f"{ref}: {after.verdict(ref, now)}"
 

@@ -82,7 +82,7 @@ def _brief(ref: ObjectRef, namespaces: Collection[str]) -> str:
 
 def _state(progress: WaitState, ref: ObjectRef, verdict: Verdict) -> Text:
     if progress.goal is Goal.DELETED and ref in progress.deleted:
-        return Text("gone", "green")
+        return Text("deleted", "green")
     return Text(verdict.state.value, STYLES[verdict.state])
 
 

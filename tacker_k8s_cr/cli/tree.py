@@ -37,7 +37,7 @@ def tree(report: Report, width: int = 80) -> Tree:
             where = f"{row.ref.namespace}/" if row.ref.namespace else ""
             state = (row.verdict.state.value, STYLES[row.verdict.state])
             if row.action is Action.DELETED:
-                state = ("gone", "green")
+                state = ("deleted", "green")
             leaf = branch.add(
                 Text.assemble(
                     layout.shortened(f"{where}{row.ref.name}", room),

@@ -29,7 +29,7 @@ class Goal(enum.Enum):
     """What a wait is for."""
 
     CURRENT = "current"
-    DELETED = "gone"
+    DELETED = "deleted"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -255,7 +255,7 @@ class WaitState:
         """Return the verdict on one object at this moment."""
         if ref in self.deleted:
             if self.goal is Goal.DELETED:
-                return Verdict(State.CURRENT, "gone")
+                return Verdict(State.CURRENT, "deleted")
             return Verdict(State.FAILED, "deleted by another client")
         verdict = self.observations.get(ref, UNSEEN).verdict
         if ref in self.failing and (

@@ -234,7 +234,7 @@ ROWS: tuple[ResponseRule, ...] = (
         error_mapping.not_served,
     ),
     ResponseRule(
-        "object gone",
+        "object deleted",
         "404: the object does not exist",
         RetryPolicy.REREAD,
         "An object that is read counts as absent; a write to it is not sent "

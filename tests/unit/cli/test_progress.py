@@ -134,7 +134,7 @@ def test_a_line_reports_a_deleted_object():
     lines(going.with_deleted([ref("a")]))
     lines(going.with_deleted([ref("a")]))
 
-    assert ["gone"] == [
+    assert ["deleted"] == [
         line.rpartition(": ")[2] for line in stream.getvalue().splitlines()[1:]
     ]
 

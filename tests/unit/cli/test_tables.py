@@ -166,7 +166,9 @@ def test_the_tree_fits_80_columns():
     for ref in REFS:
         assert any(str(ref.group_kind) in line for line in lines)
     for row in REPORT.objects:
-        shown = "gone" if row.action is Action.DELETED else row.verdict.state
+        shown = (
+            "deleted" if row.action is Action.DELETED else row.verdict.state
+        )
         word = shown if isinstance(shown, str) else shown.value
         assert any(word in line for line in lines)
 

@@ -78,7 +78,7 @@ def test_an_object_deleted_by_its_instance_has_not_failed(
     assert State.CURRENT is found["space"].verdict.state
     shown = io.StringIO()
     Console(file=shown, width=200).print(tree.tree(report, 200))
-    assert "goes  gone  deleted by the terminate of" in shown.getvalue()
+    assert "goes  deleted  deleted by the terminate of" in shown.getvalue()
 
 
 def test_what_a_later_stage_would_delete_was_removed_by_another(

@@ -509,8 +509,8 @@ ROWS: list[tuple[str, int, str, Request, dict[str, Any], type]] = [
         {},
         http_model.ResourceNotServed,
     ),
-    ("object gone", 404, "not found", APPLY, WRITE, Conflict),
-    ("object gone", 404, "not found", GET, WRITE, http_model.NotFound),
+    ("object deleted", 404, "not found", APPLY, WRITE, Conflict),
+    ("object deleted", 404, "not found", GET, WRITE, http_model.NotFound),
     (
         "field conflict",
         409,
