@@ -164,18 +164,10 @@ types: $(ENVIRONMENT)  ## mypy, strict
 imports: $(ENVIRONMENT)  ## the direction of imports
 	$(BIN)/lint-imports --no-logo
 
-# A folder joins these when its texts are clean; PROSE= checks all.
-PROSE ?= doc README.rst HACKING.rst CONTRIBUTING.rst Makefile releasenotes \
-    mgmt_drivers samples tacker_k8s_cr/cli tacker_k8s_cr/delivery \
-    tacker_k8s_cr/driver tacker_k8s_cr/engine tacker_k8s_cr/kinds \
-    tacker_k8s_cr/kube tacker_k8s_cr/lcm tacker_k8s_cr/model \
-    tacker_k8s_cr/package tacker_k8s_cr/plan tacker_k8s_cr/state \
-    tacker_k8s_cr/wait tests tools
-
 .PHONY: prose
 prose: $(ENVIRONMENT)  ## the terms of the field in texts, and spelling
 	git ls-files -z | xargs -0 $(BIN)/codespell
-	$(RUN) tools.prose $(PROSE)
+	$(RUN) tools.prose
 
 .PHONY: requirements
 requirements: $(ENVIRONMENT)  ## each requirement has a row, each marker too
