@@ -11,6 +11,7 @@ import os
 import pathlib
 import shutil
 
+from tools.plane import lock
 from tools.tacker import commands
 from tools.tacker.errors import TackerError
 
@@ -26,6 +27,8 @@ DATABASE = {MARIADB: "mariadb-server"}
 QUEUE = {RABBITMQ: "rabbitmq-server", EPMD: "erlang-base"}
 """What must be there, and the Debian package that brings it."""
 
+LOCK = pathlib.Path("/run/lock/tacker-k8s-cr/packages")
+
 _POLICY = pathlib.Path("/usr/sbin/policy-rc.d")
 
 
@@ -33,8 +36,7 @@ def ensure(
     programs: Collection[tuple[str, str]], say: Callable[[str], object]
 ) -> None:
     """Install what is missing, as root on Debian; else say what to do."""
-    missing = sorted({p for path, p in programs if not os.path.exists(path)})
-    if not missing:
+    if not (missing := _missing(programs)):
         return
     names = " ".join(missing)
     if os.getuid() or not shutil.which("apt-get"):
@@ -43,8 +45,12 @@ def ensure(
             "needs root and apt-get. Install what they hold, or name "
             "services that run: --database URL, --transport URL"
         )
-    say(f"installing {names}")
-    with _no_service_started():
+    # Several test processes may miss them at the same time, and apt-get does
+    # not wait for another one.
+    with lock.held(LOCK, say), _no_service_started():
+        if not (missing := _missing(programs)):
+            return
+        say(f"installing {names}")
         _run(["apt-get", "update", "--quiet"])
         _run(
             [
@@ -52,6 +58,10 @@ def ensure(
                 *missing,
             ]
         )
+
+
+def _missing(programs: Collection[tuple[str, str]]) -> list[str]:
+    return sorted({p for path, p in programs if not os.path.exists(path)})
 
 
 def _run(command: Sequence[str]) -> None:
