@@ -99,10 +99,10 @@ class Listening:
 
 
 class Noting(Receiver):
-    """The sample, which keeps what it takes."""
+    """The sample, which records the accepted requests."""
 
-    def take(self, headers: Any, body: bytes) -> str:
-        done = super().take(headers, body)
+    def handle(self, headers: Any, body: bytes) -> str:
+        done = super().handle(headers, body)
         self.told.append(json.loads(body))
         return done
 
@@ -386,7 +386,7 @@ def test_a_failed_delivery_is_retried_or_rolled_back(
 
     assert "FAILED_TEMP" == failed["operationState"]
     detail = failed["error"]["detail"]
-    assert f"{listening.url}: answered 401: no signature is right" in detail
+    assert f"{listening.url}: answered 401: no signature is valid" in detail
     assert "Traceback" not in detail
     for secret in (KEY, *admin_secrets(workload)):
         assert secret not in json.dumps(failed)
