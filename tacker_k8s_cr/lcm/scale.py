@@ -133,7 +133,7 @@ def strategy_for(
 ) -> ScaleStrategy:
     """Return the scale strategy for an object, by its kind."""
     strategy = ScaleStrategy
-    if contract.is_capi_group(ref.group):
+    if f".{ref.group}".endswith(f".{contract.GROUP}"):
         strategy = TopologyScaling
     return strategy(op.cluster, inventory, op.registry)
 

@@ -794,10 +794,10 @@ def test_a_pod_on_a_dead_node_is_named_with_its_node(
 
     with pytest.raises(errors.DeletionTimeout) as caught:
         k8s_cr.terminate(
-            k8s_cr.Request(cluster, unique_name, **with_short_deadline(3))
+            k8s_cr.Request(cluster, unique_name, **with_short_deadline(10))
         )
 
-    assert time.monotonic() < begun + 20
+    assert time.monotonic() < begun + 60
     found = {
         item.ref.name: "\n".join(item.notes) for item in caught.value.unsettled
     }

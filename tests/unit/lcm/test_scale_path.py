@@ -73,6 +73,7 @@ def test_a_deployment_passes_no_file_of_cluster_api(
 
 
 def test_the_files_of_cluster_api_exist():
+    """The list of files names none that was moved."""
     assert [] == [
         path for path in CLUSTER_API_ONLY if not (PACKAGE / path).is_file()
     ]

@@ -167,7 +167,7 @@ def test_an_incomplete_sample_is_not_built(
     tmp_path: pathlib.Path,
 ) -> None:
     """The missing file is named: half of a package is not uploaded."""
-    with pytest.raises(csar.CsarError, match=r"core\.yaml, .* not there"):
+    with pytest.raises(csar.CsarError, match=r"core\.yaml, .* missing"):
         csar.build(MANAGEMENT, tmp_path / "p.zip")
 
 
