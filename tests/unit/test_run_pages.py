@@ -91,13 +91,24 @@ def test_output_that_differs_is_replaced(
         ),
         (["ClusterIP 10.96.219.2"], ["ClusterIP 10.96.0.17"]),
         (["a long", "  line"], ["a long line"]),
+        (
+            [
+                "0/3 nodes are available: 3 node(s) didn't match; preemption:",
+                "  3 Preemption is not helpful for scheduling.",
+            ],
+            [
+                "0/4 nodes are available: 1 node(s) were unschedulable, "
+                "3 node(s) didn't match; preemption: 4 Preemption is not "
+                "helpful for scheduling.",
+            ],
+        ),
         (["first", "...", "last"], ["first", "second", "third", "last"]),
     ],
 )
 def test_what_differs_between_two_runs_is_equal(
     shown: list[str], found: list[str]
 ) -> None:
-    """Durations, counts of requests, random names, addresses, breaks."""
+    """Durations, numbers of requests and nodes, random names, breaks."""
     assert compare.same(shown, found)
 
 
