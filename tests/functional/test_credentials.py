@@ -528,16 +528,17 @@ def test_a_kubeconfig_as_text_is_used_and_leaves_no_file(
 @pytest.mark.requirement("K2")
 @pytest.mark.parametrize("text", ["certified", "with_token"])
 def test_without_its_credential_a_kubeconfig_opens_nothing(
-    request, namespace, text
+    request, cluster, namespace, text
 ):
     """What the credential may read, an anonymous user may not."""
+    cluster.create(manifests.config_map("a", namespace), "test")
     found = kubeconfigs.parse(request.getfixturevalue(text), "a request")
     bare = dataclasses.replace(
         found, token="", client_certificate="", client_key=""
     )
 
-    with contextlib.closing(k8s_cr.connect(found)) as cluster:
-        assert list(cluster.list_objects(CONFIG_MAP, namespace))
+    with contextlib.closing(k8s_cr.connect(found)) as user:
+        assert list(user.list_objects(CONFIG_MAP, namespace))
     with (
         contextlib.closing(k8s_cr.connect(bare)) as anonymous,
         pytest.raises((errors.Unauthenticated, errors.Forbidden)),
