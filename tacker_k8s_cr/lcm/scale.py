@@ -133,6 +133,7 @@ def strategy_for(
 ) -> ScaleStrategy:
     """Return the scale strategy for an object, by its kind."""
     strategy = ScaleStrategy
+    # As contract.is_capi_group, whose module a Deployment does not pass.
     if f".{ref.group}".endswith(f".{contract.GROUP}"):
         strategy = TopologyScaling
     return strategy(op.cluster, inventory, op.registry)

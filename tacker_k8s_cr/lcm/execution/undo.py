@@ -40,7 +40,9 @@ def undo(op: Session) -> None:
     try:
         _undo(op)
     except errors.Error as error:
-        LOG.warning("%s: %s: not undone: %s", op.instance, op.name, error)
+        LOG.warning(
+            "%s: %s: not undone: %s", op.instance, op.name, error.summary()
+        )
 
 
 def _undo(op: Session) -> None:

@@ -24,12 +24,11 @@ class Error(Exception):
     ``in_operation`` means that an operation raised it which may write, so
     that the message states what was written; a front end sets it.
     ``remedy`` is the next step where it does not depend on the fields.
-    ``places`` has
-    the document of each object of the package. The operation sets them,
-    since the code that raises cannot know them. ``late`` means that the
-    deadline of the operation ended the attempts; the code that ended them
-    sets it. ``undone``
-    counts the objects that the operation had created and has deleted again.
+    ``places`` has the document of each object of the package. The operation
+    sets them, since the code that raises cannot know them. ``late`` means
+    that the deadline of the operation ended the attempts; the code that ended
+    them sets it. ``undone`` counts the objects that the operation had created
+    and has deleted again.
     """
 
     written: tuple[ObjectRef, ...] = ()

@@ -169,7 +169,10 @@ def test_an_undo_that_fails_is_logged(cluster, operation_args, caplog):
         )
 
     assert (ref("ConfigMap", "b"),) == caught.value.written
-    assert f"one: instantiate: not undone: {forbidden}" in caplog.messages
+    assert (
+        f"one: instantiate: not undone: {forbidden.summary()}"
+        in caplog.messages
+    )
 
 
 def test_a_namespace_that_a_killed_run_made_is_terminated(clock):
