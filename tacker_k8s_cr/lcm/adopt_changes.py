@@ -18,7 +18,8 @@ from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kube.protocol import results_or_raise
 from tacker_k8s_cr.lcm.execution import execute
 from tacker_k8s_cr.lcm.preparation import field_owners
-from tacker_k8s_cr.lcm.preparation import prepare
+from tacker_k8s_cr.lcm.preparation import kind_handlers
+from tacker_k8s_cr.lcm.preparation import prepare_from_record
 from tacker_k8s_cr.lcm.preparation import scale_levels as sizes
 from tacker_k8s_cr.lcm.request import Request
 from tacker_k8s_cr.lcm.session import Session
@@ -62,7 +63,9 @@ def adopt_changes(
     op = Session("adopt-changes", request)
     op.ledger.read(Phase.INSTANTIATED)
     before = execute.recovered_inventory(op)
-    op.use_registry(prepare.registry_for(op.cluster, request.registry, before))
+    op.use_registry(
+        kind_handlers.registry_for(op.cluster, request.registry, before)
+    )
     items, found = _place(op, package, before)
     live, changed = _changed(op, before, items)
     after = _with_package(op, before, package, items, found, changed)
@@ -181,7 +184,7 @@ def _own_script_changes(
     options = dataclasses.replace(
         op.options, field_conflicts="force", dry_run=False
     )
-    ready = prepare.prepare_from_record(
+    ready = prepare_from_record.prepare_from_record(
         op, after, after, only=changed, options=options
     )
     writing = op.ledger.fenced_cluster

@@ -17,8 +17,8 @@ from tacker_k8s_cr.lcm.machines import machine_annotations
 from tacker_k8s_cr.lcm.preparation import prepare
 from tacker_k8s_cr.lcm.preparation import scale_levels as sizes
 from tacker_k8s_cr.lcm.preparation import target_inventory
-from tacker_k8s_cr.lcm.preparation.prepare import PackageChoices
-from tacker_k8s_cr.lcm.preparation.prepare import Prepared
+from tacker_k8s_cr.lcm.preparation.prepared import PackageChoices
+from tacker_k8s_cr.lcm.preparation.prepared import Prepared
 from tacker_k8s_cr.lcm.preparation.scale_levels import Size
 from tacker_k8s_cr.lcm.request import Request
 from tacker_k8s_cr.lcm.session import Session

@@ -9,7 +9,7 @@ from tacker_k8s_cr.engine import drift_detection
 from tacker_k8s_cr.engine import preserve_replicas
 from tacker_k8s_cr.kube.protocol import Cluster
 from tacker_k8s_cr.kube.protocol import results_or_raise
-from tacker_k8s_cr.lcm.preparation import prepare
+from tacker_k8s_cr.lcm.preparation import kind_handlers
 from tacker_k8s_cr.lcm.request import Request
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.model import errors
@@ -42,7 +42,9 @@ def drift(
     op = Session("drift", request)
     op.ledger.read()
     inventory = op.inventory
-    registry = prepare.registry_for(op.cluster, request.registry, inventory)
+    registry = kind_handlers.registry_for(
+        op.cluster, request.registry, inventory
+    )
     items = _items(inventory)
     uids = dict.fromkeys((item.ref for item in items), "")
     uids.update(inventory.owned)

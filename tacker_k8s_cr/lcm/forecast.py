@@ -10,7 +10,7 @@ import dataclasses
 from tacker_k8s_cr.kinds.capi import cluster_class
 from tacker_k8s_cr.kinds.capi import rollouts
 from tacker_k8s_cr.kube.protocol import results_or_raise
-from tacker_k8s_cr.lcm.preparation.prepare import Prepared
+from tacker_k8s_cr.lcm.preparation.prepared import Prepared
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects

@@ -17,8 +17,9 @@ from tacker_k8s_cr.lcm.healing.remediation import MACHINE
 from tacker_k8s_cr.lcm.healing.selection import HealSelection
 from tacker_k8s_cr.lcm.healing.selection import MemberLocation
 from tacker_k8s_cr.lcm.machines.machine_healing import MachineHealing
-from tacker_k8s_cr.lcm.preparation import prepare
-from tacker_k8s_cr.lcm.preparation.prepare import Prepared
+from tacker_k8s_cr.lcm.preparation import kind_handlers
+from tacker_k8s_cr.lcm.preparation import prepare_from_record
+from tacker_k8s_cr.lcm.preparation.prepared import Prepared
 from tacker_k8s_cr.lcm.request import Request
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import stage_runner
@@ -70,7 +71,7 @@ def heal(
     op.ledger.read(Phase.INSTANTIATED, Phase.HEALING)
     op.require_supported()
     before = execute.recovered_inventory(op)
-    known = prepare.registry_for(op.cluster, request.registry, before)
+    known = kind_handlers.registry_for(op.cluster, request.registry, before)
     op.use_registry(known)
     groups = replica_groups.groups_by_owner(op.cluster, known, before)
     found = selection.locate_members(groups)
@@ -93,7 +94,7 @@ def heal(
     ready: Prepared | None = None
     if standalone or selected.healing.all_members:
         op.report_checking(len(before.manifests))
-        ready = prepare.prepare_from_record(op, before, before)
+        ready = prepare_from_record.prepare_from_record(op, before, before)
         op.use_registry(ready.registry)
         foreign = {member.ref for member in standalone} & ready.owners.shared
         if foreign and not selected.healing.all_members:

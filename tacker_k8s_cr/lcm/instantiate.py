@@ -11,6 +11,7 @@ from tacker_k8s_cr.lcm.execution import execute
 from tacker_k8s_cr.lcm.execution import undo
 from tacker_k8s_cr.lcm.preparation import permissions_check
 from tacker_k8s_cr.lcm.preparation import prepare
+from tacker_k8s_cr.lcm.preparation import prepared
 from tacker_k8s_cr.lcm.preparation import scale_levels as sizes
 from tacker_k8s_cr.lcm.preparation import target_inventory
 from tacker_k8s_cr.lcm.request import Request
@@ -70,7 +71,7 @@ def instantiate(
             raise errors.InstanceExists(request.instance, before.phase.value)
     op.report_checking(len(package.documents))
     size = sizes.at_instantiate(package.vnfd, level, scale_levels)
-    choices = prepare.PackageChoices(policy, size, True, vdu_mapping)
+    choices = prepared.PackageChoices(policy, size, True, vdu_mapping)
     ready = prepare.prepare(op, package, before, choices)
     op.use_registry(ready.registry)
     op.warn(ready.warnings)

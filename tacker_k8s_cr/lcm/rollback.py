@@ -17,8 +17,9 @@ from tacker_k8s_cr.lcm.execution import template_retention
 from tacker_k8s_cr.lcm.execution import undo
 from tacker_k8s_cr.lcm.healing import pending_members
 from tacker_k8s_cr.lcm.machines import machine_annotations
+from tacker_k8s_cr.lcm.preparation import kind_handlers
 from tacker_k8s_cr.lcm.preparation import permissions_check
-from tacker_k8s_cr.lcm.preparation import prepare
+from tacker_k8s_cr.lcm.preparation import prepare_from_record
 from tacker_k8s_cr.lcm.request import Request
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import claims
@@ -140,7 +141,7 @@ def _roll_back_heal(
     op: Session, inventory: Inventory, registry: Registry
 ) -> Report:
     """Recreate members that were deleted and that no controller recreates."""
-    known = prepare.registry_for(op.cluster, registry, inventory)
+    known = kind_handlers.registry_for(op.cluster, registry, inventory)
     op.use_registry(known)
     refs = [
         member.ref for member in pending_members.standalone_members(inventory)
@@ -227,7 +228,7 @@ def _roll_back_change(
     )
     wanted = dataclasses.replace(former, manifests=manifests)
     op.report_checking(len(manifests))
-    ready = prepare.prepare_from_record(
+    ready = prepare_from_record.prepare_from_record(
         op,
         wanted,
         now,

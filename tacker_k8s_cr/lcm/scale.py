@@ -19,7 +19,7 @@ from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kinds.capi import contract
 from tacker_k8s_cr.lcm.execution import execute
 from tacker_k8s_cr.lcm.machines.machine_scaling import MachineScaling
-from tacker_k8s_cr.lcm.preparation import prepare
+from tacker_k8s_cr.lcm.preparation import kind_handlers
 from tacker_k8s_cr.lcm.request import Request
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import wait_unlabelled
@@ -185,9 +185,9 @@ def registry_for(
         if (
             handler is None
             or (handler.replicas is None and "." in ref.group)
-            or ref.kind in prepare.JUDGED_TOGETHER
+            or ref.kind in kind_handlers.JUDGED_TOGETHER
         ):
-            return prepare.registry_for(op.cluster, registry, inventory)
+            return kind_handlers.registry_for(op.cluster, registry, inventory)
     if inventory.policy.readiness:
         return inventory.policy.judging(registry)
     return registry

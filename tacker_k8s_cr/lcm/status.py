@@ -6,7 +6,7 @@ import dataclasses
 
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kube.protocol import results_or_raise
-from tacker_k8s_cr.lcm.preparation import prepare
+from tacker_k8s_cr.lcm.preparation import kind_handlers
 from tacker_k8s_cr.lcm.request import Request
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.model import errors
@@ -35,7 +35,7 @@ def status(
     op.ledger.read()
     inventory = op.inventory
     op.use_registry(
-        prepare.registry_for(op.cluster, request.registry, inventory)
+        kind_handlers.registry_for(op.cluster, request.registry, inventory)
     )
     op.snapshot(inventory.owned)
     now = request.deadline.now

@@ -8,8 +8,8 @@ from tacker_k8s_cr.engine import kubernetes_versions
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.lcm.execution import execute
 from tacker_k8s_cr.lcm.machines import machine_annotations
-from tacker_k8s_cr.lcm.preparation import prepare
-from tacker_k8s_cr.lcm.preparation.prepare import Prepared
+from tacker_k8s_cr.lcm.preparation import prepare_from_record
+from tacker_k8s_cr.lcm.preparation.prepared import Prepared
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan import plan
@@ -69,7 +69,9 @@ def plan_version_step(
         former_limits={},
         healing=None,
     )
-    ready = prepare.prepare_from_record(op, inventory, before, only=upgraded)
+    ready = prepare_from_record.prepare_from_record(
+        op, inventory, before, only=upgraded
+    )
     ready = dataclasses.replace(ready, order=after.order)
     return VersionStep(inventory, ready)
 

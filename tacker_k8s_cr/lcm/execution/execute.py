@@ -16,7 +16,7 @@ from tacker_k8s_cr.kube.protocol import Cluster
 from tacker_k8s_cr.lcm.execution import template_retention
 from tacker_k8s_cr.lcm.preparation import existing_objects
 from tacker_k8s_cr.lcm.preparation import permissions_check
-from tacker_k8s_cr.lcm.preparation.prepare import Prepared
+from tacker_k8s_cr.lcm.preparation.prepared import Prepared
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import claims
 from tacker_k8s_cr.lcm.stages import stage_runner

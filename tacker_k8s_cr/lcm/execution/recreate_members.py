@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tacker_k8s_cr.kinds.base import Registry
-from tacker_k8s_cr.lcm.preparation import prepare
+from tacker_k8s_cr.lcm.preparation import prepare_from_record
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import stage_runner
 from tacker_k8s_cr.model.objects import ObjectRef
@@ -44,7 +44,7 @@ def recreate_members(
         # operation finds it missing, and can heal it.
         op.ledger.add_owned({step.ref: step.uid for step in deletions})
     inventory = op.inventory
-    ready = prepare.prepare_from_record(
+    ready = prepare_from_record.prepare_from_record(
         op, inventory, inventory, lenient=lenient
     )
     missing = [

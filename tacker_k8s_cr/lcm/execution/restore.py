@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from tacker_k8s_cr.engine import bulk_read
 from tacker_k8s_cr.kinds.base import ApplyOrder
 from tacker_k8s_cr.lcm.execution import execute
-from tacker_k8s_cr.lcm.preparation.prepare import Prepared
+from tacker_k8s_cr.lcm.preparation.prepared import Prepared
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import stage_runner
 from tacker_k8s_cr.lcm.stages import wait_topology

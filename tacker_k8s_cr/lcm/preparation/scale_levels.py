@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 
+from tacker_k8s_cr.engine import replicas
+from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.package import Vnfd
 from tacker_k8s_cr.package import replica_counts
 from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.plan.placement import PlacedManifest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,3 +79,41 @@ def at_change(vnfd: Vnfd | None, before: Inventory) -> Size:
         levels,
         {**new_counts, **{vdu: former_counts[vdu] for vdu in known_vdus}},
     )
+
+
+def unmatched_vdu_warnings(vnfd: Vnfd, vdus: Collection[str]) -> Iterator[str]:
+    """Yield a warning for each VDU without an object, maybe due to a typo."""
+    for vdu in vnfd.vdus.values():
+        if vdu.id not in vdus:
+            yield (
+                f"VDU {vdu.id}: no workload of the selected manifests is "
+                f"named {vdu.name}; the VDU has no VNFC and is not scaled"
+            )
+
+
+def with_initial_counts(
+    vnfd: Vnfd,
+    size: Size,
+    targets: Mapping[str, ObjectRef],
+    items: Sequence[PlacedManifest],
+    registry: Registry,
+) -> Vnfd:
+    """Return the descriptor with the initial replica counts of VDUs.
+
+    VDUs that the size does not include begin with the counts in manifests.
+    """
+    scaled = {vdu for aspect in vnfd.aspects.values() for vdu in aspect.steps}
+    unsized = {
+        vdu: ref
+        for vdu, ref in targets.items()
+        if vdu in scaled and vdu not in size.counts
+    }
+    manifest_counts = replicas.manifest_replicas(
+        items, registry, unsized.values()
+    )
+    initial = {
+        vdu: manifest_counts[ref]
+        for vdu, ref in unsized.items()
+        if ref in manifest_counts
+    }
+    return replica_counts.based(vnfd, size.levels, {**initial, **size.counts})

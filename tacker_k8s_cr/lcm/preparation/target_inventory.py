@@ -6,7 +6,7 @@ import dataclasses
 
 from tacker_k8s_cr.kinds import topology_replicas
 from tacker_k8s_cr.kinds.policy import Policy
-from tacker_k8s_cr.lcm.preparation.prepare import Prepared
+from tacker_k8s_cr.lcm.preparation.prepared import Prepared
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.package import Package
 from tacker_k8s_cr.plan.inventory import Inventory

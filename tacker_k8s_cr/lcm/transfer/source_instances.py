@@ -11,7 +11,7 @@ import contextlib
 import dataclasses
 
 from tacker_k8s_cr.kinds import topology_replicas
-from tacker_k8s_cr.lcm.preparation.prepare import Prepared
+from tacker_k8s_cr.lcm.preparation.prepared import Prepared
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.objects import ObjectRef
