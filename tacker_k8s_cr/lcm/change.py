@@ -22,7 +22,7 @@ from tacker_k8s_cr.lcm.preparation.prepared import Prepared
 from tacker_k8s_cr.lcm.preparation.scale_levels import Size
 from tacker_k8s_cr.lcm.request import Request
 from tacker_k8s_cr.lcm.session import Session
-from tacker_k8s_cr.lcm.stages import claims
+from tacker_k8s_cr.lcm.stages import remaining_claims
 from tacker_k8s_cr.lcm.transfer import adopt_from
 from tacker_k8s_cr.lcm.transfer import source_instances
 from tacker_k8s_cr.model import errors
@@ -112,7 +112,7 @@ def change(
     retained = {
         **planned.retained,
         **newly_shared,
-        **claims.find_remaining_claims(op),
+        **remaining_claims.find_remaining_claims(op),
     }
     return op.report(
         {**shared, **dict.fromkeys(retained, Action.RETAINED)}, retained

@@ -22,7 +22,7 @@ from tacker_k8s_cr.lcm.preparation import permissions_check
 from tacker_k8s_cr.lcm.preparation import prepare_from_record
 from tacker_k8s_cr.lcm.request import Request
 from tacker_k8s_cr.lcm.session import Session
-from tacker_k8s_cr.lcm.stages import claims
+from tacker_k8s_cr.lcm.stages import remaining_claims
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import ObjectRef
@@ -264,7 +264,9 @@ def _roll_back_change(
         )
     )
     in_use.update(
-        claims.find_volumes_in_use(op, created.keys() - in_use.keys(), created)
+        remaining_claims.find_volumes_in_use(
+            op, created.keys() - in_use.keys(), created
+        )
     )
     created = {ref: uid for ref, uid in created.items() if ref not in in_use}
     permissions_check.require_delete(
@@ -301,7 +303,7 @@ def _roll_back_change(
                 {**not_restored, **release_reasons}
             )
         _save_rolled_back(op, op.inventory, annotated)
-    in_use.update(claims.find_remaining_claims(op))
+    in_use.update(remaining_claims.find_remaining_claims(op))
     op.notes.update({ref: (why,) for ref, why in not_downgraded.items()})
     return op.report(
         {

@@ -18,7 +18,8 @@ from tacker_k8s_cr.lcm.execution import undo
 from tacker_k8s_cr.lcm.machines import machine_annotations
 from tacker_k8s_cr.lcm.request import Request
 from tacker_k8s_cr.lcm.session import Session
-from tacker_k8s_cr.lcm.stages import claims
+from tacker_k8s_cr.lcm.stages import claim_cleanup
+from tacker_k8s_cr.lcm.stages import claim_rules
 from tacker_k8s_cr.lcm.stages import stage_runner
 from tacker_k8s_cr.lcm.termination import retain
 from tacker_k8s_cr.lcm.termination import workload_cleanup
@@ -101,14 +102,14 @@ def terminate_recorded(
         policy = dataclasses.replace(inventory.policy, on_terminate=resolved)
         inventory = dataclasses.replace(inventory, policy=policy)
         created = dataclasses.replace(created, policy=policy)
-    rules = claims.load_rules(op, inventory, retention)
+    rules = claim_rules.load_rules(op, inventory, retention)
     inventory = dataclasses.replace(inventory, claim_rules=rules)
     created = dataclasses.replace(created, claim_rules=rules)
     retained, found = retain.find_retained_objects(
         op, inventory, retention, manifests, choices
     )
     deleted = created.without_owned(retained).owned
-    cleanup = claims.create_cleanup(
+    cleanup = claim_cleanup.create_cleanup(
         op, inventory, retention, {*retained, *preexisting}
     )
     cleanup.check_permissions()
@@ -132,7 +133,7 @@ def terminate_recorded(
             record_namespace,
             manifest_annotations.recorded_order(inventory),
         ).stages
-        cleanup = claims.create_cleanup(
+        cleanup = claim_cleanup.create_cleanup(
             op, inventory, retention, {*retained, *preexisting}
         )
         for stage, due_rules in cleanup.interleave(stages):
@@ -272,7 +273,7 @@ def _terminate_unrecorded(op: Session, *, retaining: bool) -> Report:
             op.instance,
             op.namespace,
             owned=created,
-            claim_rules=claims.derive_rules(op, live.values(), retention),
+            claim_rules=claim_rules.derive_rules(op, live.values(), retention),
         )
         retained, found = retain.find_retained_objects(
             op, inventory, retention, manifests, choices
@@ -280,7 +281,9 @@ def _terminate_unrecorded(op: Session, *, retaining: bool) -> Report:
         deleted = {
             ref: uid for ref, uid in created.items() if ref not in retained
         }
-        cleanup = claims.create_cleanup(op, inventory, retention, retained)
+        cleanup = claim_cleanup.create_cleanup(
+            op, inventory, retention, retained
+        )
         cleanup.check_permissions()
         _require_feasible(op, retained, deleted, found.decisions.requested)
         namespaces = {

@@ -18,7 +18,7 @@ from tacker_k8s_cr.lcm.preparation import existing_objects
 from tacker_k8s_cr.lcm.preparation import permissions_check
 from tacker_k8s_cr.lcm.preparation.prepared import Prepared
 from tacker_k8s_cr.lcm.session import Session
-from tacker_k8s_cr.lcm.stages import claims
+from tacker_k8s_cr.lcm.stages import remaining_claims
 from tacker_k8s_cr.lcm.stages import stage_runner
 from tacker_k8s_cr.lcm.stages import wait_topology
 from tacker_k8s_cr.lcm.transfer import adopt_from
@@ -76,7 +76,7 @@ def plan_change(
         )
     prune_annotations = manifest_annotations.prune_annotations(before, policy)
     pruned = {ref for ref in dropped if prune_annotations.get(ref)}
-    retained.update(claims.find_volumes_in_use(op, dropped, pruned))
+    retained.update(remaining_claims.find_volumes_in_use(op, dropped, pruned))
     selected = {
         ref
         for ref in dropped & op.options.retain

@@ -12,7 +12,8 @@ from tacker_k8s_cr.engine import claim_retention as retentions
 from tacker_k8s_cr.engine import orphan
 from tacker_k8s_cr.lcm.execution import execute
 from tacker_k8s_cr.lcm.session import Session
-from tacker_k8s_cr.lcm.stages import claims
+from tacker_k8s_cr.lcm.stages import claim_cleanup
+from tacker_k8s_cr.lcm.stages import claim_rules
 from tacker_k8s_cr.lcm.stages import stage_runner
 from tacker_k8s_cr.lcm.transfer import adopt_from
 from tacker_k8s_cr.model import errors
@@ -65,9 +66,11 @@ def _undo(op: Session) -> None:
             r: a for r, a in op.actions.items() if r not in preexisting
         }
     retention = retentions.on_rollback(inventory.policy, op.options)
-    rules = claims.load_rules(op, inventory, retention)
+    rules = claim_rules.load_rules(op, inventory, retention)
     inventory = dataclasses.replace(inventory, claim_rules=rules)
-    cleanup = claims.create_cleanup(op, inventory, retention, preexisting)
+    cleanup = claim_cleanup.create_cleanup(
+        op, inventory, retention, preexisting
+    )
     found = cleanup.find()
     retained = found.required_objects(created)
     stages = plan.terminate(

@@ -13,8 +13,8 @@ from tacker_k8s_cr.kinds.policy import Policy
 from tacker_k8s_cr.kube.protocol import results_or_raise
 from tacker_k8s_cr.lcm.execution import execute
 from tacker_k8s_cr.lcm.session import Session
-from tacker_k8s_cr.lcm.stages import claims
-from tacker_k8s_cr.lcm.stages.claims import FoundClaims
+from tacker_k8s_cr.lcm.stages import claim_cleanup
+from tacker_k8s_cr.lcm.stages.found_claims import FoundClaims
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan import manifest_annotations
@@ -51,7 +51,9 @@ def find_retained_objects(
     owned = inventory.without_owned(inventory.preexisting).owned
     retained = execute.find_retained(op, owned, manifests, choices)
     not_deleted = {*retained, *inventory.preexisting}
-    found = claims.create_cleanup(op, inventory, specified, not_deleted).find()
+    found = claim_cleanup.create_cleanup(
+        op, inventory, specified, not_deleted
+    ).find()
     return with_required(retained, found, owned, manifests, choices), found
 
 

@@ -5,7 +5,6 @@ Only a termination, and the rollback of an instantiation, delete them.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -22,16 +21,12 @@ from tacker_k8s_cr.kube.protocol import results_or_raise
 from tacker_k8s_cr.lcm.preparation import permissions_check
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import stage_runner
+from tacker_k8s_cr.lcm.stages.found_claims import FoundClaims
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
-from tacker_k8s_cr.model import ownership
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.model.report import Action
 from tacker_k8s_cr.plan import claim_plan
-from tacker_k8s_cr.plan import manifest_annotations
-from tacker_k8s_cr.plan import placement
-from tacker_k8s_cr.plan.claim_plan import ClaimDecisions
 from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.plan.plan import Delete
 from tacker_k8s_cr.plan.plan import Stage
@@ -39,133 +34,6 @@ from tacker_k8s_cr.plan.plan import Stage
 LOG = logging.getLogger(__name__)
 
 STAGE = "volume claims"
-
-
-# -- Rules -------------------------------------------------------------------
-
-
-def load_rules(
-    op: Session, inventory: Inventory, retention: Retention
-) -> tuple[ClaimRule, ...]:
-    """Return the claim rules of an instance, each with its retention.
-
-    A rule that is not in the record, because a run was killed or an earlier
-    version wrote the record, is derived from the live StatefulSet, or from
-    its manifest. A StatefulSet without either has no rule.
-    """
-    known = {one.stateful_set for one in inventory.claim_rules}
-    # The record of an unfinished change has the manifests before it.
-    manifests = {
-        **manifest_annotations.manifests(op.inventory),
-        **manifest_annotations.manifests(inventory),
-    }
-    unknown = [
-        ref
-        for ref in sorted(inventory.owned)
-        if ref.group_kind == claims.STATEFUL_SET
-        and ref not in known
-        and (ref not in manifests or claims.template_names(manifests[ref]))
-    ]
-    derived = []
-    for ref, obj in results_or_raise(
-        op.cluster.map_parallel(op.cluster.get, unknown)
-    ):
-        manifest = manifests.get(ref, {})
-        exists = obj and objects.uid(obj) == inventory.owned[ref]
-        source = obj if exists else manifest
-        if not source:
-            continue
-        one = claims.claim_rule(source, claims.manifest_retention(manifest))
-        derived += [one] if one else []
-    return retention.resolve(
-        claims.merge_rules(inventory.claim_rules, derived)
-    )
-
-
-def derive_rules(
-    op: Session, live: Iterable[Manifest | None], retention: Retention
-) -> tuple[ClaimRule, ...]:
-    """Return the claim rules of an instance without a record.
-
-    The manifest specified a retention if the instance's field manager owns
-    the field.
-    """
-    derived = []
-    for obj in filter(None, live):
-        own = ownership.owns(obj, op.manager, claims.WHEN_DELETED)
-        one = claims.claim_rule(
-            obj, claims.manifest_retention(obj) if own else ""
-        )
-        derived += [one] if one else []
-    return retention.resolve(derived)
-
-
-# -- At the end of an instance -----------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True)
-class FoundClaims:
-    """The claims of an instance at one moment.
-
-    :param volumes: volumes of the instance that are bound to a retained
-        claim, with the claim.
-    """
-
-    decisions: ClaimDecisions = dataclasses.field(
-        default_factory=ClaimDecisions
-    )
-    volumes: Mapping[ObjectRef, ObjectRef] = dataclasses.field(
-        default_factory=dict
-    )
-
-    def required_objects(
-        self, owned: Collection[ObjectRef]
-    ) -> dict[ObjectRef, str]:
-        """Return the objects of the instance to retain, with the reason."""
-        required = {
-            volume: f"it is bound to {claim}, which is retained"
-            for volume, claim in self.volumes.items()
-        }
-        for claim in sorted(self.decisions.requested):
-            namespace = ObjectRef(
-                "", placement.NAMESPACE.kind, "", claim.namespace
-            )
-            if namespace in owned:
-                required[namespace] = f"{claim} is retained in it"
-        return required
-
-    def merge(self, later: FoundClaims) -> FoundClaims:
-        """Add the results of a later check of some of the claims."""
-        earlier, newer = self.decisions, later.decisions
-        return FoundClaims(
-            ClaimDecisions(
-                earlier.deleted,
-                {**earlier.retained, **newer.retained},
-                earlier.requested | newer.requested,
-            ),
-            {**self.volumes, **later.volumes},
-        )
-
-    def remaining(
-        self, deleted: Collection[ObjectRef]
-    ) -> dict[ObjectRef, str]:
-        """Return the retained claims, with the reason, and log them.
-
-        :param deleted: objects; the claims in deleted namespaces are left
-            out.
-        """
-        kind = placement.NAMESPACE
-        deleted_namespaces = {
-            ref.name for ref in deleted if ref.group_kind == kind
-        }
-        found = {
-            ref: why
-            for ref, why in sorted(self.decisions.retained.items())
-            if ref.namespace not in deleted_namespaces
-        }
-        for ref, why in found.items():
-            LOG.info("%s: retained: %s", ref, why)
-        return found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -336,67 +204,3 @@ def create_cleanup(
 def _steps(found: FoundClaims) -> list[Delete]:
     deleted = found.decisions.deleted
     return [Delete(ref, uid) for ref, uid in sorted(deleted.items())]
-
-
-# -- In other operations -----------------------------------------------------
-
-REMAINING_REASON = (
-    "its StatefulSet was deleted; terminate deletes or retains its claims"
-)
-
-
-def find_remaining_claims(op: Session) -> dict[ObjectRef, str]:
-    """Return the claims of StatefulSets that the operation deleted.
-
-    They are retained until the instance is terminated.
-    """
-    inventory = op.inventory
-    rules = tuple(
-        one
-        for one in inventory.claim_rules
-        if op.actions.get(one.stateful_set) is Action.DELETED
-    )
-    cleanup = ClaimCleanup(op, rules, {}, excluded=frozenset(inventory.owned))
-    try:
-        found = cleanup.find().decisions
-    except errors.ClusterError as error:
-        LOG.warning("cannot list the remaining volume claims: %s", error)
-        return {}
-    return {
-        **dict.fromkeys(sorted(found.deleted), REMAINING_REASON),
-        **found.retained,
-    }
-
-
-def find_volumes_in_use(
-    op: Session,
-    refs: Collection[ObjectRef],
-    deleted: Collection[ObjectRef] = (),
-) -> dict[ObjectRef, str]:
-    """Return the volumes that are bound to a claim that is not deleted.
-
-    Kubernetes would not finish their deletion.
-
-    :param refs: objects to delete.
-    :param deleted: claims that are deleted with them.
-    """
-    cluster = op.cluster
-    volumes = [ref for ref in refs if ref.group_kind == claims.VOLUME]
-    bound = {
-        ref: claim
-        for ref, obj in results_or_raise(
-            cluster.map_parallel(cluster.get, sorted(volumes))
-        )
-        if obj
-        and (claim := claims.bound_claim(obj)) is not None
-        and claim not in deleted
-    }
-    wanted = sorted(set(bound.values()))
-    live = dict(
-        results_or_raise(cluster.map_parallel(cluster.get_metadata, wanted))
-    )
-    return {
-        ref: f"it is bound to {claim}, which is not deleted"
-        for ref, claim in bound.items()
-        if live[claim] is not None
-    }
