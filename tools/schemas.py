@@ -23,7 +23,7 @@ from tacker_k8s_cr.model.retries import DEADLINE
 from tacker_k8s_cr.model.retries import STALL
 from tacker_k8s_cr.plan.drift import Drift
 from tacker_k8s_cr.plan.forecast import ForecastAction
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "tacker_k8s_cr" / "cli" / "schemas"

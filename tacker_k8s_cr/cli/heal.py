@@ -112,7 +112,7 @@ def _uids(
     from tacker_k8s_cr.lcm.healing import members
     from tacker_k8s_cr.lcm.healing import pending_members
     from tacker_k8s_cr.lcm.healing import selection
-    from tacker_k8s_cr.plan.inventory import Phase
+    from tacker_k8s_cr.plan.journal import Phase
 
     inventory = inputs.inventory(args, cluster)
     groups = members.groups_by_owner(cluster, registry, inventory)

@@ -21,7 +21,7 @@ from tacker_k8s_cr.lcm.healing.members import Member
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.deadline import Deadline
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.state import leases
 from tacker_k8s_cr.state import other_instances
 from tacker_k8s_cr.state import store

@@ -15,7 +15,7 @@ from tacker_k8s_cr.driver import operations
 from tacker_k8s_cr.driver.instances import InstanceTarget
 from tacker_k8s_cr.model.package import Package
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 
 LOG = logging.getLogger(__name__)
 

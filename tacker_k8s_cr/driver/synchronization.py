@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tacker_k8s_cr.driver.instances import InstanceView
 from tacker_k8s_cr.package import replica_counts
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 
 NO_LEVEL = (
     "%s: replica counts match no scale level; scaleStatus is not changed"

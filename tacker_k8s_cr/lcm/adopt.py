@@ -39,7 +39,7 @@ from tacker_k8s_cr.package import replica_counts
 from tacker_k8s_cr.plan import naming
 from tacker_k8s_cr.plan import placement
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.plan.placement import PlacedManifest
 
 LOG = logging.getLogger(__name__)

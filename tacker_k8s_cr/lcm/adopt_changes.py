@@ -36,7 +36,7 @@ from tacker_k8s_cr.plan import manifest_annotations
 from tacker_k8s_cr.plan import naming
 from tacker_k8s_cr.plan import placement
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.plan.placement import PlacedManifest
 
 LOG = logging.getLogger(__name__)

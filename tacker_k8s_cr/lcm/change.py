@@ -32,7 +32,7 @@ from tacker_k8s_cr.model.report import Action
 from tacker_k8s_cr.model.report import Report
 from tacker_k8s_cr.plan.forecast import Forecast
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.plan.plan import Plan
 
 LOG = logging.getLogger(__name__)

@@ -29,8 +29,8 @@ from tacker_k8s_cr.model.report import Action
 from tacker_k8s_cr.model.report import Report
 from tacker_k8s_cr.plan import plan
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import MemberRef
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import MemberRef
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.plan.plan import Delete
 from tacker_k8s_cr.wait.progress import AwaitedObject
 

@@ -24,7 +24,7 @@ from tacker_k8s_cr.model.package import Package
 from tacker_k8s_cr.model.report import Action
 from tacker_k8s_cr.model.report import Report
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 
 
 def instantiate(

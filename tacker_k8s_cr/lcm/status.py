@@ -19,7 +19,7 @@ from tacker_k8s_cr.model.report import Report
 from tacker_k8s_cr.plan import manifest_annotations
 from tacker_k8s_cr.plan import plan
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.wait.diagnostics import explain
 
 

@@ -35,7 +35,7 @@ from tacker_k8s_cr.plan import placement
 from tacker_k8s_cr.plan import plan
 from tacker_k8s_cr.plan import waves
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.state import stray_chunks
 
 LOG = logging.getLogger(__name__)

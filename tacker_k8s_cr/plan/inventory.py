@@ -1,16 +1,14 @@
-"""The inventory of an instance, and the journal of its operations."""
+"""The inventory of an instance: what its record contains."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
-import enum
 import re
 from typing import Any
 
 from tacker_k8s_cr.kinds import claims
-from tacker_k8s_cr.kinds import topology_replicas
 from tacker_k8s_cr.kinds.autoscaling import ReplicaLimits
 from tacker_k8s_cr.kinds.claims import ClaimRule
 from tacker_k8s_cr.kinds.policy import DEFAULT
@@ -20,6 +18,11 @@ from tacker_k8s_cr.model.errors import RequestInvalid
 from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.plan.journal import Healing
+from tacker_k8s_cr.plan.journal import Journal
+from tacker_k8s_cr.plan.journal import MemberRef
+from tacker_k8s_cr.plan.journal import Phase
+from tacker_k8s_cr.plan.journal import Transfer
 
 _LABEL = r"[a-z0-9]([a-z0-9-]*[a-z0-9])?"
 _NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
@@ -42,76 +45,6 @@ def require_valid_name(instance: str) -> str:
             "both sides of each '.'"
         )
     return instance
-
-
-class Phase(enum.Enum):
-    """The phase of an instance: idle, or an operation that is incomplete."""
-
-    INSTANTIATING = "instantiating"
-    INSTANTIATED = "instantiated"
-    SCALING = "scaling"
-    CHANGING = "changing"
-    HEALING = "healing"
-    TERMINATING = "terminating"
-
-
-@dataclasses.dataclass(frozen=True)
-class Journal:
-    """What the running operation is about to do, recorded before it does it.
-
-    :param pending: objects that the stage may create. After a crash only
-        these may exist without being recorded as owned.
-    :param error: why the operation ended early; empty while it runs, and
-        after one that was killed.
-    """
-
-    operation: str = ""
-    stage: str = ""
-    pending: tuple[ObjectRef, ...] = ()
-    error: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class MemberRef:
-    """A Pod or Machine that a heal replaces.
-
-    :param owner: the object of the instance that it belongs to; itself if the
-        instance owns it directly.
-    """
-
-    ref: ObjectRef
-    uid: str
-    owner: ObjectRef
-
-
-@dataclasses.dataclass(frozen=True)
-class Healing:
-    """What the running or the last heal was to replace.
-
-    :param all_members: every member of the instance was to be replaced.
-    :param operation: the caller's name for the heal, to recognize a retry.
-    """
-
-    all_members: bool = False
-    members: tuple[MemberRef, ...] = ()
-    operation: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class Transfer:
-    """An object that a source instance transfers to this one.
-
-    :param source: the source instance.
-    :param record_namespace: the namespace of its record.
-    :param preexisting: the source had not created the object either.
-    :param manifest: last applied by the source; None if not recorded.
-    """
-
-    uid: str
-    source: str
-    record_namespace: str
-    preexisting: bool = False
-    manifest: Manifest | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,7 +117,7 @@ class Inventory:
     healing: Healing | None = None
     previous_package: Inventory | None = None
     receipts: tuple[Mapping[str, Any], ...] = ()
-    journal: Journal = Journal()
+    journal: Journal = dataclasses.field(default_factory=Journal)
     separate_record_namespace: str = ""
     incoming: Mapping[ObjectRef, Transfer] = dataclasses.field(
         default_factory=dict
@@ -286,94 +219,6 @@ class Inventory:
             owned=remaining,
             preexisting=self.preexisting - removed,
             transferred_in=transferred_in,
-        )
-
-    def with_transferred_out(
-        self, refs: Iterable[ObjectRef], to: str
-    ) -> Inventory:
-        """Return the inventory after a transfer to another instance.
-
-        Neither a repeated apply of the manifests nor a rollback of the last
-        change recreates the objects here.
-        """
-        refs = frozenset(refs)
-        previous = (
-            self.previous_package
-            and self.previous_package._without_objects(refs)
-        )
-        return dataclasses.replace(
-            self._without_objects(refs),
-            previous_package=previous,
-            transferred_out={
-                **self.transferred_out,
-                **dict.fromkeys(refs, to),
-            },
-        )
-
-    def with_returned(
-        self, transfers: Mapping[ObjectRef, Transfer]
-    ) -> Inventory:
-        """Return the inventory with objects that another instance returns.
-
-        A rollback of the last change must not treat them as created by it.
-        """
-        previous = (
-            self.previous_package
-            and self.previous_package._with_transferred(transfers)
-        )
-        transferred_out = {
-            r: to
-            for r, to in self.transferred_out.items()
-            if r not in transfers
-        }
-        return dataclasses.replace(
-            self._with_transferred(transfers),
-            previous_package=previous,
-            transferred_out=transferred_out,
-        )
-
-    def _with_transferred(
-        self, transfers: Mapping[ObjectRef, Transfer]
-    ) -> Inventory:
-        manifests = (transfer.manifest for transfer in transfers.values())
-        preexisting = {
-            ref for ref, transfer in transfers.items() if transfer.preexisting
-        }
-        uids = {ref: transfer.uid for ref, transfer in transfers.items()}
-        return dataclasses.replace(
-            self,
-            owned={**self.owned, **uids},
-            manifests=(*self.manifests, *(m for m in manifests if m)),
-            preexisting=self.preexisting | preexisting,
-        )
-
-    def _without_objects(self, refs: frozenset[ObjectRef]) -> Inventory:
-        names = {
-            author: author._replace(name=name)
-            for author, name in self.live_names.items()
-        }
-
-        def is_retained(ref: ObjectRef) -> bool:
-            return names.get(ref, ref) not in refs
-
-        return dataclasses.replace(
-            self.without_owned(refs),
-            manifests=tuple(
-                m for m in self.manifests if is_retained(ObjectRef.of(m))
-            ),
-            live_names={
-                r: n for r, n in self.live_names.items() if is_retained(r)
-            },
-            claim_rules=tuple(
-                one
-                for one in self.claim_rules
-                if is_retained(one.stateful_set)
-            ),
-            replica_overrides={
-                r: n
-                for r, n in self.replica_overrides.items()
-                if topology_replicas.cluster_ref(r) not in refs
-            },
         )
 
     @property

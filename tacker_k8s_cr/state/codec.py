@@ -9,8 +9,8 @@ from typing import Any
 from tacker_k8s_cr.kinds.claims import ClaimRule
 from tacker_k8s_cr.model import package
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.plan.inventory import MemberRef
-from tacker_k8s_cr.plan.inventory import Transfer
+from tacker_k8s_cr.plan.journal import MemberRef
+from tacker_k8s_cr.plan.journal import Transfer
 
 
 def encode_member(member: MemberRef) -> list[str]:

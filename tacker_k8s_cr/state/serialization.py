@@ -20,10 +20,10 @@ import zlib
 from tacker_k8s_cr.kinds import policy
 from tacker_k8s_cr.kinds.autoscaling import ReplicaLimits
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.plan.inventory import Healing
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Journal
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Healing
+from tacker_k8s_cr.plan.journal import Journal
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.state import codec
 
 FORMAT = 1

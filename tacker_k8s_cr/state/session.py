@@ -15,8 +15,8 @@ from tacker_k8s_cr.model.deadline import Deadline
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Journal
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Journal
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.state import leases
 from tacker_k8s_cr.state import lock
 from tacker_k8s_cr.state import store

@@ -18,7 +18,7 @@ from tacker_k8s_cr.model import record_names
 from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.state import serialization
 from tacker_k8s_cr.state import store
 from tests.functional import manifests

@@ -14,7 +14,7 @@ from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan import plan
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 
 REASON = "its Kubernetes version is upgraded before all other changes"
 

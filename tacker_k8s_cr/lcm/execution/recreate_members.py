@@ -10,7 +10,7 @@ from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import stage_runner
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan import plan
-from tacker_k8s_cr.plan.inventory import MemberRef
+from tacker_k8s_cr.plan.journal import MemberRef
 from tacker_k8s_cr.plan.plan import Delete
 
 FOREIGN = "another client has created an object of that name"

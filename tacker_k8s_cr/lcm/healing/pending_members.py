@@ -8,9 +8,9 @@ from tacker_k8s_cr.lcm.healing import members
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.plan.inventory import Healing
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import MemberRef
+from tacker_k8s_cr.plan.journal import Healing
+from tacker_k8s_cr.plan.journal import MemberRef
 
 
 def recorded_members(inventory: Inventory) -> dict[str, MemberRef]:

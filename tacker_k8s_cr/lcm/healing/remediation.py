@@ -22,7 +22,7 @@ from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.plan.inventory import MemberRef
+from tacker_k8s_cr.plan.journal import MemberRef
 
 STRATEGY_ANNOTATION = "machine-heal-strategy"
 """Annotation of the object in the package that owns the Machines."""

@@ -17,10 +17,10 @@ from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.plan.inventory import Healing
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import MemberRef
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Healing
+from tacker_k8s_cr.plan.journal import MemberRef
+from tacker_k8s_cr.plan.journal import Phase
 
 GroupsByOwner = Mapping[ObjectRef, tuple[ReplicaGroup, ...]]
 """By object of the instance, its replica groups."""

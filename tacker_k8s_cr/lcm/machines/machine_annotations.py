@@ -29,8 +29,8 @@ from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.deadline import Deadline
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import MemberRef
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import MemberRef
+from tacker_k8s_cr.plan.journal import Phase
 
 LOG = logging.getLogger(__name__)
 

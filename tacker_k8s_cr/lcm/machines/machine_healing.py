@@ -15,7 +15,7 @@ from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan import manifest_annotations
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import MemberRef
+from tacker_k8s_cr.plan.journal import MemberRef
 
 
 class MachineHealing:

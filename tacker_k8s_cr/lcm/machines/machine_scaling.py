@@ -10,7 +10,7 @@ from tacker_k8s_cr.lcm.machines import machine_annotations
 from tacker_k8s_cr.lcm.machines import machine_selection
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import wait_unlabelled
-from tacker_k8s_cr.plan.inventory import MemberRef
+from tacker_k8s_cr.plan.journal import MemberRef
 
 
 class MachineScaling:

@@ -28,7 +28,7 @@ from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.objects import State
 from tacker_k8s_cr.model.objects import Verdict
-from tacker_k8s_cr.plan.inventory import MemberRef
+from tacker_k8s_cr.plan.journal import MemberRef
 
 DELETE_MACHINE = machine_annotations.DELETE_MACHINE
 

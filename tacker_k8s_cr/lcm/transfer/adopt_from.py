@@ -26,9 +26,10 @@ from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model import ownership
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan import manifest_annotations
+from tacker_k8s_cr.plan import transferred_objects
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Phase
-from tacker_k8s_cr.plan.inventory import Transfer
+from tacker_k8s_cr.plan.journal import Phase
+from tacker_k8s_cr.plan.journal import Transfer
 from tacker_k8s_cr.state import store
 from tacker_k8s_cr.state.session import RecordSession
 
@@ -76,7 +77,9 @@ def transfer_objects(
     for source in sources:
         source_inventory = source.ledger.inventory
         source.ledger.write(
-            source_inventory.with_transferred_out(source.uids, op.instance)
+            transferred_objects.with_transferred_out(
+                source_inventory, source.uids, op.instance
+            )
         )
     transfers = {**begun, **new}
     for ref, transfer in sorted(transfers.items()):
@@ -225,7 +228,9 @@ def _return_to_source(
         _rename_manager(
             op, ref, transfer.uid, op.manager, manager, transfer.source
         )
-    ledger.write(ledger.inventory.with_returned(transfers))
+    ledger.write(
+        transferred_objects.with_returned(ledger.inventory, transfers)
+    )
     op.ledger.write(dataclasses.replace(remaining, incoming={}))
 
 

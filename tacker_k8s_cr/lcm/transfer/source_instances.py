@@ -16,7 +16,7 @@ from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.state import other_instances
 from tacker_k8s_cr.state.session import RecordSession
 

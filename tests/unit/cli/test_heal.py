@@ -13,9 +13,9 @@ from tacker_k8s_cr.lcm import api as lcm
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.plan.inventory import Healing
-from tacker_k8s_cr.plan.inventory import MemberRef
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Healing
+from tacker_k8s_cr.plan.journal import MemberRef
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.state import store
 from tests.fakes import FakeCluster
 from tests.fakes.workloads import Workloads

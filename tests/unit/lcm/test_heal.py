@@ -16,7 +16,7 @@ from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.report import Action
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.plan.options import Options
 from tacker_k8s_cr.state import store
 from tests.fakes import FakeCluster

@@ -11,7 +11,7 @@ from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.deadline import Deadline
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.plan.options import Options
 from tacker_k8s_cr.state import store
 from tests.fakes import FakeCluster

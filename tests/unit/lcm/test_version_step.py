@@ -10,7 +10,7 @@ import pytest
 from tacker_k8s_cr.lcm import api as lcm
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.plan.options import Options
 from tacker_k8s_cr.state import store
 from tests.failing_cluster import Killed

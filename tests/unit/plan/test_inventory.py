@@ -19,11 +19,11 @@ from tacker_k8s_cr.model.package import Aspect
 from tacker_k8s_cr.model.package import Vdu
 from tacker_k8s_cr.model.package import Vnfd
 from tacker_k8s_cr.plan import inventory
-from tacker_k8s_cr.plan.inventory import Healing
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Journal
-from tacker_k8s_cr.plan.inventory import MemberRef
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Healing
+from tacker_k8s_cr.plan.journal import Journal
+from tacker_k8s_cr.plan.journal import MemberRef
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.state import serialization as texts
 
 text = st.text(min_size=1, max_size=8)

@@ -10,7 +10,7 @@ from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan import template_rotation
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.plan.placement import PlacedManifest
 
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"

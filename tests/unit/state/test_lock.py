@@ -12,7 +12,7 @@ from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model import record_names
 from tacker_k8s_cr.model.deadline import Deadline
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.state import leases
 from tacker_k8s_cr.state import lock
 from tacker_k8s_cr.state.session import RecordSession

@@ -14,7 +14,7 @@ from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model import record_names
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.state import other_instances
 from tacker_k8s_cr.state import serialization as texts
 from tacker_k8s_cr.state import store

@@ -18,9 +18,9 @@ from tacker_k8s_cr.model.package import Document
 from tacker_k8s_cr.model.package import Vdu
 from tacker_k8s_cr.model.package import Vnfd
 from tacker_k8s_cr.package import Package
-from tacker_k8s_cr.plan.inventory import Healing
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import MemberRef
+from tacker_k8s_cr.plan.journal import Healing
+from tacker_k8s_cr.plan.journal import MemberRef
 
 ID = "3f0d2a5e-5d2c-4c9e-8a7e-0f1e2d3c4b5a"
 WEB = ObjectRef("apps", "Deployment", "edge", "web")

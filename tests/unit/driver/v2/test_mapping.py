@@ -20,10 +20,10 @@ from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.package import Aspect
 from tacker_k8s_cr.model.package import Vdu
 from tacker_k8s_cr.model.package import Vnfd
-from tacker_k8s_cr.plan.inventory import Healing
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.inventory import MemberRef
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import Healing
+from tacker_k8s_cr.plan.journal import MemberRef
+from tacker_k8s_cr.plan.journal import Phase
 
 ID = "7d1f3a52-58a5-4d3f-9c43-1ef1b8d38a0c"
 OWNER = ObjectRef("apps", "StatefulSet", "edge", "db")

@@ -11,7 +11,7 @@ from tacker_k8s_cr.lcm.healing import selection
 from tacker_k8s_cr.lcm.healing.members import ReplicaGroup
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.plan.inventory import Healing
+from tacker_k8s_cr.plan.journal import Healing
 from tacker_k8s_cr.plan.options import Options
 
 SET = {

@@ -12,7 +12,7 @@ from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.deadline import Deadline
 from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.plan.inventory import MemberRef
+from tacker_k8s_cr.plan.journal import MemberRef
 from tacker_k8s_cr.wait.progress import AwaitedObject
 from tacker_k8s_cr.wait.progress import WaitState
 from tests.fakes import FakeCluster

@@ -14,8 +14,8 @@ from tacker_k8s_cr.lcm.machines import machine_annotations
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.plan.inventory import MemberRef
-from tacker_k8s_cr.plan.inventory import Phase
+from tacker_k8s_cr.plan.journal import MemberRef
+from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.plan.options import Options
 from tacker_k8s_cr.state import store
 from tests.failing_cluster import Killed
