@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tacker_k8s_cr.kube.protocol import Cluster
 from tacker_k8s_cr.state import leases
-from tacker_k8s_cr.state import store
+from tacker_k8s_cr.state import record_secrets
 
 
 def find_instance_objects(cluster: Cluster, instance: str) -> list[str]:
@@ -13,7 +13,7 @@ def find_instance_objects(cluster: Cluster, instance: str) -> list[str]:
     listed = []
     for selector in (
         f"k8s-cr.tacker.openstack.org/instance={instance}",
-        store.selector(instance),
+        record_secrets.selector(instance),
     ):
         for kind, objs in cluster.map_parallel(
             lambda k, s=selector: list(cluster.list_metadata(k, "", s)),

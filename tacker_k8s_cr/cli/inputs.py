@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tacker_k8s_cr.kube.protocol import Cluster
     from tacker_k8s_cr.model.package import Package
     from tacker_k8s_cr.plan.inventory import Inventory
-    from tacker_k8s_cr.state.store import StoredRecord
+    from tacker_k8s_cr.state.record_secrets import StoredRecord
 
 DEFAULT = "default"
 """The namespace of an instance if no option names one."""

@@ -20,7 +20,7 @@ from tacker_k8s_cr.model.deadline import Deadline
 from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.state import store
+from tacker_k8s_cr.state import record_secrets
 
 KIND = GroupKind("coordination.k8s.io", "Lease")
 
@@ -101,7 +101,7 @@ def _is_expired(
     """
     name = lease["metadata"]["name"]
     labelled = record_names.LABEL in objects.labels(lease)
-    selector = store.selector(instance) if labelled else ""
+    selector = record_secrets.selector(instance) if labelled else ""
     namespace = lease["metadata"]["namespace"]
     watch = Watch(KIND, namespace, selector, frozenset({name}))
     last_version = lease["metadata"]["resourceVersion"]

@@ -13,8 +13,8 @@ from tacker_k8s_cr.model import ownership
 from tacker_k8s_cr.model import record_names
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.state import record_secrets
 from tacker_k8s_cr.state import serialization
-from tacker_k8s_cr.state import store
 
 
 def has_record(
@@ -29,7 +29,7 @@ def has_record(
     """
     try:
         found = cluster.list_metadata(
-            store.SECRET, "", store.selector(instance)
+            record_secrets.SECRET, "", record_secrets.selector(instance)
         )
         # A chunk without its index was written after the record was deleted.
         return any(
@@ -49,10 +49,10 @@ def terminating_record(cluster: Cluster, instance: str) -> str:
     """
     try:
         found = cluster.list_metadata(
-            store.SECRET, "", store.selector(instance)
+            record_secrets.SECRET, "", record_secrets.selector(instance)
         )
         for obj in found:
-            if objects.annotation(obj, store.TERMINATING):
+            if objects.annotation(obj, record_secrets.TERMINATING):
                 where = ObjectRef.of(obj).namespace
                 written = ownership.last_write_time(obj)
                 last = f", last written at {written}" if written else ""
@@ -69,7 +69,7 @@ def record_namespaces(cluster: Cluster, instance: str) -> tuple[str, ...]:
     """
     try:
         found = cluster.list_metadata(
-            store.SECRET, "", store.selector(instance)
+            record_secrets.SECRET, "", record_secrets.selector(instance)
         )
         refs = tuple(map(ObjectRef.of, found))
     except errors.Forbidden:
@@ -105,7 +105,7 @@ def sharing_instances(
         other = objects.labels(obj)[record_names.LABEL]
         if other == instance or ref.name != record_names.PREFIX + other:
             continue  # its own index, or a chunk
-        digests = objects.annotation(obj, store.SHARES)
+        digests = objects.annotation(obj, record_secrets.SHARES)
         if digests and not by_digest:  # most instances share nothing
             by_digest = {serialization.digest(ref): ref for ref in refs}
         for digest in by_digest.keys() & (digests or "").split():
@@ -117,14 +117,16 @@ def _records(cluster: Cluster, namespaces: Collection[str]) -> list[Manifest]:
     """Return the metadata of the record Secrets of all instances."""
     try:
         return list(
-            cluster.list_metadata(store.SECRET, "", record_names.LABEL)
+            cluster.list_metadata(
+                record_secrets.SECRET, "", record_names.LABEL
+            )
         )
     except errors.Forbidden:
         listed: list[Manifest] = []
         for namespace in namespaces:
             try:
                 listed += cluster.list_metadata(
-                    store.SECRET, namespace, record_names.LABEL
+                    record_secrets.SECRET, namespace, record_names.LABEL
                 )
             except errors.Forbidden:
                 continue

@@ -19,6 +19,7 @@ from tacker_k8s_cr.plan.journal import Journal
 from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.state import leases
 from tacker_k8s_cr.state import lock
+from tacker_k8s_cr.state import record_secrets
 from tacker_k8s_cr.state import store
 
 ERROR_WRITE_SECONDS = 10.0
@@ -44,7 +45,7 @@ class RecordSession:
         home: str,
         namespace: str = "",
     ):
-        self.entry: store.StoredRecord | None = None
+        self.entry: record_secrets.StoredRecord | None = None
         self._cluster = cluster
         self._instance = instance
         self._home = home
@@ -88,7 +89,7 @@ class RecordSession:
         with lock.locked(
             self._cluster, self._instance, self._home, deadline
         ) as held:
-            ref = store.secret_ref(self._instance, self._home)
+            ref = record_secrets.secret_ref(self._instance, self._home)
             now = self._cluster.get_metadata(ref)
             if _version(now) != _version(
                 self.entry.index if self.entry else None

@@ -8,43 +8,27 @@ no reader ever sees half of a state.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import dataclasses
-from typing import Any
-import zlib
 
 from tacker_k8s_cr.kube.protocol import Cluster
 from tacker_k8s_cr.kube.protocol import Result
 from tacker_k8s_cr.kube.protocol import results_or_raise
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
-from tacker_k8s_cr.model import record_names
 from tacker_k8s_cr.model.deadline import Deadline
 from tacker_k8s_cr.model.errors import Error
-from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.plan.journal import Phase
+from tacker_k8s_cr.state import record_secrets
 from tacker_k8s_cr.state import serialization as texts
-
-TYPE = objects.PREFIX + "record"
-"""Type of the Secrets."""
-
-SHARES = "shares"
-"""Annotation on an index: digests of the objects of other owners that the
-instance uses."""
-
-TERMINATING = "ends"
-"""Annotation on an index: the instance is being terminated."""
-
-SECRET = GroupKind("", "Secret")
+from tacker_k8s_cr.state.record_secrets import StoredRecord
 
 UNDO_SECONDS = 10.0
 """Seconds for deleting a record that could not be completed."""
@@ -57,52 +41,28 @@ READS = 5
 """Attempts to read a record that changes while its chunks are read."""
 
 
-def secret_ref(instance: str, namespace: str) -> ObjectRef:
-    return ObjectRef("", "Secret", namespace, record_names.PREFIX + instance)
-
-
-def selector(instance: str) -> str:
-    return f"{record_names.LABEL}={instance}"
-
-
-# -- Reading and writing -----------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True)
-class StoredRecord:
-    """An inventory, and the index that it was read from.
-
-    :param stored: the inventory in the cluster; the other may be newer.
-    :param chunk_uids: UIDs of all existing chunks, including those of an
-        interrupted write; None if they were not listed.
-    """
-
-    inventory: Inventory
-    index: Manifest
-    stored: Inventory
-    chunk_uids: Mapping[ObjectRef, str] | None = None
-
-
 def read(
     cluster: Cluster, instance: str, namespace: str
 ) -> StoredRecord | None:
     """Return the instance's inventory; None if it has no record."""
-    ref = secret_ref(instance, namespace)
+    ref = record_secrets.secret_ref(instance, namespace)
     for _ in range(READS):
         index = cluster.get(ref)
         if index is None:
             return None
-        names = _chunk_names(index, instance)
+        names = record_secrets.chunk_names(index, instance)
         # An interrupted write may have left chunks that no index names.
-        listing = len(names) > ONE_BY_ONE or not _is_idle(index)
+        listing = len(names) > ONE_BY_ONE or not record_secrets.is_idle(index)
         if listing and (found := _read_by_list(cluster, index, instance)):
             return found
         secrets = _map_chunks(
-            cluster, lambda name: cluster.get(_chunk_ref(ref, name)), names
+            cluster,
+            lambda name: cluster.get(record_secrets.chunk_ref(ref, name)),
+            names,
         )
         existing = {n: s for n, s in secrets.items() if s}
         if len(existing) == len(secrets):
-            return _decode_record(instance, index, existing)
+            return record_secrets.decode_record(instance, index, existing)
     raise errors.RecordInvalid(instance, f"{ref} is incomplete")
 
 
@@ -119,7 +79,9 @@ def _read_by_list(
         secrets = {
             ObjectRef.of(obj): obj
             for obj in cluster.list_objects(
-                SECRET, ref.namespace, selector(instance)
+                record_secrets.SECRET,
+                ref.namespace,
+                record_secrets.selector(instance),
             )
         }
     except errors.Forbidden:
@@ -129,57 +91,15 @@ def _read_by_list(
         return None
     index = listed
     names = {
-        _chunk_ref(ref, name): name for name in _chunk_names(index, instance)
+        record_secrets.chunk_ref(ref, name): name
+        for name in record_secrets.chunk_names(index, instance)
     }
     if not secrets.keys() >= names.keys():
         return None
     chunks = {name: secrets[chunk] for chunk, name in names.items()}
     uids = {chunk: objects.uid(obj) for chunk, obj in secrets.items()}
-    entry = _decode_record(instance, index, chunks)
+    entry = record_secrets.decode_record(instance, index, chunks)
     return dataclasses.replace(entry, chunk_uids=uids)
-
-
-def _chunk_names(index: Manifest, instance: str) -> tuple[str, ...]:
-    with _require_readable(instance):
-        return texts.chunk_names(_data(index, "head").decode())
-
-
-def _is_idle(index: Manifest) -> bool:
-    return texts.is_idle(_data(index, "head").decode())
-
-
-def _decode_record(
-    instance: str, index: Manifest, secrets: Mapping[str, Manifest]
-) -> StoredRecord:
-    with _require_readable(instance):
-        text = _data(index, "head").decode()
-        chunks = {name: _data(s, "piece") for name, s in secrets.items()}
-        inventory = texts.decode(texts.SerializedRecord(text, chunks))
-    return StoredRecord(inventory, index, inventory)
-
-
-@contextlib.contextmanager
-def _require_readable(instance: str) -> Iterator[None]:
-    """Raise RecordInvalid if what is stored cannot be decoded."""
-    try:
-        yield
-    except texts.FormatUnknown as error:
-        reason = str(error)
-    except _DECODING_ERRORS as error:
-        # Without its message, which may contain what is stored.
-        reason = f"it is damaged ({type(error).__name__})"
-    else:
-        return
-    raise errors.RecordInvalid(instance, reason)
-
-
-_DECODING_ERRORS = (
-    AttributeError,
-    LookupError,
-    TypeError,
-    ValueError,
-    zlib.error,
-)
 
 
 def write(
@@ -199,8 +119,10 @@ def write(
         inventory.namespace,
         separate_record_namespace=inventory.separate_record_namespace,
     )
-    ref = secret_ref(inventory.instance, inventory.record_namespace)
-    index = _index_secret(ref, texts.encode(empty).index, empty)
+    ref = record_secrets.secret_ref(
+        inventory.instance, inventory.record_namespace
+    )
+    index = record_secrets.index_secret(ref, texts.encode(empty).index, empty)
     manager = objects.MANAGER + inventory.instance
     entry = StoredRecord(empty, cluster.create(index, manager), empty)
     try:
@@ -211,7 +133,9 @@ def write(
         limited = cluster.with_deadline(Deadline.after(UNDO_SECONDS))
         with contextlib.suppress(Error):
             for name in texts.encode(inventory).chunks:
-                delete_record_object(limited, _chunk_ref(ref, name))
+                delete_record_object(
+                    limited, record_secrets.chunk_ref(ref, name)
+                )
             limited.delete(ref, objects.uid(entry.index))
         raise
 
@@ -228,14 +152,14 @@ def _write_next(
     """
     manager = objects.MANAGER + inventory.instance
     ref = ObjectRef.of(entry.index)
-    former_index = _data(entry.index, "head").decode()
+    former_index = record_secrets.data(entry.index, "head").decode()
     stored = texts.encode(inventory, entry.stored, former_index)
     before = set(texts.chunk_names(former_index))
     chunk_names = set(texts.chunk_names(stored.index))
 
     def add(name: str) -> str:
-        chunk = _secret(
-            _chunk_ref(ref, name),
+        chunk = record_secrets.create_secret(
+            record_secrets.chunk_ref(ref, name),
             inventory.instance,
             "piece",
             stored.chunks[name],
@@ -245,7 +169,7 @@ def _write_next(
         return ""
 
     added = _map_chunks(cluster, add, stored.chunks.keys() - before)
-    index = _index_secret(ref, stored.index, inventory)
+    index = record_secrets.index_secret(ref, stored.index, inventory)
     identity = {
         k: entry.index["metadata"][k] for k in ("uid", "resourceVersion")
     }
@@ -254,12 +178,15 @@ def _write_next(
     )
     chunk_uids = entry.chunk_uids
     if chunk_uids is not None and not last:
-        new = {_chunk_ref(ref, name): uid for name, uid in added.items()}
+        new = {
+            record_secrets.chunk_ref(ref, name): uid
+            for name, uid in added.items()
+        }
         chunk_uids = {
             **chunk_uids,
             **{chunk: u for chunk, u in new.items() if u},
         }
-        used = {_chunk_ref(ref, name) for name in chunk_names}
+        used = {record_secrets.chunk_ref(ref, name) for name in chunk_names}
         _delete(
             cluster, {p: u for p, u in chunk_uids.items() if p not in used}
         )
@@ -287,16 +214,19 @@ def _delete_unused_chunks(
 
     :param before: chunks that the index named until now.
     """
-    used = {_chunk_ref(index, name) for name in chunk_names}
+    used = {record_secrets.chunk_ref(index, name) for name in chunk_names}
     former = {
-        _chunk_ref(index, name) for name in set(before).difference(chunk_names)
+        record_secrets.chunk_ref(index, name)
+        for name in set(before).difference(chunk_names)
     }
     listed: dict[ObjectRef, str] = {}
     with contextlib.suppress(errors.Forbidden):
         listed = {
             ObjectRef.of(obj): objects.uid(obj)
             for obj in cluster.list_metadata(
-                SECRET, index.namespace, selector(instance)
+                record_secrets.SECRET,
+                index.namespace,
+                record_secrets.selector(instance),
             )
         }
     unused = listed.keys() - used - {index}
@@ -338,46 +268,6 @@ def _map_chunks(
 ) -> dict[str, Result]:
     """Call a function for all chunks, in parallel."""
     return dict(results_or_raise(cluster.map_parallel(do, sorted(set(names)))))
-
-
-def _chunk_ref(index: ObjectRef, name: str) -> ObjectRef:
-    return index._replace(name=f"{index.name}.{name}")
-
-
-def _data(secret: Manifest, key: str) -> bytes:
-    return base64.b64decode(objects.field(secret, ("data", key), ""))
-
-
-def _index_secret(ref: ObjectRef, text: str, inventory: Inventory) -> Manifest:
-    index = _secret(ref, inventory.instance, "head", text.encode())
-    is_terminating = inventory.phase is Phase.TERMINATING
-    digests = " ".join(
-        map(texts.digest, () if is_terminating else inventory.shared)
-    )
-    annotations = {
-        SHARES: digests,
-        **({TERMINATING: "true"} if is_terminating else {}),
-    }
-    index["metadata"]["annotations"] = {
-        objects.PREFIX + name: text for name, text in annotations.items()
-    }
-    return index
-
-
-def _secret(
-    ref: ObjectRef, instance: str, key: str, content: bytes
-) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {
-            "name": ref.name,
-            "namespace": ref.namespace,
-            "labels": {record_names.LABEL: instance},
-        },
-        "type": TYPE,
-        "data": {key: base64.b64encode(content).decode()},
-    }
 
 
 def delete_record_object(cluster: Cluster, ref: ObjectRef) -> None:

@@ -11,7 +11,7 @@ from tacker_k8s_cr.kube.protocol import results_or_raise
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.state import store
+from tacker_k8s_cr.state import record_secrets
 
 
 def remove(cluster: Cluster, instance: str, home: str) -> bool:
@@ -26,12 +26,12 @@ def remove(cluster: Cluster, instance: str, home: str) -> bool:
         found = {
             ObjectRef.of(obj): objects.uid(obj)
             for obj in cluster.list_metadata(
-                store.SECRET, home, store.selector(instance)
+                record_secrets.SECRET, home, record_secrets.selector(instance)
             )
         }
     except errors.Forbidden:
         return False
-    if store.secret_ref(instance, home) in found:
+    if record_secrets.secret_ref(instance, home) in found:
         return False
     for _ in results_or_raise(
         cluster.map_parallel(

@@ -19,6 +19,7 @@ from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan.journal import Phase
+from tacker_k8s_cr.state import record_secrets
 from tacker_k8s_cr.state import serialization
 from tacker_k8s_cr.state import store
 from tests.functional import manifests
@@ -196,7 +197,7 @@ def compare(
 
 
 def _record_objects(
-    entry: store.StoredRecord,
+    entry: record_secrets.StoredRecord,
     namespace: str,
     found: Mapping[ObjectRef, Manifest],
 ) -> set[ObjectRef]:

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from tacker_k8s_cr.state import record_secrets
 from tacker_k8s_cr.state import serialization
 from tacker_k8s_cr.state import store
 from tests.faults import killable_process
@@ -71,7 +72,9 @@ def test_ten_thousand_objects_fit(
     secrets = {
         secret["metadata"]["name"]: secret["data"]
         for secret in cluster.list_objects(
-            store.SECRET, namespace, store.selector(unique_name)
+            record_secrets.SECRET,
+            namespace,
+            record_secrets.selector(unique_name),
         )
     }
     assert 1 + len(serialization.chunk_names(text)) == len(secrets)

@@ -20,7 +20,7 @@ from tacker_k8s_cr.kube.protocol import Cluster
 from tacker_k8s_cr.model.package import Package
 from tacker_k8s_cr.model.report import Report
 from tacker_k8s_cr.state import leases
-from tacker_k8s_cr.state import store
+from tacker_k8s_cr.state import record_secrets
 from tests.functional import restricted_users
 from tools.plane.kubectl import Kubectl
 
@@ -101,7 +101,7 @@ def leftover_objects(cluster: Cluster) -> Callable[[str, str], list[str]]:
         ]
         selectors = (
             f"k8s-cr.tacker.openstack.org/instance={instance}",
-            store.selector(instance),
+            record_secrets.selector(instance),
         )
         listed = []
         for selector in selectors:

@@ -11,7 +11,7 @@ from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.report import Action
-from tacker_k8s_cr.state import store
+from tacker_k8s_cr.state import record_secrets
 from tests.functional import manifests
 from tests.functional import restricted_users
 from tests.functional import volumes
@@ -511,7 +511,7 @@ def test_without_a_record_claims_are_found_by_their_sets(
     for secret in cluster.list_metadata(
         ObjectRef("", "Secret", "", "").group_kind,
         namespace,
-        store.selector(unique_name),
+        record_secrets.selector(unique_name),
     ):
         cluster.delete(ObjectRef.of(secret), objects.uid(secret))
 

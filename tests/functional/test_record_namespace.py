@@ -18,7 +18,7 @@ from tacker_k8s_cr.model import record_names
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.report import Action
 from tacker_k8s_cr.state import leases
-from tacker_k8s_cr.state import store
+from tacker_k8s_cr.state import record_secrets
 from tests.functional import manifests
 
 pytestmark = pytest.mark.plane
@@ -43,7 +43,7 @@ def recorded(cluster):
     """Names of Secrets and Leases of records in a namespace."""
 
     def found(namespace):
-        kinds = (store.SECRET, leases.KIND)
+        kinds = (record_secrets.SECRET, leases.KIND)
         return sorted(
             obj["metadata"]["name"]
             for kind in kinds

@@ -17,6 +17,7 @@ from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.report import Action
 from tacker_k8s_cr.state import leases
+from tacker_k8s_cr.state import record_secrets
 from tacker_k8s_cr.state import store
 from tests.failing_cluster import Killed
 from tests.failing_cluster import fail_after
@@ -235,12 +236,12 @@ def test_what_is_refused_is_refused_before_anything_is_written(
 
     assert ["one"] == trial_environment.owners()
     assert uid == objects.uid(cluster.get(trial_environment.common))
-    kinds = (store.SECRET, leases.KIND)
+    kinds = (record_secrets.SECRET, leases.KIND)
     assert [] == [
         obj["metadata"]["name"]
         for kind in kinds
         for obj in cluster.list_metadata(
-            kind, namespace, store.selector(trial_environment.two)
+            kind, namespace, record_secrets.selector(trial_environment.two)
         )
     ]
     trial_environment.end(trial_environment.one)

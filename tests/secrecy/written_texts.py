@@ -12,7 +12,7 @@ from tacker_k8s_cr.kube.protocol import Cluster
 from tacker_k8s_cr.kube.protocol import results_or_raise
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import GroupKind
-from tacker_k8s_cr.state import store
+from tacker_k8s_cr.state import record_secrets
 from tests.secrecy import canary_secrets
 
 SECRET = GroupKind("", "Secret")
@@ -43,7 +43,7 @@ def texts_outside_secrets(
             head = objects.field(obj, ("data", "head"))
             if kind != SECRET:
                 yield where, json.dumps(obj)
-            elif head and obj.get("type") == store.TYPE:
+            elif head and obj.get("type") == record_secrets.TYPE:
                 yield where, base64.b64decode(head).decode(errors="replace")
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import pytest
 
 from tacker_k8s_cr.state import leases
-from tacker_k8s_cr.state import store
+from tacker_k8s_cr.state import record_secrets
 from tests.fakes.cluster import FakeCluster
 from tests.secrecy import canary_secrets
 from tests.secrecy import written_texts
@@ -173,8 +173,8 @@ def secret(name: str, type_: str, **data: str) -> dict[str, Any]:
 def test_only_secrets_may_hold_a_manifest() -> None:
     """The head of a record, its Lease and Events are searched."""
     cluster = FakeCluster()
-    head = secret("head", store.TYPE, head="planted-1")
-    piece = secret("piece", store.TYPE, piece="planted-2")
+    head = secret("head", record_secrets.TYPE, head="planted-1")
+    piece = secret("piece", record_secrets.TYPE, piece="planted-2")
     own = secret("own", "Opaque", head="planted-3")
     lease = {
         "apiVersion": "coordination.k8s.io/v1",

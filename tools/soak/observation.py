@@ -12,6 +12,7 @@ from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.state import leases
+from tacker_k8s_cr.state import record_secrets
 from tacker_k8s_cr.state import serialization
 from tacker_k8s_cr.state import store
 from tools.soak import invariants
@@ -49,7 +50,7 @@ def see(cluster: Cluster, instance: Instance) -> Seen:
     lease_ref = leases.ref(name, namespace)
     lease = cluster.get(lease_ref)
     pieces = cluster.list_metadata(
-        store.SECRET, namespace, store.selector(name)
+        record_secrets.SECRET, namespace, record_secrets.selector(name)
     )
     kept = {
         ObjectRef("", "Secret", namespace, obj["metadata"]["name"])
@@ -99,11 +100,11 @@ def _listed(
 
 
 def _with_record(
-    seen: Seen, instance: Instance, entry: store.StoredRecord
+    seen: Seen, instance: Instance, entry: record_secrets.StoredRecord
 ) -> Seen:
     name, namespace = instance.name, instance.namespace
     text = base64.b64decode(entry.index["data"]["head"]).decode()
-    head = store.secret_ref(name, namespace)
+    head = record_secrets.secret_ref(name, namespace)
     named = {head, leases.ref(name, namespace)} | {
         ObjectRef("", "Secret", namespace, f"{head.name}.{piece}")
         for piece in serialization.chunk_names(text)

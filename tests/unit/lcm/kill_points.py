@@ -8,8 +8,8 @@ import itertools
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model import record_names
 from tacker_k8s_cr.model.deadline import Deadline
+from tacker_k8s_cr.state import record_secrets
 from tacker_k8s_cr.state import serialization
-from tacker_k8s_cr.state import store
 from tests.calls import call
 from tests.failing_cluster import Killed
 from tests.failing_cluster import fail_after
@@ -46,7 +46,7 @@ def record_objects(cluster):
 
 def orphaned_chunks(cluster):
     """Pieces that the head does not name."""
-    head = cluster.get(store.secret_ref("one", "default"))
+    head = cluster.get(record_secrets.secret_ref("one", "default"))
     text = base64.b64decode(head["data"]["head"]).decode()
     name = head["metadata"]["name"]
     named = {

@@ -15,7 +15,7 @@ from tacker_k8s_cr.model.package import Package
 from tacker_k8s_cr.model.package import Vdu
 from tacker_k8s_cr.model.package import Vnfd
 from tacker_k8s_cr.plan.options import Options
-from tacker_k8s_cr.state import store
+from tacker_k8s_cr.state import record_secrets
 from tests.failing_cluster import Killed
 from tests.failing_cluster import fail_after
 from tests.fakes import FakeCluster
@@ -636,7 +636,7 @@ def test_an_unreadable_record_is_an_error_of_the_package(
     lcm.instantiate(
         lcm.Request(cluster, "one", **operation_args), configs("a")
     )
-    head = store.secret_ref("one", "default")
+    head = record_secrets.secret_ref("one", "default")
     cluster.patch(head, {"data": {"head": "e30="}}, "other-manager")
 
     with pytest.raises(errors.RecordInvalid, match="cannot be read"):

@@ -15,7 +15,7 @@ from tacker_k8s_cr.model.package import Document
 from tacker_k8s_cr.model.package import Package
 from tacker_k8s_cr.model.report import Action
 from tacker_k8s_cr.plan.options import Options
-from tacker_k8s_cr.state import store
+from tacker_k8s_cr.state import record_secrets
 from tests.fakes import FakeCluster
 from tests.fakes.workloads import play_deployments
 from tests.functional import manifests
@@ -274,8 +274,8 @@ def test_an_owner_that_begins_to_end_meanwhile_is_noticed(
 
         def create(self, manifest, manager):
             if not ending:
-                head = store.secret_ref("one", "default")
-                said = {objects.PREFIX + store.TERMINATING: "true"}
+                head = record_secrets.secret_ref("one", "default")
+                said = {objects.PREFIX + record_secrets.TERMINATING: "true"}
                 cluster.patch(head, {"metadata": {"annotations": said}}, "t")
                 ending.append(head)
             return cluster.create(manifest, manager)
@@ -286,7 +286,7 @@ def test_an_owner_that_begins_to_end_meanwhile_is_noticed(
         )
 
     assert None is cluster.get(ObjectRef(GROUP, "Thing", "default", "two"))
-    assert None is cluster.get(store.secret_ref("two", "default"))
+    assert None is cluster.get(record_secrets.secret_ref("two", "default"))
 
 
 @pytest.mark.parametrize("delete_foreign_objects", [False, True])

@@ -10,6 +10,7 @@ import pytest
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.state import record_secrets
 from tacker_k8s_cr.state import serialization as texts
 from tacker_k8s_cr.state import store
 from tests.fakes import FakeCluster
@@ -31,9 +32,9 @@ class Behind(FakeCluster):
     old: tuple[Manifest, ...] | None = None
 
     def fall_behind(self) -> None:
-        selector = store.selector("one")
+        selector = record_secrets.selector("one")
         self.old = tuple(
-            super().list_objects(store.SECRET, "default", selector)
+            super().list_objects(record_secrets.SECRET, "default", selector)
         )
 
     def list_objects(self, *args, **kwargs) -> Iterator[Manifest]:

@@ -16,13 +16,14 @@ from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.state import other_instances
+from tacker_k8s_cr.state import record_secrets
 from tacker_k8s_cr.state import serialization as texts
 from tacker_k8s_cr.state import store
 from tacker_k8s_cr.state import stray_chunks
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 
-HEAD = store.secret_ref("one", "default")
+HEAD = record_secrets.secret_ref("one", "default")
 LEFT = ObjectRef("", "Secret", "default", f"{HEAD.name}.0123456789abcdef")
 ONE = Inventory(
     "one",
@@ -193,7 +194,9 @@ def test_a_damaged_piece_is_named(cluster):
 def test_a_former_chunk_is_deleted_with_the_write_that_drops_it(cluster):
     """Beside the head lie the pieces that it names, and no others."""
     entry = store.write(cluster, ONE, None)
-    cluster.create(store._secret(LEFT, "one", "piece", b"x"), "m")
+    cluster.create(
+        record_secrets.create_secret(LEFT, "one", "piece", b"x"), "m"
+    )
     assert LEFT.name in left(cluster)  # by a writer who died
 
     entry = store.write(cluster, dataclasses.replace(ONE, owned={}), entry)
@@ -205,7 +208,9 @@ def test_a_former_chunk_is_deleted_with_the_write_that_drops_it(cluster):
 def test_a_user_that_may_not_list_secrets_deletes_the_known_ones(cluster):
     """What a killed writer left waits for a user that may list."""
     entry = store.write(cluster, ONE, None)
-    cluster.create(store._secret(LEFT, "one", "piece", b"x"), "m")
+    cluster.create(
+        record_secrets.create_secret(LEFT, "one", "piece", b"x"), "m"
+    )
     cluster.fail(errors.Forbidden("list", "secrets", "default", "no"), "list")
 
     store.write(cluster, dataclasses.replace(ONE, owned={}), entry)
@@ -243,7 +248,9 @@ def test_many_pieces_are_read_by_one_list(cluster):
 def test_what_was_listed_is_dropped_without_another_list(cluster):
     """Also what a writer left who died."""
     store.write(cluster, LARGE, None)
-    cluster.create(store._secret(LEFT, "one", "piece", b"x"), "m")
+    cluster.create(
+        record_secrets.create_secret(LEFT, "one", "piece", b"x"), "m"
+    )
     entry = store.read(cluster, "one", "default")
     cluster.sent.clear()
 
@@ -266,7 +273,9 @@ def test_what_a_dead_writer_left_is_found_with_its_operation(cluster):
     """The next write drops it, even if that itself drops nothing."""
     entry = store.write(cluster, ONE, None)
     assert Phase.INSTANTIATING is entry.inventory.phase
-    cluster.create(store._secret(LEFT, "one", "piece", b"x"), "m")
+    cluster.create(
+        record_secrets.create_secret(LEFT, "one", "piece", b"x"), "m"
+    )
 
     entry = store.read(cluster, "one", "default")
     store.write(cluster, ONE.with_journal("instantiate", "wait", ()), entry)
@@ -377,7 +386,7 @@ def test_pieces_without_a_head_are_not_a_record(cluster):
     entry = store.write(cluster, ONE, None)
     late = [
         cluster.get(ObjectRef.of(obj))
-        for obj in cluster.list_metadata(store.SECRET)
+        for obj in cluster.list_metadata(record_secrets.SECRET)
         if obj["metadata"]["name"] != "tacker-k8s-cr.one"
     ]
     assert not stray_chunks.remove(cluster, "one", "default")
@@ -388,7 +397,7 @@ def test_pieces_without_a_head_are_not_a_record(cluster):
 
     assert not other_instances.has_record(cluster, "one")
     assert stray_chunks.remove(cluster, "one", "default")
-    assert [] == list(cluster.list_metadata(store.SECRET))
+    assert [] == list(cluster.list_metadata(record_secrets.SECRET))
     assert not stray_chunks.remove(cluster, "one", "default")
 
 
