@@ -14,7 +14,7 @@ import contextlib
 import dataclasses
 import logging
 
-from tacker_k8s_cr.engine import preflight
+from tacker_k8s_cr.engine import kind_resolution
 from tacker_k8s_cr.engine import replicas
 from tacker_k8s_cr.engine import unknown_fields
 from tacker_k8s_cr.kinds import policy as policies
@@ -155,7 +155,7 @@ def _find_existing(
     Objects of kinds that the server does not store are skipped.
     """
     documents = tuple(_served(op, package))
-    found = preflight.resolve_kinds(op.cluster, documents)
+    found = kind_resolution.resolve_kinds(op.cluster, documents)
     stored = [
         document
         for document in documents
@@ -169,7 +169,9 @@ def _find_existing(
         policy.namespace_mode,
         policy.labels,
     )
-    registry_ = preflight.with_statusless_kinds(registry, found.subresources)
+    registry_ = kind_resolution.with_statusless_kinds(
+        registry, found.subresources
+    )
     op.use_registry(policy.judging(registry_))
     live = _live(op, items)
     _require_unowned(op, live)

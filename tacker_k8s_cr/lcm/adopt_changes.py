@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import dataclasses
 import logging
 
-from tacker_k8s_cr.engine import preflight
+from tacker_k8s_cr.engine import kind_resolution
 from tacker_k8s_cr.engine import replicas
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kube.protocol import results_or_raise
@@ -78,12 +78,12 @@ def adopt_changes(
 
 def _place(
     op: Session, package: Package, before: Inventory
-) -> tuple[tuple[PlacedManifest, ...], preflight.KindResolution]:
+) -> tuple[tuple[PlacedManifest, ...], kind_resolution.KindResolution]:
     """Return the manifests of the package whose kinds the server stores."""
     documents, _ = naming.with_names(
         package.documents, before.generated, lambda: ""
     )
-    found = preflight.resolve_kinds(op.cluster, documents)
+    found = kind_resolution.resolve_kinds(op.cluster, documents)
     stored = [
         document
         for document in documents
@@ -138,7 +138,7 @@ def _with_package(
     before: Inventory,
     package: Package,
     items: tuple[PlacedManifest, ...],
-    found: preflight.KindResolution,
+    found: kind_resolution.KindResolution,
     changed: Mapping[ObjectRef, Manifest],
 ) -> Inventory:
     """Return the inventory with new manifests and the new descriptor."""

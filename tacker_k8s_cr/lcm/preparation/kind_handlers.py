@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 import contextlib
 
+from tacker_k8s_cr.engine import kind_resolution
 from tacker_k8s_cr.engine import preflight
 from tacker_k8s_cr.engine import replicas_paths
 from tacker_k8s_cr.kinds.base import Registry
@@ -23,18 +24,18 @@ def resolve_kinds(
     documents: Sequence[Document],
     registry: Registry,
     policy: Policy,
-) -> tuple[preflight.KindResolution, Registry]:
+) -> tuple[kind_resolution.KindResolution, Registry]:
     """Return how the kinds of a package are served, and their handlers."""
-    expected = preflight.expected_kinds(documents, policy)
-    found = preflight.resolve_kinds(cluster, documents, expected)
+    expected = kind_resolution.expected_kinds(documents, policy)
+    found = kind_resolution.resolve_kinds(cluster, documents, expected)
     preflight.validate_annotations(documents)
     manifests = [document.manifest for document in documents]
-    known = preflight.with_statusless_kinds(registry, found.subresources)
+    known = kind_resolution.with_statusless_kinds(registry, found.subresources)
     known = replicas_paths.with_scale_paths(
         cluster, known, found.subresources, manifests
     )
     known = known.with_handlers(
-        preflight.claim_handlers(cluster, manifests, registry)
+        kind_resolution.claim_handlers(cluster, manifests, registry)
     )
     known = _with_workers(known, manifests)
     return found, policy.judging(known)
@@ -65,12 +66,12 @@ def registry_for(
     for kind in {ref.group_kind for ref in inventory.owned}:
         with contextlib.suppress(errors.KindNotServed):
             found[kind] = cluster.resource(kind).subresources
-    registry = preflight.with_statusless_kinds(registry, found)
+    registry = kind_resolution.with_statusless_kinds(registry, found)
     registry = replicas_paths.with_scale_paths(
         cluster, registry, found, inventory.manifests
     )
     registry = registry.with_handlers(
-        preflight.claim_handlers(cluster, inventory.manifests, registry)
+        kind_resolution.claim_handlers(cluster, inventory.manifests, registry)
     )
     registry = _with_workers(registry, inventory.manifests)
     return inventory.policy.judging(registry)

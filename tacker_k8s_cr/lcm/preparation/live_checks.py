@@ -10,6 +10,7 @@ import dataclasses
 
 from tacker_k8s_cr.engine import dry_run
 from tacker_k8s_cr.engine import find_unchanged
+from tacker_k8s_cr.engine import kind_resolution
 from tacker_k8s_cr.engine import kubernetes_versions
 from tacker_k8s_cr.engine import preflight
 from tacker_k8s_cr.engine import preserve_replicas
@@ -71,7 +72,7 @@ class LiveCheck:
     cluster: Cluster
     before: Inventory
     registry: Registry
-    kinds: preflight.KindResolution
+    kinds: kind_resolution.KindResolution
     options: Options
     fixed: Collection[ObjectRef] = ()
     lenient: bool = False

@@ -17,7 +17,7 @@ from tacker_k8s_cr.engine import delete
 from tacker_k8s_cr.engine import dry_run
 from tacker_k8s_cr.engine import finalizers
 from tacker_k8s_cr.engine import grace_period
-from tacker_k8s_cr.engine import preflight
+from tacker_k8s_cr.engine import kind_resolution
 from tacker_k8s_cr.lcm import session
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import create_only
@@ -186,7 +186,7 @@ def _record_written(
             k: op.cluster.resource(k).subresources for k in newly_served
         }
         op.use_registry(
-            preflight.with_statusless_kinds(op.registry, subresources)
+            kind_resolution.with_statusless_kinds(op.registry, subresources)
         )
         op.expected -= newly_served
     now = op.deadline.now

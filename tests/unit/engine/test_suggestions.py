@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
-from tacker_k8s_cr.engine import preflight
+from tacker_k8s_cr.engine import kind_resolution
 from tacker_k8s_cr.engine import suggestions
 from tacker_k8s_cr.kinds.removed_versions import REMOVED
 from tacker_k8s_cr.model import errors
@@ -27,7 +27,7 @@ def unknown(*kinds: tuple[str, str], cluster=None) -> list[str]:
         for version, kind in kinds
     ]
     with pytest.raises(errors.KindNotServed) as caught:
-        preflight.resolve_kinds(cluster or FakeCluster(), documents)
+        kind_resolution.resolve_kinds(cluster or FakeCluster(), documents)
     return caught.value.outcome().splitlines()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr.engine import dry_run
-from tacker_k8s_cr.engine import preflight
+from tacker_k8s_cr.engine import kind_resolution
 from tacker_k8s_cr.kinds import policy
 from tacker_k8s_cr.kinds.base import ApplyOrder
 from tacker_k8s_cr.model import errors
@@ -319,7 +319,7 @@ def test_kinds_are_announced_by_request_and_by_annotation():
     documents = [Document(operator, "a.yaml, document 1")]
     asked = policy.from_dict({"expected_kinds": ["Other.example.org"]})
 
-    found = preflight.expected_kinds(documents, asked)
+    found = kind_resolution.expected_kinds(documents, asked)
 
     assert {
         GroupKind("example.org", "Thing"): True,
@@ -328,7 +328,7 @@ def test_kinds_are_announced_by_request_and_by_annotation():
     } == {kind: item.namespaced for kind, item in found.items()}
     said[objects.PREFIX + "expected-kinds"] = "Thing/a, Other"
     with pytest.raises(errors.PackageInvalid) as caught:
-        preflight.expected_kinds(documents, asked)
+        kind_resolution.expected_kinds(documents, asked)
     assert (
         "a.yaml, document 1: Deployment.apps/ns/a: annotation "
         "k8s-cr.tacker.openstack.org/expected-kinds: 'Thing/a': expected "
