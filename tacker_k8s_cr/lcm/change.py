@@ -13,6 +13,7 @@ from tacker_k8s_cr.lcm import forecast as forecasts
 from tacker_k8s_cr.lcm.changing import version_step
 from tacker_k8s_cr.lcm.changing.version_step import VersionStep
 from tacker_k8s_cr.lcm.execution import execute
+from tacker_k8s_cr.lcm.execution import plan_change
 from tacker_k8s_cr.lcm.machines import machine_annotations
 from tacker_k8s_cr.lcm.preparation import prepare
 from tacker_k8s_cr.lcm.preparation import scale_levels as sizes
@@ -186,7 +187,7 @@ def _check_and_plan(
     op.use_registry(ready.registry)
     # These were sent when the instance was instantiated.
     ready = dataclasses.replace(ready, requests=())
-    planned = execute.plan_change(op, ready, before, policy)
+    planned = plan_change.plan_change(op, ready, before, policy)
     step = None
     if with_version_step and contract.uses_cluster_api(
         item.ref for item in ready.items

@@ -8,6 +8,7 @@ import dataclasses
 from tacker_k8s_cr.kinds import policy as policies
 from tacker_k8s_cr.kinds.policy import Policy
 from tacker_k8s_cr.lcm.execution import execute
+from tacker_k8s_cr.lcm.execution import plan_change
 from tacker_k8s_cr.lcm.execution import undo
 from tacker_k8s_cr.lcm.preparation import permissions_check
 from tacker_k8s_cr.lcm.preparation import prepare
@@ -77,7 +78,7 @@ def instantiate(
     op.warn(ready.warnings)
     # Objects of an earlier attempt that the package no longer contains are
     # deleted.
-    planned = execute.plan_change(op, ready, before, policy)
+    planned = plan_change.plan_change(op, ready, before, policy)
     sources = source_instances.transfer_sources(op, ready)
     created_namespaces = execute.create_record_namespace(op, planned)
     inventory = target_inventory.target_inventory(

@@ -10,6 +10,7 @@ from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kube.protocol import results_or_raise
 from tacker_k8s_cr.lcm import scale
 from tacker_k8s_cr.lcm import terminate
+from tacker_k8s_cr.lcm.execution import deletion_checks
 from tacker_k8s_cr.lcm.execution import execute
 from tacker_k8s_cr.lcm.execution import recreate_members
 from tacker_k8s_cr.lcm.execution import restore
@@ -252,7 +253,7 @@ def _roll_back_change(
     created = {
         ref: uid for ref, uid in new_objects.items() if ref not in foreign
     }
-    in_use = execute.find_shared(
+    in_use = deletion_checks.find_shared(
         op, created, manifest_annotations.manifests(now)
     )
     in_use.update(
@@ -272,7 +273,7 @@ def _roll_back_change(
     permissions_check.require_delete(
         op.cluster, created, wanted=op.options.check_permissions
     )
-    execute.refuse_foreign_deletion(op, created)
+    deletion_checks.refuse_foreign_deletion(op, created)
     target = dataclasses.replace(
         wanted,
         phase=Phase.CHANGING,

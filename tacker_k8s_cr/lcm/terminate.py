@@ -13,6 +13,7 @@ from tacker_k8s_cr.engine import retained_objects
 from tacker_k8s_cr.kinds import policy as policies
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kube.protocol import results_or_raise
+from tacker_k8s_cr.lcm.execution import deletion_checks
 from tacker_k8s_cr.lcm.execution import execute
 from tacker_k8s_cr.lcm.execution import undo
 from tacker_k8s_cr.lcm.machines import machine_annotations
@@ -72,7 +73,7 @@ def terminate_recorded(
     op.use_registry(registry)
     if op.ledger.entry is None:
         return _terminate_unrecorded(op, retaining=retaining)
-    record_namespace = execute.namespace_ref(op.record_namespace)
+    record_namespace = placement.namespace_ref(op.record_namespace)
     inventory = dataclasses.replace(
         execute.recovered_inventory(op), phase=Phase.TERMINATING
     )
@@ -192,7 +193,7 @@ def _require_feasible(
         op.cluster, not_deleted, deleted
     ):
         raise errors.RetentionImpossible(collected)
-    execute.refuse_foreign_deletion(op, deleted)
+    deletion_checks.refuse_foreign_deletion(op, deleted)
 
 
 def _recheck_foreign(
@@ -207,7 +208,7 @@ def _recheck_foreign(
     if op.deadline.now - op.begun < execute.RECHECK_AFTER:
         return
     if any(ref.group_kind in collecting_kinds for ref in refs):
-        execute.refuse_foreign_deletion(op, deleted, begun=True)
+        deletion_checks.refuse_foreign_deletion(op, deleted, begun=True)
 
 
 def _clean_up_workloads(
@@ -246,7 +247,7 @@ def _terminate_unrecorded(op: Session, *, retaining: bool) -> Report:
     deleted it, or a write without an answer may have been carried out
     after the end. Objects that only have the label are reported, not deleted.
     """
-    record_namespace = execute.namespace_ref(op.record_namespace)
+    record_namespace = placement.namespace_ref(op.record_namespace)
     retained: dict[ObjectRef, str] = {}
     with op.ledger.lock_without_record(op.deadline), op.annotate_errors():
         created, doubtful = undo.find_labelled_objects(op)

@@ -228,3 +228,8 @@ def set_field(obj: Manifest, path: Path, value: Any) -> Manifest:
     else:
         changed[key] = value
     return changed
+
+
+def namespace_ref(name: str) -> ObjectRef:
+    """Return the reference to a namespace."""
+    return ObjectRef("", "Namespace", "", name)

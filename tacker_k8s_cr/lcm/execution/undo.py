@@ -22,6 +22,7 @@ from tacker_k8s_cr.model import ownership
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.report import Action
 from tacker_k8s_cr.plan import manifest_annotations
+from tacker_k8s_cr.plan import placement
 from tacker_k8s_cr.plan import plan
 from tacker_k8s_cr.state import other_instances
 
@@ -47,7 +48,7 @@ def undo(op: Session) -> None:
 
 
 def _undo(op: Session) -> None:
-    record_namespace = execute.namespace_ref(op.record_namespace)
+    record_namespace = placement.namespace_ref(op.record_namespace)
     inventory = execute.recovered_inventory(op)
     # Every write was a creation: the instance had nothing before, except
     # what it was to adopt.

@@ -11,7 +11,7 @@ from tacker_k8s_cr.engine import retained_objects
 from tacker_k8s_cr.engine.claim_retention import Retention
 from tacker_k8s_cr.kinds.policy import Policy
 from tacker_k8s_cr.kube.protocol import results_or_raise
-from tacker_k8s_cr.lcm.execution import execute
+from tacker_k8s_cr.lcm.execution import deletion_checks
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.lcm.stages import claim_cleanup
 from tacker_k8s_cr.lcm.stages.found_claims import FoundClaims
@@ -49,7 +49,7 @@ def find_retained_objects(
 ) -> tuple[dict[ObjectRef, str], FoundClaims]:
     """Return the objects to retain, with the reason, and the claims."""
     owned = inventory.without_owned(inventory.preexisting).owned
-    retained = execute.find_retained(op, owned, manifests, choices)
+    retained = deletion_checks.find_retained(op, owned, manifests, choices)
     not_deleted = {*retained, *inventory.preexisting}
     found = claim_cleanup.create_cleanup(
         op, inventory, specified, not_deleted
