@@ -18,6 +18,7 @@ import urllib.parse
 from tacker_k8s_cr.driver import schema
 from tacker_k8s_cr.driver.schema import OURS
 from tacker_k8s_cr.driver.schema import ROOT
+from tacker_k8s_cr.kinds import generic
 from tacker_k8s_cr.kinds import rules
 from tacker_k8s_cr.kinds.policy import Policy
 from tacker_k8s_cr.kinds.policy import Readiness
@@ -261,12 +262,13 @@ def _not_files(names: Iterable[str]) -> Iterator[str]:
 
 def _not_ready(where: str, item: Mapping[str, Any]) -> Iterator[str]:
     given = [key for key in ("ready_when", "failed_when") if key in item]
-    if item.get("readiness") == "exists" and given:
-        yield f"{where}.readiness: exists leaves no use for {given[0]}"
-    if not given and "readiness" not in item:
+    mode = item.get("readiness")
+    if mode in generic.UNCONDITIONAL and given:
+        yield f"{where}.readiness: {mode} leaves no use for {given[0]}"
+    if not given and not item.keys() & {"readiness", "stall_timeout"}:
         yield (
             f"{where}: wanted one of readiness, ready_when, failed_when, "
-            "found none"
+            "stall_timeout, found none"
         )
     for key in given:
         try:
@@ -296,6 +298,7 @@ def _readiness(ours: Mapping[str, Any]) -> Iterator[Readiness]:
             item.get("readiness", ""),
             tuple(_rules(item, "ready_when")),
             tuple(_rules(item, "failed_when")),
+            item.get("stall_timeout"),
         )
 
 

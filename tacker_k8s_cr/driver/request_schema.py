@@ -94,11 +94,12 @@ _TYPES: Mapping[Type, Schema] = {
             {
                 "of": _SUBJECT,
                 "readiness": {
-                    "title": "one of status, exists",
-                    "enum": ["status", "exists"],
+                    "title": "one of status, exists, none",
+                    "enum": ["status", "exists", "none"],
                 },
                 "ready_when": _RULES,
                 "failed_when": _RULES,
+                "stall_timeout": {"$ref": "#/$defs/seconds"},
             },
             required=["of"],
         )

@@ -66,6 +66,11 @@ class Handler:
         ``Foreground`` the object is deleted after its dependents.
     :param ephemeral: once current, an object of this kind may be deleted by
         its controller, and counts as complete.
+    :param time_to_live: returns the seconds after which the controller of an
+        object deletes it when it has ended; None if it does not.
+    :param stall_timeout: seconds after which an object of this kind that
+        shows the same error without progress counts as blocked; None for the
+        limit of the operation. The annotation of an object overrides it.
     :param name: the author of the handler, for its errors; empty if built in.
     """
 
@@ -82,6 +87,8 @@ class Handler:
     propagation: str = BACKGROUND
     ephemeral: bool = False
     name: str = ""
+    time_to_live: Callable[[Manifest], float | None] | None = None
+    stall_timeout: float | None = None
 
 
 Resolver = Callable[[GroupKind], Handler | None]
@@ -136,6 +143,10 @@ class Registry:
             if judge := self.judges.get(subject):
                 return judge(self[ref.group_kind])
         return None
+
+    def handler_for(self, ref: ObjectRef) -> Handler:
+        """Return the handler of an object, as a request overrides it."""
+        return self.override_for(ref) or self[ref.group_kind]
 
     def with_handlers(self, handlers: Mapping[GroupKind, Handler]) -> Registry:
         """With more handlers, which win over those that are here."""

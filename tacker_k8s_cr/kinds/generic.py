@@ -100,6 +100,18 @@ def _told(found: Mapping[str, Condition], error: str) -> str:
     return str(found[name])
 
 
+READINESS = ("status", "exists", "none")
+"""The values of the annotation ``readiness``, and of that key in a request."""
+
+UNCONDITIONAL = ("exists", "none")
+"""Those that leave the status of an object out of account."""
+
+
+def ignored(_obj: Manifest) -> Verdict:
+    """Return that an object is current: its package does not wait for it."""
+    return base.current("not waited for, as its package or a request asks")
+
+
 def created(obj: Manifest) -> Verdict:
     """Current once stored, whatever its controller reports."""
     if objects.field(obj, ("metadata", "deletionTimestamp")):
@@ -165,14 +177,12 @@ def with_override(
 
     Raises RequestInvalid for what cannot be followed.
     """
-    if readiness not in ("", "status", "exists"):
-        raise errors.RequestInvalid(
-            f"{readiness!r} is neither status nor exists"
-        )
-    if readiness == "exists":
+    if readiness and readiness not in READINESS:
+        raise errors.RequestInvalid(_unknown_readiness(readiness))
+    if readiness in UNCONDITIONAL:
         if current or failed:
-            raise errors.RequestInvalid("exists leaves no use for rules")
-        return dataclasses.replace(kind, assess=created)
+            raise errors.RequestInvalid(f"{readiness} leaves no use for rules")
+        return _unconditional(kind, readiness)
     if current or failed:
         return by_rules(current, failed, kind=kind)
     return kind if readiness else None
@@ -192,20 +202,16 @@ def of_annotations(manifest: Manifest, kind: Handler = ANY) -> Handler | None:
     }
     asked = {name: value for name, value in when.items() if value is not None}
     problems = []
-    if readiness not in (None, "status", "exists"):
+    if readiness not in (None, *READINESS):
         problems.append(
-            _problem(
-                manifest,
-                "readiness",
-                f"{readiness!r} is neither status nor exists",
-            )
+            _problem(manifest, "readiness", _unknown_readiness(readiness))
         )
-    if readiness == "exists" and asked:
+    if readiness in UNCONDITIONAL and asked:
         problems.append(
             _problem(
                 manifest,
                 "readiness",
-                f"exists leaves no use for {', '.join(asked)}",
+                f"{readiness} leaves no use for {', '.join(asked)}",
             )
         )
     found = {}
@@ -216,8 +222,8 @@ def of_annotations(manifest: Manifest, kind: Handler = ANY) -> Handler | None:
             problems.append(_problem(manifest, name, str(error)))
     if problems:
         raise errors.PackageInvalid(problems)
-    if readiness == "exists":
-        return dataclasses.replace(kind, assess=created)
+    if readiness in UNCONDITIONAL:
+        return _unconditional(kind, readiness)
     if found:
         return by_rules(
             found.get("ready-when", ()),
@@ -225,6 +231,17 @@ def of_annotations(manifest: Manifest, kind: Handler = ANY) -> Handler | None:
             kind=kind,
         )
     return kind if readiness else None
+
+
+def _unknown_readiness(readiness: str) -> str:
+    return f"{readiness!r} is not one of {', '.join(READINESS)}"
+
+
+def _unconditional(kind: Handler, readiness: str) -> Handler:
+    """Return the handler for objects whose status does not count."""
+    if readiness == "none":
+        return dataclasses.replace(kind, assess=ignored, ephemeral=True)
+    return dataclasses.replace(kind, assess=created)
 
 
 def _problem(manifest: Manifest, name: str, what: str) -> Problem:

@@ -22,8 +22,9 @@ class Observation:
     :param sign: everything that progress would change: while it stays the
         same, and the verdict has an error, the object is stalled.
     :param still: since when it has.
-    :param stall_timeout: seconds, if the object itself defines them.
+    :param stall_timeout: seconds, if the object or its kind defines them.
     :param first: nothing has moved since the first view.
+    :param ephemeral: once current, the object may be deleted.
     """
 
     verdict: Verdict
@@ -31,6 +32,7 @@ class Observation:
     still: float = 0.0
     stall_timeout: float | None = None
     first: bool = False
+    ephemeral: bool = False
 
 
 UNSEEN = Observation(Verdict(State.IN_PROGRESS, "nothing heard of it yet"))
@@ -62,7 +64,10 @@ def observe(
     sign = (verdict.state, verdict.error, *progress_fingerprint(obj))
     still = last.still if last.sign == sign else now
     first = not last.sign or (last.first and last.sign == sign)
-    return Observation(verdict, sign, still, stall_timeout(obj), first)
+    limit = stall_timeout(obj, asked or kind)
+    return Observation(
+        verdict, sign, still, limit, first, ephemeral=handler.ephemeral
+    )
 
 
 def _handler(obj: Manifest, kind: Handler, asked: Handler | None) -> Handler:
@@ -86,13 +91,16 @@ def _undeleted(obj: Manifest) -> Manifest:
     return {**obj, "metadata": metadata}
 
 
-def stall_timeout(obj: Manifest) -> float | None:
-    """Seconds of the annotation ``stall-timeout``."""
-    said = objects.annotation(obj, "stall-timeout")
+def stall_timeout(obj: Manifest, kind: Handler) -> float | None:
+    """Return the seconds of the annotation ``stall-timeout``, or the kind's.
+
+    None means that the limit of the operation applies.
+    """
+    annotated = objects.annotation(obj, "stall-timeout")
     try:
-        return float(said) if said else None
+        return float(annotated) if annotated else kind.stall_timeout
     except ValueError:
-        return None
+        return kind.stall_timeout
 
 
 def progress_fingerprint(obj: Manifest) -> tuple[Any, ...]:

@@ -22,7 +22,13 @@ Result = TypeVar("Result")
 
 def faults(handler: Handler) -> Iterator[str]:
     """What of a handler's fields is not as the others rely on it to be."""
-    for name in ("assess", "refuse_replicas", "references", "child_selectors"):
+    for name in (
+        "assess",
+        "refuse_replicas",
+        "references",
+        "child_selectors",
+        "time_to_live",
+    ):
         given = getattr(handler, name)
         if not callable(given) and (given is not None or name == "assess"):
             yield f"{name} must be a function, got {given!r}"
@@ -37,6 +43,9 @@ def faults(handler: Handler) -> Iterator[str]:
     for name in ("prune_protected", "delete_exclusively", "ephemeral"):
         if not isinstance(given := getattr(handler, name), bool):
             yield f"{name} must be True or False, got {given!r}"
+    limit = handler.stall_timeout
+    if limit is not None and not (_is_number(limit) and limit > 0):
+        yield f"stall_timeout must be seconds above 0 or None, got {limit!r}"
     if handler.propagation not in (base.BACKGROUND, base.FOREGROUND):
         yield (
             f"propagation must be {base.BACKGROUND} or {base.FOREGROUND}, got "
@@ -50,10 +59,11 @@ def guard(handler: Handler) -> Handler:
     No other rule is used instead: it would judge an object in a way that
     was not requested.
     """
-    refuse, children, made = (
+    refuse, children, made, ttl = (
         handler.refuse_replicas,
         handler.references,
         handler.child_selectors,
+        handler.time_to_live,
     )
 
     def assess(obj: Manifest) -> Verdict:
@@ -82,9 +92,18 @@ def guard(handler: Handler) -> Handler:
             "a tuple of pairs of a GroupKind and a label selector",
         )
 
+    def time_to_live(obj: Manifest) -> float | None:
+        call = _Call(handler.name, "time_to_live", obj)
+        return call.result(
+            lambda: ttl(obj) if ttl else None,
+            lambda found: found is None or _is_number(found),
+            "a number or None",
+        )
+
     return dataclasses.replace(
         handler,
         assess=assess,
+        time_to_live=time_to_live if ttl else None,
         refuse_replicas=refusal if refuse else None,
         references=references if children else None,
         child_selectors=selectors if made else None,
@@ -140,6 +159,10 @@ def _verdict(found: Any) -> bool:
         and isinstance(found.state, State)
         and _texts((found.reason, found.error))
     )
+
+
+def _is_number(found: Any) -> bool:
+    return isinstance(found, int | float) and not isinstance(found, bool)
 
 
 def _reason(found: Any) -> bool:

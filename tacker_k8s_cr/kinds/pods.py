@@ -140,6 +140,11 @@ def _pods(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
 JOB = GroupKind("batch", "Job")
 
 
+def _time_to_live(obj: Manifest) -> float | None:
+    """Return the seconds after which a Job that has ended is deleted."""
+    return fields.number(obj, ("spec", "ttlSecondsAfterFinished"))
+
+
 def _jobs(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
     """A CronJob's Jobs have no common label, only owner references."""
     return ((JOB, ""),)
@@ -154,6 +159,7 @@ HANDLERS: Mapping[GroupKind, Handler] = {
         child_selectors=_pods,
         ephemeral=True,
         propagation=FOREGROUND,
+        time_to_live=_time_to_live,
     ),
     GroupKind("batch", "CronJob"): Handler(
         cron_job,

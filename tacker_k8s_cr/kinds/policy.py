@@ -28,15 +28,17 @@ class Readiness:
     """When the objects of a kind, or one object, are current.
 
     :param of: what it is about.
-    :param readiness: ``status`` or ``exists``, as in the annotation.
+    :param readiness: ``status``, ``exists`` or ``none``, as in the annotation.
     :param ready_when: rules, as text or as ``kinds.rules`` reads them.
     :param failed_when: likewise.
+    :param stall_timeout: seconds; None for the limit of the operation.
     """
 
     of: Subject
     readiness: str = ""
     ready_when: tuple[str | Mapping[str, Any], ...] = ()
     failed_when: tuple[str | Mapping[str, Any], ...] = ()
+    stall_timeout: float | None = None
 
     def __post_init__(self) -> None:
         self.judge(generic.ANY)
@@ -54,10 +56,14 @@ class Readiness:
             raise errors.RequestInvalid(
                 f"readiness of {self.of}: {error}"
             ) from error
+        if self.stall_timeout is not None:
+            return dataclasses.replace(
+                found or kind, stall_timeout=self.stall_timeout
+            )
         if found is None:
             raise errors.RequestInvalid(
-                f"readiness of {self.of}: it needs readiness, ready_when "
-                "or failed_when"
+                f"readiness of {self.of}: it needs readiness, ready_when, "
+                "failed_when or stall_timeout"
             )
         return found
 
@@ -66,6 +72,7 @@ class Readiness:
             "readiness": self.readiness,
             "ready_when": list(self.ready_when),
             "failed_when": list(self.failed_when),
+            "stall_timeout": self.stall_timeout,
         }
         return {"of": str(self.of), **{k: v for k, v in said.items() if v}}
 
@@ -224,7 +231,8 @@ def _readiness(given: Any, where: str) -> Readiness:
         raise errors.RequestInvalid(
             f"{where}: expected a mapping, got {given!r}"
         )
-    _known(where, given, ("of", "readiness", "ready_when", "failed_when"))
+    names = ("of", "readiness", "ready_when", "failed_when", "stall_timeout")
+    _known(where, given, names)
     if "of" not in given:
         raise errors.RequestInvalid(
             f"{where}: required key 'of' (a kind or an object) is missing"
@@ -236,9 +244,24 @@ def _readiness(given: Any, where: str) -> Readiness:
             given.get("readiness") or "",
             _rules(given.get("ready_when")),
             _rules(given.get("failed_when")),
+            _seconds(given.get("stall_timeout")),
         )
     except errors.RequestInvalid as error:
         raise errors.RequestInvalid(f"{where}: {error}") from error
+
+
+def _seconds(given: Any) -> float | None:
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise errors.RequestInvalid(
+            f"stall_timeout: expected seconds, got {given!r}"
+        )
+    if given <= 0:
+        raise errors.RequestInvalid(
+            f"stall_timeout: expected more than 0 seconds, got {given!r}"
+        )
+    return float(given)
 
 
 def _rules(given: Any) -> tuple[str | Mapping[str, Any], ...]:

@@ -176,7 +176,7 @@ class Session:
         now = self.deadline.now
         self.actions[ref] = action
         self.progress = self.progress.with_awaited(
-            {ref: awaited_object(obj, now)}, name
+            {ref: awaited_object(obj, now, self.registry)}, name
         )
         self.on_progress(self.progress.with_observed([obj], now))
 
@@ -322,12 +322,14 @@ class Session:
 
 
 def awaited_object(
-    obj: Manifest, now: float, *, former: bool = False
+    obj: Manifest, now: float, registry: Registry, *, former: bool = False
 ) -> AwaitedObject:
+    time_to_live = registry.handler_for(ObjectRef.of(obj)).time_to_live
     return AwaitedObject(
         objects.uid(obj),
         objects.generation(obj),
         now,
         former,
         objects.version(obj),
+        time_to_live=time_to_live(obj) if time_to_live else None,
     )

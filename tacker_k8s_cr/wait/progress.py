@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import enum
+import math
 
 from tacker_k8s_cr.kinds import observation
 from tacker_k8s_cr.kinds.base import Registry
@@ -42,6 +43,8 @@ class AwaitedObject:
     :param since: when, on the clock of the operation's deadline.
     :param unchanged: the write changed nothing, so that the first status of
         the object may precede it.
+    :param time_to_live: seconds after which its controller deletes it when
+        it has ended; None if it does not.
     """
 
     uid: str
@@ -49,6 +52,14 @@ class AwaitedObject:
     since: float
     unchanged: bool = False
     version: str = ""
+    time_to_live: float | None = None
+
+
+EXPIRED = Verdict(
+    State.CURRENT,
+    "deleted after its time to live, before its result was read",
+)
+"""The verdict on an object that ended and was deleted between two views."""
 
 
 RefSet = Mapping[ObjectRef, None]
@@ -191,10 +202,13 @@ class WaitState:
         ]
         return tuple(ref for _, ref in sorted(waits)[: stalled.MAX_INSPECTED])
 
-    def with_deleted(self, refs: Iterable[ObjectRef]) -> WaitState:
+    def with_deleted(
+        self, refs: Iterable[ObjectRef], now: float = -math.inf
+    ) -> WaitState:
         """Record that these objects no longer exist.
 
-        A completed ephemeral object that was deleted is not an error.
+        A completed ephemeral object that was deleted is not an error, nor is
+        one that may have expired by now, before its result was read.
         """
         deleted = frozenset(
             ref
@@ -205,8 +219,36 @@ class WaitState:
         )
         if not deleted:
             return self
-        after = dataclasses.replace(self, deleted=self.deleted | deleted)
+        expired = {
+            ref: self._expired_observation(ref)
+            for ref in deleted
+            if self._may_have_expired(ref, now)
+        }
+        after = dataclasses.replace(
+            self,
+            deleted=(self.deleted | deleted) - expired.keys(),
+            observations={**self.observations, **expired},
+        )
         return after._with_counts(deleted, self)
+
+    def _may_have_expired(self, ref: ObjectRef, now: float) -> bool:
+        """Whether the time to live of an object may have passed.
+
+        It begins when the object ends, which is after its write.
+        """
+        awaited = self.awaited[ref]
+        seen = self.observations.get(ref, UNSEEN).verdict.state
+        return (
+            self.goal is Goal.CURRENT
+            and awaited.time_to_live is not None
+            and now - awaited.since >= awaited.time_to_live
+            and seen is not State.FAILED
+        )
+
+    def _expired_observation(self, ref: ObjectRef) -> Observation:
+        return dataclasses.replace(
+            self.observations.get(ref, UNSEEN), verdict=EXPIRED
+        )
 
     def _with_counts(
         self, refs: Collection[ObjectRef], before: WaitState
@@ -244,11 +286,11 @@ class WaitState:
 
     def _is_completed(self, ref: ObjectRef) -> bool:
         """Whether the object may be deleted, having been current."""
+        observed = self.observations.get(ref, UNSEEN)
         return (
             self.goal is Goal.CURRENT
-            and self.registry[ref.group_kind].ephemeral
-            and self.observations.get(ref, UNSEEN).verdict.state
-            is State.CURRENT
+            and observed.ephemeral
+            and observed.verdict.state is State.CURRENT
         )
 
     def verdict(self, ref: ObjectRef, now: float) -> Verdict:

@@ -89,7 +89,7 @@ def refresh(
             else:
                 views.append(outcome)
     progress = progress.with_observed(views, now).with_deleted(
-        no_longer_existing
+        no_longer_existing, now
     )
     existing = {ObjectRef.of(obj) for obj in views}
     lost = state.lost.difference(to_read) | unknown

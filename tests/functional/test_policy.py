@@ -113,6 +113,43 @@ def test_readiness_is_judged_alike_in_all_operations(
     )
 
 
+@pytest.mark.requirement("P2", "T10")
+def test_a_kind_may_have_its_own_limit_or_not_be_waited_for(
+    cluster, make_package, operation_args, unique_name, group
+):
+    """A Deployment without its account is blocked after that of its kind."""
+    package = make_package(
+        manifests.definition(group, "Thing"),
+        manifests.custom(group, "Thing", "one", size="bad"),
+        _without_account(manifests.deployment("web")),
+    )
+    limits = [
+        {"of": f"Thing.{group}", "readiness": "none"},
+        {"of": "Deployment.apps", "stall_timeout": 1},
+    ]
+
+    with pytest.raises(errors.ObjectsFailed) as caught:
+        k8s_cr.instantiate(
+            k8s_cr.Request(
+                cluster,
+                unique_name,
+                options=k8s_cr.Options(stall_timeout=3600.0),
+                **operation_args,
+            ),
+            package,
+            policy=read(readiness=limits),
+        )
+
+    assert ["web"] == [item.ref.name for item in caught.value.unsettled]
+    assert "blocked" in str(caught.value)
+
+
+def _without_account(deployment):
+    """Name a ServiceAccount that does not exist, so that no Pod is created."""
+    deployment["spec"]["template"]["spec"]["serviceAccountName"] = "missing"
+    return deployment
+
+
 @pytest.mark.requirement("P2")
 def test_an_annotation_wins_over_the_policy(
     cluster, make_package, operation_args, unique_name, group

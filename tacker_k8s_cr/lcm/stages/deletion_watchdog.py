@@ -11,6 +11,7 @@ import logging
 from typing import Any
 
 from tacker_k8s_cr.kinds import observation
+from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.kube.protocol import Cluster
 from tacker_k8s_cr.model import backoff
 from tacker_k8s_cr.model import errors
@@ -129,7 +130,10 @@ class DeletionWatchdog:
         if not objs and not self._stuck:
             return
         found = dict(self._find_stuck(objs, thorough=False))
-        before, self._stuck = self._stuck, self._update_stuck(objs, found, now)
+        before, self._stuck = (
+            self._stuck,
+            self._update_stuck(objs, found, now, progress.registry),
+        )
         if _reasons(before) != _reasons(self._stuck):
             self.listen(progress)
         for ref, stuck in self._stuck.items():
@@ -176,6 +180,7 @@ class DeletionWatchdog:
         objs: Mapping[ObjectRef, Manifest],
         found: Mapping[ObjectRef, str],
         now: float,
+        registry: Registry,
     ) -> Mapping[ObjectRef, Stuck]:
         """Return what is stuck, and since when."""
         after = {}
@@ -184,7 +189,9 @@ class DeletionWatchdog:
             last = self._stuck.get(ref)
             is_same = last is not None and last.fingerprint == fingerprint
             since = last.since if last and is_same else now
-            own_timeout = observation.stall_timeout(objs[ref])
+            own_timeout = observation.stall_timeout(
+                objs[ref], registry.handler_for(ref)
+            )
             give_up_at = since + (
                 self._stall if own_timeout is None else own_timeout
             )

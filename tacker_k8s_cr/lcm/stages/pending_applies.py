@@ -150,7 +150,8 @@ class PendingApplies:
 
 
 def _stall(op: Session, step: Apply) -> float:
-    own_timeout = observation.stall_timeout(step.manifest)
+    handler = op.registry.handler_for(step.ref)
+    own_timeout = observation.stall_timeout(step.manifest, handler)
     return op.options.stall_timeout if own_timeout is None else own_timeout
 
 

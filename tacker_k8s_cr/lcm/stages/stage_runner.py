@@ -200,7 +200,7 @@ def _record_written(
             op.notes[item.ref] = (item.note,)
         former = item.action is Action.UNCHANGED
         awaited[item.ref] = session.awaited_object(
-            item.obj, now, former=former
+            item.obj, now, op.registry, former=former
         )
         views.append(item.obj)
     op.progress = op.progress.with_awaited(awaited, name)

@@ -332,7 +332,7 @@ def test_tackers_own_keys_do_no_harm_elsewhere(operation):
         (
             {"tacker_k8s_cr": {"readiness": [{"of": "Pod"}]}},
             f"{OURS}.readiness[0]: wanted one of readiness, ready_when, "
-            "failed_when, found none",
+            "failed_when, stall_timeout, found none",
         ),
         (
             {
@@ -357,6 +357,15 @@ def test_tackers_own_keys_do_no_harm_elsewhere(operation):
             },
             f"{OURS}.readiness[0].readiness: exists leaves no use for "
             "failed_when",
+        ),
+        (
+            {
+                "tacker_k8s_cr": {
+                    "readiness": [{"of": "Pod", "stall_timeout": 0}]
+                }
+            },
+            f"{OURS}.readiness[0].stall_timeout: wanted a number of seconds, "
+            "found another number",
         ),
         (
             {"use_helm": "true", "tacker_k8s_cr": {"timeout": 1}},

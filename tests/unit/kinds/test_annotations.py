@@ -87,7 +87,7 @@ def test_the_remaining_handler_of_a_kind_stays():
 @pytest.mark.parametrize(
     ("annotations", "words"),
     [
-        ({"readiness": "never"}, "'never' is neither status nor exists"),
+        ({"readiness": "never"}, "'never' is not one of status, exists, none"),
         (
             {"readiness": "exists", "ready_when": "condition=Ready"},
             "exists leaves no use for ready-when",

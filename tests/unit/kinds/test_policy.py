@@ -75,7 +75,7 @@ def test_a_subject_is_read_as_it_is_shown(subject):
         ),
         (
             {"readiness": [{"of": "Thing", "readiness": "soon"}]},
-            r"readiness\[0\]: .*'soon' is neither status nor exists",
+            r"readiness\[0\]: .*'soon' is not one of status, exists, none",
         ),
         (
             {"readiness": [{"of": "Thing", "ready_when": "a=="}]},
@@ -94,6 +94,14 @@ def test_a_subject_is_read_as_it_is_shown(subject):
             "exists leaves no use for rules",
         ),
         ({"readiness": [{"of": "Thing"}]}, "it needs readiness, ready_when"),
+        (
+            {"readiness": [{"of": "Thing", "stall_timeout": "5m"}]},
+            r"readiness\[0\]: stall_timeout: expected seconds, got '5m'",
+        ),
+        (
+            {"readiness": [{"of": "Thing", "stall_timeout": 0}]},
+            r"readiness\[0\]: stall_timeout: expected more than 0 seconds",
+        ),
         (
             {"readiness": [{"of": "T", "readiness": "exists"}] * 2},
             "T is named twice",

@@ -9,6 +9,8 @@ import pytest
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr.kinds.base import Handler
 from tacker_k8s_cr.kinds.base import Registry
+from tacker_k8s_cr.kinds.policy import Policy
+from tacker_k8s_cr.kinds.policy import Readiness
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.objects import State
@@ -230,6 +232,38 @@ def test_an_object_may_set_its_own_stall_timeout():
     assert 3.0 == after.seconds_until_blocked(0.0)
 
 
+@pytest.mark.requirement("T10")
+def test_a_kind_may_have_its_own_stall_timeout():
+    """By a request or by its handler; other kinds have the operation's."""
+    slow = Readiness(REF.group_kind, stall_timeout=30.0)
+    policy = Policy(readiness=(slow,))
+    other = REF._replace(kind="Other")
+    progress = WaitState(
+        policy.judging(REGISTRY), stall_timeout=10.0
+    ).with_awaited({ref: AwaitedObject("u1", 1, 0.0) for ref in (REF, other)})
+    bad = thing(error="Ready/Quota")
+    after = progress.with_observed([bad, {**bad, "kind": "Other"}], 0.0)
+
+    assert State.IN_PROGRESS == after.verdict(REF, 29.0).state
+    assert State.BLOCKED == after.verdict(REF, 30.0).state
+    assert (other,) == after.failed_objects(10.0)
+    assert 10.0 == after.seconds_until_blocked(0.0)
+
+
+@pytest.mark.requirement("T10")
+def test_the_annotation_of_an_object_wins_over_the_limit_of_its_kind():
+    """It is more specific."""
+    policy = Policy(readiness=(Readiness(REF.group_kind, stall_timeout=30.0),))
+    progress = WaitState(policy.judging(REGISTRY)).with_awaited(
+        {REF: AwaitedObject("u1", 1, 0.0)}
+    )
+    annotations = {objects.PREFIX + "stall-timeout": "3"}
+    bad = thing(error="Ready/Quota", annotations=annotations)
+    after = progress.with_observed([bad], 0.0)
+
+    assert State.BLOCKED == after.verdict(REF, 3.0).state
+
+
 def test_it_is_known_when_an_object_would_count_as_blocked():
     """So a wait can sleep that long and no longer."""
     bad = thing(error="Ready/Quota")
@@ -295,9 +329,10 @@ def job(deleted=False, **condition):
     }
 
 
-def waiting_for_a_job(goal=Goal.CURRENT):
+def waiting_for_a_job(goal=Goal.CURRENT, time_to_live=None):
     progress = WaitState(kinds.BUILT_IN, goal)
-    return progress.with_awaited({JOB: AwaitedObject("u1", 1, 0.0)})
+    awaited = AwaitedObject("u1", 1, 0.0, time_to_live=time_to_live)
+    return progress.with_awaited({JOB: awaited})
 
 
 @pytest.mark.requirement("P2")
@@ -324,6 +359,43 @@ def test_a_job_deleted_before_completion_has_failed():
     after = waiting_for_a_job().with_observed([job()], 1.0).with_deleted([JOB])
 
     assert (JOB,) == after.failed_objects(2.0)
+
+
+@pytest.mark.requirement("P2")
+@pytest.mark.parametrize("views", [[], [job()]])
+def test_a_job_that_may_have_expired_is_current(views):
+    """It ended and was deleted between two views."""
+    progress = waiting_for_a_job(time_to_live=5).with_observed(views, 1.0)
+    after = progress.with_deleted([JOB], 6.0)
+
+    assert after.is_settled
+    assert State.CURRENT == after.verdict(JOB, 6.0).state
+    assert "before its result was read" in after.verdict(JOB, 6.0).reason
+
+
+@pytest.mark.parametrize(
+    ("views", "seconds"), [([job()], 4.0), ([job(Failed="True")], 6.0)]
+)
+def test_a_job_that_cannot_have_expired_has_failed(views, seconds):
+    """Its time to live has not passed, or its failure was seen."""
+    progress = waiting_for_a_job(time_to_live=5).with_observed(views, 1.0)
+    after = progress.with_deleted([JOB], seconds)
+
+    assert (JOB,) == after.failed_objects(seconds)
+
+
+@pytest.mark.requirement("P2")
+def test_an_object_that_is_not_waited_for_may_be_deleted():
+    """By readiness none, whatever its status is."""
+    readiness = Readiness(REF.group_kind, "none")
+    registry = Policy(readiness=(readiness,)).judging(REGISTRY)
+    progress = WaitState(registry).with_awaited(
+        {REF: AwaitedObject("u1", 1, 0.0)}
+    )
+    after = progress.with_observed([thing(error="Ready/Quota")], 0.0)
+
+    assert after.is_settled
+    assert after.with_deleted([REF]).is_settled
 
 
 def test_a_job_that_terminates_unfinished_is_not_current():
