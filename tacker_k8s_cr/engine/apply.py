@@ -23,7 +23,7 @@ from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.report import Action
 from tacker_k8s_cr.plan import conflict_strategy
-from tacker_k8s_cr.plan.plan import Apply
+from tacker_k8s_cr.plan.steps import Apply
 
 LOG = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan import placement
-from tacker_k8s_cr.plan.plan import Delete
+from tacker_k8s_cr.plan.steps import Delete
 
 
 @dataclasses.dataclass(frozen=True)

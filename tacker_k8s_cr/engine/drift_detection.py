@@ -19,7 +19,7 @@ from tacker_k8s_cr.plan import drift
 from tacker_k8s_cr.plan.drift import Drift
 from tacker_k8s_cr.plan.drift import DriftRow
 from tacker_k8s_cr.plan.placement import PlacedManifest
-from tacker_k8s_cr.plan.plan import LiveObject
+from tacker_k8s_cr.plan.steps import LiveObject
 
 READER_SUFFIX = "-look"
 """Suffix of the name of a field manager that never owns a field."""

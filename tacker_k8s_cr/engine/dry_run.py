@@ -21,7 +21,7 @@ from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan import conflict_strategy
 from tacker_k8s_cr.plan.order import Order
 from tacker_k8s_cr.plan.placement import PlacedManifest
-from tacker_k8s_cr.plan.plan import LiveObject
+from tacker_k8s_cr.plan.steps import LiveObject
 
 
 @dataclasses.dataclass(frozen=True)

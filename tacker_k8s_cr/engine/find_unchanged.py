@@ -20,8 +20,8 @@ from tacker_k8s_cr.plan import placement
 from tacker_k8s_cr.plan import unchanged
 from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.plan.placement import PlacedManifest
-from tacker_k8s_cr.plan.plan import Apply
-from tacker_k8s_cr.plan.plan import LiveObject
+from tacker_k8s_cr.plan.steps import Apply
+from tacker_k8s_cr.plan.steps import LiveObject
 from tacker_k8s_cr.plan.unchanged import Unchanged
 
 LOG = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.objects import Path
 from tacker_k8s_cr.plan import placement
 from tacker_k8s_cr.plan.placement import PlacedManifest
-from tacker_k8s_cr.plan.plan import LiveObject
+from tacker_k8s_cr.plan.steps import LiveObject
 
 _INDIRECT = (topology_replicas.CLUSTER, HPA)
 """Kinds that contain the replica counts of other objects."""

@@ -34,7 +34,7 @@ from tacker_k8s_cr.model.report import Report
 from tacker_k8s_cr.plan.forecast import Forecast
 from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.plan.journal import Phase
-from tacker_k8s_cr.plan.plan import Plan
+from tacker_k8s_cr.plan.steps import Plan
 
 LOG = logging.getLogger(__name__)
 

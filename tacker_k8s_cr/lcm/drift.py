@@ -21,7 +21,7 @@ from tacker_k8s_cr.plan.drift import DriftReport
 from tacker_k8s_cr.plan.drift import DriftRow
 from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.plan.placement import PlacedManifest
-from tacker_k8s_cr.plan.plan import LiveObject
+from tacker_k8s_cr.plan.steps import LiveObject
 
 
 def drift(

@@ -25,8 +25,8 @@ from tacker_k8s_cr.plan.forecast import ForecastAction
 from tacker_k8s_cr.plan.forecast import ForecastRow
 from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.plan.placement import PlacedManifest
-from tacker_k8s_cr.plan.plan import Delete
-from tacker_k8s_cr.plan.plan import Plan
+from tacker_k8s_cr.plan.steps import Delete
+from tacker_k8s_cr.plan.steps import Plan
 
 
 def may_roll_or_lose(ref: ObjectRef) -> bool:

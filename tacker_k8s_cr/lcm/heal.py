@@ -31,7 +31,7 @@ from tacker_k8s_cr.plan import plan
 from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.plan.journal import MemberRef
 from tacker_k8s_cr.plan.journal import Phase
-from tacker_k8s_cr.plan.plan import Delete
+from tacker_k8s_cr.plan.steps import Delete
 from tacker_k8s_cr.wait.progress import AwaitedObject
 
 

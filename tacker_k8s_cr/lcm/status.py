@@ -16,8 +16,8 @@ from tacker_k8s_cr.model.objects import State
 from tacker_k8s_cr.model.objects import Verdict
 from tacker_k8s_cr.model.report import Action
 from tacker_k8s_cr.model.report import Report
+from tacker_k8s_cr.plan import deletion_plan
 from tacker_k8s_cr.plan import manifest_annotations
-from tacker_k8s_cr.plan import plan
 from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.wait.diagnostics import explain
@@ -119,7 +119,7 @@ def _find_deleted(
     if journal.pending or journal.stage in ("", "wait"):
         return frozenset()  # it writes, or waits for what it has written
     if inventory.phase is Phase.TERMINATING:
-        stages = plan.terminate(
+        stages = deletion_plan.terminate(
             inventory.owned,
             registry,
             record_namespace,

@@ -31,12 +31,14 @@ from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.report import Action
 from tacker_k8s_cr.model.report import Report
 from tacker_k8s_cr.model.selectors import Subject
+from tacker_k8s_cr.plan import deletion_plan
 from tacker_k8s_cr.plan import manifest_annotations
 from tacker_k8s_cr.plan import placement
-from tacker_k8s_cr.plan import plan
 from tacker_k8s_cr.plan import waves
 from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.plan.journal import Phase
+from tacker_k8s_cr.plan.steps import Delete
+from tacker_k8s_cr.plan.steps import Stage
 from tacker_k8s_cr.state import stray_chunks
 
 LOG = logging.getLogger(__name__)
@@ -128,7 +130,7 @@ def terminate_recorded(
         if preexisting:
             released = undo.release_adopted(op, preexisting)
             op.ledger.write(created.with_journal(op.name, "", ()))
-        stages = plan.terminate(
+        stages = deletion_plan.terminate(
             deleted,
             registry,
             record_namespace,
@@ -213,7 +215,7 @@ def _recheck_foreign(
 
 def _clean_up_workloads(
     op: Session,
-    stage: plan.Stage,
+    stage: Stage,
     manifests: Mapping[ObjectRef, Manifest],
 ) -> None:
     """Clean up workload clusters before their Clusters are deleted."""
@@ -295,7 +297,7 @@ def _terminate_unrecorded(op: Session, *, retaining: bool) -> Report:
         # The objects also record the order that their authors specified.
         order = waves.recorded_order(manifests)
         registry = op.progress.registry
-        stages = plan.terminate(deleted, registry, order=order).stages
+        stages = deletion_plan.terminate(deleted, registry, order=order).stages
         # Without a record, claims are known only as long as their
         # StatefulSets exist.
         cleanup.request_deletion(found)
@@ -308,7 +310,7 @@ def _terminate_unrecorded(op: Session, *, retaining: bool) -> Report:
             if stage:
                 _clean_up_workloads(op, stage, manifests)
                 all_steps = stage.without(retained).steps
-                steps = [s for s in all_steps if isinstance(s, plan.Delete)]
+                steps = [s for s in all_steps if isinstance(s, Delete)]
                 stage_runner.delete_stage(op, steps, stage.name)
         retained = retain.release(
             op, {ref: created[ref] for ref in retained}, retained

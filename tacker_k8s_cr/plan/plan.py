@@ -1,4 +1,4 @@
-"""Turn manifests and existing objects into stages of steps, as values."""
+"""Plan to apply manifests, and to change the objects of an instance."""
 
 from __future__ import annotations
 
@@ -11,129 +11,19 @@ import dataclasses
 from tacker_k8s_cr.kinds.base import ApplyOrder
 from tacker_k8s_cr.kinds.base import Registry
 from tacker_k8s_cr.model import objects
-from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.model.objects import Path
+from tacker_k8s_cr.plan import deletion_plan
 from tacker_k8s_cr.plan import order as orders
 from tacker_k8s_cr.plan import prune
 from tacker_k8s_cr.plan.order import Order
 from tacker_k8s_cr.plan.placement import PlacedManifest
 from tacker_k8s_cr.plan.prune import CurrentState
-from tacker_k8s_cr.plan.unchanged import Unchanged
-
-
-@dataclasses.dataclass(frozen=True)
-class Apply:
-    """Apply a manifest; with a UID only to the object that has it.
-
-    :param resource_version: the object's resourceVersion before.
-    :param terminating: the deletion of an existing object of that name has
-        been requested.
-    :param after: objects that have to be current before.
-    :param replicas_path: path of a replica count that is sent as last read.
-    :param unchanged: set if the apply need not be sent.
-    """
-
-    ref: ObjectRef
-    manifest: Manifest
-    rank: ApplyOrder
-    uid: str = ""
-    resource_version: str = ""
-    terminating: bool = False
-    after: frozenset[ObjectRef] = frozenset()
-    replicas_path: Path = ()
-    unchanged: Unchanged | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class LiveObject:
-    """An existing object of this instance.
-
-    :param replicas_path: path of a replica count that must not change.
-    :param unchanged: set if its manifest need not be sent.
-    """
-
-    uid: str
-    resource_version: str = ""
-    replicas_path: Path = ()
-    unchanged: Unchanged | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Delete:
-    """Delete the object with this UID."""
-
-    ref: ObjectRef
-    uid: str
-    propagation: str = "Background"
-
-
-@dataclasses.dataclass(frozen=True)
-class Submit:
-    """Create an object that the server answers and does not store.
-
-    :param where: the location of its manifest, since it may have no name.
-    """
-
-    ref: ObjectRef
-    manifest: Manifest
-    where: str
-
-
-Step = Apply | Delete | Submit
-
-
-@dataclasses.dataclass(frozen=True)
-class Stage:
-    """Steps between two entries of the journal.
-
-    :param barrier: what was applied must be current before the next stage. A
-        stage that deletes always ends when all its objects are deleted.
-    """
-
-    name: str
-    steps: tuple[Step, ...]
-    barrier: bool = False
-
-    @property
-    def refs(self) -> tuple[ObjectRef, ...]:
-        return tuple(step.ref for step in self.steps)
-
-    def without(self, refs: Collection[ObjectRef]) -> Stage:
-        """The stage without the steps that delete these."""
-        steps = tuple(
-            step
-            for step in self.steps
-            if not (isinstance(step, Delete) and step.ref in refs)
-        )
-        return dataclasses.replace(self, steps=steps)
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """Stages, in order, and what the change deliberately leaves unchanged.
-
-    :param retained: objects that the new package no longer contains and that
-        are retained, with the reason.
-    """
-
-    stages: tuple[Stage, ...]
-    retained: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
-
-    def without(self, refs: Collection[ObjectRef]) -> Plan:
-        """The plan without the steps on these objects."""
-        stages = (
-            dataclasses.replace(
-                stage,
-                steps=tuple(s for s in stage.steps if s.ref not in refs),
-            )
-            for stage in self.stages
-        )
-        return Plan(tuple(s for s in stages if s.steps), self.retained)
-
-
-# -- Plans -------------------------------------------------------------------
-
+from tacker_k8s_cr.plan.steps import Apply
+from tacker_k8s_cr.plan.steps import LiveObject
+from tacker_k8s_cr.plan.steps import Plan
+from tacker_k8s_cr.plan.steps import Stage
+from tacker_k8s_cr.plan.steps import Step
+from tacker_k8s_cr.plan.steps import Submit
 
 DEFINITIONS = "definitions"
 """Name of the stage whose end makes kinds and namespaces usable."""
@@ -245,94 +135,11 @@ def change(
         }
         stages += [
             dataclasses.replace(one, name=RECREATED)
-            for one in terminate(
+            for one in deletion_plan.terminate(
                 recreated, registry, order=before.order
             ).stages
         ]
         barrier = stage.barrier or bool(pruned)
         stages.append(dataclasses.replace(stage, barrier=barrier))
-    removed = terminate(pruned, registry, order=before.order)
+    removed = deletion_plan.terminate(pruned, registry, order=before.order)
     return Plan((*stages, *removed.stages), retained)
-
-
-_DELETION_STAGES: tuple[tuple[str, frozenset[ApplyOrder]], ...] = (
-    ("custom resources", frozenset({ApplyOrder.CUSTOM, ApplyOrder.CLUSTER})),
-    ("templates", frozenset({ApplyOrder.TEMPLATE})),
-    ("webhooks and API services", frozenset({ApplyOrder.HOOK})),
-    ("workloads", frozenset({ApplyOrder.WORKLOAD, ApplyOrder.SCALING})),
-    (
-        "configuration",
-        frozenset(
-            {
-                ApplyOrder.SERVICE,
-                ApplyOrder.BINDING,
-                ApplyOrder.ACCESS,
-                ApplyOrder.CONFIG,
-                ApplyOrder.POLICY,
-            }
-        ),
-    ),
-    ("definitions", frozenset({ApplyOrder.DEFINITION})),
-    ("namespaces", frozenset({ApplyOrder.NAMESPACE})),
-)
-
-
-CLUSTERS = "clusters"
-RECORD_NAMESPACE = "namespace of the record"
-
-
-def terminate(
-    owned: Mapping[ObjectRef, str],
-    registry: Registry,
-    record_namespace: ObjectRef | None = None,
-    order: Order = orders.NONE,
-) -> Plan:
-    """Plan to delete everything, in reverse dependency order.
-
-    What a stage deletes must no longer exist before the next begins: a
-    Cluster's controllers need its templates, and an operator its definitions,
-    to complete their finalizers. The order that an author specified is
-    reversed: later waves first, and nothing before its dependents.
-
-    :param record_namespace: namespace of the record, deleted separately.
-    """
-    names = (
-        CLUSTERS,
-        *(name for name, _ in _DELETION_STAGES),
-        RECORD_NAMESPACE,
-    )
-    positions: dict[ObjectRef, tuple[int, int, int]] = {}
-    for ref in owned:
-        handler = registry[ref.group_kind]
-        if ref == record_namespace:
-            name = RECORD_NAMESPACE
-        elif handler.delete_exclusively:
-            name = CLUSTERS
-        else:
-            name = next(
-                n for n, ranks in _DELETION_STAGES if handler.rank in ranks
-            )
-        defines = (
-            handler.rank <= ApplyOrder.DEFINITION and ref not in order.late
-        )
-        is_early = defines and ref not in order.waves
-        wave = 0 if is_early else -order.wave(ref)
-        positions[ref] = (
-            2 if ref == record_namespace else is_early,
-            wave,
-            names.index(name),
-        )
-    return Plan(
-        tuple(
-            Stage(
-                names[index],
-                tuple(
-                    Delete(r, owned[r], registry[r.group_kind].propagation)
-                    for r in refs
-                ),
-            )
-            for (*_, index), refs in orders.deletion_order(
-                positions, order.needs
-            )
-        )
-    )

@@ -20,6 +20,10 @@ from tacker_k8s_cr.plan import manifest_annotations
 from tacker_k8s_cr.plan import placement
 from tacker_k8s_cr.plan import plan
 from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.plan.steps import Apply
+from tacker_k8s_cr.plan.steps import Delete
+from tacker_k8s_cr.plan.steps import Plan
+from tacker_k8s_cr.plan.steps import Stage
 
 REFUSALS = (
     errors.Rejected,
@@ -33,7 +37,7 @@ REFUSALS = (
 
 
 def create_record_namespace(
-    op: Session, planned: plan.Plan
+    op: Session, planned: Plan
 ) -> dict[ObjectRef, str]:
     """Create the namespace of the record, if the package contains it.
 
@@ -46,7 +50,7 @@ def create_record_namespace(
         dataclasses.replace(step, after=frozenset())
         for stage in planned.stages
         for step in stage.steps
-        if step.ref == ref and isinstance(step, plan.Apply)
+        if step.ref == ref and isinstance(step, Apply)
     ]
     if steps:
         stage_runner.apply_stage(op, steps, "namespace of the record")
@@ -67,7 +71,7 @@ def create_record_namespace(
 
 def execute(
     op: Session,
-    planned: plan.Plan,
+    planned: Plan,
     ready: Prepared,
     inventory: Inventory,
 ) -> dict[ObjectRef, str]:
@@ -115,14 +119,12 @@ deletion."""
 
 
 def _find_newly_shared(
-    op: Session, stage: plan.Stage, inventory: Inventory
+    op: Session, stage: Stage, inventory: Inventory
 ) -> dict[ObjectRef, str]:
     """Return objects to delete that instances share by now, and by whom."""
     before = inventory.previous_package
     deleted = {
-        step.ref: step.uid
-        for step in stage.steps
-        if isinstance(step, plan.Delete)
+        step.ref: step.uid for step in stage.steps if isinstance(step, Delete)
     }
     if not deleted or not before or op.deadline.now - op.begun < RECHECK_AFTER:
         return {}
@@ -138,7 +140,7 @@ def _repeat_dry_run(
     cluster: Cluster,
     before: Prepared,
     not_yet: frozenset[ObjectRef],
-    stage: plan.Stage,
+    stage: Stage,
     instance: str,
     field_conflicts: str,
 ) -> frozenset[ObjectRef]:
@@ -169,10 +171,10 @@ def _repeat_dry_run(
     return checked.not_yet
 
 
-def wait_served(op: Session, stage: plan.Stage) -> None:
+def wait_served(op: Session, stage: Stage) -> None:
     """Wait until the kinds that a stage defined are served."""
     op.wait_served(
-        step.manifest for step in stage.steps if isinstance(step, plan.Apply)
+        step.manifest for step in stage.steps if isinstance(step, Apply)
     )
 
 

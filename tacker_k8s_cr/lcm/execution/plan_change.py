@@ -17,6 +17,8 @@ from tacker_k8s_cr.plan import prune
 from tacker_k8s_cr.plan import references
 from tacker_k8s_cr.plan import waves
 from tacker_k8s_cr.plan.inventory import Inventory
+from tacker_k8s_cr.plan.steps import Delete
+from tacker_k8s_cr.plan.steps import Plan
 
 PREEXISTING_REASON = "adopted from another owner; terminate does not delete it"
 """Why a change of package retains an object that it does not contain."""
@@ -27,7 +29,7 @@ RETAINED_REASON = "the package contains it in a file that was not selected"
 
 def plan_change(
     op: Session, ready: Prepared, before: Inventory, policy: Policy
-) -> plan.Plan:
+) -> Plan:
     """Return the plan of a package that replaces what the instance has."""
     op.source_locations = {item.ref: item.where for item in ready.items}
     manifests = manifest_annotations.manifests(before)
@@ -75,7 +77,7 @@ def plan_change(
         step.ref: step.uid
         for stage in found.stages
         for step in stage.steps
-        if isinstance(step, plan.Delete)
+        if isinstance(step, Delete)
     }
     permissions_check.require_delete(
         op.cluster, deleted, wanted=op.options.check_permissions

@@ -11,7 +11,8 @@ from tacker_k8s_cr.lcm.stages import stage_runner
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan import plan
 from tacker_k8s_cr.plan.journal import MemberRef
-from tacker_k8s_cr.plan.plan import Delete
+from tacker_k8s_cr.plan.steps import Delete
+from tacker_k8s_cr.plan.steps import Stage
 
 FOREIGN = "another client has created an object of that name"
 """Why an existing object does not belong to the instance."""
@@ -39,7 +40,7 @@ def recreate_members(
         if member.uid in existing
     )
     if deletions:
-        stage_runner.run_stage(op, plan.Stage("members", deletions))
+        stage_runner.run_stage(op, Stage("members", deletions))
         # Until the new member exists the record lists the deleted one: a later
         # operation finds it missing, and can heal it.
         op.ledger.add_owned({step.ref: step.uid for step in deletions})

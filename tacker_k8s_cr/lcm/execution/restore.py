@@ -15,6 +15,7 @@ from tacker_k8s_cr.lcm.stages import wait_topology
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
+from tacker_k8s_cr.plan import deletion_plan
 from tacker_k8s_cr.plan import plan
 from tacker_k8s_cr.plan import prune
 from tacker_k8s_cr.plan import references
@@ -94,7 +95,7 @@ def restore(
         r: uid for r, uid in created.items() if rank[r] is not ApplyOrder.HOOK
     }
     stages = (
-        *plan.terminate(hooks, ready.registry).stages,
+        *deletion_plan.terminate(hooks, ready.registry).stages,
         *plan.change(
             ready.items,
             ready.registry,
@@ -109,5 +110,7 @@ def restore(
         stage_runner.run_stage(op, stage)
         execute.wait_served(op, stage)
     wait_topology.wait_topology(op)
-    for stage in plan.terminate(non_hooks, ready.registry, order=order).stages:
+    for stage in deletion_plan.terminate(
+        non_hooks, ready.registry, order=order
+    ).stages:
         stage_runner.run_stage(op, stage)

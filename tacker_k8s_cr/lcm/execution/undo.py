@@ -21,9 +21,10 @@ from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model import ownership
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.report import Action
+from tacker_k8s_cr.plan import deletion_plan
 from tacker_k8s_cr.plan import manifest_annotations
 from tacker_k8s_cr.plan import placement
-from tacker_k8s_cr.plan import plan
+from tacker_k8s_cr.plan.steps import Delete
 from tacker_k8s_cr.state import other_instances
 
 LOG = logging.getLogger(__name__)
@@ -74,7 +75,7 @@ def _undo(op: Session) -> None:
     )
     found = cleanup.find()
     retained = found.required_objects(created)
-    stages = plan.terminate(
+    stages = deletion_plan.terminate(
         {ref: uid for ref, uid in created.items() if ref not in retained},
         op.progress.registry,
         record_namespace,
@@ -156,7 +157,7 @@ def delete_record_namespace(
     op: Session, owned: Mapping[ObjectRef, str]
 ) -> None:
     """Delete the record's namespace, and the record and Lease in it."""
-    steps = [plan.Delete(ref, uid) for ref, uid in owned.items()]
+    steps = [Delete(ref, uid) for ref, uid in owned.items()]
     if steps:
         stage_runner.delete_stage(op, steps, "namespace of the record")
 

@@ -20,7 +20,7 @@ from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.plan.journal import Phase
 from tacker_k8s_cr.plan.options import Options
 from tacker_k8s_cr.plan.placement import PlacedManifest
-from tacker_k8s_cr.plan.plan import LiveObject
+from tacker_k8s_cr.plan.steps import LiveObject
 from tacker_k8s_cr.state import other_instances
 
 

@@ -27,7 +27,7 @@ from tacker_k8s_cr.plan.inventory import Inventory
 from tacker_k8s_cr.plan.options import Options
 from tacker_k8s_cr.plan.order import Order
 from tacker_k8s_cr.plan.placement import PlacedManifest
-from tacker_k8s_cr.plan.plan import LiveObject
+from tacker_k8s_cr.plan.steps import LiveObject
 
 
 @dataclasses.dataclass(frozen=True)

@@ -28,8 +28,8 @@ from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan import claim_plan
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.plan import Delete
-from tacker_k8s_cr.plan.plan import Stage
+from tacker_k8s_cr.plan.steps import Delete
+from tacker_k8s_cr.plan.steps import Stage
 
 LOG = logging.getLogger(__name__)
 

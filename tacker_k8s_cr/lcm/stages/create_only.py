@@ -25,7 +25,7 @@ from tacker_k8s_cr.model.objects import State
 from tacker_k8s_cr.model.objects import Verdict
 from tacker_k8s_cr.model.report import Action
 from tacker_k8s_cr.model.report import ObjectResult
-from tacker_k8s_cr.plan.plan import Submit
+from tacker_k8s_cr.plan.steps import Submit
 
 LOG = logging.getLogger(__name__)
 

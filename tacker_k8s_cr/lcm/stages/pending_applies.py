@@ -19,7 +19,7 @@ from tacker_k8s_cr.model.errors import PendingObject
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.objects import State
 from tacker_k8s_cr.model.objects import Verdict
-from tacker_k8s_cr.plan.plan import Apply
+from tacker_k8s_cr.plan.steps import Apply
 from tacker_k8s_cr.wait.diagnostics import explain
 
 LOG = logging.getLogger(__name__)

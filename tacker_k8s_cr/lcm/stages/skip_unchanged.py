@@ -12,7 +12,7 @@ from tacker_k8s_cr.engine import find_unchanged
 from tacker_k8s_cr.lcm.session import Session
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.report import Action
-from tacker_k8s_cr.plan.plan import Apply
+from tacker_k8s_cr.plan.steps import Apply
 from tacker_k8s_cr.plan.unchanged import Unchanged
 from tacker_k8s_cr.wait.progress import AwaitedObject
 

@@ -31,10 +31,10 @@ from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.report import Action
 from tacker_k8s_cr.plan import placement
 from tacker_k8s_cr.plan.inventory import Inventory
-from tacker_k8s_cr.plan.plan import Apply
-from tacker_k8s_cr.plan.plan import Delete
-from tacker_k8s_cr.plan.plan import Stage
-from tacker_k8s_cr.plan.plan import Submit
+from tacker_k8s_cr.plan.steps import Apply
+from tacker_k8s_cr.plan.steps import Delete
+from tacker_k8s_cr.plan.steps import Stage
+from tacker_k8s_cr.plan.steps import Submit
 from tacker_k8s_cr.wait import settled
 from tacker_k8s_cr.wait.progress import AwaitedObject
 from tacker_k8s_cr.wait.progress import Goal

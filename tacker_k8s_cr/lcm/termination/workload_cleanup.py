@@ -31,7 +31,7 @@ from tacker_k8s_cr.model.deadline import Deadline
 from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.plan.plan import Delete
+from tacker_k8s_cr.plan.steps import Delete
 from tacker_k8s_cr.wait.diagnostics import explain
 from tacker_k8s_cr.wait.progress import AwaitedObject
 from tacker_k8s_cr.wait.progress import Goal

@@ -17,7 +17,7 @@ from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.deadline import Deadline
 from tacker_k8s_cr.model.objects import ObjectRef
-from tacker_k8s_cr.plan.plan import Apply
+from tacker_k8s_cr.plan.steps import Apply
 from tests.fakes import FakeCluster
 from tests.functional import manifests
 from tests.unit.lcm.kill_points import killed_clusters

@@ -17,7 +17,7 @@ from tacker_k8s_cr.model.deadline import Deadline
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.report import Action
 from tacker_k8s_cr.plan.options import Options
-from tacker_k8s_cr.plan.plan import Apply
+from tacker_k8s_cr.plan.steps import Apply
 from tacker_k8s_cr.state import store
 from tests.fakes.workloads import play_deployments
 from tests.functional import manifests

@@ -18,6 +18,7 @@ from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.package import Document
+from tacker_k8s_cr.plan import deletion_plan
 from tacker_k8s_cr.plan import namespace_override
 from tacker_k8s_cr.plan import plan
 from tacker_k8s_cr.plan import waves
@@ -451,7 +452,7 @@ def test_terminate_deletes_in_reverse_order(made):
     items = placed(*made)
     manifests = {item.ref: item.manifest for item in items}
     order = waves.recorded_order(manifests)
-    found = plan.terminate(
+    found = deletion_plan.terminate(
         dict.fromkeys(manifests, "u"), REGISTRY, order=order
     )
     stage_of = {
@@ -494,7 +495,7 @@ def test_only_dependents_are_deleted_earlier():
     ]
     manifests = {ObjectRef.of(m): m for m in made}
 
-    found = plan.terminate(
+    found = deletion_plan.terminate(
         dict.fromkeys(manifests, "u"),
         REGISTRY,
         order=waves.recorded_order(manifests),
@@ -602,7 +603,7 @@ def test_operators_and_their_objects_in_any_order_of_their_files(made):
 def test_operators_are_deleted_after_their_objects(made):
     """In the same order, however their files stand."""
     manifests = {ObjectRef.of(m): m for m in made}
-    stages = plan.terminate(
+    stages = deletion_plan.terminate(
         dict.fromkeys(manifests, "u"),
         REGISTRY,
         order=waves.recorded_order(manifests),

@@ -18,10 +18,15 @@ from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.package import Document
+from tacker_k8s_cr.plan import deletion_plan
 from tacker_k8s_cr.plan import placement
 from tacker_k8s_cr.plan import plan
 from tacker_k8s_cr.plan import prune
 from tacker_k8s_cr.plan import references
+from tacker_k8s_cr.plan.steps import Delete
+from tacker_k8s_cr.plan.steps import LiveObject
+from tacker_k8s_cr.plan.steps import Plan
+from tacker_k8s_cr.plan.steps import Step
 
 # A kind for each rank, so that an order can be read off its name.
 KINDS = {
@@ -61,11 +66,11 @@ def uids(found: set[ObjectRef]) -> dict[ObjectRef, str]:
     return {ref: f"uid of {ref}" for ref in found}
 
 
-def change(new: set[ObjectRef], old: set[ObjectRef]) -> plan.Plan:
+def change(new: set[ObjectRef], old: set[ObjectRef]) -> Plan:
     return plan.change(items(new), REGISTRY, prune.CurrentState(uids(old)), {})
 
 
-def steps(planned: plan.Plan) -> list[plan.Step]:
+def steps(planned: Plan) -> list[Step]:
     return [step for stage in planned.stages for step in stage.steps]
 
 
@@ -111,7 +116,7 @@ def test_objects_of_one_kind_keep_their_place(found):
 @pytest.mark.requirement("P20")
 def test_terminate_deletes_all_that_is_owned(found):
     """Every object goes, by the UID that the inventory has."""
-    planned = plan.terminate(uids(found), REGISTRY)
+    planned = deletion_plan.terminate(uids(found), REGISTRY)
 
     assert uids(found) == {step.ref: step.uid for step in steps(planned)}
 
@@ -120,7 +125,7 @@ def test_terminate_deletes_all_that_is_owned(found):
 @pytest.mark.requirement("P16")
 def test_clusters_are_deleted_alone_and_first(found):
     """Beside what it uses, a Cluster would hang for ever."""
-    planned = plan.terminate(uids(found), REGISTRY)
+    planned = deletion_plan.terminate(uids(found), REGISTRY)
     clusters = {
         ref for ref in found if ref.kind == f"Kind{ApplyOrder.CLUSTER}"
     }
@@ -134,7 +139,7 @@ def test_clusters_are_deleted_alone_and_first(found):
 def test_terminate_deletes_in_reverse_dependency_order(found):
     """Custom resources before workloads before definitions."""
     order = []
-    for stage in plan.terminate(uids(found), REGISTRY).stages:
+    for stage in deletion_plan.terminate(uids(found), REGISTRY).stages:
         order.append({REGISTRY[r.group_kind].rank for r in stage.refs})
     where = {rank: i for i, ranks in enumerate(order) for rank in ranks}
 
@@ -157,7 +162,9 @@ def test_the_record_namespace_is_deleted_last(found):
     last = ObjectRef("", "Namespace", "", "ns")
     owned = {**uids(found), last: "uid"}
 
-    assert (last,) == plan.terminate(owned, REGISTRY, last).stages[-1].refs
+    assert (last,) == deletion_plan.terminate(owned, REGISTRY, last).stages[
+        -1
+    ].refs
 
 
 @given(ref_sets)
@@ -165,7 +172,7 @@ def test_changing_to_the_same_package_deletes_nothing(found):
     """What the new package names stays."""
     planned = change(found, found)
 
-    assert [] == [s for s in steps(planned) if isinstance(s, plan.Delete)]
+    assert [] == [s for s in steps(planned) if isinstance(s, Delete)]
 
 
 @given(ref_sets, ref_sets)
@@ -173,7 +180,7 @@ def test_changing_to_the_same_package_deletes_nothing(found):
 def test_change_deletes_what_only_the_old_package_names(old, new):
     """And keeps, by name, what is only pruned when asked for."""
     planned = change(new, old)
-    deleted = {s.ref for s in steps(planned) if isinstance(s, plan.Delete)}
+    deleted = {s.ref for s in steps(planned) if isinstance(s, Delete)}
     kept = {r for r in old - new if REGISTRY[r.group_kind].prune_protected}
 
     assert old - new - kept == deleted
@@ -190,7 +197,7 @@ def test_a_manifest_may_ask_to_be_pruned_or_kept(found):
     against = {ref: not said for ref, said in asked.items()}
     former = prune.CurrentState(uids(found), prune_annotations=against)
     planned = plan.change([], REGISTRY, former, {})
-    deleted = {s.ref for s in steps(planned) if isinstance(s, plan.Delete)}
+    deleted = {s.ref for s in steps(planned) if isinstance(s, Delete)}
 
     assert {ref for ref, said in against.items() if said} == deleted
 
@@ -207,7 +214,7 @@ WITH_NAMESPACES = REGISTRY.with_handlers(
 
 def pruned(new, old, former):
     planned = plan.change(items(new), WITH_NAMESPACES, former, {})
-    return {s.ref for s in steps(planned) if isinstance(s, plan.Delete)}
+    return {s.ref for s in steps(planned) if isinstance(s, Delete)}
 
 
 @given(ref_sets, ref_sets)
@@ -256,7 +263,7 @@ def test_nothing_is_deleted_before_all_of_the_new_is_current(old, new):
     planned = change(new, old)
     seen_delete = False
     for stage in reversed(planned.stages):
-        deletes = any(isinstance(s, plan.Delete) for s in stage.steps)
+        deletes = any(isinstance(s, Delete) for s in stage.steps)
         if not deletes and seen_delete:
             assert stage.barrier
         seen_delete = seen_delete or deletes
@@ -266,7 +273,7 @@ def test_nothing_is_deleted_before_all_of_the_new_is_current(old, new):
 def test_existing_objects_are_applied_by_uid():
     """An apply that is meant to change carries the UID of what it means."""
     ref = ObjectRef("test.example.org", "Kind3", "ns", "a")
-    live = {ref: plan.LiveObject("uid-1", "7")}
+    live = {ref: LiveObject("uid-1", "7")}
     (step,) = steps(plan.instantiate([item(ref)], REGISTRY, live))
 
     assert ("uid-1", "7") == (step.uid, step.resource_version)

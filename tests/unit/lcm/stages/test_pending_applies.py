@@ -22,7 +22,7 @@ from tacker_k8s_cr.model.errors import Outlook
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.objects import State
 from tacker_k8s_cr.plan.options import Options
-from tacker_k8s_cr.plan.plan import Apply
+from tacker_k8s_cr.plan.steps import Apply
 from tests.fakes.scheduled_cluster import ScheduledCluster
 from tests.functional import manifests
 
