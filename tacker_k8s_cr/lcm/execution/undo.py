@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import logging
 
-from tacker_k8s_cr.engine import apply
+from tacker_k8s_cr.engine import apply_object
 from tacker_k8s_cr.engine import claim_retention as retentions
 from tacker_k8s_cr.engine import orphan
 from tacker_k8s_cr.lcm.execution import execute
@@ -192,7 +192,7 @@ def release_adopted(
             to_orphan[ref] = uid
             continue
         try:
-            apply.release_fields(
+            apply_object.release_fields(
                 op.ledger.fenced_cluster, obj, op.manager, uid
             )
         except errors.Rejected:

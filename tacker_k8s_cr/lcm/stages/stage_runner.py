@@ -13,6 +13,7 @@ import logging
 import time
 
 from tacker_k8s_cr.engine import apply
+from tacker_k8s_cr.engine import apply_object
 from tacker_k8s_cr.engine import delete
 from tacker_k8s_cr.engine import dry_run
 from tacker_k8s_cr.engine import finalizers
@@ -177,7 +178,7 @@ def _pause(
 
 
 def _record_written(
-    op: Session, written: Collection[apply.ApplyResult], name: str
+    op: Session, written: Collection[apply_object.ApplyResult], name: str
 ) -> None:
     if not written:
         return
