@@ -2,9 +2,9 @@
 
 from tacker_k8s_cr.delivery.credential_mode import CredentialKind
 from tacker_k8s_cr.delivery.credential_mode import CredentialMode
-from tacker_k8s_cr.delivery.delivery import ApiCheck
-from tacker_k8s_cr.delivery.delivery import Delivery
 from tacker_k8s_cr.delivery.delivery import deliver
+from tacker_k8s_cr.delivery.delivery_settings import ApiCheck
+from tacker_k8s_cr.delivery.delivery_settings import Delivery
 from tacker_k8s_cr.delivery.message import issued_message
 from tacker_k8s_cr.delivery.message import terminated_message
 from tacker_k8s_cr.delivery.receipt import Receipt

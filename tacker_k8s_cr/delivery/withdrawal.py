@@ -10,7 +10,7 @@ import logging
 
 from tacker_k8s_cr.delivery import receipt as receipts
 from tacker_k8s_cr.delivery import revocation
-from tacker_k8s_cr.delivery.delivery import Delivery
+from tacker_k8s_cr.delivery.delivery_settings import Delivery
 from tacker_k8s_cr.delivery.receipt_store import ReceiptStore
 from tacker_k8s_cr.delivery.scoped_credential import DEFAULT_CLIENTS
 from tacker_k8s_cr.delivery.scoped_credential import WorkloadClients

@@ -1006,4 +1006,6 @@ def test_only_a_token_of_the_same_kind_lasts(fields, good):
     )
     now = datetime.datetime.fromtimestamp(NOW, datetime.timezone.utc)
 
-    assert good is deliver.delivery.is_token_still_valid(receipt, BOUNDED, now)
+    assert good is deliver.deliver_cluster.is_token_still_valid(
+        receipt, BOUNDED, now
+    )
