@@ -24,8 +24,8 @@ from tacker_k8s_cr.kube.http.http_model import Request
 from tacker_k8s_cr.kube.http.http_model import ResourceNotServed
 from tacker_k8s_cr.kube.http.http_model import ResourceNotServedOnWrite
 from tacker_k8s_cr.kube.http.http_model import Response
-from tacker_k8s_cr.kube.http.requests import AmbiguousConflict
 from tacker_k8s_cr.kube.http.requests import Client
+from tacker_k8s_cr.kube.http.retry_loop import AmbiguousConflict
 from tacker_k8s_cr.kube.lagging_servers import LaggingServer
 from tacker_k8s_cr.kube.per_process import Counters
 from tacker_k8s_cr.kube.per_process import Processes

@@ -1,17 +1,14 @@
-"""Send one request, and retry it where its answer allows that."""
+"""Send one request, and raise the error that its answer means."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 import dataclasses
 import json
-import logging
-import random
 import threading
 import time
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, Protocol
 
-import tenacity
 import urllib3
 from urllib3 import exceptions
 
@@ -25,16 +22,14 @@ from tacker_k8s_cr.kube.http.http_model import Response
 from tacker_k8s_cr.kube.http.http_model import Retryable
 from tacker_k8s_cr.kube.http.read_body import FullResponse
 from tacker_k8s_cr.kube.http.response_rules import error_for
+from tacker_k8s_cr.kube.http.retry_loop import RetryLoop
+from tacker_k8s_cr.kube.http.retry_loop import Sent
 from tacker_k8s_cr.kube.http.session import Session
-from tacker_k8s_cr.model import backoff
 from tacker_k8s_cr.model.deadline import Clock
 from tacker_k8s_cr.model.deadline import Deadline
-from tacker_k8s_cr.model.errors import Conflict
 from tacker_k8s_cr.model.errors import Unauthenticated
 from tacker_k8s_cr.model.errors import Unavailable
 from tacker_k8s_cr.model.errors import Unreachable
-
-LOG = logging.getLogger(__name__)
 
 _CONNECT = 10.0
 """Seconds for a connection with its TLS handshake."""
@@ -50,21 +45,7 @@ _FIRST_READ, _FIRST_WRITE = 15.0, 30.0
 answers nothing, and another one, behind the same balancer, does. A write may
 have to wait for admission webhooks, which have ten seconds each by default."""
 
-_MIN_ATTEMPTS = 6
-_MIN_ATTEMPTS_SECONDS = 180.0
-"""Minimum number of attempts, and seconds after which it no longer applies. If
-one of three servers is unavailable, a load balancer may lead several
-connections to it, each of which fails only after a time-out."""
-
-
-Sent = TypeVar("Sent")
-
-
 Received = urllib3.BaseHTTPResponse | FullResponse
-
-
-class AmbiguousConflict(Conflict):
-    """A 409 that an earlier attempt of this request may have caused."""
 
 
 class Transport(Protocol):
@@ -141,7 +122,7 @@ class Client:
         try:
             return (first or attempt)(request)
         except Retryable as again:
-            return _RetryLoop(self, request, again, begun).run(attempt)
+            return RetryLoop(self, request, again, begun).run(attempt)
 
     def _first_attempt(self, request: Request) -> Response:
         reads = request.method == "GET"
@@ -228,111 +209,6 @@ class Client:
         if self.contact is not None:
             self.contact.answered = True
         return response
-
-
-class _RetryLoop:
-    """Retries of one request until it succeeds or its limits are reached."""
-
-    def __init__(
-        self, sender: Client, request: Request, first: Retryable, begun: float
-    ):
-        self.sender = sender
-        self.begun = begun
-        self.request = request
-        self.first: Retryable | None = first
-        self.last = first
-        self.late = False
-        self.carried_out = first.carried_out
-        self.started = sender.clock()
-        self.pauses: dict[int, float] = {}
-
-    def run(self, attempt: Callable[[Request], Sent]) -> Sent:
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(Retryable),
-            wait=self.pause,
-            stop=self.should_stop,
-            before_sleep=self.report,
-            retry_error_callback=self.give_up,
-            sleep=self.sender.sleep,
-        )
-        try:
-            sent: Sent = retrying(self.attempt_once, attempt)
-        except Conflict as error:
-            if self.carried_out:
-                raise AmbiguousConflict(
-                    error.ref, error.message, error.code
-                ) from error
-            raise
-        if self.carried_out and isinstance(sent, Response):
-            passed = self.sender.clock() - self.begun
-            return dataclasses.replace(sent, repeated=max(passed, 0.001))
-        return sent
-
-    def attempt_once(self, attempt: Callable[[Request], Sent]) -> Sent:
-        if self.first is not None:
-            first, self.first = self.first, None
-            raise first
-        try:
-            return attempt(self.request)
-        except Retryable as again:
-            self.last = again
-            self.carried_out = self.carried_out or again.carried_out
-            raise
-        except Unavailable as error:
-            if error.was_sent:
-                raise
-            # The deadline passed during the pause, or while another thread
-            # renewed the credential: the reason is what came before.
-            self.last.why.late = True
-            raise self.last.why from self.last
-
-    def pause(self, state: tenacity.RetryCallState) -> float:
-        """Return the delay; the random part is drawn once per attempt."""
-        attempt = state.attempt_number
-        draw = random.random()  # noqa: S311
-        delay = backoff.REQUEST.delay(attempt, draw)
-        pause = max(delay, _raised(state).after)
-        return self.pauses.setdefault(attempt, pause)
-
-    def should_stop(self, state: tenacity.RetryCallState) -> bool:
-        pause = self.pause(state)
-        if pause >= self.sender.deadline.remaining:
-            self.late = True
-            return True
-        contact = self.sender.contact
-        now = self.sender.clock()
-        if (
-            contact is not None
-            and isinstance(_raised(state).why, Unreachable)
-            and contact.is_given_up(state.attempt_number, now + pause)
-        ):
-            return True
-        waited = now - self.started + pause
-        few = (
-            state.attempt_number < _MIN_ATTEMPTS
-            and waited <= _MIN_ATTEMPTS_SECONDS
-        )
-        if self.sender.retry_until_deadline or few:
-            return False
-        return waited > _raised(state).patience
-
-    def give_up(self, state: tenacity.RetryCallState) -> NoReturn:
-        again = _raised(state)
-        again.why.late = self.late
-        raise again.why from again.__cause__
-
-    def report(self, state: tenacity.RetryCallState) -> None:
-        if state.attempt_number == 1:
-            why = _raised(state).why
-            LOG.info("%s: %s; trying again", self.request, why)
-            if self.sender.contact and isinstance(why, Unreachable):
-                self.sender.contact.notify(why.sentence())
-
-
-def _raised(state: tenacity.RetryCallState) -> Retryable:
-    error = state.outcome.exception() if state.outcome else None
-    assert isinstance(error, Retryable)  # noqa: S101
-    return error
 
 
 def _seconds(retry_after: str | None) -> float:
