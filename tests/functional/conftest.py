@@ -119,23 +119,42 @@ def leftover_objects(cluster: Cluster) -> Callable[[str, str], list[str]]:
 
 
 @pytest.fixture
-def operation_args(
-    namespace: str, deadline: k8s_cr.Deadline
-) -> dict[str, Any]:
-    """Return the arguments that all operations of a test share."""
-    return {"namespace": namespace, "deadline": deadline}
+def make_request(
+    cluster: Cluster,
+    unique_name: str,
+    namespace: str,
+    deadline: k8s_cr.Deadline,
+) -> Callable[..., k8s_cr.Request]:
+    """Make a request for the instance of the test, in its namespace.
+
+    Another connection and another instance may be given, and any field by
+    its name. All requests share one deadline, except those with a timeout:
+    so many seconds from now.
+    """
+
+    def make(
+        connection: Cluster = cluster,
+        instance: str = unique_name,
+        *,
+        timeout: float | None = None,
+        **fields: Any,
+    ) -> k8s_cr.Request:
+        if timeout is not None:
+            fields["deadline"] = k8s_cr.Deadline.after(timeout)
+        fields = {"namespace": namespace, "deadline": deadline, **fields}
+        return k8s_cr.Request(connection, instance, **fields)
+
+    return make
 
 
 @pytest.fixture
 def terminate(
-    cluster: Cluster, unique_name: str, operation_args: dict[str, Any]
+    make_request: Callable[..., k8s_cr.Request],
 ) -> Callable[..., Report]:
     """Terminate the instance, and return the report."""
 
-    def run(**settings: Any) -> Report:
-        return k8s_cr.terminate(
-            k8s_cr.Request(cluster, unique_name, **operation_args, **settings)
-        )
+    def run(**fields: Any) -> Report:
+        return k8s_cr.terminate(make_request(**fields))
 
     return run
 

@@ -55,13 +55,12 @@ def test_a_script_changes_an_instance_and_nothing_conflicts_later(
     cluster,
     namespace,
     make_package,
-    deadline,
     unique_name,
     script,
     leftover_objects,
+    make_request,
 ):
     """Drift is empty; heal, scale, change and rollback go on from it."""
-    life = {"namespace": namespace, "deadline": deadline}
     ref = ObjectRef("apps", "Deployment", namespace, "web")
     settings = ObjectRef("", "ConfigMap", namespace, "settings")
 
@@ -70,34 +69,21 @@ def test_a_script_changes_an_instance_and_nothing_conflicts_later(
         image = spec["containers"][0]["image"]
         return image[-1], cluster.get(settings)["data"]["key"]
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life),
-        make_package(*versioned(1)),
-    )
+    k8s_cr.instantiate(make_request(), make_package(*versioned(1)))
     script(2)
     generation = cluster.get(ref)["metadata"]["generation"]
-    assert 3 == len(
-        k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
-    )
+    assert 3 == len(k8s_cr.drift(make_request()).objects)
 
-    lcm.adopt_changes(
-        lcm.Request(cluster, unique_name, **life), make_package(*versioned(2))
-    )
+    lcm.adopt_changes(make_request(), make_package(*versioned(2)))
 
     assert generation == cluster.get(ref)["metadata"]["generation"]
-    assert (
-        ()
-        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
-    )
-    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **life))
+    assert () == k8s_cr.drift(make_request()).objects
+    k8s_cr.heal(make_request())
     assert ("2", "2") == shown()
-    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **life), {ref: 3})
-    k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **life),
-        make_package(*versioned(3)),
-    )
+    k8s_cr.scale(make_request(), {ref: 3})
+    k8s_cr.change(make_request(), make_package(*versioned(3)))
     assert ("3", "3") == shown()
-    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.roll_back(make_request())
     assert ("2", "2") == shown()
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
     assert [] == leftover_objects(unique_name, namespace)

@@ -5,6 +5,8 @@ There are no metrics here: it then keeps to its limits only.
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 import tacker_k8s_cr as k8s_cr
@@ -20,7 +22,7 @@ pytestmark = pytest.mark.plane
 
 
 def test_an_autoscaler_keeps_what_a_scale_has_asked_for(
-    cluster, kubectl, namespace, make_package, operation_args, unique_name
+    cluster, kubectl, namespace, make_package, make_request
 ):
     """Both set the same number, so that there is no conflict.
 
@@ -31,15 +33,12 @@ def test_an_autoscaler_keeps_what_a_scale_has_asked_for(
     package = make_package(
         manifests.deployment("web", 2), autoscaler("auto", "web", 2, 4)
     )
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     web = ref("Deployment", namespace, "web")
     auto = ref("HorizontalPodAutoscaler", namespace, "auto", "autoscaling")
-    move = {
-        "options": k8s_cr.Options(autoscaler_limits="adjust"),
-        **operation_args,
-    }
+    adjusting = make_request(
+        options=k8s_cr.Options(autoscaler_limits="adjust")
+    )
 
     def seen():
         """Bounds and number."""
@@ -72,31 +71,27 @@ def test_an_autoscaler_keeps_what_a_scale_has_asked_for(
     # -- Refused -------------------------------------------------------------
     before = written()
     with pytest.raises(errors.AutoscalerConflict, match="between 2 and 4"):
-        k8s_cr.scale(
-            k8s_cr.Request(cluster, unique_name, **operation_args), {web: 6}
-        )
+        k8s_cr.scale(make_request(), {web: 6})
     assert before == written()
 
     # -- Out -----------------------------------------------------------------
-    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **move), {web: 6})
+    k8s_cr.scale(adjusting, {web: 6})
     by_hand(4, 6)
     assert (6, 6, 6) == seen()
 
     # -- In ------------------------------------------------------------------
-    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **move), {web: 3})
+    k8s_cr.scale(adjusting, {web: 3})
     by_hand(1, 3)
     assert (3, 6, 3) == seen()
 
     # -- And back ------------------------------------------------------------
     with pytest.raises(Killed):
         k8s_cr.scale(
-            k8s_cr.Request(
-                cluster, unique_name, on_progress=kill_when_waiting, **move
-            ),
+            dataclasses.replace(adjusting, on_progress=kill_when_waiting),
             {web: 9},
         )
     assert (9, 9, 9) == seen()
-    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **operation_args))
+    k8s_cr.roll_back(make_request())
     assert (3, 6, 3) == seen()
     by_hand(9, 6)
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    k8s_cr.terminate(make_request())

@@ -111,7 +111,7 @@ def cluster_role_binding(name, namespace):
 
 @pytest.mark.requirement("IN-5")
 def test_a_namespace_is_created_first_with_its_labels(
-    cluster, make_package, operation_args, unique_name, terminate
+    cluster, make_package, make_request, unique_name, terminate
 ):
     """Before the objects inside, although it comes last in the package."""
     labels = {"example.org/tenant": "edge", "example.org/stage": "lab"}
@@ -124,9 +124,7 @@ def test_a_namespace_is_created_first_with_its_labels(
         home,
     )
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(recorder, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(recorder), package)
 
     live = cluster.get(ObjectRef("", "Namespace", "", unique_name))
     assert labels.items() <= live["metadata"]["labels"].items()
@@ -138,7 +136,7 @@ def test_a_namespace_is_created_first_with_its_labels(
 
 @pytest.mark.requirement("IN-10")
 def test_every_object_has_the_labels_of_the_caller_and_of_its_owner(
-    cluster, namespace, make_package, operation_args, unique_name, terminate
+    cluster, namespace, make_package, make_request, unique_name, terminate
 ):
     """Beside those of its manifest; also in no namespace, and in another."""
     said = {"example.org/order": unique_name}
@@ -157,9 +155,7 @@ def test_every_object_has_the_labels_of_the_caller_and_of_its_owner(
     owner = {"k8s-cr.tacker.openstack.org/instance": unique_name}
 
     report = k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        package,
-        policy=Policy(labels=said),
+        make_request(), package, policy=Policy(labels=said)
     )
 
     assert 7 == len(report.objects)
@@ -176,7 +172,7 @@ def test_every_object_has_the_labels_of_the_caller_and_of_its_owner(
 
 @pytest.mark.requirement("IN-15")
 def test_all_named_ports_of_a_service_are_kept_by_an_update(
-    cluster, namespace, make_package, operation_args, unique_name, terminate
+    cluster, namespace, make_package, make_request, terminate
 ):
     """Two protocols on one number as well, which a merge by number loses."""
     ref = ObjectRef("", "Service", namespace, "signalling")
@@ -198,15 +194,14 @@ def test_all_named_ports_of_a_service_are_kept_by_an_update(
         return [{key: item[key] for key in keys} for item in listed]
 
     k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        make_package(service("signalling", ports=before)),
+        make_request(), make_package(service("signalling", ports=before))
     )
     live = cluster.get(ref)["spec"]
     assert "ClusterIP" == live["type"]
     assert before == ports()
 
     k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_request(),
         make_package(service("signalling", ports=after), name="b"),
     )
 
@@ -229,13 +224,7 @@ def node_port(cluster):
 
 @pytest.mark.requirement("IN-16")
 def test_a_node_port_of_the_package_is_used(
-    cluster,
-    namespace,
-    make_package,
-    operation_args,
-    unique_name,
-    node_port,
-    terminate,
+    cluster, namespace, make_package, make_request, node_port, terminate
 ):
     """Of a Service with SCTP; a change of something else leaves it."""
     ref = ObjectRef("", "Service", namespace, "core")
@@ -250,22 +239,16 @@ def test_a_node_port_of_the_package_is_used(
         [found] = cluster.get(ref)["spec"]["ports"]
         return found["nodePort"], found["protocol"], found["port"]
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        package(38412, "a"),
-    )
+    k8s_cr.instantiate(make_request(), package(38412, "a"))
     assert (node_port, "SCTP", 38412) == given()
-    k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        package(38413, "b"),
-    )
+    k8s_cr.change(make_request(), package(38413, "b"))
     assert (node_port, "SCTP", 38413) == given()
     terminate()
 
 
 @pytest.mark.requirement("IN-16")
 def test_an_allocated_node_port_is_named(
-    cluster, namespace, make_package, operation_args, unique_name, node_port
+    cluster, namespace, make_package, make_request, node_port
 ):
     """With the Service that asks for it; nothing of the package is left."""
     taken = service(
@@ -282,9 +265,7 @@ def test_an_allocated_node_port_is_named(
     )
 
     with pytest.raises(errors.Rejected) as caught:
-        k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, **operation_args), package
-        )
+        k8s_cr.instantiate(make_request(), package)
 
     said = str(caught.value)
     assert f"Service/{namespace}/second" in said
@@ -305,7 +286,7 @@ def test_a_cluster_role_needs_a_policy_that_permits_it(
     cluster,
     namespace,
     make_package,
-    operation_args,
+    make_request,
     unique_name,
     restricted_cluster,
 ):
@@ -321,12 +302,7 @@ def test_a_cluster_role_needs_a_policy_that_permits_it(
     settings = ObjectRef("", "ConfigMap", namespace, "a")
 
     with pytest.raises(errors.PermissionsMissing) as caught:
-        k8s_cr.instantiate(
-            k8s_cr.Request(
-                restricted_cluster(), unique_name, **operation_args
-            ),
-            package,
-        )
+        k8s_cr.instantiate(make_request(restricted_cluster()), package)
 
     assert "clusterroles" in str(caught.value)
     assert cluster.get(ref) is None
@@ -342,11 +318,9 @@ def test_a_cluster_role_needs_a_policy_that_permits_it(
             }
         ]
     )
-    k8s_cr.instantiate(
-        k8s_cr.Request(permitted, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(permitted), package)
     assert RULES == cluster.get(ref)["rules"]
-    k8s_cr.terminate(k8s_cr.Request(permitted, unique_name, **operation_args))
+    k8s_cr.terminate(make_request(permitted))
     assert cluster.get(ref) is None
 
 
@@ -355,7 +329,7 @@ def test_a_cluster_role_binding_comes_after_its_role_and_its_account(
     cluster,
     namespace,
     make_package,
-    operation_args,
+    make_request,
     unique_name,
     kubectl,
     terminate,
@@ -369,9 +343,7 @@ def test_a_cluster_role_binding_comes_after_its_role_and_its_account(
     )
     kinds = ("ClusterRole", "ServiceAccount", "ClusterRoleBinding")
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(recorder, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(recorder), package)
 
     ordered = recorder.order(*kinds)
     assert set(kinds) == set(ordered)
@@ -410,13 +382,7 @@ CNI = {
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet"])
 @pytest.mark.requirement("IN-26")
 def test_annotations_of_a_pod_template_are_not_touched(
-    cluster,
-    namespace,
-    make_package,
-    operation_args,
-    unique_name,
-    kind,
-    terminate,
+    cluster, namespace, make_package, make_request, kind, terminate
 ):
     """Its Pods ask the CNI for their fixed address, word for word.
 
@@ -435,10 +401,7 @@ def test_annotations_of_a_pod_template_are_not_touched(
         template = cluster.get(ref)["spec"]["template"]
         return template["metadata"]["annotations"]
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        make_package(workload),
-    )
+    k8s_cr.instantiate(make_request(), make_package(workload))
 
     assert annotations() == CNI
     pods = list(
@@ -448,7 +411,7 @@ def test_annotations_of_a_pod_template_are_not_touched(
     for pod in pods:
         assert CNI.items() <= pod["metadata"]["annotations"].items()
     k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_request(),
         make_package(workload, manifests.config_map("more"), name="b"),
     )
     assert annotations() == CNI
@@ -533,7 +496,7 @@ def test_an_object_is_created_updated_and_deleted(
     cluster,
     namespace,
     make_package,
-    operation_args,
+    make_request,
     unique_name,
     kind,
     terminate,
@@ -545,17 +508,13 @@ def test_an_object_is_created_updated_and_deleted(
         first, where = manifests.namespace(unique_name), ""
     ref = ObjectRef("", kind, where, first["metadata"]["name"])
 
-    created = k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        make_package(first),
-    )
+    created = k8s_cr.instantiate(make_request(), make_package(first))
     live = cluster.get(ref)
     assert [ref] == [row.ref for row in created.objects]
     assert ["created"] == [row.action.value for row in created.objects]
 
     updated = k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        make_package(edit(first), name="b"),
+        make_request(), make_package(edit(first), name="b")
     )
     now = cluster.get(ref)
     assert ["configured"] == [row.action.value for row in updated.objects]

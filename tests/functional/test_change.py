@@ -84,7 +84,7 @@ def versions(cluster, inventory):
 
 @pytest.mark.requirement("P23", "E1", "E3", "E9")
 def test_a_forecast_has_the_fate_of_each_object(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, unique_name, make_request
 ):
     """And so it comes; a forecast itself writes nothing.
 
@@ -107,15 +107,8 @@ def test_a_forecast_has_the_fate_of_each_object(
         claim("data"),
         manifests.deployment("web", 1),
     )
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), former
-    )
-    owned = [
-        row.ref
-        for row in k8s_cr.status(
-            k8s_cr.Request(cluster, unique_name, **operation_args)
-        ).objects
-    ]
+    k8s_cr.instantiate(make_request(), former)
+    owned = [row.ref for row in k8s_cr.status(make_request()).objects]
     less = copy.deepcopy(definition)
     schema = less["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     del schema["properties"]["spec"]["properties"]["size"]
@@ -131,9 +124,7 @@ def test_a_forecast_has_the_fate_of_each_object(
     )
     before = versions(cluster, owned)
 
-    forecast = lcm.forecast(
-        lcm.Request(cluster, unique_name, **operation_args), changed
-    )
+    forecast = lcm.forecast(make_request(), changed)
 
     claims = ref("PersistentVolumeClaim", namespace, "data")
     after = versions(cluster, owned)
@@ -167,11 +158,7 @@ def test_a_forecast_has_the_fate_of_each_object(
         assert plain not in text
         assert base64.b64encode(plain.encode()).decode() not in text
 
-    done = actions(
-        k8s_cr.change(
-            k8s_cr.Request(cluster, unique_name, **operation_args), changed
-        )
-    )
+    done = actions(k8s_cr.change(make_request(), changed))
 
     assert {
         ForecastAction.UPDATE: Action.CONFIGURED,
@@ -180,16 +167,14 @@ def test_a_forecast_has_the_fate_of_each_object(
         ForecastAction.PRUNE: Action.DELETED,
         ForecastAction.KEEP: Action.RETAINED,
     } == {rows[name].action: action for name, action in done.items()}
-    again = lcm.forecast(
-        lcm.Request(cluster, unique_name, **operation_args), changed
-    )
+    again = lcm.forecast(make_request(), changed)
     assert {ForecastAction.UNCHANGED, ForecastAction.KEEP} == set(
         fates(again).values()
     )
 
 
 def test_a_change_to_the_same_package_changes_nothing(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, make_request, unique_name
 ):
     """No resourceVersion of any object moves."""
     group = f"{unique_name}.example.org"
@@ -200,40 +185,27 @@ def test_a_change_to_the_same_package_changes_nothing(
         secret("login", "hunter2-hunter2"),
         manifests.deployment("web", 2),
     )
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     web = ref("Deployment", namespace, "web", "apps")
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **operation_args), {web: 3}
-    )
-    owned = [
-        row.ref
-        for row in k8s_cr.status(
-            k8s_cr.Request(cluster, unique_name, **operation_args)
-        ).objects
-    ]
+    k8s_cr.scale(make_request(), {web: 3})
+    owned = [row.ref for row in k8s_cr.status(make_request()).objects]
     before = versions(cluster, owned)
 
-    report = k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    report = k8s_cr.change(make_request(), package)
 
     assert before == versions(cluster, owned)
     assert {Action.UNCHANGED} == {row.action for row in report.objects}
 
 
 def test_admission_does_not_run_for_what_is_not_sent(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, unique_name, make_request, deadline
 ):
     """A policy that came since refuses a change that sends all.
 
     An instance that equals its package can still be changed.
     """
     before = make_package(manifests.config_map("a"), manifests.config_map("b"))
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), before
-    )
+    k8s_cr.instantiate(make_request(), before)
     changed = make_package(
         manifests.config_map("a"), manifests.config_map("b", key="x"), name="b"
     )
@@ -268,23 +240,16 @@ def test_admission_does_not_run_for_what_is_not_sent(
     try:
         # The server takes a moment to heed a new policy.
         trial = manifests.config_map("trial", namespace)
-        while not operation_args["deadline"].expired:
+        while not deadline.expired:
             try:
                 cluster.apply(trial, "tests", dry_run=True)
             except errors.Rejected:
                 break
         all_of_it = k8s_cr.Options(resend=True)
         with pytest.raises(errors.Rejected, match="/a: "):
-            k8s_cr.change(
-                k8s_cr.Request(
-                    cluster, unique_name, options=all_of_it, **operation_args
-                ),
-                changed,
-            )
+            k8s_cr.change(make_request(options=all_of_it), changed)
 
-        report = k8s_cr.change(
-            k8s_cr.Request(cluster, unique_name, **operation_args), changed
-        )
+        report = k8s_cr.change(make_request(), changed)
 
         assert {"a": Action.UNCHANGED, "b": Action.CONFIGURED} == actions(
             report
@@ -296,7 +261,7 @@ def test_admission_does_not_run_for_what_is_not_sent(
 
 @pytest.mark.requirement("P10", "E4")
 def test_what_cannot_be_changed_is_made_again_only_where_it_is_named(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, make_request
 ):
     """By an annotation or by the request; a rollback undoes it.
 
@@ -304,41 +269,30 @@ def test_what_cannot_be_changed_is_made_again_only_where_it_is_named(
     """
     once = ref("Job", namespace, "once", "batch")
     k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        make_package(job("once", "example.org/a:1")),
+        make_request(), make_package(job("once", "example.org/a:1"))
     )
     first = objects.uid(cluster.get(once))
     changed = make_package(job("once", "example.org/a:2"), name="b")
     with pytest.raises(errors.Rejected, match="immutable"):
-        k8s_cr.change(
-            k8s_cr.Request(cluster, unique_name, **operation_args), changed
-        )
+        k8s_cr.change(make_request(), changed)
     wrong = make_package(job("once", "", recreate="true"), name="c")
     with pytest.raises(errors.Rejected, match="image"):
-        k8s_cr.change(
-            k8s_cr.Request(cluster, unique_name, **operation_args), wrong
-        )
+        k8s_cr.change(make_request(), wrong)
     assert first == objects.uid(cluster.get(once))
 
     named = k8s_cr.Options(recreate=frozenset({once}))
-    forecast = lcm.forecast(
-        lcm.Request(cluster, unique_name, options=named, **operation_args),
-        changed,
-    )
+    forecast = lcm.forecast(make_request(options=named), changed)
 
     (row,) = forecast.objects
     assert ForecastAction.RECREATE is row.action
     assert "immutable" in row.why
     assert row.irreversible
-    report = k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, options=named, **operation_args),
-        changed,
-    )
+    report = k8s_cr.change(make_request(options=named), changed)
     assert {"once": Action.RECREATED} == actions(report)
     second = objects.uid(cluster.get(once))
     assert first != second
 
-    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **operation_args))
+    k8s_cr.roll_back(make_request())
 
     live = cluster.get(once)
     pod = live["spec"]["template"]["spec"]
@@ -348,19 +302,17 @@ def test_what_cannot_be_changed_is_made_again_only_where_it_is_named(
     said = make_package(
         job("once", "example.org/a:2", recreate="true"), name="d"
     )
-    report = k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args), said
-    )
+    report = k8s_cr.change(make_request(), said)
     assert {"once": Action.RECREATED} == actions(report)
 
 
 def test_a_policy_may_be_made_of_the_one_before(
-    cluster, namespace, make_package, operation_args, unique_name
+    make_request, namespace, make_package
 ):
     """A user who names only the changes does not need the record."""
     keep = policy.from_dict({"prune": {"protect": ["ConfigMap"]}})
     k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_request(),
         make_package(manifests.config_map("a"), manifests.config_map("b")),
         policy=keep,
     )
@@ -371,7 +323,7 @@ def test_a_policy_may_be_made_of_the_one_before(
         return before
 
     report = k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_request(),
         make_package(manifests.config_map("a"), name="b"),
         policy=chosen,
     )
@@ -383,14 +335,14 @@ def test_a_policy_may_be_made_of_the_one_before(
 
 
 def test_deletion_of_retained_objects_with_their_definition_is_forecast(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, unique_name, make_request
 ):
     """A definition goes with its objects where that is asked for."""
     group = f"{unique_name}.example.org"
     definition = manifests.definition(group, "Thing")
     definition["metadata"]["annotations"] = {objects.PREFIX + "prune": "true"}
     k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_request(),
         make_package(
             definition,
             manifests.custom(group, "Thing", "one", STORED, size="s"),
@@ -398,19 +350,13 @@ def test_deletion_of_retained_objects_with_their_definition_is_forecast(
     )
     rest = make_package(manifests.config_map("a"), name="b")
 
-    forecast = lcm.forecast(
-        lcm.Request(cluster, unique_name, **operation_args), rest
-    )
+    forecast = lcm.forecast(make_request(), rest)
 
     found = ref("CustomResourceDefinition", "", f"things.{group}", CRD)
     assert {
         found: ("all objects of its kind are deleted with it",)
     } == forecast.irreversible
     told = []
-    k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        rest,
-        on_forecast=told.append,
-    )
+    k8s_cr.change(make_request(), rest, on_forecast=told.append)
     assert [forecast.irreversible] == [item.irreversible for item in told]
     assert cluster.get(found) is None

@@ -104,7 +104,7 @@ def templates(cluster, namespace, unique_name):
 
 
 @pytest.fixture
-def assert_no_rollout(cluster, namespace, unique_name):
+def assert_no_rollout(cluster, namespace, unique_name, make_request):
     """A change to the current state sends nothing that changes anything.
 
     What controllers write meanwhile counts for nothing, so that it is tried
@@ -130,12 +130,7 @@ def assert_no_rollout(cluster, namespace, unique_name):
     def changed(package):
         for _ in range(5):
             ours, versions = seen()
-            report = k8s_cr.change(
-                k8s_cr.Request(
-                    cluster, unique_name, **operation_args(namespace)
-                ),
-                package,
-            )
+            report = k8s_cr.change(make_request(timeout=600), package)
             assert {Action.UNCHANGED} == {row.action for row in report.objects}
             after = seen()
             assert ours == after[0]
@@ -146,13 +141,9 @@ def assert_no_rollout(cluster, namespace, unique_name):
     return changed
 
 
-def operation_args(namespace):
-    return {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
-
-
 @pytest.mark.requirement("TK-17", "P9", "P10", "P22", "E4", "I11")
 def test_a_plain_cluster_is_changed_part_by_part(
-    cluster,
+    make_request,
     namespace,
     unique_name,
     machines,
@@ -176,19 +167,14 @@ def test_a_plain_cluster_is_changed_part_by_part(
         namespace,
         "workload-control-plane",
     )
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
-        sample(),
-    )
+    k8s_cr.instantiate(make_request(timeout=600), sample())
     former = machines()
     assert_no_rollout(sample())
     assert former == machines()
 
     # -- Another flavour of the workers, and nothing else --------------------
     flavour = sample(workers="3s")
-    forecast = lcm.forecast(
-        lcm.Request(cluster, unique_name, **operation_args(namespace)), flavour
-    )
+    forecast = lcm.forecast(make_request(timeout=600), flavour)
     assert [pool] == list(forecast.rollouts)
     assert "startupDuration: 2s -> 3s" in str(forecast.rollouts[pool])
     meanwhile = []
@@ -198,13 +184,7 @@ def test_a_plain_cluster_is_changed_part_by_part(
             meanwhile.append(templates("DevMachineTemplate", "infrastructure"))
 
     report = k8s_cr.change(
-        k8s_cr.Request(
-            cluster,
-            unique_name,
-            on_progress=watch,
-            **operation_args(namespace),
-        ),
-        flavour,
+        make_request(timeout=600, on_progress=watch), flavour
     )
     # The former template is pruned after the rollout.
     assert meanwhile
@@ -218,9 +198,7 @@ def test_a_plain_cluster_is_changed_part_by_part(
     assert {"workload-worker"} != templates(
         "DevMachineTemplate", "infrastructure"
     ) - {"workload-machine"}
-    k8s_cr.roll_back(
-        k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
-    )
+    k8s_cr.roll_back(make_request(timeout=600))
     first = machines()
     assert former[0] == first[0]
     assert not rolled[1] & first[1]
@@ -230,9 +208,7 @@ def test_a_plain_cluster_is_changed_part_by_part(
 
     # -- Bootstrap data of the workers ---------------------------------------
     other = sample(socket="unix:///run/other.sock")
-    forecast = lcm.forecast(
-        lcm.Request(cluster, unique_name, **operation_args(namespace)), other
-    )
+    forecast = lcm.forecast(make_request(timeout=600), other)
     assert [pool] == list(forecast.rollouts)
     why = str(forecast.rollouts[pool])
     assert why.startswith("1 machine(s) are replaced: ")
@@ -241,11 +217,8 @@ def test_a_plain_cluster_is_changed_part_by_part(
     assert {} == forecast.irreversible
     with pytest.raises(errors.RolloutRefused, match="criSocket"):
         k8s_cr.change(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                options=k8s_cr.Options(rollout="refuse"),
-                **operation_args(namespace),
+            make_request(
+                timeout=600, options=k8s_cr.Options(rollout="refuse")
             ),
             other,
         )
@@ -254,10 +227,7 @@ def test_a_plain_cluster_is_changed_part_by_part(
         "KubeadmConfigTemplate", "bootstrap"
     )
 
-    k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
-        other,
-    )
+    k8s_cr.change(make_request(timeout=600), other)
 
     second = machines()
     assert first[0] == second[0]
@@ -266,10 +236,7 @@ def test_a_plain_cluster_is_changed_part_by_part(
     assert name.startswith("workload-worker-")
     assert [] == [
         row.ref
-        for row in lcm.forecast(
-            lcm.Request(cluster, unique_name, **operation_args(namespace)),
-            other,
-        ).objects
+        for row in lcm.forecast(make_request(timeout=600), other).objects
         if row.action is not ForecastAction.UNCHANGED
     ]
 
@@ -282,10 +249,7 @@ def test_a_plain_cluster_is_changed_part_by_part(
     ):
         with pytest.raises(errors.PackageInvalid, match=wanted):
             k8s_cr.change(
-                k8s_cr.Request(
-                    cluster, unique_name, **operation_args(namespace)
-                ),
-                sample(version, pool=pooled),
+                make_request(timeout=600), sample(version, pool=pooled)
             )
     newer = sample("v1.36.0", "3s", "unix:///run/other.sock")
     told, late = [], []
@@ -295,12 +259,7 @@ def test_a_plain_cluster_is_changed_part_by_part(
             late.append(progress)
 
     k8s_cr.change(
-        k8s_cr.Request(
-            cluster,
-            unique_name,
-            on_progress=listen,
-            **operation_args(namespace),
-        ),
+        make_request(timeout=600, on_progress=listen),
         newer,
         on_forecast=told.append,
     )
@@ -323,9 +282,7 @@ def test_a_plain_cluster_is_changed_part_by_part(
 
     # -- And back ------------------------------------------------------------
     with pytest.raises(errors.RollbackIncomplete) as caught:
-        k8s_cr.roll_back(
-            k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
-        )
+        k8s_cr.roll_back(make_request(timeout=600))
 
     reasons = caught.value.reasons
     assert {leader, pool} == set(reasons)
@@ -333,21 +290,15 @@ def test_a_plain_cluster_is_changed_part_by_part(
     # kubeadm joins no machine of another minor version.
     assert reasons[pool].endswith(f"{leader} stays v1.36.0")
     assert ({"v1.36.0"}, {"v1.36.0"}) == machine_versions()
-    report = k8s_cr.roll_back(
-        k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
-    )
+    report = k8s_cr.roll_back(make_request(timeout=600))
     notes = {row.ref: row.notes for row in report.objects}
     assert (reasons[leader],) == notes[leader]
     assert {"workload-machine", "workload-worker"} == templates(
         "DevMachineTemplate", "infrastructure"
     )
-    forecast = lcm.forecast(
-        lcm.Request(cluster, unique_name, **operation_args(namespace)), newer
-    )
+    forecast = lcm.forecast(make_request(timeout=600), newer)
     assert [pool] == list(forecast.rollouts)
-    k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
-    )
+    k8s_cr.terminate(make_request(timeout=600))
     assert [] == leftover_objects(unique_name, namespace)
 
 
@@ -393,7 +344,7 @@ def flavours(leader, worker):
 @pytest.mark.parametrize("shape", [dict, older], ids=["v1beta2", "v1beta1"])
 @pytest.mark.requirement("TK-17", "P9", "P10", "P13", "I7")
 def test_a_class_is_changed_with_what_is_made_of_it(
-    cluster,
+    make_request,
     namespace,
     make_package,
     unique_name,
@@ -422,10 +373,7 @@ def test_a_class_is_changed_with_what_is_made_of_it(
         found = (*flavours(leader, worker), made)
         return make_package(*map(shape, found), name=name)
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
-        package(),
-    )
+    k8s_cr.instantiate(make_request(timeout=600), package())
     if shape is dict:
         # In v1beta1 Cluster API names a namespace in each reference, and an
         # apply without it counts as a change, by any client.
@@ -435,15 +383,10 @@ def test_a_class_is_changed_with_what_is_made_of_it(
         ("v1.37.0", "one minor version at a time"),
     ):
         with pytest.raises(errors.PackageInvalid, match=wanted):
-            lcm.forecast(
-                lcm.Request(cluster, unique_name, **operation_args(namespace)),
-                package(version),
-            )
+            lcm.forecast(make_request(timeout=600), package(version))
     changed = package("v1.36.0", "2s", name="b")
 
-    forecast = lcm.forecast(
-        lcm.Request(cluster, unique_name, **operation_args(namespace)), changed
-    )
+    forecast = lcm.forecast(make_request(timeout=600), changed)
 
     told = str(forecast.rollouts[ref])
     assert told.startswith("2 machine(s) (control plane, then all workers; ")
@@ -465,20 +408,13 @@ def test_a_class_is_changed_with_what_is_made_of_it(
     # Each shape shows a part of the rest: machines take their time.
     if shape is older:
         first = k8s_cr.Options(kubernetes_upgrade="before_change")
-        again = {"options": first, **operation_args(namespace)}
-        forecast = lcm.forecast(
-            lcm.Request(cluster, unique_name, **again), changed
-        )
+        again = make_request(timeout=600, options=first)
+        forecast = lcm.forecast(again, changed)
         (row,) = (row for row in forecast.objects if row.ref == ref)
         assert row.why.endswith("is upgraded before all other changes")
         with pytest.raises(Killed):
             k8s_cr.change(
-                k8s_cr.Request(
-                    cluster,
-                    unique_name,
-                    on_progress=kill_when_waiting,
-                    **again,
-                ),
+                dataclasses.replace(again, on_progress=kill_when_waiting),
                 changed,
             )
         then = []
@@ -489,8 +425,7 @@ def test_a_class_is_changed_with_what_is_made_of_it(
                 then.append(machine_versions())
 
         report = k8s_cr.change(
-            k8s_cr.Request(cluster, unique_name, on_progress=listen, **again),
-            changed,
+            dataclasses.replace(again, on_progress=listen), changed
         )
         assert [({"v1.36.0"}, {"v1.36.0"})] == then
         assert Action.CONFIGURED in {
@@ -502,26 +437,18 @@ def test_a_class_is_changed_with_what_is_made_of_it(
     else:
         flavour = package(worker="2s", name="flavour")
         before = machines()
-        forecast = lcm.forecast(
-            lcm.Request(cluster, unique_name, **operation_args(namespace)),
-            flavour,
-        )
+        forecast = lcm.forecast(make_request(timeout=600), flavour)
         told = str(forecast.rollouts[ref])
         assert "workers of that class" in told
         assert "startupDuration: 1s -> 2s" in told
         assert {} == forecast.irreversible
-        report = k8s_cr.change(
-            k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
-            flavour,
-        )
+        report = k8s_cr.change(make_request(timeout=600), flavour)
         (row,) = (row for row in report.objects if row.ref == ref)
         assert (told,) == row.notes
         rolled = machines()
         assert before[0] == rolled[0]
         assert not before[1] & rolled[1]
-        k8s_cr.roll_back(
-            k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
-        )
+        k8s_cr.roll_back(make_request(timeout=600))
         after = machines()
         assert before[0] == after[0]
         assert not rolled[1] & after[1]
@@ -529,49 +456,31 @@ def test_a_class_is_changed_with_what_is_made_of_it(
             "DevMachineTemplate", "infrastructure"
         )
         newer = package("v1.36.0", name="c")
-        k8s_cr.change(
-            k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
-            newer,
-        )
+        k8s_cr.change(make_request(timeout=600), newer)
         with pytest.raises(
             errors.RollbackIncomplete, match=r"stays v1\.36\.0"
         ):
-            k8s_cr.roll_back(
-                k8s_cr.Request(
-                    cluster, unique_name, **operation_args(namespace)
-                )
-            )
-        k8s_cr.roll_back(
-            k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
-        )
+            k8s_cr.roll_back(make_request(timeout=600))
+        k8s_cr.roll_back(make_request(timeout=600))
         assert {"mem", "mem-worker"} == templates(
             "DevMachineTemplate", "infrastructure"
         )
         refuse = k8s_cr.Options(rollout="refuse")
-        refusing = {"options": refuse, **operation_args(namespace)}
+        refusing = make_request(timeout=600, options=refuse)
         before = machines()
         wider = package("v1.36.0", name="wider", md_1=1)
-        assert (
-            {}
-            == lcm.forecast(
-                lcm.Request(cluster, unique_name, **refusing), wider
-            ).rollouts
-        )
-        k8s_cr.change(k8s_cr.Request(cluster, unique_name, **refusing), wider)
+        assert {} == lcm.forecast(refusing, wider).rollouts
+        k8s_cr.change(refusing, wider)
         assert before[0] == machines()[0]
         assert before[1] < machines()[1]
-        forecast = lcm.forecast(
-            lcm.Request(cluster, unique_name, **refusing), newer
-        )
+        forecast = lcm.forecast(refusing, newer)
         assert {} == forecast.rollouts
         assert "the workers md-1 are deleted" in " ".join(
             forecast.irreversible[ref]
         )
-        k8s_cr.change(k8s_cr.Request(cluster, unique_name, **refusing), newer)
+        k8s_cr.change(refusing, newer)
         assert before[0] == machines()[0]
         assert before[1] == machines()[1]
     assert ({"v1.36.0"}, {"v1.36.0"}) == machine_versions()
-    k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
-    )
+    k8s_cr.terminate(make_request(timeout=600))
     assert [] == leftover_objects(unique_name, namespace)

@@ -23,16 +23,10 @@ RETAIN = k8s_cr.Options(statefulset_claims="retain")
 
 
 @pytest.fixture
-def short_deadline(namespace):
-    deadline = k8s_cr.Deadline.after(6)
-    return {"namespace": namespace, "deadline": deadline}
-
-
-@pytest.fixture
-def instance(cluster, namespace, unique_name, make_package, operation_args):
+def instance(make_request, namespace, unique_name, make_package):
     """Brings in a StatefulSet ``db`` of two Pods, and a volume for each."""
 
-    def make(*more, options=USUAL, when_deleted="", policy=None):
+    def make(*more, options=USUAL, when_deleted="", policy=None, timeout=None):
         package = make_package(
             volumes.volume(f"{unique_name}-0", unique_name),
             volumes.volume(f"{unique_name}-1", unique_name),
@@ -42,9 +36,7 @@ def instance(cluster, namespace, unique_name, make_package, operation_args):
             *more,
         )
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster, unique_name, options=options, **operation_args
-            ),
+            make_request(options=options, timeout=timeout),
             package,
             policy=policy or k8s_cr.Policy(),
         )
@@ -174,7 +166,7 @@ def test_an_option_retains_them(
     namespace,
     unique_name,
     instance,
-    operation_args,
+    make_request,
     leftover_objects,
     remove_volumes,
     terminate,
@@ -184,12 +176,9 @@ def test_an_option_retains_them(
     held["metadata"]["finalizers"] = ["example.org/hold"]
     instance(held)
     bound(cluster, namespace)
-    short = {**operation_args, "deadline": k8s_cr.Deadline.after(8)}
 
     with pytest.raises(errors.DeletionTimeout):
-        k8s_cr.terminate(
-            k8s_cr.Request(cluster, unique_name, options=RETAIN, **short)
-        )
+        k8s_cr.terminate(make_request(timeout=8, options=RETAIN))
     ref = ObjectRef("", "ConfigMap", namespace, "held")
     cluster.patch(ref, {"metadata": {"finalizers": None}}, "tests")
     report = terminate()
@@ -270,7 +259,7 @@ def test_no_other_operation_deletes_claims(
     unique_name,
     make_package,
     instance,
-    operation_args,
+    make_request,
     terminate,
 ):
     """Scale in, heal, change and its rollback keep the data."""
@@ -290,20 +279,14 @@ def test_no_other_operation_deletes_claims(
         for number, uid in uids.items():
             assert uid == objects.uid(cluster.get(claim(namespace, number)))
 
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **operation_args), {db: 1}
-    )
+    k8s_cr.scale(make_request(), {db: 1})
     untouched()
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **operation_args), {db: 2}
-    )
-    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **operation_args))
+    k8s_cr.scale(make_request(), {db: 2})
+    k8s_cr.heal(make_request())
     untouched()
     # The change drops the StatefulSet and the volumes.
     other = make_package(manifests.config_map("a"), name="b")
-    report = k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args), other
-    )
+    report = k8s_cr.change(make_request(), other)
     untouched()
     assert both < retained_reasons(report).keys()
     assert {f"{unique_name}-0", f"{unique_name}-1"} < retained_reasons(
@@ -312,11 +295,9 @@ def test_no_other_operation_deletes_claims(
     assert (
         "terminate deletes or retains" in retained_reasons(report)["data-db-0"]
     )
-    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **operation_args))
+    k8s_cr.roll_back(make_request())
     untouched()
-    k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args), other
-    )
+    k8s_cr.change(make_request(), other)
 
     terminate()
 
@@ -328,29 +309,23 @@ def test_the_rollback_of_a_change_keeps_claims_that_it_made(
     namespace,
     unique_name,
     make_package,
-    operation_args,
+    make_request,
     terminate,
     check_nothing_left,
 ):
     """They are deleted when the instance is terminated."""
     first = make_package(manifests.config_map("a"))
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), first
-    )
+    k8s_cr.instantiate(make_request(), first)
     second = make_package(
         manifests.config_map("a"),
         volumes.volume(f"{unique_name}-0", unique_name),
         volumes.stateful_set("db", unique_name),
         name="b",
     )
-    k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args), second
-    )
+    k8s_cr.change(make_request(), second)
     bound(cluster, namespace, 1)
 
-    report = k8s_cr.roll_back(
-        k8s_cr.Request(cluster, unique_name, **operation_args)
-    )
+    report = k8s_cr.roll_back(make_request())
 
     left = {"data-db-0"}, {f"{unique_name}-0"}
     assert left == remaining_claims(cluster, unique_name, namespace)
@@ -360,25 +335,17 @@ def test_the_rollback_of_a_change_keeps_claims_that_it_made(
 
 
 def test_the_rollback_of_an_instantiation_deletes_them(
-    cluster,
-    namespace,
-    unique_name,
-    instance,
-    operation_args,
-    check_nothing_left,
+    cluster, namespace, unique_name, instance, check_nothing_left, make_request
 ):
     """An instantiation that ended early is rolled back completely."""
     never = manifests.deployment("never", nodeSelector={"no": "node"})
-    short = {**operation_args, "deadline": k8s_cr.Deadline.after(5)}
-    operation_args["deadline"] = short["deadline"]
     with pytest.raises(errors.ReadinessTimeout):
-        instance(never)
-    operation_args["deadline"] = k8s_cr.Deadline.after(600)
+        instance(never, timeout=5)
     assert {"data-db-0", "data-db-1"} == remaining_claims(
         cluster, unique_name, namespace
     )[0]
 
-    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **operation_args))
+    k8s_cr.roll_back(make_request())
 
     check_nothing_left()
 
@@ -389,7 +356,6 @@ def test_an_instantiation_rejected_half_way_deletes_them(
     namespace,
     unique_name,
     instance,
-    operation_args,
     leftover_objects,
     retain,
     remove_volumes,
@@ -419,15 +385,13 @@ def test_a_claim_that_holds_a_volume_is_named_with_its_user(
     namespace,
     unique_name,
     make_package,
-    operation_args,
+    make_request,
     short_deadline,
     terminate,
 ):
     """In the error, while the deletion hangs."""
     package = make_package(volumes.volume(f"{unique_name}-0", unique_name))
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     theirs = volumes.stateful_set("db", unique_name)
     theirs["metadata"]["namespace"] = namespace
     kubectl("create", "-f", "-", stdin=json.dumps(theirs))
@@ -436,9 +400,7 @@ def test_a_claim_that_holds_a_volume_is_named_with_its_user(
     wait_until(lambda: cluster.get(pod) is not None)
 
     with pytest.raises(errors.DeletionTimeout) as caught:
-        k8s_cr.terminate(
-            k8s_cr.Request(cluster, unique_name, **short_deadline)
-        )
+        k8s_cr.terminate(make_request(timeout=6))
 
     assert (
         f"it is bound to PersistentVolumeClaim/{namespace}/data-db-0 (used "
@@ -456,7 +418,7 @@ def test_deleting_claims_needs_permissions(
     namespace,
     unique_name,
     make_package,
-    deadline,
+    make_request,
     leftover_objects,
     remove_volumes,
 ):
@@ -474,7 +436,6 @@ def test_deleting_claims_needs_permissions(
         "verbs": ["get", "list", "watch", "create", "patch", "delete"],
     }
     tenant = restricted_cluster(rules, [everywhere])
-    life = {"namespace": namespace, "deadline": deadline}
     package = make_package(
         volumes.volume(f"{unique_name}-0", unique_name),
         volumes.stateful_set("db", unique_name),
@@ -484,18 +445,14 @@ def test_deleting_claims_needs_permissions(
     )
 
     with pytest.raises(errors.PermissionsMissing, match=missing):
-        k8s_cr.instantiate(
-            k8s_cr.Request(tenant, unique_name, **life), package
-        )
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+        k8s_cr.instantiate(make_request(tenant), package)
+    k8s_cr.instantiate(make_request(), package)
     bound(cluster, namespace, 1)
     with pytest.raises(errors.PermissionsMissing, match=missing) as caught:
-        k8s_cr.terminate(k8s_cr.Request(tenant, unique_name, **life))
+        k8s_cr.terminate(make_request(tenant))
     assert "--statefulset-claims retain" in str(caught.value)
     assert 0 == len(caught.value.written)
-    report = k8s_cr.terminate(
-        k8s_cr.Request(tenant, unique_name, options=RETAIN, **life)
-    )
+    report = k8s_cr.terminate(make_request(tenant, options=RETAIN))
 
     left = {"data-db-0"}, {f"{unique_name}-0"}
     assert left == remaining_claims(cluster, unique_name, namespace)

@@ -118,7 +118,7 @@ def judged(name: str, phase: str) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("H1", "M1", "M3", "CL-8", "CL-15", "CL-17")
-def test_a_life_from_a_shell(run, files, unique_name):
+def test_a_lifecycle_from_a_shell(run, files, unique_name):
     """Each operation is a command that exits with 0 and prints the result."""
     first = files(manifests.deployment("web"), manifests.config_map("a"))
     second = files(

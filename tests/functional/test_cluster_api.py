@@ -1,4 +1,4 @@
-"""A Cluster API cluster through its life, with its real controllers."""
+"""The life cycle of a Cluster API cluster, with its real controllers."""
 
 from __future__ import annotations
 
@@ -79,6 +79,7 @@ def test_a_cluster_through_its_life(
     machines,
     control_plane,
     leftover_objects,
+    make_request,
 ):
     """Current is usable, scaled is running, deleted is deleted.
 
@@ -88,10 +89,9 @@ def test_a_cluster_through_its_life(
     deleted too.
     """
     package = k8s_cr.load(SAMPLE)
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     ref = ObjectRef(CAPI, "Cluster", namespace, "workload")
 
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.instantiate(make_request(), package)
 
     available = [
         condition["status"]
@@ -102,24 +102,15 @@ def test_a_cluster_through_its_life(
     assert {"v1.35.0": 2} == {v: len(n) for v, n in machines().items()}
 
     first = control_plane()
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **life),
-        aspect="workers",
-        number_of_steps=2,
-    )
+    k8s_cr.scale(make_request(), aspect="workers", number_of_steps=2)
     assert 4 == len(machines()["v1.35.0"])
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **life), aspect="workers", level=1
-    )
+    k8s_cr.scale(make_request(), aspect="workers", level=1)
     before = machines()["v1.35.0"]
     assert 3 == len(before)
     assert first
     assert first == control_plane()
 
-    k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **life),
-        with_text(package, "v1.35.0", "v1.36.0"),
-    )
+    k8s_cr.change(make_request(), with_text(package, "v1.35.0", "v1.36.0"))
 
     after = machines()
     assert {"v1.36.0": 3} == {v: len(n) for v, n in after.items()}
@@ -127,9 +118,7 @@ def test_a_cluster_through_its_life(
 
     needed = [
         row.ref
-        for row in k8s_cr.status(
-            k8s_cr.Request(cluster, unique_name, **life)
-        ).objects
+        for row in k8s_cr.status(make_request()).objects
         if row.ref.kind.endswith("Template")
     ]
     meanwhile = []
@@ -138,9 +127,7 @@ def test_a_cluster_through_its_life(
         if progress.is_open(ref):
             meanwhile.extend(cluster.get_metadata(one) for one in needed)
 
-    k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, on_progress=listen, **life)
-    )
+    k8s_cr.terminate(make_request(on_progress=listen))
 
     # Templates go last, when the Cluster no longer exists.
     assert meanwhile
@@ -153,7 +140,7 @@ def test_a_cluster_through_its_life(
 
 @pytest.mark.requirement("C7")
 def test_a_cluster_that_never_starts_is_explained(
-    cluster, namespace, unique_name, leftover_objects
+    make_request, namespace, unique_name, leftover_objects
 ):
     """The error contains the message of the machines' infrastructure.
 
@@ -161,17 +148,10 @@ def test_a_cluster_that_never_starts_is_explained(
     is not blocked: no controller reports an error.
     """
     package = with_text(k8s_cr.load(SAMPLE), "2s", "24h")
-    life = {"namespace": namespace}
 
     with pytest.raises(errors.ReadinessTimeout) as caught:
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                deadline=k8s_cr.Deadline.after(25),
-                options=k8s_cr.Options(stall_timeout=5),
-                **life,
-            ),
+            make_request(timeout=25, options=k8s_cr.Options(stall_timeout=5)),
             package,
         )
 
@@ -181,18 +161,12 @@ def test_a_cluster_that_never_starts_is_explained(
     )
     words = "\n".join(stuck["Cluster"].notes)
     assert "WaitingForStartupTimeout" in words
-    k8s_cr.terminate(
-        k8s_cr.Request(
-            cluster, unique_name, deadline=k8s_cr.Deadline.after(600), **life
-        )
-    )
+    k8s_cr.terminate(make_request(timeout=600))
     assert [] == leftover_objects(unique_name, namespace)
 
 
 @pytest.mark.requirement("D5")
-def test_an_even_number_of_control_plane_machines_is_refused(
-    cluster, namespace, unique_name
-):
+def test_an_even_number_of_control_plane_machines_is_refused(make_request):
     """By us beforehand, in the package by the webhook's own words."""
     documents = []
     for document in k8s_cr.load(SAMPLE).documents:
@@ -208,15 +182,7 @@ def test_an_even_number_of_control_plane_machines_is_refused(
     )
 
     with pytest.raises(errors.Rejected, match="replicas") as caught:
-        k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                namespace=namespace,
-                deadline=k8s_cr.Deadline.after(600),
-            ),
-            package,
-        )
+        k8s_cr.instantiate(make_request(timeout=600), package)
 
     assert "KubeadmControlPlane" in str(caught.value)
     assert () == caught.value.written

@@ -38,7 +38,7 @@ def test_reviews_are_answered_and_nothing_is_left(
     cluster,
     namespace,
     make_package,
-    deadline,
+    make_request,
     unique_name,
     leftover_objects,
 ):
@@ -46,7 +46,6 @@ def test_reviews_are_answered_and_nothing_is_left(
 
     So it is with a Binding, which binds a Pod that no scheduler sees.
     """
-    life = {"namespace": namespace, "deadline": deadline}
     local = review(
         "LocalSubjectAccessReview",
         spec={
@@ -72,9 +71,7 @@ def test_reviews_are_answered_and_nothing_is_left(
     }
     package = make_package(*REVIEWS, local, pod, binding)
 
-    report = k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life), package
-    )
+    report = k8s_cr.instantiate(make_request(), package)
 
     notes = {
         row.ref.kind: "\n".join(row.notes)
@@ -86,12 +83,9 @@ def test_reviews_are_answered_and_nothing_is_left(
     assert "status.allowed: false" in notes["LocalSubjectAccessReview"]
     assert TOKEN not in str(report.as_dict())
     assert {"alone"} == {
-        row.ref.name
-        for row in k8s_cr.status(
-            k8s_cr.Request(cluster, unique_name, **life)
-        ).objects
+        row.ref.name for row in k8s_cr.status(make_request()).objects
     }
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
     assert [] == leftover_objects(unique_name, namespace)
 
 
@@ -99,40 +93,32 @@ def test_a_generated_name_is_an_ordinary_name(
     cluster,
     namespace,
     make_package,
-    deadline,
+    make_request,
     unique_name,
     leftover_objects,
 ):
     """Waited for, kept by a change, deleted at the end."""
-    life = {"namespace": namespace, "deadline": deadline}
     web = {
         **manifests.deployment("unused"),
         "metadata": {"generateName": "web-"},
     }
-    report = k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life), make_package(web)
-    )
+    report = k8s_cr.instantiate(make_request(), make_package(web))
     (row,) = report.objects
     live = cluster.get(row.ref)
 
     assert 1 == live["status"]["availableReplicas"]
     more = make_package(web, manifests.config_map("more"))
-    k8s_cr.change(k8s_cr.Request(cluster, unique_name, **life), more)
+    k8s_cr.change(make_request(), more)
     assert live["metadata"]["uid"] == cluster.get(row.ref)["metadata"]["uid"]
-    drift = k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life))
+    drift = k8s_cr.drift(make_request())
     assert () == drift.objects
 
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
     assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_a_binding_of_a_pod_that_does_not_exist_is_refused(
-    cluster,
-    namespace,
-    make_package,
-    deadline,
-    unique_name,
-    leftover_objects,
+    make_request, namespace, make_package, unique_name, leftover_objects
 ):
     """The server's words say why, and nothing is left."""
     binding = {
@@ -143,9 +129,6 @@ def test_a_binding_of_a_pod_that_does_not_exist_is_refused(
     }
     with pytest.raises(errors.Rejected, match='pods "absent" not found'):
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster, unique_name, namespace=namespace, deadline=deadline
-            ),
-            make_package(manifests.config_map("a"), binding),
+            make_request(), make_package(manifests.config_map("a"), binding)
         )
     assert [] == leftover_objects(unique_name, namespace)

@@ -137,29 +137,25 @@ def test_a_name_and_password_through_a_proxy(
     proxied,
     namespace,
     make_package,
-    deadline,
+    make_request,
     unique_name,
     leftover_objects,
 ):
     """No API server takes them; what stands before one may."""
     proxy, access = proxied
-    life = {"namespace": namespace, "deadline": deadline}
 
     with vim.connect(access, SETTINGS) as cluster:
         k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, **life),
-            make_package(manifests.deployment("web")),
+            make_request(cluster), make_package(manifests.deployment("web"))
         )
-        k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+        k8s_cr.terminate(make_request(cluster))
 
     assert {unique_name} == set(proxy.served)
     assert 0 == proxy.refused
     assert [] == leftover_objects(unique_name, namespace)
 
 
-def test_a_wrong_password(
-    proxied, namespace, make_package, deadline, unique_name
-):
+def test_a_wrong_password(proxied, make_request, make_package):
     """The error names the owner of the secret, and not its value."""
     _, access = proxied
     wrong = {**access, "password": "planted-wrong", "vim_id": "edge"}
@@ -169,10 +165,7 @@ def test_a_wrong_password(
         pytest.raises(errors.Unauthenticated) as caught,
     ):
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster, unique_name, namespace=namespace, deadline=deadline
-            ),
-            make_package(manifests.config_map("a")),
+            make_request(cluster), make_package(manifests.config_map("a"))
         )
 
     assert str(caught.value).startswith(
@@ -200,10 +193,6 @@ def test_an_operation_outlives_its_tokens(
     kubectl("create", "namespace", unique_name)
     before = len(second.provider.grants)
     chosen = dataclasses.replace(settings(second), oidc_scope=scope)
-    life = {
-        "namespace": unique_name,
-        "deadline": k8s_cr.Deadline.after(60),
-    }
 
     with (
         vim.connect(
@@ -211,15 +200,21 @@ def test_an_operation_outlives_its_tokens(
         ) as cluster,
         concurrent.futures.ThreadPoolExecutor(1) as pool,
     ):
+        request = k8s_cr.Request(
+            cluster,
+            unique_name,
+            namespace=unique_name,
+            deadline=k8s_cr.Deadline.after(60),
+        )
         done = pool.submit(
             k8s_cr.instantiate,
-            k8s_cr.Request(cluster, unique_name, **life),
+            request,
             make_package(pending("slow"), *config_maps(40)),
         )
         second.provider.await_grants(before + 3)
         made_ready(kubectl, unique_name, "slow")
         report = done.result()
-        k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+        k8s_cr.terminate(request)
 
     assert report.seconds > 0.8 * LIFETIME
     asked = second.provider.grants[before:]
@@ -257,15 +252,21 @@ def test_a_bearer_token_that_ends_in_an_operation(
 
     token = oidc.token(kubeconfig).text
     package = make_package(pending("slow"), manifests.config_map("a"))
-    life = {"namespace": unique_name, "deadline": k8s_cr.Deadline.after(90)}
+    deadline = k8s_cr.Deadline.after(90)
+
+    def request_for(connection):
+        return k8s_cr.Request(
+            connection,
+            unique_name,
+            namespace=unique_name,
+            deadline=deadline,
+        )
 
     with (
         vim.connect(static(token), SETTINGS) as cluster,
         pytest.raises(errors.Unauthenticated) as caught,
     ):
-        k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, **life), package
-        )
+        k8s_cr.instantiate(request_for(cluster), package)
 
     assert "refuses the credential of VIM edge: it expired at" in str(
         caught.value
@@ -273,11 +274,9 @@ def test_a_bearer_token_that_ends_in_an_operation(
     assert token not in str(caught.value)
     made_ready(kubectl, unique_name, "slow")
     with vim.connect(access, settings(second)) as cluster:
-        report = k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, **life), package
-        )
+        report = k8s_cr.instantiate(request_for(cluster), package)
         assert "created" not in {row.action.value for row in report.objects}
-        k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+        k8s_cr.terminate(request_for(cluster))
 
 
 def test_a_wrong_password_of_the_provider(second, unique_name):
@@ -375,12 +374,17 @@ def test_verification_is_switched_off_by_name(second, caplog):
 
 @pytest.mark.requirement("K1", "XO-5")
 def test_several_vims_at_once(
-    second, cluster, proxied, namespace, make_package, deadline, unique_name
+    second,
+    cluster,
+    proxied,
+    namespace,
+    make_package,
+    make_request,
+    unique_name,
 ):
     """Each instance is where its VIM is, and nowhere else."""
     second.plane.kubectl("create", "namespace", namespace)
     _, access = proxied
-    life = {"namespace": namespace, "deadline": deadline}
 
     def carried(number):
         where = (access, by_password(second))[number % 2]
@@ -388,7 +392,7 @@ def test_several_vims_at_once(
         name = f"{unique_name}-{number}"
         with vim.connect(where, of) as opened:
             found = make_package(manifests.config_map(name), name=name)
-            k8s_cr.instantiate(k8s_cr.Request(opened, name, **life), found)
+            k8s_cr.instantiate(make_request(opened, name), found)
         return name
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
@@ -403,42 +407,35 @@ def test_several_vims_at_once(
                 there is not None,
             )
             home = (cluster, other)[number % 2]
-            k8s_cr.terminate(k8s_cr.Request(home, name, **life))
+            k8s_cr.terminate(make_request(home, name))
 
 
 @pytest.mark.requirement("IN-4", "XO-5")
 def test_an_instance_is_bound_to_its_cluster(
-    second, cluster, namespace, make_package, deadline, unique_name
+    second, cluster, namespace, make_package, make_request, unique_name
 ):
     """Its record is there: no other target takes what is its own."""
     kubectl = second.plane.kubectl
     kubectl("create", "namespace", namespace)
-    life = {"namespace": namespace, "deadline": deadline}
     package = make_package(manifests.config_map("a"))
     ref = ObjectRef("", "ConfigMap", namespace, "a")
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.instantiate(make_request(), package)
     kubectl("create", "configmap", "a", "-n", namespace)
     kubectl("label", "configmap", "a", "-n", namespace, label(unique_name))
 
     with vim.connect(by_password(second), settings(second)) as other:
         for operation in (
-            lambda: k8s_cr.change(
-                k8s_cr.Request(other, unique_name, **life), package
-            ),
-            lambda: k8s_cr.scale(
-                k8s_cr.Request(other, unique_name, **life), aspect="a", level=1
-            ),
-            lambda: k8s_cr.heal(k8s_cr.Request(other, unique_name, **life)),
-            lambda: k8s_cr.terminate(
-                k8s_cr.Request(other, unique_name, **life)
-            ),
+            lambda: k8s_cr.change(make_request(other), package),
+            lambda: k8s_cr.scale(make_request(other), aspect="a", level=1),
+            lambda: k8s_cr.heal(make_request(other)),
+            lambda: k8s_cr.terminate(make_request(other)),
         ):
             with pytest.raises(errors.InstanceNotFound):
                 operation()
         assert "data" not in other.get(ref)
 
     assert cluster.get(ref)["data"]
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
 
 
 def label(instance):
@@ -482,14 +479,7 @@ CONFIG_MAP = GroupKind("", "ConfigMap")
 @pytest.mark.requirement("IN-1", "K2")
 @pytest.mark.parametrize("text", ["certified", "with_token"])
 def test_a_kubeconfig_as_text_is_used_and_leaves_no_file(
-    request,
-    namespace,
-    make_package,
-    deadline,
-    unique_name,
-    monkeypatch,
-    tmp_path,
-    text,
+    request, namespace, make_package, make_request, monkeypatch, tmp_path, text
 ):
     """An instance is created and deleted with its credential.
 
@@ -505,21 +495,15 @@ def test_a_kubeconfig_as_text_is_used_and_leaves_no_file(
     assert str(folder) == tempfile.gettempdir()
     made = folder.stat().st_mtime_ns
     options = k8s_cr.Options(check_permissions=False)
-    life = {"namespace": namespace, "deadline": deadline}
 
     with contextlib.closing(
         k8s_cr.connect(kubeconfigs.parse(said, "a request"))
     ) as cluster:
         package = make_package(manifests.config_map("a"))
-        k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, options=options, **life),
-            package,
-        )
+        k8s_cr.instantiate(make_request(cluster, options=options), package)
         assert cluster.get(ObjectRef("", "ConfigMap", namespace, "a"))
         assert [] == list(folder.iterdir())
-        k8s_cr.terminate(
-            k8s_cr.Request(cluster, unique_name, options=options, **life)
-        )
+        k8s_cr.terminate(make_request(cluster, options=options))
 
     assert [] == list(folder.iterdir())
     assert made == folder.stat().st_mtime_ns

@@ -40,9 +40,7 @@ def job(name, **spec):
 
 
 @pytest.mark.requirement("T10", "P14", "C7")
-def test_every_object_that_is_not_current_is_named(
-    cluster, namespace, make_package, deadline, unique_name
-):
+def test_every_object_that_is_not_current_is_named(make_request, make_package):
     """With state, reason, age and the words of what it made."""
     names = {"web", "db"}
     stuck = (
@@ -52,15 +50,7 @@ def test_every_object_that_is_not_current_is_named(
     package = make_package(*stuck, manifests.config_map("a"))
 
     with pytest.raises(errors.ReadinessTimeout) as caught:
-        k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                namespace=namespace,
-                deadline=k8s_cr.Deadline.after(5),
-            ),
-            package,
-        )
+        k8s_cr.instantiate(make_request(timeout=5), package)
 
     assert names == {item.ref.name for item in caught.value.unsettled}
     for item in caught.value.unsettled:
@@ -70,70 +60,45 @@ def test_every_object_that_is_not_current_is_named(
         assert any("FailedScheduling" in note for note in item.notes)
         assert all(note in str(caught.value) for note in item.notes)
     assert 3 == len(caught.value.written)
-    k8s_cr.terminate(
-        k8s_cr.Request(
-            cluster, unique_name, namespace=namespace, deadline=deadline
-        )
-    )
+    k8s_cr.terminate(make_request())
 
 
 @pytest.mark.requirement("P21")
 def test_the_journal_has_the_progress_of_the_operation(
-    cluster, namespace, make_package, deadline, unique_name
+    make_request, make_package
 ):
     """Who comes next reads it, and takes the operation up."""
     stuck = manifests.deployment("web", nodeSelector={"no": "such-node"})
-    life = {"namespace": namespace}
     with pytest.raises(errors.ReadinessTimeout):
-        k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster, unique_name, deadline=k8s_cr.Deadline.after(3), **life
-            ),
-            make_package(stuck),
-        )
+        k8s_cr.instantiate(make_request(timeout=3), make_package(stuck))
 
-    report = k8s_cr.status(
-        k8s_cr.Request(cluster, unique_name, deadline=deadline, **life)
-    )
+    report = k8s_cr.status(make_request())
     assert "instantiating" == report.phase
     k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, deadline=deadline, **life),
-        make_package(manifests.deployment("web")),
+        make_request(), make_package(manifests.deployment("web"))
     )
-    k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, deadline=deadline, **life)
-    )
+    k8s_cr.terminate(make_request())
 
 
 def test_what_a_finalizer_holds_back_is_explained(
-    cluster, namespace, make_package, deadline, unique_name
+    cluster, namespace, make_package, make_request
 ):
     """Terminate names the object and its finalizer."""
     held = manifests.config_map("a")
     held["metadata"]["finalizers"] = ["example.org/hold"]
-    life = {"namespace": namespace}
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, deadline=deadline, **life),
-        make_package(held),
-    )
+    k8s_cr.instantiate(make_request(), make_package(held))
 
     with pytest.raises(errors.DeletionTimeout, match=r"example\.org/hold"):
-        k8s_cr.terminate(
-            k8s_cr.Request(
-                cluster, unique_name, deadline=k8s_cr.Deadline.after(3), **life
-            )
-        )
+        k8s_cr.terminate(make_request(timeout=3))
 
     ref = objects.ObjectRef("", "ConfigMap", namespace, "a")
     cluster.patch(ref, {"metadata": {"finalizers": None}}, "tests")
-    k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, deadline=deadline, **life)
-    )
+    k8s_cr.terminate(make_request())
 
 
 @pytest.mark.requirement("P15", "C4")
 def test_a_job_that_failed_ends_the_wait_at_once(
-    cluster, namespace, make_package, deadline, unique_name
+    cluster, namespace, make_package, make_request
 ):
     """Long before the deadline; the Deployment is not waited for any more.
 
@@ -146,12 +111,7 @@ def test_a_job_that_failed_ends_the_wait_at_once(
     hour = k8s_cr.Deadline.after(3600)
 
     with pytest.raises(errors.ObjectsFailed) as caught:
-        k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster, unique_name, namespace=namespace, deadline=hour
-            ),
-            package,
-        )
+        k8s_cr.instantiate(make_request(deadline=hour), package)
 
     failed = {
         item.ref: item.verdict
@@ -165,16 +125,12 @@ def test_a_job_that_failed_ends_the_wait_at_once(
     # The Job controller may still be deleting the Pod.
     conditions = cluster.get(ref)["status"]["conditions"]
     assert {"FailureTarget", "Failed"} & {c["type"] for c in conditions}
-    k8s_cr.terminate(
-        k8s_cr.Request(
-            cluster, unique_name, namespace=namespace, deadline=deadline
-        )
-    )
+    k8s_cr.terminate(make_request())
 
 
 @pytest.mark.requirement("P15")
 def test_on_request_all_settle_before_a_failure_ends_the_wait(
-    cluster, namespace, make_package, deadline, unique_name
+    cluster, namespace, make_package, make_request
 ):
     """The other object is current by then, so the error names the Job only."""
     slow = manifests.deployment("web", 3)
@@ -183,27 +139,19 @@ def test_on_request_all_settle_before_a_failure_ends_the_wait(
 
     with pytest.raises(errors.ObjectsFailed) as caught:
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                namespace=namespace,
-                deadline=k8s_cr.Deadline.after(3600),
-                options=k8s_cr.Options(on_failure="wait_all"),
+            make_request(
+                timeout=3600, options=k8s_cr.Options(on_failure="wait_all")
             ),
             package,
         )
 
     assert ["migrate"] == [item.ref.name for item in caught.value.unsettled]
     assert 3 == cluster.get(web)["status"]["availableReplicas"]
-    k8s_cr.terminate(
-        k8s_cr.Request(
-            cluster, unique_name, namespace=namespace, deadline=deadline
-        )
-    )
+    k8s_cr.terminate(make_request())
 
 
 def test_a_failed_when_rule_ends_the_wait_at_once(
-    cluster, namespace, make_package, deadline, unique_name
+    cluster, namespace, make_package, make_request, unique_name
 ):
     """Failure that is certain is not waited for."""
     failed = {objects.PREFIX + "failed-when": "status.verdict=bad"}
@@ -225,27 +173,17 @@ def test_a_failed_when_rule_ends_the_wait_at_once(
 
     with pytest.raises(errors.ObjectsFailed) as caught:
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                namespace=namespace,
-                deadline=deadline,
-                on_progress=play,
-            ),
+            make_request(on_progress=play),
             make_package(manifests.definition(group, "Thing"), thing),
         )
 
     assert [ref] == [item.ref for item in caught.value.unsettled]
-    k8s_cr.terminate(
-        k8s_cr.Request(
-            cluster, unique_name, namespace=namespace, deadline=deadline
-        )
-    )
+    k8s_cr.terminate(make_request())
 
 
 @pytest.mark.requirement("P1", "C2", "C5")
 def test_a_resource_that_never_reports_names_the_rule_to_add(
-    cluster, namespace, make_package, deadline, unique_name
+    make_request, make_package, unique_name
 ):
     """An unknown kind is not current before its status reports it."""
     group = f"{unique_name}.example.org"
@@ -255,24 +193,12 @@ def test_a_resource_that_never_reports_names_the_rule_to_add(
     )
 
     with pytest.raises(errors.ReadinessTimeout, match="ready-when"):
-        k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                namespace=namespace,
-                deadline=k8s_cr.Deadline.after(4),
-            ),
-            package,
-        )
-    k8s_cr.terminate(
-        k8s_cr.Request(
-            cluster, unique_name, namespace=namespace, deadline=deadline
-        )
-    )
+        k8s_cr.instantiate(make_request(timeout=4), package)
+    k8s_cr.terminate(make_request())
 
 
 def test_a_kind_without_status_is_current_once_stored(
-    cluster, namespace, make_package, deadline, unique_name
+    make_request, make_package, unique_name
 ):
     """There is no controller that could report anything."""
     group = f"{unique_name}.example.org"
@@ -280,15 +206,14 @@ def test_a_kind_without_status_is_current_once_stored(
         manifests.definition(group, "Thing", status=False),
         manifests.custom(group, "Thing", "one"),
     )
-    life = {"namespace": namespace, "deadline": deadline}
 
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.instantiate(make_request(), package)
+    k8s_cr.terminate(make_request())
 
 
 @pytest.mark.requirement("M6")
 def test_a_second_operation_is_refused_while_the_first_runs(
-    cluster, namespace, make_package, deadline, unique_name
+    cluster, namespace, make_package, make_request, unique_name
 ):
     """The error names the holder, as the Lease does; nothing is written.
 
@@ -298,7 +223,6 @@ def test_a_second_operation_is_refused_while_the_first_runs(
         manifests.config_map("a"), manifests.deployment("web")
     )
     other = make_package(manifests.config_map("b"), name="other")
-    life = {"namespace": namespace, "deadline": deadline}
     lease = leases.ref(unique_name, namespace)
     refused = []
 
@@ -308,21 +232,14 @@ def test_a_second_operation_is_refused_while_the_first_runs(
             return
         holder = locked["spec"]["holderIdentity"]
         for operation in (
-            lambda: k8s_cr.instantiate(
-                k8s_cr.Request(cluster, unique_name, **life), other
-            ),
-            lambda: k8s_cr.terminate(
-                k8s_cr.Request(cluster, unique_name, **life)
-            ),
+            lambda: k8s_cr.instantiate(make_request(), other),
+            lambda: k8s_cr.terminate(make_request()),
         ):
             with pytest.raises(errors.OperationInProgress) as caught:
                 operation()
             refused.append((caught.value, holder))
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, on_progress=interfere, **life),
-        package,
-    )
+    k8s_cr.instantiate(make_request(on_progress=interfere), package)
 
     assert 2 == len(refused)
     for error, holder in refused:
@@ -333,6 +250,6 @@ def test_a_second_operation_is_refused_while_the_first_runs(
     assert cluster.get(objects.ObjectRef("", "ConfigMap", namespace, "a"))
     b = objects.ObjectRef("", "ConfigMap", namespace, "b")
     assert cluster.get(b) is None
-    report = k8s_cr.status(k8s_cr.Request(cluster, unique_name, **life))
+    report = k8s_cr.status(make_request())
     assert "instantiated" == report.phase
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())

@@ -86,13 +86,7 @@ def read_versions(cluster, namespace):
 
 @pytest.mark.requirement("G1", "G4", "K5")
 def test_drift_is_reported_by_field_and_nothing_is_written(
-    cluster,
-    namespace,
-    make_package,
-    unique_name,
-    deadline,
-    config,
-    read_versions,
+    cluster, namespace, make_package, make_request, config, read_versions
 ):
     """Missing, edited, taken and unlabelled objects.
 
@@ -101,7 +95,6 @@ def test_drift_is_reported_by_field_and_nothing_is_written(
     value is not shown. Not one object has another version than before, and a
     heal reverts all of it.
     """
-    life = {"namespace": namespace, "deadline": deadline}
     web = manifests.deployment("web", 2)
     web["spec"]["template"]["spec"]["containers"][0]["resources"] = {
         "requests": {"cpu": "1000m"}
@@ -117,13 +110,10 @@ def test_drift_is_reported_by_field_and_nothing_is_written(
         left,
         *map(manifests.config_map, ("lost", "edited", "added", "new", "bare")),
     )
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.instantiate(make_request(), package)
     before = read_versions()
 
-    assert (
-        ()
-        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
-    )
+    assert () == k8s_cr.drift(make_request()).objects
     assert before == read_versions()
 
     deployment = ObjectRef("apps", "Deployment", namespace, "web")
@@ -146,7 +136,7 @@ def test_drift_is_reported_by_field_and_nothing_is_written(
     cluster.patch(config("bare"), bare, "other-manager")
     versions = read_versions()
 
-    found = k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life))
+    found = k8s_cr.drift(make_request())
 
     assert {ref: v for ref, v in versions.items() if ref.kind != "Pod"} == {
         ref: v for ref, v in read_versions().items() if ref.kind != "Pod"
@@ -175,11 +165,8 @@ def test_drift_is_reported_by_field_and_nothing_is_written(
     cluster.delete(config("new"), rows[config("new")].uid)
     theirs = cluster.get(config("new"))
     cluster.delete(config("new"), objects.uid(theirs))
-    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **life))
-    assert (
-        ()
-        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
-    )
+    k8s_cr.heal(make_request())
+    assert () == k8s_cr.drift(make_request()).objects
     assert 3 == cluster.get(deployment)["spec"]["replicas"]
 
 
@@ -216,36 +203,26 @@ def test_drift_by_the_program(run, files, unique_name, cluster, config):
 
 
 def test_what_a_change_kept_and_what_is_shared_drifts_too(
-    cluster, namespace, make_package, unique_name, deadline, config
+    cluster, namespace, make_package, make_request, config
 ):
     """It is in the inventory, though no manifest is."""
-    life = {"namespace": namespace, "deadline": deadline}
     kept = manifests.config_map("kept")
     kept["metadata"]["annotations"] = {
         "k8s-cr.tacker.openstack.org/prune": "false"
     }
     cluster.create(manifests.config_map("theirs", namespace), "other-manager")
     shared = manifests.config_map("theirs")
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life),
-        make_package(kept, shared),
-    )
-    report = k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **life),
-        make_package(shared, name="b"),
-    )
+    k8s_cr.instantiate(make_request(), make_package(kept, shared))
+    report = k8s_cr.change(make_request(), make_package(shared, name="b"))
     assert {Action.SHARED} == {
         row.action for row in report.objects if row.ref == config("theirs")
     }
-    assert (
-        ()
-        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
-    )
+    assert () == k8s_cr.drift(make_request()).objects
     for name in ("kept", "theirs"):
         uid = objects.uid(cluster.get(config(name)))
         cluster.delete(config(name), uid)
 
-    rows = k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
+    rows = k8s_cr.drift(make_request()).objects
 
     assert {config("kept"): "", config("theirs"): "it is shared"} == {
         row.ref: row.reason[:12] for row in rows
@@ -256,22 +233,15 @@ def test_what_a_change_kept_and_what_is_shared_drifts_too(
 
 
 def test_drift_takes_no_right_to_create_or_delete(
-    cluster,
-    namespace,
-    make_package,
-    unique_name,
-    deadline,
-    config,
-    restricted_cluster,
+    cluster, make_request, make_package, config, restricted_cluster
 ):
     """Reading, and the right to patch, which a server wants for a dry run.
 
     Without that it reports all but fields, and lists the objects that it could
     not compare.
     """
-    life = {"namespace": namespace, "deadline": deadline}
     package = make_package(*map(manifests.config_map, ("edited", "lost")))
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.instantiate(make_request(), package)
     cluster.patch(
         config("edited"), {"data": {"key": "theirs"}}, "other-manager"
     )
@@ -282,9 +252,7 @@ def test_drift_takes_no_right_to_create_or_delete(
             {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]},
             {"apiGroups": [""], "resources": ["configmaps"], "verbs": verbs},
         ]
-        rows = k8s_cr.drift(
-            k8s_cr.Request(restricted_cluster(rules), unique_name, **life)
-        ).objects
+        rows = k8s_cr.drift(make_request(restricted_cluster(rules))).objects
         return {row.ref.name: row for row in rows}
 
     seen = rows_by_name("get", "patch")

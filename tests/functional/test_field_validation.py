@@ -58,24 +58,19 @@ def warnings_of(report):
 
 
 def test_a_package_with_such_fields_is_accepted_on_request(
-    cluster, namespace, path, deadline, unique_name, leftover_objects
+    cluster, namespace, path, make_request, unique_name, leftover_objects
 ):
     """They are left out, each with a warning, and are not drift later."""
-    life = {"namespace": namespace, "deadline": deadline}
     file = path(namespace)
     file.write_text(file.read_text() + TWICE)
     with pytest.raises(errors.PackageInvalid, match="'labels' is there twice"):
         k8s_cr.load(file)
     package = load(file)
     with pytest.raises(errors.Rejected, match=r"field spec\.replicsa"):
-        k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, **life), package
-        )
+        k8s_cr.instantiate(make_request(), package)
     assert [] == leftover_objects(unique_name, namespace)
 
-    report = k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, options=WARN, **life), package
-    )
+    report = k8s_cr.instantiate(make_request(options=WARN), package)
 
     assert "'labels' is there twice in one mapping; the last" in warnings_of(
         report
@@ -91,19 +86,14 @@ def test_a_package_with_such_fields_is_accepted_on_request(
     assert "web" == live["metadata"]["labels"]["app"]
     [container] = live["spec"]["template"]["spec"]["containers"]
     assert [{"name": "A", "value": "last"}] == container["env"]
-    assert (
-        ()
-        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
-    )
-    k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, options=WARN, **life), package
-    )
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    assert () == k8s_cr.drift(make_request()).objects
+    k8s_cr.change(make_request(options=WARN), package)
+    k8s_cr.terminate(make_request())
     assert [] == leftover_objects(unique_name, namespace)
 
 
 def test_an_object_in_a_namespace_of_its_package_is_checked_too(
-    cluster, kubectl, path, deadline, unique_name
+    make_request, kubectl, path, unique_name
 ):
     """Its namespace does not exist yet."""
     namespace = f"{unique_name}-own"
@@ -111,10 +101,9 @@ def test_an_object_in_a_namespace_of_its_package_is_checked_too(
         "\napiVersion: v1\nkind: Namespace\nmetadata: {name: NAMESPACE}\n"
     )
     package = load(path(namespace, brought))
-    life = {"namespace": namespace, "deadline": deadline}
 
     report = k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, options=WARN, **life), package
+        make_request(namespace=namespace, options=WARN), package
     )
 
     assert "unknown field spec.replicsa" in warnings_of(report)
@@ -122,29 +111,19 @@ def test_an_object_in_a_namespace_of_its_package_is_checked_too(
 
 
 def test_an_instance_of_another_program_is_adopted_with_them(
-    cluster,
-    kubectl,
-    namespace,
-    path,
-    deadline,
-    unique_name,
-    leftover_objects,
+    kubectl, namespace, path, unique_name, leftover_objects, make_request
 ):
     """Tacker's own driver has created the object in spite of them."""
     file = path(namespace)
     kubectl("create", "--validate=false", "-f", str(file))
-    life = {"namespace": namespace, "deadline": deadline}
 
-    report = lcm.adopt(lcm.Request(cluster, unique_name, **life), load(file))
+    report = lcm.adopt(make_request(), load(file))
 
     assert "unknown field spec.replicsa, which is left out" in warnings_of(
         report
     )
-    assert (
-        ()
-        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
-    )
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    assert () == k8s_cr.drift(make_request()).objects
+    k8s_cr.terminate(make_request())
     assert [] == leftover_objects(unique_name, namespace)
 
 

@@ -123,7 +123,7 @@ def reasons(report):
 
 
 @pytest.mark.requirement("TK-2")
-def test_a_life_by_the_handlers_of_the_sample(
+def test_a_lifecycle_by_the_handlers_of_the_sample(
     run, package, sample, group, controller, cluster, namespace, unique_name
 ):
     """They decide on readiness, numbers, members, order and pruning.

@@ -72,19 +72,15 @@ def healed(report):
 
 @pytest.mark.requirement("G3")
 def test_a_chosen_pod_is_replaced_and_no_other(
-    cluster, namespace, make_package, operation_args, unique_name, members
+    cluster, namespace, make_package, make_request, members
 ):
     """The controller makes another; its siblings stay."""
     package = make_package(manifests.deployment("web", 3))
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     before = members()
     name, uid = sorted(before.items())[0]
 
-    report = k8s_cr.heal(
-        k8s_cr.Request(cluster, unique_name, **operation_args), {uid}
-    )
+    report = k8s_cr.heal(make_request(), {uid})
 
     after = members()
     assert {name} == healed(report)
@@ -96,20 +92,16 @@ def test_a_chosen_pod_is_replaced_and_no_other(
 
 
 def test_a_pod_that_was_healed_counts_as_healed(
-    cluster, make_package, operation_args, unique_name, members
+    make_request, make_package, members
 ):
     """Who repeats a heal need not know how far the first one came."""
     package = make_package(manifests.deployment("web", 2))
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     uid = sorted(members().values())[0]
-    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **operation_args), {uid})
+    k8s_cr.heal(make_request(), {uid})
     after = members()
 
-    report = k8s_cr.heal(
-        k8s_cr.Request(cluster, unique_name, **operation_args), {uid}
-    )
+    report = k8s_cr.heal(make_request(), {uid})
 
     assert 1 == len(healed(report))
     assert after == members()
@@ -117,19 +109,14 @@ def test_a_pod_that_was_healed_counts_as_healed(
 
 @pytest.mark.requirement("T12")
 def test_a_member_that_keeps_its_name_is_another_one(
-    cluster, make_package, operation_args, unique_name, members
+    make_request, make_package, members
 ):
     """By UID: a StatefulSet gives its pods their names again."""
     package = make_package(stateful_set("db", 2))
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     before = members()
 
-    k8s_cr.heal(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        {before["db-0"]},
-    )
+    k8s_cr.heal(make_request(), {before["db-0"]})
 
     after = members()
     assert before.keys() == after.keys()
@@ -139,29 +126,23 @@ def test_a_member_that_keeps_its_name_is_another_one(
 
 @pytest.mark.requirement("XO-9")
 def test_a_bare_pod_is_made_again_from_the_record(
-    cluster, namespace, make_package, operation_args, unique_name, members
+    cluster, namespace, make_package, make_request, members
 ):
     """No controller would: the instance owns it.
 
     Nor if it has vanished: then it has the UID that the record has of it.
     """
     package = make_package(pod("alone"), manifests.config_map("settings"))
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     before = members()["alone"]
 
-    report = k8s_cr.heal(
-        k8s_cr.Request(cluster, unique_name, **operation_args), {before}
-    )
+    report = k8s_cr.heal(make_request(), {before})
 
     assert {"alone"} == healed(report)
     assert before != members()["alone"]
     assert "current" in {
         row.verdict.state.value
-        for row in k8s_cr.status(
-            k8s_cr.Request(cluster, unique_name, **operation_args)
-        ).objects
+        for row in k8s_cr.status(make_request()).objects
         if row.ref.name == "alone"
     }
 
@@ -170,16 +151,14 @@ def test_a_bare_pod_is_made_again_from_the_record(
     cluster.delete(alone, before, grace_seconds=0)
     assert "alone" not in members()
 
-    report = k8s_cr.heal(
-        k8s_cr.Request(cluster, unique_name, **operation_args), {before}
-    )
+    report = k8s_cr.heal(make_request(), {before})
 
     assert {"alone"} == healed(report)
     assert before != members()["alone"]
 
 
 def test_healing_all_restores_the_content_of_the_package(
-    cluster, namespace, make_package, operation_args, unique_name, members
+    cluster, namespace, make_package, make_request, members
 ):
     """Missing objects are created, drift is reverted, replicas stay.
 
@@ -191,22 +170,16 @@ def test_healing_all_restores_the_content_of_the_package(
         manifests.config_map("lost"),
         pod("alone"),
     )
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     web = ObjectRef("apps", "Deployment", namespace, "web")
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **operation_args), {web: 3}
-    )
+    k8s_cr.scale(make_request(), {web: 3})
     settings = ObjectRef("", "ConfigMap", namespace, "settings")
     lost = ObjectRef("", "ConfigMap", namespace, "lost")
     cluster.patch(settings, {"data": {"key": "theirs"}}, "other-manager")
     cluster.delete(lost, objects.uid(cluster.get(lost)))
     before = members()
 
-    report = k8s_cr.heal(
-        k8s_cr.Request(cluster, unique_name, **operation_args)
-    )
+    report = k8s_cr.heal(make_request())
 
     assert set(before) == healed(report)
     assert "ours" == cluster.get(settings)["data"]["key"]
@@ -218,62 +191,42 @@ def test_healing_all_restores_the_content_of_the_package(
 
 
 def test_an_object_that_is_made_again_has_the_number_of_the_scale(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, make_request
 ):
     """Not that of its manifest."""
     package = make_package(manifests.deployment("web", 1))
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     web = ObjectRef("apps", "Deployment", namespace, "web")
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **operation_args), {web: 3}
-    )
+    k8s_cr.scale(make_request(), {web: 3})
     cluster.delete(web, objects.uid(cluster.get(web)))
 
-    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **operation_args))
+    k8s_cr.heal(make_request())
 
     assert 3 == cluster.get(web)["spec"]["replicas"]
 
 
-def test_a_stranger_is_not_healed(
-    cluster, make_package, operation_args, unique_name, members
-):
+def test_a_stranger_is_not_healed(make_request, make_package, members):
     """Nothing is written for a UID that is not a member's."""
     package = make_package(manifests.deployment("web", 1))
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     before = members()
 
     with pytest.raises(errors.RequestInvalid, match="has the UID unknown"):
-        k8s_cr.heal(
-            k8s_cr.Request(cluster, unique_name, **operation_args),
-            {"unknown", *before.values()},
-        )
+        k8s_cr.heal(make_request(), {"unknown", *before.values()})
 
     assert before == members()
-    assert (
-        "instantiated"
-        == k8s_cr.status(
-            k8s_cr.Request(cluster, unique_name, **operation_args)
-        ).phase
-    )
+    assert "instantiated" == k8s_cr.status(make_request()).phase
 
 
 def test_a_heal_of_deleted_members_only_waits(
-    cluster, make_package, operation_args, unique_name, members
+    make_request, make_package, members
 ):
     """If all named members are already deleted, the others are judged."""
     package = make_package(manifests.deployment("web", 1))
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     before = members()
 
-    report = k8s_cr.heal(
-        k8s_cr.Request(cluster, unique_name, **operation_args), frozenset()
-    )
+    report = k8s_cr.heal(make_request(), frozenset())
 
     assert before == members()
     assert [("web", "current")] == [
@@ -284,7 +237,7 @@ def test_a_heal_of_deleted_members_only_waits(
 @pytest.mark.capi
 @pytest.mark.requirement("G3")
 def test_machines_are_replaced_and_the_cluster_stays(
-    cluster, namespace, unique_name, members, leftover_objects
+    cluster, namespace, unique_name, members, leftover_objects, make_request
 ):
     """A chosen worker, then all; deleted, or remediated.
 
@@ -292,9 +245,8 @@ def test_machines_are_replaced_and_the_cluster_stays(
     refused, of all it is left out. A worker that is only marked is found
     sick by its health check, and its MachineSet replaces it.
     """
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     package = watched(k8s_cr.load(CLUSTER), "workers", WORKERS)
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.instantiate(make_request(), package)
     ref = ObjectRef("cluster.x-k8s.io", "Cluster", namespace, "workload")
     uid = objects.uid(cluster.get(ref))
     label = CONTROL_PLANE
@@ -303,13 +255,11 @@ def test_machines_are_replaced_and_the_cluster_stays(
     assert 1 == len(only)
 
     with pytest.raises(errors.NotHealable, match="the only Machine"):
-        k8s_cr.heal(
-            k8s_cr.Request(cluster, unique_name, **life), set(only.values())
-        )
+        k8s_cr.heal(make_request(), set(only.values()))
     assert only == members(MACHINE, label)
 
     one = sorted(workers.values())[0]
-    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **life), {one})
+    k8s_cr.heal(make_request(), {one})
     after = members(MACHINE, f"!{label}")
     assert len(workers) == len(after)
     assert one not in after.values()
@@ -317,9 +267,7 @@ def test_machines_are_replaced_and_the_cluster_stays(
     marking = k8s_cr.Options(machine_heal_strategy="remediate")
     with cluster.watch([Watch(MACHINE, namespace, f"!{label}")]) as seen:
         seen.next_events(60)
-        report = k8s_cr.heal(
-            k8s_cr.Request(cluster, unique_name, options=marking, **life)
-        )
+        report = k8s_cr.heal(make_request(options=marking))
         moved = seen.next_events(60)
 
     assert set(only) == {
@@ -339,7 +287,7 @@ def test_machines_are_replaced_and_the_cluster_stays(
         set(after.values()) & set(members(MACHINE, f"!{label}").values())
     )
     assert uid == objects.uid(cluster.get(ref))
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
     assert [] == leftover_objects(unique_name, namespace)
 
 
@@ -375,7 +323,7 @@ def of_three(package):
 @pytest.mark.capi
 @pytest.mark.requirement("G3", "I4")
 def test_one_machine_of_a_control_plane_at_a_time(
-    cluster, namespace, unique_name, members, leftover_objects
+    cluster, namespace, unique_name, members, leftover_objects, make_request
 ):
     """Deleted, or remediated by their controller.
 
@@ -383,23 +331,17 @@ def test_one_machine_of_a_control_plane_at_a_time(
     health check watches, and is refused elsewhere before anything is
     written.
     """
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     package = of_three(k8s_cr.load(CLUSTER / "Files/kubernetes"))
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.instantiate(make_request(), package)
     # Defaults of Cluster API and its webhooks do not count as drift.
-    assert (
-        ()
-        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
-    )
+    assert () == k8s_cr.drift(make_request()).objects
     before = members(MACHINE, CONTROL_PLANE)
     first, second, third = sorted(before.values())
 
     watch = Watch(MACHINE, namespace, CONTROL_PLANE)
     with cluster.watch([watch]) as watching:
         watching.next_events(60)
-        report = k8s_cr.heal(
-            k8s_cr.Request(cluster, unique_name, **life), {first, second}
-        )
+        report = k8s_cr.heal(make_request(), {first, second})
         seen = watching.next_events(60)
 
     after = members(MACHINE, CONTROL_PLANE)
@@ -421,16 +363,11 @@ def test_one_machine_of_a_control_plane_at_a_time(
     marking = k8s_cr.Options(machine_heal_strategy="remediate")
     workers = members(MACHINE, f"!{CONTROL_PLANE}")
     with pytest.raises(errors.NotHealable, match="no MachineHealthCheck"):
-        k8s_cr.heal(
-            k8s_cr.Request(cluster, unique_name, options=marking, **life),
-            set(workers.values()),
-        )
+        k8s_cr.heal(make_request(options=marking), set(workers.values()))
     assert workers == members(MACHINE, f"!{CONTROL_PLANE}")
 
     (name,) = (name for name, uid in before.items() if uid == third)
-    k8s_cr.heal(
-        k8s_cr.Request(cluster, unique_name, options=marking, **life), {third}
-    )
+    k8s_cr.heal(make_request(options=marking), {third})
 
     now = members(MACHINE, CONTROL_PLANE)
     assert 3 == len(now)
@@ -442,14 +379,14 @@ def test_one_machine_of_a_control_plane_at_a_time(
         "workload-control-plane",
     )
     assert name == cluster.get(ref)["status"]["lastRemediation"]["machine"]
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
     assert [] == leftover_objects(unique_name, namespace)
 
 
 @pytest.mark.capi
 @pytest.mark.requirement("TK-10", "G3")
 def test_machines_that_a_topology_made_are_members_of_the_cluster(
-    cluster,
+    make_request,
     namespace,
     make_package,
     unique_name,
@@ -457,29 +394,25 @@ def test_machines_that_a_topology_made_are_members_of_the_cluster(
     leftover_objects,
 ):
     """Those of its control plane too, though no package holds it."""
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     package = make_package(
         *topology_cluster.cluster_class(),
         topology_cluster.cluster("workload", 3, md_0=1),
     )
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
-    assert (
-        ()
-        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
-    )
+    k8s_cr.instantiate(make_request(), package)
+    assert () == k8s_cr.drift(make_request()).objects
     before = members(MACHINE)
     old = {
         *sorted(members(MACHINE, CONTROL_PLANE).values())[:1],
         *members(MACHINE, f"!{CONTROL_PLANE}").values(),
     }
 
-    report = k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **life), old)
+    report = k8s_cr.heal(make_request(), old)
 
     after = members(MACHINE)
     assert 2 == report.count(Action.HEALED)
     assert 4 == len(after)
     assert old == set(before.values()) - set(after.values())
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
     assert [] == leftover_objects(unique_name, namespace)
 
 
@@ -494,10 +427,10 @@ def test_a_heal_that_cannot_succeed_ends_early_with_the_cause(
     cluster,
     namespace,
     make_package,
-    operation_args,
-    unique_name,
+    make_request,
     members,
     on_failure,
+    deadline,
 ):
     """It is in no status: its controller reports it by events.
 
@@ -508,9 +441,7 @@ def test_a_heal_that_cannot_succeed_ends_early_with_the_cause(
         asking(stateful_set("db", 2), "1"),
         asking(manifests.deployment("web", 1), "1m"),
     )
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     before = members()
     full = ObjectRef("", "ResourceQuota", namespace, "full")
     limit = {
@@ -522,64 +453,45 @@ def test_a_heal_that_cannot_succeed_ends_early_with_the_cause(
     cluster.create(limit, "other-manager")
     web = next(uid for name, uid in before.items() if name[:3] == "web")
     chosen = {before["db-0"], web}
-    begun = operation_args["deadline"].remaining
+    begun = deadline.remaining
 
     with pytest.raises(errors.ObjectsFailed, match="exceeded quota") as caught:
         k8s_cr.heal(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                options=k8s_cr.Options(stall_timeout=5, on_failure=on_failure),
-                **operation_args,
+            make_request(
+                options=k8s_cr.Options(stall_timeout=5, on_failure=on_failure)
             ),
             chosen,
         )
 
-    assert begun - operation_args["deadline"].remaining < 120
+    assert begun - deadline.remaining < 120
     blocked, *rest = caught.value.unsettled
     assert "db" == blocked.ref.name
     if on_failure == "wait_all":
         assert [] == rest
         assert 2 == len(members())
-    assert (
-        "healing"
-        == k8s_cr.status(
-            k8s_cr.Request(cluster, unique_name, **operation_args)
-        ).phase
-    )
+    assert "healing" == k8s_cr.status(make_request()).phase
     cluster.delete(full, objects.uid(cluster.get(full)))
-    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **operation_args), chosen)
+    k8s_cr.heal(make_request(), chosen)
     assert set() == chosen & set(members().values())
 
 
 def test_what_no_package_holds_any_more_is_refused(
-    cluster, make_package, operation_args, unique_name, members
+    make_request, make_package, members
 ):
     """A Pod that a change kept: with it no other is touched."""
     kept = pod("alone")
     prune = {"k8s-cr.tacker.openstack.org/prune": "false"}
     kept["metadata"]["annotations"] = prune
     web = manifests.deployment("web", 1)
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        make_package(web, kept),
-    )
-    k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        make_package(web, name="b"),
-    )
+    k8s_cr.instantiate(make_request(), make_package(web, kept))
+    k8s_cr.change(make_request(), make_package(web, name="b"))
     before = members()
 
     with pytest.raises(errors.NotHealable, match="not in the package"):
-        k8s_cr.heal(
-            k8s_cr.Request(cluster, unique_name, **operation_args),
-            set(before.values()),
-        )
+        k8s_cr.heal(make_request(), set(before.values()))
 
     assert before == members()
-    report = k8s_cr.heal(
-        k8s_cr.Request(cluster, unique_name, **operation_args)
-    )
+    report = k8s_cr.heal(make_request())
     assert {"alone"} == {
         row.ref.name for row in report.objects if row.action is Action.RETAINED
     }

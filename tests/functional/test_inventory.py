@@ -46,7 +46,14 @@ def live(cluster):
 
 @pytest.mark.requirement("H1")
 def test_the_inventory_lists_what_was_applied_and_nothing_else(
-    cluster, namespace, run, files, unique_name, deadline, live, make_package
+    cluster,
+    namespace,
+    run,
+    files,
+    unique_name,
+    make_request,
+    live,
+    make_package,
 ):
     """Each object with its UID: in other namespaces, in none, of any kind.
 
@@ -83,8 +90,7 @@ def test_the_inventory_lists_what_was_applied_and_nothing_else(
 
     shown = run("status", unique_name, "-f", "json").value
     assert live(*refs) == listed(shown["objects"])
-    life = {"namespace": namespace, "deadline": deadline}
-    report = k8s_cr.status(k8s_cr.Request(cluster, unique_name, **life))
+    report = k8s_cr.status(make_request())
     assert set(refs) == {row.ref for row in report.objects}
 
     # Without b, and with another one.

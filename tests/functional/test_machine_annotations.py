@@ -7,7 +7,6 @@ import pytest
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr.lcm.machines import machine_annotations
 from tacker_k8s_cr.model.objects import ObjectRef
-from tests.calls import call
 from tests.failing_cluster import Killed
 from tests.functional.test_cluster_api import CAPI
 from tests.functional.test_cluster_api import MACHINE
@@ -38,10 +37,9 @@ class Marking:
 
 
 def test_the_annotation_of_an_interrupted_scale_is_removed(
-    cluster, namespace, unique_name, leftover_objects
+    cluster, namespace, unique_name, leftover_objects, make_request
 ):
     """By a rollback, and by a scale with another choice."""
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     workers = ObjectRef(
         CAPI, "MachineDeployment", namespace, "workload-workers"
     )
@@ -59,14 +57,14 @@ def test_the_annotation_of_an_interrupted_scale_is_removed(
             if machine_annotations.DELETE_MACHINE in notes
         }
 
-    def scale(using, number, **how):
-        call(
-            k8s_cr.scale, using, unique_name, {workers: number}, **how, **life
+    def scale(connection, number, machines_to_delete=()):
+        k8s_cr.scale(
+            make_request(connection),
+            {workers: number},
+            machines_to_delete=machines_to_delete,
         )
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life), k8s_cr.load(SAMPLE)
-    )
+    k8s_cr.instantiate(make_request(), k8s_cr.load(SAMPLE))
     scale(cluster, 3)
     three = sorted(found())
     for _ in range(2):
@@ -74,7 +72,7 @@ def test_the_annotation_of_an_interrupted_scale_is_removed(
             scale(Marking(cluster), 2, machines_to_delete=[three[0]])
         assert {three[0]} == marked()
 
-        k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **life))
+        k8s_cr.roll_back(make_request())
 
         assert set() == marked()
         assert three == sorted(found())
@@ -85,5 +83,5 @@ def test_the_annotation_of_an_interrupted_scale_is_removed(
 
     assert [three[0], three[2]] == sorted(found())
     assert set() == marked()
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
     assert [] == leftover_objects(unique_name, namespace)

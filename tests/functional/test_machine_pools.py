@@ -12,7 +12,6 @@ from tacker_k8s_cr.lcm.healing import members
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.package import Document
-from tests.calls import call
 from tests.functional import pool_provider
 from tests.functional import test_cli
 from tests.functional import topology_cluster
@@ -69,6 +68,7 @@ def test_pools_are_scaled_and_healed(
     provider,
     machines,
     leftover_objects,
+    make_request,
 ):
     """A pool is current with as many nodes as were asked.
 
@@ -76,7 +76,6 @@ def test_pools_are_scaled_and_healed(
     shows Machines, the selected one is deleted, and a healed one is replaced.
     If it shows none no Machine can be healed, which is reported.
     """
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     sample = k8s_cr.load(SAMPLE)
     more = (
         *provider.definitions(),
@@ -92,9 +91,11 @@ def test_pools_are_scaled_and_healed(
     )
     shown = counted._replace(name="shown")
 
-    def scale(numbers, **how):
-        return call(
-            k8s_cr.scale, cluster, unique_name, numbers, **{**life, **how}
+    def scale(numbers, *, timeout=None, machines_to_delete=()):
+        return k8s_cr.scale(
+            make_request(timeout=timeout),
+            numbers,
+            machines_to_delete=machines_to_delete,
         )
 
     def nodes(ref):
@@ -108,9 +109,7 @@ def test_pools_are_scaled_and_healed(
     def of_pool(ref):
         return members.members_of(cluster, kinds.BUILT_IN, cluster.get(ref))
 
-    report = k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life), package
-    )
+    report = k8s_cr.instantiate(make_request(), package)
 
     said = {row.ref: str(row.verdict) for row in report.objects}
     assert "current: 1 replica(s) ready" == said[counted]
@@ -128,11 +127,8 @@ def test_pools_are_scaled_and_healed(
     assert two.items() < three.items()
     assert three.keys() == nodes(shown)
     with pytest.raises(errors.ReadinessTimeout, match="phase ScalingUp"):
-        scale(
-            {counted: pool_provider.MOST + 1},
-            deadline=k8s_cr.Deadline.after(10),
-        )
-    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **life))
+        scale({counted: pool_provider.MOST + 1}, timeout=10)
+    k8s_cr.roll_back(make_request())
     assert 3 == len(nodes(counted))
     going = sorted(two)[0]
     scale({shown: 2}, machines_to_delete=[going])
@@ -142,7 +138,7 @@ def test_pools_are_scaled_and_healed(
     assert set() == nodes(counted)
     scale({counted: 1})
     assert 1 == len(nodes(counted))
-    k8s_cr.change(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.change(make_request(), package)
     assert 2 == len(nodes(shown))
     for theirs in ("them", None):
         notes = {f"{pool_provider.CORE}/replicas-managed-by": theirs}
@@ -157,11 +153,8 @@ def test_pools_are_scaled_and_healed(
     old = sorted(before)[0]
     marking = k8s_cr.Options(machine_heal_strategy="remediate")
     with pytest.raises(errors.NotHealable, match="does not remediate"):
-        k8s_cr.heal(
-            k8s_cr.Request(cluster, unique_name, options=marking, **life),
-            {before[old]},
-        )
-    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **life), {before[old]})
+        k8s_cr.heal(make_request(options=marking), {before[old]})
+    k8s_cr.heal(make_request(), {before[old]})
     after = machines("shown")
     (new,) = after.keys() - before.keys()
     assert {old} == before.keys() - after.keys()
@@ -171,20 +164,20 @@ def test_pools_are_scaled_and_healed(
     with pytest.raises(
         errors.NotHealable, match="creates no Machine objects"
     ) as got:
-        k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **life), {pool})
+        k8s_cr.heal(make_request(), {pool})
     assert [counted] == list(got.value.reasons)
     said = run("heal", unique_name, "MachinePool/counted")
     assert 2 == said.code
     assert "creates no Machine objects" in said.err
     there = nodes(counted)
 
-    report = k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **life))
+    report = k8s_cr.heal(make_request())
 
     notes = {row.ref: " ".join(row.notes) for row in report.objects}
     assert "creates no Machine objects" in notes[counted]
     assert set() == after.keys() & machines("shown").keys()
     assert there == nodes(counted)
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
     assert [] == leftover_objects(unique_name, namespace)
 
 
@@ -196,13 +189,13 @@ def test_a_pool_of_a_topology_is_scaled_through_its_cluster(
     unique_name,
     provider,
     leftover_objects,
+    make_request,
 ):
     """By the entry's name, and no other machine is replaced.
 
     What the provider cannot give goes back. A heal of another member does not
     wait for invisible machines.
     """
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     kind = f"{provider.infrastructure.kind}Template"
     *templates, its_class = topology_cluster.cluster_class()
     templates.append(
@@ -247,29 +240,19 @@ def test_a_pool_of_a_topology_is_scaled_through_its_cluster(
             for one in cluster.list_objects(pool_provider.MACHINE, namespace)
         }
 
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.instantiate(make_request(), package)
     assert (1, 1) == numbers()
     before = others()
 
-    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **life), {place: 3})
+    k8s_cr.scale(make_request(), {place: 3})
     assert (3, 3) == numbers()
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **life), {ObjectRef.of(pool()): 2}
-    )
+    k8s_cr.scale(make_request(), {ObjectRef.of(pool()): 2})
     assert (2, 2) == numbers()
     with pytest.raises(errors.ReadinessTimeout, match="phase ScalingUp"):
-        k8s_cr.scale(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                namespace=namespace,
-                deadline=k8s_cr.Deadline.after(10),
-            ),
-            {place: pool_provider.MOST + 1},
-        )
-    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **life))
+        k8s_cr.scale(make_request(timeout=10), {place: pool_provider.MOST + 1})
+    k8s_cr.roll_back(make_request())
     assert (2, 2) == numbers()
-    k8s_cr.change(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.change(make_request(), package)
     assert (2, 2) == numbers()
     assert before == others()
 
@@ -279,7 +262,7 @@ def test_a_pool_of_a_topology_is_scaled_through_its_cluster(
         f"!{pool_provider.CORE}/control-plane",
     )
     old = worker["metadata"]["uid"]
-    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **life), {old})
+    k8s_cr.heal(make_request(), {old})
     assert {old} == before - others()
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
     assert [] == leftover_objects(unique_name, namespace)

@@ -14,7 +14,6 @@ from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.objects import State
 from tacker_k8s_cr.model.package import Document
 from tacker_k8s_cr.model.report import Action
-from tests.functional.test_change_clusters import operation_args
 from tests.functional.test_change_clusters import sample
 from tests.functional.test_cluster_api import CAPI
 from tests.functional.test_cluster_api import MACHINE
@@ -51,7 +50,7 @@ def workers(cluster, namespace):
 
 
 def test_machines_get_a_change_when_a_user_deletes_them(
-    cluster, namespace, unique_name, workers, leftover_objects
+    cluster, namespace, unique_name, workers, leftover_objects, make_request
 ):
     """The change does not wait for that, and replaces none.
 
@@ -66,16 +65,11 @@ def test_machines_get_a_change_when_a_user_deletes_them(
         namespace,
         "workload-worker",
     )
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
-        package(),
-    )
+    k8s_cr.instantiate(make_request(timeout=600), package())
     first = workers()
     changed = package("b", workers="3s")
 
-    forecast = lcm.forecast(
-        lcm.Request(cluster, unique_name, **operation_args(namespace)), changed
-    )
+    forecast = lcm.forecast(make_request(timeout=600), changed)
 
     told = str(forecast.rollouts[pool])
     assert told.startswith(
@@ -83,12 +77,7 @@ def test_machines_get_a_change_when_a_user_deletes_them(
     )
     assert {} == forecast.replaced
     report = k8s_cr.change(
-        k8s_cr.Request(
-            cluster,
-            unique_name,
-            options=k8s_cr.Options(rollout="refuse"),
-            **operation_args(namespace),
-        ),
+        make_request(timeout=600, options=k8s_cr.Options(rollout="refuse")),
         changed,
     )
     rows = {row.ref: row for row in report.objects}
@@ -97,20 +86,14 @@ def test_machines_get_a_change_when_a_user_deletes_them(
     assert Action.RETAINED is rows[former].action
     assert "until a client deletes them" in rows[former].verdict.reason
     assert cluster.get(former)
-    status = k8s_cr.status(
-        k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
-    )
+    status = k8s_cr.status(make_request(timeout=600))
     assert {State.CURRENT} == {row.verdict.state for row in status.objects}
 
     # -- A heal deletes the machine ------------------------------------------
     ((uid, machine),) = first.items()
-    k8s_cr.heal(
-        k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
-        {uid},
-    )
+    k8s_cr.heal(make_request(timeout=600), {uid})
     report = k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args(namespace)),
-        package("c", workers="3s"),
+        make_request(timeout=600), package("c", workers="3s")
     )
 
     assert {former: Action.DELETED} == {
@@ -121,10 +104,6 @@ def test_machines_get_a_change_when_a_user_deletes_them(
     assert machine != live
 
     # -- And back ------------------------------------------------------------
-    k8s_cr.roll_back(
-        k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
-    )
-    k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, **operation_args(namespace))
-    )
+    k8s_cr.roll_back(make_request(timeout=600))
+    k8s_cr.terminate(make_request(timeout=600))
     assert [] == leftover_objects(unique_name, namespace)

@@ -35,7 +35,7 @@ def sockets() -> int:
 )
 @pytest.mark.requirement("P25")
 def test_threads_and_sockets_are_bounded_and_released(
-    kubeconfig, namespace, make_package, unique_name
+    kubeconfig, make_request, make_package, unique_name
 ):
     """By the pool, a lock and streams of each operation; then none."""
     before = threading.active_count(), sockets()
@@ -54,13 +54,10 @@ def test_threads_and_sockets_are_bounded_and_released(
             *(manifests.config_map(f"{name}-{n}") for n in range(9)),
             name=name,
         )
-        life = {
-            "namespace": namespace,
-            "deadline": k8s_cr.Deadline.after(600),
-            "on_progress": listen,
-        }
-        k8s_cr.instantiate(k8s_cr.Request(cluster, name, **life), package)
-        k8s_cr.terminate(k8s_cr.Request(cluster, name, **life))
+        k8s_cr.instantiate(
+            make_request(cluster, name, on_progress=listen), package
+        )
+        k8s_cr.terminate(make_request(cluster, name, on_progress=listen))
 
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as callers:
         list(callers.map(live, range(AT_ONCE)))

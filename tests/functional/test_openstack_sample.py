@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import dataclasses
@@ -65,8 +66,8 @@ def test_openstack_cluster_takes_no_more_than_documented(
     restricted_cluster: Any,
     namespace: str,
     unique_name: str,
-    deadline: Any,
     leftover_objects: Any,
+    make_request: Callable[..., k8s_cr.Request],
 ) -> None:
     """The roles of the page are enough.
 
@@ -75,7 +76,6 @@ def test_openstack_cluster_takes_no_more_than_documented(
     """
     sample = csar.SAMPLES / "capi_openstack_cluster"
     cluster = restricted_cluster(restricted_users.rules(sample.name, "Role"))
-    life = {"namespace": namespace, "deadline": deadline}
     kinds = (
         "Cluster",
         "KubeadmControlPlane",
@@ -91,26 +91,19 @@ def test_openstack_cluster_takes_no_more_than_documented(
     )
 
     k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life),
-        k8s_cr.load(sample),
-        policy=created,
+        make_request(cluster), k8s_cr.load(sample), policy=created
     )
-    short = {**life, "deadline": k8s_cr.Deadline.after(3)}
     with contextlib.suppress(errors.ReadinessTimeout):
         k8s_cr.scale(
-            k8s_cr.Request(cluster, unique_name, **short),
-            aspect="workers",
-            level=1,
+            make_request(cluster, timeout=3), aspect="workers", level=1
         )
     workers = ObjectRef(
         "cluster.x-k8s.io", "MachineDeployment", namespace, "workload-workers"
     )
     assert 2 == (cluster.get(workers) or {})["spec"]["replicas"]
-    k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **life), k8s_cr.load(sample)
-    )
-    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **life))
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.change(make_request(cluster), k8s_cr.load(sample))
+    k8s_cr.heal(make_request(cluster))
+    k8s_cr.terminate(make_request(cluster))
 
     assert [] == leftover_objects(unique_name, namespace)
 
@@ -141,23 +134,24 @@ def machines(cluster: Any, namespace: str) -> dict[str, str]:
 @pytest.mark.usefixtures("cloud")
 @pytest.mark.requirement("TK-9", "TK-20", "P16")
 def test_the_openstack_sample_makes_a_cluster(
-    cluster: Any, namespace: str, unique_name: str, leftover_objects: Any
+    cluster: Any,
+    namespace: str,
+    unique_name: str,
+    leftover_objects: Any,
+    make_request: Callable[..., k8s_cr.Request],
 ) -> None:
     """Available with its workers; scaled out and in; nothing is left.
 
     The credential of the cloud and the templates stay as long as the Cluster.
     """
     sample = k8s_cr.load(csar.SAMPLES / "capi_openstack_cluster")
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     ref = ObjectRef("cluster.x-k8s.io", "Cluster", namespace, "workload")
     kinds = [
         GroupKind(openstacks.GROUP, kind)
         for kind in ("OpenStackCluster", "OpenStackMachine")
     ]
 
-    report = k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life), sample
-    )
+    report = k8s_cr.instantiate(make_request(), sample)
 
     said = {row.ref.kind: str(row.verdict) for row in report.objects}
     assert (
@@ -173,11 +167,7 @@ def test_the_openstack_sample_makes_a_cluster(
     assert 2 == len(first)
     assert all(first.values())
 
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **life),
-        aspect="workers",
-        number_of_steps=1,
-    )
+    k8s_cr.scale(make_request(), aspect="workers", number_of_steps=1)
 
     second = machines(cluster, namespace)
     assert 3 == len(second)
@@ -187,11 +177,7 @@ def test_the_openstack_sample_makes_a_cluster(
         obj["metadata"]["name"]
         for obj in cluster.list_objects(servers, namespace)
     }
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **life),
-        aspect="workers",
-        number_of_steps=-1,
-    )
+    k8s_cr.scale(make_request(), aspect="workers", number_of_steps=-1)
     assert 2 == len(machines(cluster, namespace))
 
     kept = [
@@ -206,9 +192,7 @@ def test_the_openstack_sample_makes_a_cluster(
         if progress.is_open(ref):
             meanwhile.extend(cluster.get_metadata(one) for one in kept)
 
-    k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, on_progress=listen, **life)
-    )
+    k8s_cr.terminate(make_request(on_progress=listen))
 
     assert meanwhile
     for obj in meanwhile:
@@ -225,7 +209,10 @@ def test_the_openstack_sample_makes_a_cluster(
 @pytest.mark.usefixtures("cloud")
 @pytest.mark.requirement("P11")
 def test_a_quota_that_is_used_up_ends_the_operation(
-    cluster: Any, namespace: str, unique_name: str, leftover_objects: Any
+    namespace: str,
+    unique_name: str,
+    leftover_objects: Any,
+    make_request: Callable[..., k8s_cr.Request],
 ) -> None:
     """As blocked, in the cloud's own words, long before the deadline.
 
@@ -244,12 +231,8 @@ def test_a_quota_that_is_used_up_ends_the_operation(
 
     with pytest.raises(errors.ObjectsFailed) as caught:
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                namespace=namespace,
-                deadline=deadline,
-                options=k8s_cr.Options(stall_timeout=3),
+            make_request(
+                deadline=deadline, options=k8s_cr.Options(stall_timeout=3)
             ),
             package,
         )
@@ -269,14 +252,7 @@ def test_a_quota_that_is_used_up_ends_the_operation(
         for text in (item.verdict.reason, *item.notes)
     )
     assert deadline.remaining > 3000
-    k8s_cr.terminate(
-        k8s_cr.Request(
-            cluster,
-            unique_name,
-            namespace=namespace,
-            deadline=k8s_cr.Deadline.after(600),
-        )
-    )
+    k8s_cr.terminate(make_request(timeout=600))
     assert [] == leftover_objects(unique_name, namespace)
 
 

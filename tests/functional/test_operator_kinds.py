@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterator
 from typing import Any
 
@@ -243,10 +244,9 @@ def operators(kubectl: Any) -> Iterator[Any]:
 @pytest.mark.usefixtures("definitions")
 @pytest.mark.requirement("TK-23")
 def test_operators_of_other_projects_need_no_code(
-    cluster: Any,
+    make_request: Callable[..., k8s_cr.Request],
     namespace: str,
     unique_name: str,
-    deadline: Any,
     operators: Any,
     leftover_objects: Any,
     tmp_path: Any,
@@ -259,7 +259,6 @@ def test_operators_of_other_projects_need_no_code(
     path = tmp_path / "package.yaml"
     path.write_text(PACKAGE)
     package = k8s_cr.load(path)
-    life = {"namespace": namespace, "deadline": deadline}
     every = {str(GroupKind.of(manifest)) for manifest in package.manifests}
     assert every == {*SILENT, *REPORTED}
     for manifest in package.manifests:
@@ -267,26 +266,16 @@ def test_operators_of_other_projects_need_no_code(
         assert type(handler) is type(generic.ANY)
 
     with pytest.raises(errors.ReadinessTimeout) as caught:
-        k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                namespace=namespace,
-                deadline=k8s_cr.Deadline.after(5),
-            ),
-            package,
-        )
+        k8s_cr.instantiate(make_request(timeout=5), package)
 
     waiting = {str(item.ref.group_kind) for item in caught.value.unsettled}
     assert waiting == REPORTED
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
 
     operators()
-    report = k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life), package
-    )
+    report = k8s_cr.instantiate(make_request(), package)
 
     assert every == {str(row.ref.group_kind) for row in report.objects}
     assert {"current"} == {row.verdict.state.value for row in report.objects}
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
     assert [] == leftover_objects(unique_name, namespace)

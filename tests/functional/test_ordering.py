@@ -88,7 +88,7 @@ def thing(group, name, **annotations):
 
 @pytest.mark.requirement("TK-4", "B3", "B4", "F1", "IN-21", "IN-22")
 def test_objects_come_in_waves_and_after_what_they_depend_on(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, make_request
 ):
     """And go the other way round."""
     web = ObjectRef("apps", "Deployment", namespace, "web")
@@ -111,9 +111,7 @@ def test_objects_come_in_waves_and_after_what_they_depend_on(
     )
     seen = Seen(cluster, before)
 
-    report = k8s_cr.instantiate(
-        k8s_cr.Request(seen, unique_name, **operation_args), package
-    )
+    report = k8s_cr.instantiate(make_request(seen), package)
 
     assert {Action.CREATED} == {row.action for row in report.objects}
     assert ["first", "beside", "web", "after", "later", "last"] == seen.names(
@@ -123,7 +121,7 @@ def test_objects_come_in_waves_and_after_what_they_depend_on(
         name: found[name] for name in ("first", "beside", "web")
     }
     assert {2} == {found[name] for name in ("after", "later", "last")}
-    k8s_cr.terminate(k8s_cr.Request(seen, unique_name, **operation_args))
+    k8s_cr.terminate(make_request(seen))
     gone = seen.names("delete")
     assert ["last", "later", "after"] == gone[:3]
     assert {"web", "beside"} == set(gone[3:5])
@@ -131,13 +129,7 @@ def test_objects_come_in_waves_and_after_what_they_depend_on(
 
 
 def test_what_is_held_holds_up_nothing_else(
-    cluster,
-    namespace,
-    make_package,
-    operation_args,
-    unique_name,
-    group,
-    terminate,
+    cluster, namespace, make_package, make_request, group, terminate
 ):
     """An operator may wait for what is made for a later object.
 
@@ -170,9 +162,7 @@ def test_what_is_held_holds_up_nothing_else(
     )
     seen = Seen(cluster, after=after)
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(seen, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(seen), package)
 
     assert ["certificate", "cluster"] == seen.names("apply")[-2:]
     terminate()
@@ -180,13 +170,7 @@ def test_what_is_held_holds_up_nothing_else(
 
 @pytest.mark.requirement("P15")
 def test_a_dependency_that_fails_ends_the_wait(
-    cluster,
-    namespace,
-    make_package,
-    operation_args,
-    unique_name,
-    group,
-    terminate,
+    cluster, namespace, make_package, make_request, group, terminate
 ):
     """Not the deadline: what depends on it will never be written."""
     bad = {"readiness": "status", "failed_when": "spec.size=bad"}
@@ -203,23 +187,21 @@ def test_a_dependency_that_fails_ends_the_wait(
     seen = Seen(cluster)
 
     with pytest.raises(errors.ObjectsFailed, match="broken"):
-        k8s_cr.instantiate(
-            k8s_cr.Request(seen, unique_name, **operation_args), package
-        )
+        k8s_cr.instantiate(make_request(seen), package)
 
     assert "a" not in seen.names("apply")
     terminate()
 
 
 def test_an_order_that_cannot_be_followed_is_refused(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, make_request
 ):
     """Before any write, with both ends and their places."""
     seen = Seen(cluster)
 
     with pytest.raises(errors.PackageInvalid) as caught:
         k8s_cr.instantiate(
-            k8s_cr.Request(seen, unique_name, **operation_args),
+            make_request(seen),
             make_package(
                 annotate(manifests.config_map("a"), depends_on="ConfigMap/b"),
                 annotate(manifests.config_map("b"), depends_on="ConfigMap/a"),
@@ -305,7 +287,7 @@ def test_a_package_is_applied_at_once_in_any_order_of_its_files(
     cluster,
     namespace,
     make_package,
-    operation_args,
+    make_request,
     unique_name,
     group,
     leftover_objects,
@@ -315,9 +297,7 @@ def test_a_package_is_applied_at_once_in_any_order_of_its_files(
     package = make_package(*in_any_order(group, unique_name))
     seen = Seen(cluster)
 
-    report = k8s_cr.instantiate(
-        k8s_cr.Request(seen, unique_name, **operation_args), package
-    )
+    report = k8s_cr.instantiate(make_request(seen), package)
 
     assert {"current"} == {row.verdict.state.value for row in report.objects}
     rbac = "rbac.authorization.k8s.io"
@@ -363,7 +343,7 @@ def test_kinds_that_an_operator_brings_at_run_time(
     cluster,
     namespace,
     make_package,
-    operation_args,
+    make_request,
     unique_name,
     group,
     operator,
@@ -383,19 +363,13 @@ def test_kinds_that_an_operator_brings_at_run_time(
     )
     asked = policy.from_dict({"expected_kinds": [f"Zone.{group}:Cluster"]})
 
-    report = k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        package,
-        policy=asked,
-    )
+    report = k8s_cr.instantiate(make_request(), package, policy=asked)
 
     # A kind without a status is current once it is stored: that shows late.
     assert {"current"} == {row.verdict.state.value for row in report.objects}
     assert cluster.get(ObjectRef(group, "Thing", namespace, "one"))
     assert cluster.get(ObjectRef(group, "Zone", "", unique_name))
-    k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.change(make_request(), package)
     terminate()
     assert [] == leftover_objects(unique_name, namespace)
 
@@ -409,10 +383,9 @@ def test_kinds_that_an_operator_brings_at_run_time(
     ],
 )
 def test_rejection_after_the_kind_appears_undoes_the_operation(
-    cluster,
+    make_request,
     namespace,
     make_package,
-    operation_args,
     unique_name,
     group,
     operator,
@@ -434,11 +407,7 @@ def test_rejection_after_the_kind_appears_undoes_the_operation(
     asked = policy.from_dict({"expected_kinds": [f"Thing.{group}{scope}"]})
 
     with pytest.raises(errors.Rejected, match=why) as caught:
-        k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, **operation_args),
-            package,
-            policy=asked,
-        )
+        k8s_cr.instantiate(make_request(), package, policy=asked)
 
     assert () == caught.value.written
     assert [] == leftover_objects(unique_name, namespace)
@@ -446,7 +415,7 @@ def test_rejection_after_the_kind_appears_undoes_the_operation(
 
 @pytest.mark.requirement("TK-24", "T3", "A7")
 def test_an_unexpected_kind_is_refused(
-    cluster, make_package, operation_args, unique_name, group
+    cluster, make_package, make_request, group
 ):
     """Before the first write, with its object's place."""
     package = make_package(
@@ -458,11 +427,7 @@ def test_an_unexpected_kind_is_refused(
     seen = Seen(cluster)
 
     with pytest.raises(errors.KindNotServed) as caught:
-        k8s_cr.instantiate(
-            k8s_cr.Request(seen, unique_name, **operation_args),
-            package,
-            policy=asked,
-        )
+        k8s_cr.instantiate(make_request(seen), package, policy=asked)
 
     assert "a.yaml, document 3" in str(caught.value)
     assert f"Other.{group}" in str(caught.value)
@@ -472,7 +437,7 @@ def test_an_unexpected_kind_is_refused(
 
 @pytest.mark.requirement("A5")
 def test_one_object_that_is_refused_means_no_write_at_all(
-    cluster, make_package, operation_args, unique_name
+    cluster, make_package, make_request, unique_name
 ):
     """Not even of the record or the lock."""
     wrong = manifests.deployment("web", -1)
@@ -480,7 +445,7 @@ def test_one_object_that_is_refused_means_no_write_at_all(
 
     with pytest.raises(errors.Rejected, match="replicas"):
         k8s_cr.instantiate(
-            k8s_cr.Request(seen, unique_name, **operation_args),
+            make_request(seen),
             make_package(
                 manifests.config_map("a"),
                 manifests.namespace(unique_name),
@@ -499,10 +464,11 @@ def test_a_webhook_that_does_not_answer_is_waited_for_by_name(
     cluster,
     namespace,
     make_package,
-    operation_args,
     unique_name,
     caplog,
     terminate,
+    make_request,
+    deadline,
 ):
     """Each wait is reported once, however often it is tried."""
     name = f"{unique_name}.example.org"
@@ -544,7 +510,7 @@ def test_a_webhook_that_does_not_answer_is_waited_for_by_name(
 
     # The server takes a moment to heed a new webhook.
     trial = manifests.config_map("trial", namespace)
-    while not operation_args["deadline"].expired:
+    while not deadline.expired:
         try:
             cluster.apply(trial, "tests", dry_run=True)
         except errors.DependencyMissing as error:
@@ -557,7 +523,7 @@ def test_a_webhook_that_does_not_answer_is_waited_for_by_name(
         logging.INFO, "tacker_k8s_cr.lcm.stages.pending_applies"
     ):
         report = k8s_cr.instantiate(
-            k8s_cr.Request(seen, unique_name, **operation_args),
+            make_request(seen),
             make_package(manifests.config_map("a"), manifests.config_map("b")),
         )
 
@@ -576,7 +542,7 @@ def test_a_webhook_that_does_not_answer_is_waited_for_by_name(
 
 
 def test_a_class_that_a_package_brings_with_its_pod(
-    cluster, namespace, make_package, operation_args, unique_name, terminate
+    cluster, namespace, make_package, make_request, unique_name, terminate
 ):
     """Without the class the Pod is refused before any write."""
     pod = {
@@ -596,16 +562,10 @@ def test_a_class_that_a_package_brings_with_its_pod(
     }
     seen = Seen(cluster)
     with pytest.raises(errors.Rejected, match="no PriorityClass with name"):
-        k8s_cr.instantiate(
-            k8s_cr.Request(seen, unique_name, **operation_args),
-            make_package(pod),
-        )
+        k8s_cr.instantiate(make_request(seen), make_package(pod))
     assert [] == seen.written
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        make_package(pod, high),
-    )
+    k8s_cr.instantiate(make_request(), make_package(pod, high))
 
     live = cluster.get(ObjectRef("", "Pod", namespace, "p"))
     assert 7 == live["spec"]["priority"]
@@ -617,7 +577,7 @@ def test_a_class_that_a_package_brings_with_its_pod(
 
 @pytest.mark.requirement("P6", "B7", "G4")
 def test_fields_of_other_managers_are_ignored_forced_or_refused(
-    cluster, namespace, make_package, operation_args, unique_name, terminate
+    cluster, namespace, make_package, make_request, terminate
 ):
     """By operation and by object; path and manager are named."""
     web = ObjectRef("apps", "Deployment", namespace, "web")
@@ -631,9 +591,7 @@ def test_fields_of_other_managers_are_ignored_forced_or_refused(
         given = manifests.config_map("a", **{"a.b": f"{value}", "c": "c"})
         return make_package(deployment, annotate(given, **annotations))
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package(1)
-    )
+    k8s_cr.instantiate(make_request(), package(1))
     theirs = manifests.config_map("a", namespace, **{"a.b": "theirs"})
     cluster.apply(theirs, "editor", force=True)
     image = {"containers": [{"name": "main", "image": "example.org/b:1"}]}
@@ -649,9 +607,7 @@ def test_fields_of_other_managers_are_ignored_forced_or_refused(
     )
 
     with pytest.raises(errors.DryRunFailed) as caught:
-        k8s_cr.change(
-            k8s_cr.Request(cluster, unique_name, **operation_args), package(2)
-        )
+        k8s_cr.change(make_request(), package(2))
     text = str(caught.value)
     path = 'spec.template.spec.containers[name="main"].image'
     assert f"{web}: field {path} is owned by editor" in text
@@ -666,10 +622,7 @@ def test_fields_of_other_managers_are_ignored_forced_or_refused(
         )
 
     leave = k8s_cr.Options(field_conflicts="ignore")
-    report = k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, options=leave, **operation_args),
-        package(3),
-    )
+    report = k8s_cr.change(make_request(options=leave), package(3))
     notes = {row.ref.name: row.notes for row in report.objects}
     assert {
         "web": (f"field {path} is left to editor",),
@@ -678,15 +631,13 @@ def test_fields_of_other_managers_are_ignored_forced_or_refused(
     assert ("example.org/b:1", 3, "theirs") == now()
     # An annotation wins, either way round.
     k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, options=leave, **operation_args),
-        package(4, field_conflicts="force"),
+        make_request(options=leave), package(4, field_conflicts="force")
     )
     assert ("example.org/b:1", 4, "4") == now()
     cluster.apply(theirs, "editor", force=True)
     take = k8s_cr.Options(field_conflicts="force")
     k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, options=take, **operation_args),
-        package(5, field_conflicts="ignore"),
+        make_request(options=take), package(5, field_conflicts="ignore")
     )
     assert ("example.org/a:5", 5, "theirs") == now()
     terminate()
@@ -695,19 +646,12 @@ def test_fields_of_other_managers_are_ignored_forced_or_refused(
 @pytest.mark.parametrize("field_conflicts", ["fail", "force", "ignore"])
 @pytest.mark.requirement("P7")
 def test_a_number_of_an_autoscaler_is_left_to_it(
-    cluster,
-    namespace,
-    make_package,
-    operation_args,
-    unique_name,
-    field_conflicts,
-    terminate,
+    cluster, namespace, make_package, make_request, field_conflicts, terminate
 ):
     """Applying a package again does not shrink anything."""
     web = ObjectRef("apps", "Deployment", namespace, "web")
     k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        make_package(manifests.deployment("web", 1)),
+        make_request(), make_package(manifests.deployment("web", 1))
     )
     cluster.patch(
         web,
@@ -717,12 +661,7 @@ def test_a_number_of_an_autoscaler_is_left_to_it(
     )
 
     k8s_cr.change(
-        k8s_cr.Request(
-            cluster,
-            unique_name,
-            options=k8s_cr.Options(field_conflicts=field_conflicts),
-            **operation_args,
-        ),
+        make_request(options=k8s_cr.Options(field_conflicts=field_conflicts)),
         make_package(manifests.deployment("web", 1, nodeName="")),
     )
 

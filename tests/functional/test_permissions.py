@@ -35,14 +35,13 @@ def secret(name):
 def test_the_documented_role_is_enough(
     restricted_cluster,
     namespace,
-    deadline,
+    make_request,
     unique_name,
     leftover_objects,
     tmp_path,
 ):
-    """For the whole life of a package, with nothing more."""
+    """For the whole life cycle of a package, with nothing more."""
     cluster = restricted_cluster()
-    life = {"namespace": namespace, "deadline": deadline}
 
     def package(**data):
         made = packages.build(
@@ -58,19 +57,15 @@ def test_the_documented_role_is_enough(
         )
         return k8s_cr.load(made.path, def_files=made.files)
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life), package(a="1")
-    )
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **life), aspect="web", level=1
-    )
-    k8s_cr.change(k8s_cr.Request(cluster, unique_name, **life), package(a="2"))
-    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.instantiate(make_request(cluster), package(a="1"))
+    k8s_cr.scale(make_request(cluster), aspect="web", level=1)
+    k8s_cr.change(make_request(cluster), package(a="2"))
+    k8s_cr.heal(make_request(cluster))
     inventory = store.read(cluster, unique_name, namespace).inventory
     found = members.by_vdu(cluster, BUILT_IN, inventory)
-    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **life))
-    k8s_cr.status(k8s_cr.Request(cluster, unique_name, **life))
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.roll_back(make_request(cluster))
+    k8s_cr.status(make_request(cluster))
+    k8s_cr.terminate(make_request(cluster))
 
     assert 2 == len(found["web"])
     assert [] == leftover_objects(unique_name, namespace)
@@ -81,7 +76,7 @@ def test_all_missing_permissions_are_named_at_once(
     restricted_cluster,
     namespace,
     make_package,
-    deadline,
+    make_request,
     unique_name,
     leftover_objects,
 ):
@@ -98,9 +93,7 @@ def test_all_missing_permissions_are_named_at_once(
 
     with pytest.raises(errors.PermissionsMissing) as caught:
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster, unique_name, namespace=namespace, deadline=deadline
-            ),
+            make_request(cluster),
             make_package(
                 manifests.deployment("web"), manifests.config_map("a")
             ),
@@ -120,7 +113,7 @@ def test_rights_at_the_cluster_scope(
     restricted_cluster,
     namespace,
     make_package,
-    deadline,
+    make_request,
     unique_name,
     leftover_objects,
 ):
@@ -130,12 +123,7 @@ def test_rights_at_the_cluster_scope(
 
     with pytest.raises(errors.PermissionsMissing) as caught:
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                restricted_cluster([everything]),
-                unique_name,
-                namespace=namespace,
-                deadline=deadline,
-            ),
+            make_request(restricted_cluster([everything])),
             make_package(
                 manifests.definition(group, "Thing"),
                 manifests.custom(group, "Thing", "one", size="xl"),
@@ -152,20 +140,16 @@ def test_rights_at_the_cluster_scope(
 
 def test_a_shared_definition_needs_no_permission_to_create_it(
     restricted_cluster,
-    cluster,
+    make_request,
     kubectl,
     namespace,
     make_package,
-    deadline,
     unique_name,
 ):
     """It is neither written nor deleted, so that takes no right."""
     group = f"{unique_name}.example.org"
     definition = manifests.definition(group, "Thing")
-    life = {"namespace": namespace, "deadline": deadline}
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life), make_package(definition)
-    )
+    k8s_cr.instantiate(make_request(), make_package(definition))
     binding = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
@@ -191,12 +175,12 @@ def test_a_shared_definition_needs_no_permission_to_create_it(
     thing = manifests.custom(group, "Thing", "one", STORED, size="xl")
 
     k8s_cr.instantiate(
-        k8s_cr.Request(tenant, f"{unique_name}-2", **life),
+        make_request(tenant, f"{unique_name}-2"),
         make_package(definition, thing, name="b"),
     )
 
-    k8s_cr.terminate(k8s_cr.Request(tenant, f"{unique_name}-2", **life))
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request(tenant, f"{unique_name}-2"))
+    k8s_cr.terminate(make_request())
     kubectl("delete", "clusterrolebinding,clusterrole", unique_name)
 
 
@@ -230,7 +214,7 @@ def test_a_user_cannot_grant_permissions_that_it_does_not_have(
     restricted_cluster,
     namespace,
     make_package,
-    deadline,
+    make_request,
     unique_name,
     leftover_objects,
 ):
@@ -251,12 +235,7 @@ def test_a_user_cannot_grant_permissions_that_it_does_not_have(
 
     with pytest.raises(errors.ClusterError) as caught:
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                restricted_cluster([*DOCUMENTED["rules"], rbac]),
-                unique_name,
-                namespace=namespace,
-                deadline=deadline,
-            ),
+            make_request(restricted_cluster([*DOCUMENTED["rules"], rbac])),
             make_package(role),
         )
 
@@ -291,7 +270,7 @@ def test_it_can_be_switched_off(
     restricted_cluster,
     namespace,
     make_package,
-    deadline,
+    make_request,
     unique_name,
     leftover_objects,
 ):
@@ -300,12 +279,8 @@ def test_it_can_be_switched_off(
 
     with pytest.raises(errors.Forbidden, match="cannot create resource"):
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                namespace=namespace,
-                deadline=deadline,
-                options=k8s_cr.Options(check_permissions=False),
+            make_request(
+                cluster, options=k8s_cr.Options(check_permissions=False)
             ),
             make_package(manifests.config_map("a")),
         )
@@ -314,21 +289,18 @@ def test_it_can_be_switched_off(
 
 
 def test_a_missing_permission_to_list_autoscalers_is_reported(
-    restricted_cluster, namespace, deadline, unique_name, make_package
+    restricted_cluster, namespace, make_request, make_package
 ):
     """The number is set, and the report lists what could not be read."""
     cluster = restricted_cluster(
         without_permission(("horizontalpodautoscalers", "list"))
     )
-    life = {"namespace": namespace, "deadline": deadline}
     web = ObjectRef("apps", "Deployment", namespace, "web")
     package = make_package(manifests.deployment("web", 1))
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.instantiate(make_request(cluster), package)
 
-    (row,) = k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **life), {web: 2}
-    ).objects
+    (row,) = k8s_cr.scale(make_request(cluster), {web: 2}).objects
 
     assert 2 == cluster.get(web)["spec"]["replicas"]
     assert "HorizontalPodAutoscaler manages its replicas" in row.notes[0]
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request(cluster))

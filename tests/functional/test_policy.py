@@ -38,7 +38,7 @@ def states(report):
 
 @pytest.mark.requirement("P2", "C3", "P1")
 def test_readiness_is_judged_alike_in_all_operations(
-    cluster, namespace, make_package, operation_args, unique_name, group
+    cluster, namespace, make_package, make_request, unique_name, group
 ):
     """What instantiate took for current, status and scale do too."""
 
@@ -60,34 +60,16 @@ def test_readiness_is_judged_alike_in_all_operations(
     ]
     asked = read(readiness=told)
     with pytest.raises(errors.ObjectsFailed, match="two") as caught:
-        k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, **operation_args),
-            package("bad"),
-            policy=asked,
-        )
+        k8s_cr.instantiate(make_request(), package("bad"), policy=asked)
     assert [two] == [str(item.ref) for item in caught.value.unsettled]
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        package("xl"),
-        policy=asked,
-    )
+    k8s_cr.instantiate(make_request(), package("xl"), policy=asked)
 
-    assert {"current"} == set(
-        states(
-            k8s_cr.status(
-                k8s_cr.Request(cluster, unique_name, **operation_args)
-            )
-        ).values()
-    )
+    assert {"current"} == set(states(k8s_cr.status(make_request())).values())
     one = ObjectRef(group, "Thing", namespace, "one")
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **operation_args), {one: 3}
-    )
-    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **operation_args))
-    k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package("xl")
-    )
+    k8s_cr.scale(make_request(), {one: 3})
+    k8s_cr.heal(make_request())
+    k8s_cr.change(make_request(), package("xl"))
     assert (
         asked == store.read(cluster, unique_name, namespace).inventory.policy
     )
@@ -97,17 +79,12 @@ def test_readiness_is_judged_alike_in_all_operations(
     with pytest.raises(errors.ObjectsFailed, match="one"):
         # Nothing is written, so what fails may be from before for a while.
         k8s_cr.change(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                options=k8s_cr.Options(stall_timeout=1.0),
-                **operation_args,
-            ),
+            make_request(options=k8s_cr.Options(stall_timeout=1.0)),
             package("xl"),
             policy=other,
         )
     # It is deleted with the change that failed.
-    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **operation_args))
+    k8s_cr.roll_back(make_request())
     assert (
         asked == store.read(cluster, unique_name, namespace).inventory.policy
     )
@@ -151,9 +128,7 @@ def _without_account(deployment):
 
 
 @pytest.mark.requirement("P2")
-def test_an_annotation_wins_over_the_policy(
-    cluster, make_package, operation_args, unique_name, group
-):
+def test_an_annotation_wins_over_the_policy(make_request, make_package, group):
     """The author's rule for an object takes precedence over the request's."""
     broken = {objects.PREFIX + "failed-when": "spec.size=bad"}
     package = make_package(
@@ -163,16 +138,12 @@ def test_an_annotation_wins_over_the_policy(
     asked = read(readiness=[{"of": f"Thing.{group}", "readiness": "exists"}])
 
     with pytest.raises(errors.ObjectsFailed, match="one"):
-        k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, **operation_args),
-            package,
-            policy=asked,
-        )
+        k8s_cr.instantiate(make_request(), package, policy=asked)
 
 
 @pytest.mark.requirement("T6", "P19", "E3")
 def test_a_change_prunes_and_keeps_what_the_policy_names(
-    cluster, namespace, make_package, operation_args, unique_name, group
+    make_request, namespace, make_package, group
 ):
     """By kind and by object; annotations of the former manifest win."""
     kept = manifests.config_map("kept")
@@ -180,7 +151,7 @@ def test_a_change_prunes_and_keeps_what_the_policy_names(
     noted["metadata"]["annotations"] = {objects.PREFIX + "prune": "true"}
     definition = manifests.definition(group, "Thing")
     k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_request(),
         make_package(kept, noted, definition, manifests.config_map("gone")),
     )
     asked = read(
@@ -191,7 +162,7 @@ def test_a_change_prunes_and_keeps_what_the_policy_names(
     )
 
     report = k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
+        make_request(),
         make_package(manifests.config_map("new"), name="b"),
         policy=asked,
     )
@@ -206,7 +177,7 @@ def test_a_change_prunes_and_keeps_what_the_policy_names(
 
 
 def test_override_moves_a_package_with_its_references(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, make_request
 ):
     """A binding still gives its role to the account."""
     account = {
@@ -235,14 +206,10 @@ def test_override_moves_a_package_with_its_references(
 
     with pytest.raises(errors.PackageInvalid, match="namespace elsewhere"):
         k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, **operation_args),
-            package,
-            policy=read(namespace_mode="strict"),
+            make_request(), package, policy=read(namespace_mode="strict")
         )
     k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        package,
-        policy=read(namespace_mode="force"),
+        make_request(), package, policy=read(namespace_mode="force")
     )
 
     ref = ObjectRef(
@@ -251,8 +218,8 @@ def test_override_moves_a_package_with_its_references(
     assert [namespace] == [
         subject["namespace"] for subject in cluster.get(ref)["subjects"]
     ]
-    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **operation_args))
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    k8s_cr.heal(make_request())
+    k8s_cr.terminate(make_request())
 
 
 def vnfd(*vdus):
@@ -270,7 +237,7 @@ def vnfd(*vdus):
 
 @pytest.mark.requirement("TK-5")
 def test_a_mapping_of_vdus_holds_for_all_that_comes(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, make_request, unique_name
 ):
     """Scale, members, heal and a later scale go by it."""
     package = dataclasses.replace(
@@ -279,28 +246,17 @@ def test_a_mapping_of_vdus_holds_for_all_that_comes(
     )
     mapping = {"front": "Deployment/web", "back": "db"}
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        package,
-        vdu_mapping=mapping,
-    )
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        aspect="front",
-        level=2,
-    )
+    k8s_cr.instantiate(make_request(), package, vdu_mapping=mapping)
+    k8s_cr.scale(make_request(), aspect="front", level=2)
 
     web = ObjectRef("apps", "Deployment", namespace, "web")
     assert 3 == cluster.get(web)["spec"]["replicas"]
     inventory = store.read(cluster, unique_name, namespace).inventory
     found = members.by_vdu(cluster, kinds.BUILT_IN, inventory)
     assert {"front": 3, "back": 1} == {v: len(m) for v, m in found.items()}
-    k8s_cr.heal(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        {found["back"][0].uid},
-    )
+    k8s_cr.heal(make_request(), {found["back"][0].uid})
     cluster.delete(web, objects.uid(cluster.get(web)))
-    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **operation_args))
+    k8s_cr.heal(make_request())
     assert 3 == cluster.get(web)["spec"]["replicas"]
 
 
@@ -315,10 +271,9 @@ def test_a_mapping_of_vdus_holds_for_all_that_comes(
     ],
 )
 def test_a_mapping_that_names_what_is_not_is_refused(
-    cluster,
+    make_request,
     namespace,
     make_package,
-    operation_args,
     unique_name,
     leftover_objects,
     mapping,
@@ -331,10 +286,6 @@ def test_a_mapping_that_names_what_is_not_is_refused(
     )
 
     with pytest.raises(errors.RequestInvalid, match=said):
-        k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, **operation_args),
-            package,
-            vdu_mapping=mapping,
-        )
+        k8s_cr.instantiate(make_request(), package, vdu_mapping=mapping)
 
     assert [] == leftover_objects(unique_name, namespace)

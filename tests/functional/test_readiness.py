@@ -33,37 +33,31 @@ def widget(size, **spec):
 @pytest.mark.stages
 @pytest.mark.requirement("TK-21", "T5", "P1", "CR-1")
 def test_a_controller_that_comes_late_is_waited_for(
-    cluster, namespace, make_package, deadline, unique_name
+    cluster, namespace, make_package, make_request
 ):
     """Silence is not success, and no old status counts.
 
     The controller of a slow Widget reports nothing for ten seconds. After the
     change it takes one more; its former status is True all the while.
     """
-    life = {"namespace": namespace, "deadline": deadline}
     ref = ObjectRef(DEMO, "Widget", namespace, "w")
 
-    report = k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life),
-        make_package(widget("slow")),
-    )
+    report = k8s_cr.instantiate(make_request(), make_package(widget("slow")))
 
     assert 9 < report.seconds
     assert 1 == cluster.get(ref)["status"]["observedGeneration"]
 
     changed = make_package(widget("small"), name="b")
-    report = k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **life), changed
-    )
+    report = k8s_cr.change(make_request(), changed)
 
     assert 2 == cluster.get(ref)["status"]["observedGeneration"]
     assert 0.8 < report.seconds
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
 
 
 @pytest.mark.requirement("P1", "P2", "C3", "C8")
 def test_an_object_without_a_status_is_assessed_by_its_package(
-    cluster, namespace, make_package, deadline, unique_name
+    make_request, make_package, unique_name
 ):
     """Stored is enough for one, a rule for another, strict the rest.
 
@@ -80,31 +74,17 @@ def test_an_object_without_a_status_is_assessed_by_its_package(
     )
 
     with pytest.raises(errors.ReadinessTimeout) as caught:
-        k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                namespace=namespace,
-                deadline=k8s_cr.Deadline.after(4),
-            ),
-            package,
-        )
+        k8s_cr.instantiate(make_request(timeout=4), package)
 
     assert ["strict"] == [item.ref.name for item in caught.value.unsettled]
-    k8s_cr.terminate(
-        k8s_cr.Request(
-            cluster, unique_name, namespace=namespace, deadline=deadline
-        )
-    )
+    k8s_cr.terminate(make_request())
 
 
 # -- What asks for nothing ---------------------------------------------------
 
 
 @pytest.mark.requirement("T4", "P2", "IN-17")
-def test_none_of_something_is_current(
-    cluster, namespace, make_package, deadline, unique_name
-):
+def test_none_of_something_is_current(make_request, make_package, unique_name):
     """No replicas, no node that matches, no address of its own.
 
     Nor is a claim waited for that no pod uses, a Job that is not to run, or
@@ -143,18 +123,15 @@ def test_none_of_something_is_current(
         service("elsewhere", type="ExternalName", externalName="example.org"),
         service("headless", clusterIP="None", selector={"app": "none"}),
     )
-    life = {"namespace": namespace, "deadline": deadline}
 
-    report = k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life), package
-    )
+    report = k8s_cr.instantiate(make_request(), package)
 
     assert {State.CURRENT} == {row.verdict.state for row in report.objects}
     assert 9 == len(report.objects)
     said = {row.ref.kind: row.verdict.reason for row in report.objects}
     assert "no node matches" == said["DaemonSet"]
     assert "0 replica(s) available" == said["Deployment"]
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
 
 
 def job(name, **spec):
@@ -259,7 +236,7 @@ class Kubelet:
 
 @pytest.mark.requirement("P11", "C4")
 def test_errors_below_an_object_end_the_operation(
-    cluster, namespace, make_package, deadline, unique_name
+    cluster, namespace, make_package, make_request, unique_name
 ):
     """In the words of what it made, when all have settled.
 
@@ -282,12 +259,8 @@ def test_errors_below_an_object_end_the_operation(
         pytest.raises(errors.ObjectsFailed) as caught,
     ):
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                namespace=namespace,
-                deadline=deadline,
-                options=k8s_cr.Options(stall_timeout=3, on_failure="wait_all"),
+            make_request(
+                options=k8s_cr.Options(stall_timeout=3, on_failure="wait_all")
             ),
             package,
         )
@@ -301,11 +274,7 @@ def test_errors_below_an_object_end_the_operation(
     assert "ImagePullBackOff: no such image" in found["image"].reason
     assert "event FailedCreatePodSandBox" in found["network"].reason
     assert "no such network" in found["network"].reason
-    k8s_cr.terminate(
-        k8s_cr.Request(
-            cluster, unique_name, namespace=namespace, deadline=deadline
-        )
-    )
+    k8s_cr.terminate(make_request())
 
 
 # -- An unknown provider -----------------------------------------------------
@@ -361,7 +330,7 @@ def test_a_provider_without_a_handler(
     cluster,
     namespace,
     make_package,
-    deadline,
+    make_request,
     unique_name,
     provider,
     leftover_objects,
@@ -369,14 +338,11 @@ def test_a_provider_without_a_handler(
     """Its clusters live by the contract, without a line of code."""
     server = urllib.parse.urlsplit(cluster.server)
     package = make_package(*provider.package((server.hostname, server.port)))
-    life = {"namespace": namespace, "deadline": deadline}
     machine = GroupKind(
         unknown_provider.INFRASTRUCTURE, provider.kind("Machine")
     )
 
-    report = k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life), package
-    )
+    report = k8s_cr.instantiate(make_request(), package)
 
     said = {row.ref.kind: str(row.verdict) for row in report.objects}
     assert "current: Available, 1 worker(s)" == said["Cluster"]
@@ -385,7 +351,7 @@ def test_a_provider_without_a_handler(
     assert "current: initialized" == said[provider.kind("ControlPlane")]
     assert 1 == len(list(cluster.list_objects(machine, namespace)))
 
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
 
     assert [] == list(cluster.list_objects(machine, namespace))
     assert [] == leftover_objects(unique_name, namespace)

@@ -108,10 +108,10 @@ def test_a_lifecycle_without_permission_for_secrets_beside_the_objects(
     namespace,
     record_namespace,
     make_package,
-    deadline,
     unique_name,
     recorded,
     leftover_objects,
+    make_request,
 ):
     """Record and lock lie elsewhere, and every operation finds them."""
     web = ObjectRef("apps", "Deployment", namespace, "web")
@@ -121,24 +121,13 @@ def test_a_lifecycle_without_permission_for_secrets_beside_the_objects(
     second = make_package(
         manifests.deployment("web"), manifests.config_map("b"), name="second"
     )
-    life = {"record_namespace": record_namespace, "deadline": deadline}
 
     with pytest.raises(
         errors.PermissionsMissing, match=f"namespace {namespace}"
     ):
-        k8s_cr.instantiate(
-            k8s_cr.Request(
-                restricted_cluster,
-                unique_name,
-                namespace=namespace,
-                deadline=deadline,
-            ),
-            first,
-        )
+        k8s_cr.instantiate(make_request(restricted_cluster), first)
     report = k8s_cr.instantiate(
-        k8s_cr.Request(
-            restricted_cluster, unique_name, namespace=namespace, **life
-        ),
+        make_request(restricted_cluster, record_namespace=record_namespace),
         first,
     )
 
@@ -149,24 +138,37 @@ def test_a_lifecycle_without_permission_for_secrets_beside_the_objects(
     assert [] == recorded(namespace)
     assert recorded(record_namespace)
     k8s_cr.scale(
-        k8s_cr.Request(restricted_cluster, unique_name, **life), {web: 2}
-    )
-    k8s_cr.heal(k8s_cr.Request(restricted_cluster, unique_name, **life))
-    k8s_cr.change(
-        k8s_cr.Request(
-            restricted_cluster, unique_name, namespace=namespace, **life
+        make_request(
+            restricted_cluster, namespace="", record_namespace=record_namespace
         ),
+        {web: 2},
+    )
+    k8s_cr.heal(
+        make_request(
+            restricted_cluster, namespace="", record_namespace=record_namespace
+        )
+    )
+    k8s_cr.change(
+        make_request(restricted_cluster, record_namespace=record_namespace),
         second,
     )
-    k8s_cr.roll_back(k8s_cr.Request(restricted_cluster, unique_name, **life))
+    k8s_cr.roll_back(
+        make_request(
+            restricted_cluster, namespace="", record_namespace=record_namespace
+        )
+    )
     status = k8s_cr.status(
-        k8s_cr.Request(restricted_cluster, unique_name, **life)
+        make_request(
+            restricted_cluster, namespace="", record_namespace=record_namespace
+        )
     )
     assert {"a", "web"} == {row.ref.name for row in status.objects}
     assert {namespace} == {row.ref.namespace for row in status.objects}
     assert [] == recorded(namespace)
     ended = k8s_cr.terminate(
-        k8s_cr.Request(restricted_cluster, unique_name, **life)
+        make_request(
+            restricted_cluster, namespace="", record_namespace=record_namespace
+        )
     )
     assert (namespace, record_namespace) == (
         ended.namespace,
@@ -180,7 +182,7 @@ def test_a_package_that_brings_its_namespace(
     cluster,
     record_namespace,
     make_package,
-    deadline,
+    make_request,
     unique_name,
     recorded,
     leftover_objects,
@@ -190,17 +192,18 @@ def test_a_package_that_brings_its_namespace(
     package = make_package(
         manifests.config_map("a"), manifests.namespace(unique_name), name="own"
     )
-    life = {"record_namespace": record_namespace, "deadline": deadline}
 
     report = k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, namespace=unique_name, **life),
+        make_request(namespace=unique_name, record_namespace=record_namespace),
         package,
     )
 
     assert 2 == report.count(Action.CREATED)
     assert recorded(record_namespace)
     assert [] == recorded(unique_name)
-    ended = k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    ended = k8s_cr.terminate(
+        make_request(namespace="", record_namespace=record_namespace)
+    )
     assert 2 == ended.count(Action.DELETED)
     assert cluster.get(ref) is None
     assert [] == recorded(record_namespace)
@@ -212,11 +215,10 @@ def test_a_package_that_brings_its_namespace(
 
 
 def test_an_instantiation_is_undone(
-    cluster,
+    make_request,
     namespace,
     record_namespace,
     make_package,
-    deadline,
     unique_name,
     recorded,
     leftover_objects,
@@ -228,12 +230,8 @@ def test_an_instantiation_is_undone(
 
     with pytest.raises(errors.Error):
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                namespace=namespace,
+            make_request(
                 record_namespace=record_namespace,
-                deadline=deadline,
                 options=k8s_cr.Options(dry_run=False),
             ),
             package,
@@ -244,23 +242,12 @@ def test_an_instantiation_is_undone(
 
 
 def test_the_record_namespace_does_not_exist(
-    cluster,
-    namespace,
-    make_package,
-    deadline,
-    unique_name,
-    leftover_objects,
+    make_request, namespace, make_package, unique_name, leftover_objects
 ):
     """It is named before anything is written."""
     with pytest.raises(errors.NamespaceNotFound) as caught:
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                namespace=namespace,
-                record_namespace="no-such-place",
-                deadline=deadline,
-            ),
+            make_request(record_namespace="no-such-place"),
             make_package(manifests.config_map("a")),
         )
 
@@ -271,19 +258,18 @@ def test_the_record_namespace_does_not_exist(
 
 
 def test_a_name_is_one_instance_where_records_lie(
-    cluster, namespace, record_namespace, make_package, deadline, unique_name
+    namespace, record_namespace, make_package, make_request
 ):
     """Another of that name, of another namespace, is refused by all."""
     package = make_package(manifests.config_map("a"))
-    life = {"record_namespace": record_namespace, "deadline": deadline}
     k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, namespace=namespace, **life),
-        package,
+        make_request(record_namespace=record_namespace), package
     )
 
     with pytest.raises(errors.InstanceElsewhere) as caught:
         k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, **life), package
+            make_request(namespace="", record_namespace=record_namespace),
+            package,
         )
     assert f"already exists in namespace {namespace} (record in " in (
         str(caught.value)
@@ -292,29 +278,16 @@ def test_a_name_is_one_instance_where_records_lie(
     for operation in (k8s_cr.terminate, k8s_cr.status, k8s_cr.roll_back):
         with pytest.raises(errors.InstanceElsewhere):
             operation(
-                k8s_cr.Request(
-                    cluster, unique_name, namespace="default", **life
+                make_request(
+                    namespace="default", record_namespace=record_namespace
                 )
             )
         # The namespace of records is not that of the instance.
         with pytest.raises(errors.InstanceElsewhere):
-            operation(
-                k8s_cr.Request(
-                    cluster,
-                    unique_name,
-                    namespace=record_namespace,
-                    deadline=deadline,
-                )
-            )
+            operation(make_request(namespace=record_namespace))
     with pytest.raises(errors.InstanceNotFound):
-        k8s_cr.status(
-            k8s_cr.Request(
-                cluster, unique_name, namespace=namespace, deadline=deadline
-            )
-        )
-    k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, namespace=namespace, **life)
-    )
+        k8s_cr.status(make_request())
+    k8s_cr.terminate(make_request(record_namespace=record_namespace))
 
 
 def test_instances_see_each_other_across_record_namespaces(
@@ -322,65 +295,59 @@ def test_instances_see_each_other_across_record_namespaces(
     namespace,
     record_namespace,
     make_package,
-    deadline,
+    make_request,
     unique_name,
     leftover_objects,
 ):
     """An owner is named, and what others share outlives it."""
     one, two = f"{unique_name}-1", f"{unique_name}-2"
-    near = {"namespace": namespace, "deadline": deadline}
-    far = {"record_namespace": record_namespace, **near}
     common = ObjectRef("", "ConfigMap", namespace, "common")
     k8s_cr.instantiate(
-        k8s_cr.Request(cluster, one, **far),
+        make_request(cluster, one, record_namespace=record_namespace),
         make_package(manifests.config_map("common")),
     )
 
     with pytest.raises(errors.OwnedByOther, match=f"the instance {one}"):
         k8s_cr.instantiate(
-            k8s_cr.Request(cluster, two, **near),
+            make_request(cluster, two),
             make_package(manifests.config_map("common", key="another")),
         )
     shared = k8s_cr.instantiate(
-        k8s_cr.Request(cluster, two, **near),
+        make_request(cluster, two),
         make_package(manifests.config_map("common")),
     )
-    ended = k8s_cr.terminate(k8s_cr.Request(cluster, one, **far))
+    ended = k8s_cr.terminate(
+        make_request(cluster, one, record_namespace=record_namespace)
+    )
 
     assert 1 == shared.count(Action.SHARED)
     assert [Action.RETAINED] == [row.action for row in ended.objects]
     assert cluster.get(common) is not None
-    k8s_cr.terminate(k8s_cr.Request(cluster, two, **near))
+    k8s_cr.terminate(make_request(cluster, two))
     assert [] == leftover_objects(one, namespace)
 
 
 def test_the_instance_with_the_record_namespace_terminates_last(
-    cluster,
-    namespace,
-    make_package,
-    deadline,
-    unique_name,
-    leftover_objects,
+    cluster, make_request, make_package, unique_name, leftover_objects
 ):
     """It would delete the records of other instances too."""
-    home, guest = f"{unique_name}-records", f"{unique_name}-guest"
-    owner = {"record_namespace": home, "deadline": deadline}
-    bringing = make_package(manifests.namespace(home), name="bringing")
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **owner), bringing)
-    life = {"namespace": namespace, "record_namespace": home}
+    records, guest = f"{unique_name}-records", f"{unique_name}-guest"
+    owner = make_request(namespace="", record_namespace=records)
+    bringing = make_package(manifests.namespace(records), name="bringing")
+    k8s_cr.instantiate(owner, bringing)
     k8s_cr.instantiate(
-        k8s_cr.Request(cluster, guest, deadline=deadline, **life),
+        make_request(cluster, guest, record_namespace=records),
         make_package(manifests.config_map("a")),
     )
 
     with pytest.raises(
         errors.ForeignObjects, match=record_names.PREFIX + guest
     ):
-        k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **owner))
+        k8s_cr.terminate(owner)
 
-    k8s_cr.terminate(k8s_cr.Request(cluster, guest, deadline=deadline, **life))
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **owner))
-    assert [] == leftover_objects(unique_name, home)
+    k8s_cr.terminate(make_request(cluster, guest, record_namespace=records))
+    k8s_cr.terminate(owner)
+    assert [] == leftover_objects(unique_name, records)
 
 
 def test_as_commands(

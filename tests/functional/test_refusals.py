@@ -171,41 +171,37 @@ def test_an_object_of_another_manager(refused, cluster, namespace):
 
 @pytest.mark.requirement("T8", "P20", "B8")
 def test_an_object_of_another_instance(
-    refused, cluster, namespace, make_package, deadline
+    refused, cluster, make_request, make_package
 ):
     """The other instance is named."""
     package = make_package(
         manifests.config_map("a", key="theirs"), name="other"
     )
-    life = {"namespace": namespace, "deadline": deadline}
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, "the-other-one", **life), package
-    )
+    k8s_cr.instantiate(make_request(cluster, "the-other-one"), package)
 
     error = refused(errors.OwnedByOther, manifests.config_map("a", key="ours"))
 
     assert "the instance the-other-one" in str(error)
-    k8s_cr.terminate(k8s_cr.Request(cluster, "the-other-one", **life))
+    k8s_cr.terminate(make_request(cluster, "the-other-one"))
 
 
 def test_an_object_that_is_just_as_we_want_it_is_shared(
-    cluster, namespace, make_package, deadline, unique_name
+    cluster, namespace, make_package, make_request
 ):
     """It is used, and neither written nor ever deleted."""
     made = cluster.create(
         manifests.config_map("a", namespace), "other-manager"
     )
-    life = {"namespace": namespace, "deadline": deadline}
 
     report = k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life),
+        make_request(),
         make_package(manifests.config_map("a"), manifests.config_map("b")),
     )
 
     assert {"a": "shared", "b": "created"} == {
         row.ref.name: row.action.value for row in report.objects
     }
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
     assert made == cluster.get(ObjectRef("", "ConfigMap", namespace, "a"))
 
 
@@ -232,7 +228,7 @@ def test_an_object_made_between_our_check_and_our_apply(
     cluster,
     namespace,
     make_package,
-    deadline,
+    make_request,
     unique_name,
     leftover_objects,
 ):
@@ -246,12 +242,7 @@ def test_an_object_made_between_our_check_and_our_apply(
 
     with pytest.raises(errors.OwnedByOther, match="other-manager") as caught:
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                Meddled(cluster, act),
-                unique_name,
-                namespace=namespace,
-                deadline=deadline,
-            ),
+            make_request(Meddled(cluster, act)),
             make_package(
                 manifests.config_map("a"), manifests.config_map("b", x="ours")
             ),
@@ -350,13 +341,11 @@ def test_an_admission_policy_denies(
 
 @pytest.mark.requirement("P6")
 def test_a_conflict_names_field_and_manager(
-    cluster, namespace, make_package, deadline, unique_name
+    cluster, namespace, make_package, make_request
 ):
     """And nothing is forced unless that is asked for."""
-    life = {"namespace": namespace, "deadline": deadline}
     k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life),
-        make_package(manifests.config_map("a", key="one")),
+        make_request(), make_package(manifests.config_map("a", key="one"))
     )
     cluster.apply(
         manifests.config_map("a", namespace, key="two"), "editor", force=True
@@ -364,23 +353,17 @@ def test_a_conflict_names_field_and_manager(
     again = make_package(manifests.config_map("a", key="three"))
 
     with pytest.raises(errors.FieldConflict) as caught:
-        k8s_cr.change(k8s_cr.Request(cluster, unique_name, **life), again)
+        k8s_cr.change(make_request(), again)
 
     assert {"data.key": "editor"} == {
         path: owner.strip('"') for path, owner in caught.value.fields.items()
     }
     k8s_cr.change(
-        k8s_cr.Request(
-            cluster,
-            unique_name,
-            options=k8s_cr.Options(field_conflicts="force"),
-            **life,
-        ),
-        again,
+        make_request(options=k8s_cr.Options(field_conflicts="force")), again
     )
     ref = ObjectRef("", "ConfigMap", namespace, "a")
     assert "three" == cluster.get(ref)["data"]["key"]
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
 
 
 @pytest.mark.requirement("P23")

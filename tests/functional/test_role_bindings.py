@@ -105,7 +105,7 @@ def test_a_role_that_exists_nowhere_is_named(
     restricted_cluster,
     namespace,
     make_package,
-    deadline,
+    make_request,
     unique_name,
     leftover_objects,
     dry_run,
@@ -118,13 +118,7 @@ def test_a_role_that_exists_nowhere_is_named(
 
     with pytest.raises(errors.Rejected) as caught:
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                namespace=namespace,
-                deadline=deadline,
-                options=k8s_cr.Options(dry_run=dry_run),
-            ),
+            make_request(cluster, options=k8s_cr.Options(dry_run=dry_run)),
             make_package(account("app"), binding("app", "nowhere", kind)),
         )
 
@@ -137,7 +131,7 @@ def test_a_role_of_that_name_in_another_namespace_is_none(
     kubectl,
     namespace,
     make_package,
-    deadline,
+    make_request,
     unique_name,
     leftover_objects,
 ):
@@ -154,12 +148,7 @@ def test_a_role_of_that_name_in_another_namespace_is_none(
 
     with pytest.raises(errors.Rejected, match=f"Role {namespace}/app, which"):
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                restricted_cluster(rules("rolebindings"), [grant]),
-                unique_name,
-                namespace=namespace,
-                deadline=deadline,
-            ),
+            make_request(restricted_cluster(rules("rolebindings"), [grant])),
             make_package(role, binding("app", "app")),
         )
 
@@ -192,7 +181,7 @@ def test_an_aggregation_rule_takes_all_permissions(
     restricted_cluster,
     namespace,
     make_package,
-    deadline,
+    make_request,
     unique_name,
     leftover_objects,
 ):
@@ -204,9 +193,7 @@ def test_an_aggregation_rule_takes_all_permissions(
 
     with pytest.raises(errors.Rejected, match="cluster-admin privileges"):
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster, unique_name, namespace=namespace, deadline=deadline
-            ),
+            make_request(cluster),
             make_package(bound, *aggregated(unique_name)),
         )
 
@@ -214,20 +201,17 @@ def test_an_aggregation_rule_takes_all_permissions(
 
 
 def test_a_binding_follows_its_role(
-    restricted_cluster, namespace, make_package, deadline, unique_name
+    restricted_cluster, make_request, make_package
 ):
     """So that it is sent once, and nothing has to be tried again."""
     cluster = restricted_cluster(rules("roles", "rolebindings"))
-    life = {"namespace": namespace, "deadline": deadline}
     role, bound = manifest("Role", "app", rules=[READS]), binding("app", "app")
     once = k8s_cr.Options(dry_run=False)
     package = make_package(bound, account("app"), role)
 
-    report = k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, options=once, **life), package
-    )
+    report = k8s_cr.instantiate(make_request(cluster, options=once), package)
 
     assert ["ServiceAccount", "Role", "RoleBinding"] == [
         row.ref.kind for row in report.objects
     ]
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request(cluster))

@@ -54,12 +54,11 @@ def tenant(restricted_cluster):
 
 @pytest.mark.requirement("K4")
 def test_the_custom_resource_sample_lives(
-    tenant, namespace, unique_name, deadline, leftover_objects, tmp_path
+    tenant, namespace, unique_name, make_request, leftover_objects, tmp_path
 ):
-    """The whole life, and nothing is left."""
+    """The whole life cycle; nothing is left over."""
     group = f"{unique_name}.example.org"
     cluster = tenant("custom_resource", group)
-    life = {"namespace": namespace, "deadline": deadline}
     folder = tmp_path / "custom_resource"
     shutil.copytree(csar.SAMPLES / "custom_resource", folder)
     for path in folder.rglob("*.yaml"):
@@ -68,24 +67,15 @@ def test_the_custom_resource_sample_lives(
     router = folder / "Files" / "kubernetes" / "router.yaml"
     router.write_text(router.read_text().replace(IMAGE, f"{IMAGE}.1"))
 
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), first)
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **life), aspect="routers", level=2
-    )
-    k8s_cr.forecast(
-        k8s_cr.Request(cluster, unique_name, **life), k8s_cr.load(folder)
-    )
-    k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **life), k8s_cr.load(folder)
-    )
-    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **life))
-    k8s_cr.status(k8s_cr.Request(cluster, unique_name, **life))
-    assert (
-        ()
-        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
-    )
-    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **life))
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.instantiate(make_request(cluster), first)
+    k8s_cr.scale(make_request(cluster), aspect="routers", level=2)
+    k8s_cr.forecast(make_request(cluster), k8s_cr.load(folder))
+    k8s_cr.change(make_request(cluster), k8s_cr.load(folder))
+    k8s_cr.heal(make_request(cluster))
+    k8s_cr.status(make_request(cluster))
+    assert () == k8s_cr.drift(make_request(cluster)).objects
+    k8s_cr.roll_back(make_request(cluster))
+    k8s_cr.terminate(make_request(cluster))
 
     assert [] == leftover_objects(unique_name, namespace)
 
@@ -93,36 +83,22 @@ def test_the_custom_resource_sample_lives(
 @pytest.mark.capi
 @pytest.mark.requirement("K4")
 def test_the_workload_cluster_sample_lives(
-    tenant, namespace, unique_name, deadline, leftover_objects, tmp_path
+    tenant, namespace, unique_name, make_request, leftover_objects, tmp_path
 ):
-    """The whole life, and nothing is left."""
+    """The whole life cycle; nothing is left over."""
     sample = csar.SAMPLES / "capi_workload_cluster"
     newer = csar.build(sample, tmp_path / "newer.zip", variant="v1_36")
     cluster = tenant(sample.name)
-    life = {"namespace": namespace, "deadline": deadline}
 
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **life), k8s_cr.load(sample)
-    )
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **life), aspect="workers", level=1
-    )
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **life), aspect="workers", level=0
-    )
-    k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **life), k8s_cr.load(newer)
-    )
+    k8s_cr.instantiate(make_request(cluster), k8s_cr.load(sample))
+    k8s_cr.scale(make_request(cluster), aspect="workers", level=1)
+    k8s_cr.scale(make_request(cluster), aspect="workers", level=0)
+    k8s_cr.change(make_request(cluster), k8s_cr.load(newer))
     workers = f"{CAPI}/deployment-name=workload-workers"
     (worker,) = cluster.list_metadata(MACHINE, namespace, workers)
-    k8s_cr.heal(
-        k8s_cr.Request(cluster, unique_name, **life), [objects.uid(worker)]
-    )
-    k8s_cr.status(k8s_cr.Request(cluster, unique_name, **life))
-    assert (
-        ()
-        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
-    )
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.heal(make_request(cluster), [objects.uid(worker)])
+    k8s_cr.status(make_request(cluster))
+    assert () == k8s_cr.drift(make_request(cluster)).objects
+    k8s_cr.terminate(make_request(cluster))
 
     assert [] == leftover_objects(unique_name, namespace)

@@ -15,7 +15,6 @@ from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.package import Document
-from tests.calls import call
 from tests.functional.kill_after_write import Killed
 from tests.functional.kill_after_write import kill_when_waiting
 from tests.functional.test_cluster_api import CAPI
@@ -79,7 +78,7 @@ OWN = f"{CAPI}/control-plane"
 
 @pytest.mark.requirement("P9", "D4", "D6", "I2", "I4")
 def test_machines_are_scaled_by_every_route(
-    cluster, namespace, unique_name, machines
+    cluster, namespace, machines, make_request
 ):
     """Only the number is sent, so that no machine is replaced.
 
@@ -87,14 +86,15 @@ def test_machines_are_scaled_by_every_route(
     which an even number is refused. Chosen Machines go first, and a mark is
     taken off again when the scale is refused.
     """
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
 
     def ref(kind, name, group=CAPI):
         return ObjectRef(group, kind, namespace, name)
 
-    def scale(ref, number, **how):
-        return call(
-            k8s_cr.scale, cluster, unique_name, {ref: number}, **how, **life
+    def scale(ref, number, machines_to_delete=(), **fields):
+        return k8s_cr.scale(
+            make_request(**fields),
+            {ref: number},
+            machines_to_delete=machines_to_delete,
         )
 
     def bounds():
@@ -108,7 +108,7 @@ def test_machines_are_scaled_by_every_route(
         "KubeadmControlPlane", "workload-control-plane", CONTROL_PLANE.group
     )
     package = more()
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.instantiate(make_request(), package)
     first, own = machines(WORKERS), machines(OWN)
 
     # -- A MachineDeployment, and chosen Machines of it
@@ -153,13 +153,13 @@ def test_machines_are_scaled_by_every_route(
     with pytest.raises(Killed):
         scale(auto, 4, on_progress=kill_when_waiting, **moving)
     assert ["4", "4"] == bounds()
-    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.roll_back(make_request())
     assert ["1", "2"] == bounds()
     assert 1 == cluster.get(auto)["spec"]["replicas"]
     scale(auto, 3, **moving)
     assert ["3", "3"] == bounds()
     assert 3 == len(machines("example.org/of=auto"))
-    k8s_cr.change(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.change(make_request(), package)
     assert ["3", "3"] == bounds()
     assert 3 == cluster.get(auto)["spec"]["replicas"]
 
@@ -187,12 +187,9 @@ def test_machines_are_scaled_by_every_route(
             machine_annotations.DELETE_MACHINE
             not in machine["metadata"]["annotations"]
         )
-    assert (
-        "instantiated"
-        == k8s_cr.status(k8s_cr.Request(cluster, unique_name, **life)).phase
-    )
+    assert "instantiated" == k8s_cr.status(make_request()).phase
     gone = sorted(three)[:2]
     scale(control_plane, 1, machines_to_delete=[three[gone[0]], gone[1]])
     assert {sorted(three)[2]} == set(machines(OWN))
 
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())

@@ -29,21 +29,16 @@ CREATED = {objects.PREFIX + "readiness": "exists"}
 
 
 @pytest.fixture
-def traced(kubeconfig, namespace, unique_name, record_property):
+def traced(kubeconfig, namespace, make_request, record_property):
     """Return the files of a scale to 3, on a connection of its own."""
     cluster = k8s_cr.connect(kubeconfig=str(kubeconfig))
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
 
     def scaled(package, group, kind, name):
-        k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, **life), package
-        )
+        k8s_cr.instantiate(make_request(cluster), package)
         ref = ObjectRef(group, kind, namespace, name)
         with Tracer() as tracer:
-            k8s_cr.scale(
-                k8s_cr.Request(cluster, unique_name, **life), {ref: 3}
-            )
-        k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+            k8s_cr.scale(make_request(cluster), {ref: 3})
+        k8s_cr.terminate(make_request(cluster))
         client = sum(name.startswith("kube/") for name in tracer.files)
         figures = {
             "files": len(tracer.files) - client,

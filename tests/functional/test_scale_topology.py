@@ -92,7 +92,7 @@ def replicas(cluster, ref, group=""):
 
 @pytest.mark.requirement("TK-16", "P7", "P8", "P9", "D3", "I5", "I6")
 def test_the_replicas_are_set_in_the_topology(
-    cluster, namespace, make_package, unique_name, made, machines
+    cluster, namespace, make_package, unique_name, made, machines, make_request
 ):
     """By the entry's name, and nothing else changes.
 
@@ -102,7 +102,6 @@ def test_the_replicas_are_set_in_the_topology(
     another client has scaled since. A failed scale-out is rolled back. A VDU
     is the entry of its name.
     """
-    life = {"namespace": namespace, "deadline": k8s_cr.Deadline.after(600)}
     ref = ObjectRef(CAPI, "Cluster", namespace, "workload")
     package = dataclasses.replace(
         make_package(
@@ -114,29 +113,23 @@ def test_the_replicas_are_set_in_the_topology(
         ),
         vnfd=VNFD,
     )
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.instantiate(make_request(), package)
     own, other = machines(), machines("md-1")
     first = machines("md-0")
     assert 1 == len(first)
 
     with pytest.raises(Killed):
         k8s_cr.scale(
-            k8s_cr.Request(
-                cluster, unique_name, on_progress=kill_when_waiting, **life
-            ),
+            make_request(on_progress=kill_when_waiting),
             aspect="workers",
             level=3,
         )
     assert 4 == replicas(cluster, ref, "md-0")
-    k8s_cr.roll_back(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.roll_back(make_request())
     assert 1 == replicas(cluster, ref, "md-0")
     assert 1 == len(machines("md-0"))
 
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **life),
-        aspect="workers",
-        number_of_steps=1,
-    )
+    k8s_cr.scale(make_request(), aspect="workers", number_of_steps=1)
     after = machines("md-0")
     inventory = store.read(cluster, unique_name, namespace).inventory
     found = members.by_vdu(cluster, kinds.BUILT_IN, inventory)
@@ -146,7 +139,7 @@ def test_the_replicas_are_set_in_the_topology(
     )
 
     by_name = ObjectRef.of(made("md-0"))
-    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **life), {by_name: 3})
+    k8s_cr.scale(make_request(), {by_name: 3})
 
     assert 3 == replicas(cluster, ref, "md-0")
     assert after < machines("md-0")
@@ -157,13 +150,13 @@ def test_the_replicas_are_set_in_the_topology(
         CAPI, "Cluster", namespace, "workload:machineDeployments.md-0"
     )
     for _ in range(2):  # doing it twice is doing it once
-        k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **life), {place: 2})
+        k8s_cr.scale(make_request(), {place: 2})
     assert 2 == made("md-0")["spec"]["replicas"]
     assert machines("md-0") < after
     assert 2 == len(machines("md-0"))
 
     ours = cluster.get(ref)["metadata"]["generation"]
-    k8s_cr.change(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.change(make_request(), package)
     assert ours == cluster.get(ref)["metadata"]["generation"]
     assert 2 == replicas(cluster, ref, "md-0")
 
@@ -171,21 +164,23 @@ def test_the_replicas_are_set_in_the_topology(
     workers = theirs["spec"]["topology"]["workers"]
     workers["machineDeployments"][1]["replicas"] = 2
     cluster.patch(ref, {"spec": {"topology": {"workers": workers}}}, "them")
-    k8s_cr.change(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.change(make_request(), package)
     assert 2 == replicas(cluster, ref, "md-1")
     assert 2 == len(machines("md-1"))
     assert other < machines("md-1")
 
-    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **life), {place: 0})
+    k8s_cr.scale(make_request(), {place: 0})
     assert set() == machines("md-0")
 
     auto = ref._replace(name="workload:machineDeployments.auto")
     with pytest.raises(errors.AutoscalerConflict, match="between 1 and 2"):
-        k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **life), {auto: 3})
-    move = {"options": k8s_cr.Options(autoscaler_limits="adjust"), **life}
-    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **move), {auto: 3})
+        k8s_cr.scale(make_request(), {auto: 3})
+    adjusting = make_request(
+        options=k8s_cr.Options(autoscaler_limits="adjust")
+    )
+    k8s_cr.scale(adjusting, {auto: 3})
     assert 3 == len(machines("auto"))
-    k8s_cr.change(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.change(make_request(), package)
     found = made("auto")
     assert 3 == found["spec"]["replicas"]
     for name in AUTOSCALED["metadata"]["annotations"]:
@@ -195,13 +190,9 @@ def test_the_replicas_are_set_in_the_topology(
         CAPI, "Cluster", namespace, "workload:controlPlane"
     )
     with pytest.raises(errors.NotScalable, match="must be odd"):
-        k8s_cr.scale(
-            k8s_cr.Request(cluster, unique_name, **life), {control_plane: 2}
-        )
+        k8s_cr.scale(make_request(), {control_plane: 2})
     assert 1 == replicas(cluster, ref)
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **life), {control_plane: 3}
-    )
+    k8s_cr.scale(make_request(), {control_plane: 3})
     assert 3 == replicas(cluster, ref)
     assert 3 == len(machines())
     assert own < machines()
@@ -210,9 +201,7 @@ def test_the_replicas_are_set_in_the_topology(
         CAPI, "Cluster", namespace, "workload:machineDeployments.md-9"
     )
     with pytest.raises(errors.NotScalable, match=r"machineDeployments\.md-0"):
-        k8s_cr.scale(
-            k8s_cr.Request(cluster, unique_name, **life), {unknown: 2}
-        )
+        k8s_cr.scale(make_request(), {unknown: 2})
 
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
     assert cluster.get(ref) is None

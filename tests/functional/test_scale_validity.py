@@ -90,7 +90,7 @@ def refused(cluster, unique_name, namespace, deadline):
 @pytest.mark.capi
 @pytest.mark.requirement("D5")
 def test_an_even_number_of_control_plane_machines_is_our_own_refusal(
-    cluster, namespace, unique_name, deadline, refused
+    make_request, namespace, refused
 ):
     """No request is left to Cluster API's webhook, which would refuse it."""
     sample = k8s_cr.load(csar.SAMPLES / "capi_workload_cluster")
@@ -107,25 +107,24 @@ def test_an_even_number_of_control_plane_machines_is_our_own_refusal(
     package = dataclasses.replace(
         sample, documents=tuple(documents), vnfd=None
     )
-    life = {"namespace": namespace, "deadline": deadline}
     ref = ObjectRef(
         CONTROL_PLANE,
         "KubeadmControlPlane",
         namespace,
         "workload-control-plane",
     )
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.instantiate(make_request(), package)
 
     assert "must be odd" in refused(errors.NotScalable, ref, 2)
     assert refused(errors.NotScalable, ref, 0)
     assert refused(errors.Error, ref, -1)
 
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
 
 
 @pytest.mark.requirement("D5")
 def test_a_scale_level_that_the_vnfd_does_not_have_is_refused(
-    cluster, namespace, unique_name, deadline, refused, tmp_path
+    make_request, namespace, refused, tmp_path
 ):
     """With the levels that it has; so is an aspect that it does not have."""
     sample = k8s_cr.load(csar.SAMPLES / "custom_resource")
@@ -135,9 +134,8 @@ def test_a_scale_level_that_the_vnfd_does_not_have_is_refused(
         if document.manifest["kind"] in ("Deployment", "ServiceAccount")
     )
     package = dataclasses.replace(sample, documents=documents)
-    life = {"namespace": namespace, "deadline": deadline}
     ref = ObjectRef("apps", "Deployment", namespace, "call-router")
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.instantiate(make_request(), package)
 
     for how in ({"level": 4}, {"number_of_steps": 4}, {"number_of_steps": -1}):
         said = refused(
@@ -146,12 +144,12 @@ def test_a_scale_level_that_the_vnfd_does_not_have_is_refused(
         assert "its levels are 0 to 3" in said
     assert refused(errors.RequestInvalid, ref, None, aspect="no", level=1)
 
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())
 
 
 @pytest.mark.requirement("D5")
 def test_a_number_below_zero_or_outside_an_autoscaler_is_refused(
-    cluster, namespace, make_package, unique_name, deadline, refused
+    cluster, namespace, make_package, make_request, refused
 ):
     """The autoscaler is named: it would set the number back."""
     autoscaler = {
@@ -168,10 +166,9 @@ def test_a_number_below_zero_or_outside_an_autoscaler_is_refused(
             },
         },
     }
-    life = {"namespace": namespace, "deadline": deadline}
     ref = ObjectRef("apps", "Deployment", namespace, "web")
     package = make_package(manifests.deployment("web", 1))
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.instantiate(make_request(), package)
 
     assert refused(errors.Error, ref, -1)
     autoscaler["metadata"]["namespace"] = namespace
@@ -179,4 +176,4 @@ def test_a_number_below_zero_or_outside_an_autoscaler_is_refused(
     said = refused(errors.NotScalable, ref, 5)
     assert "HorizontalPodAutoscaler" in said
 
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    k8s_cr.terminate(make_request())

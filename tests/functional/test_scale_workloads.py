@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 
 import pytest
 
@@ -65,7 +66,7 @@ def autoscaler(name, of, least, most):
     "TK-5", "T11", "A2", "D1", "D2", "D4", "IN-12", "IN-13", "CR-1"
 )
 def test_each_workload_is_scaled_to_the_number(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, make_request, unique_name
 ):
     """Absolute, to zero and back; a package again shrinks nothing.
 
@@ -90,9 +91,7 @@ def test_each_workload_is_scaled_to_the_number(
         manifests.custom(group, "Thing", "one", STORED, size={"count": 2}),
         manifests.config_map("settings"),
     )
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     workloads = [
         ref("Deployment", namespace, "web"),
         ref("StatefulSet", namespace, "base"),
@@ -100,10 +99,7 @@ def test_each_workload_is_scaled_to_the_number(
     ]
 
     for number in (3, 3, 0, 2):
-        report = k8s_cr.scale(
-            k8s_cr.Request(cluster, unique_name, **operation_args),
-            dict.fromkeys(workloads, number),
-        )
+        report = k8s_cr.scale(make_request(), dict.fromkeys(workloads, number))
         assert {Action.SCALED} == {row.action for row in report.objects}
         for workload in workloads:
             obj = cluster.get(workload)
@@ -111,57 +107,37 @@ def test_each_workload_is_scaled_to_the_number(
             assert number == obj["status"].get("readyReplicas", 0)
 
     thing = ref("Thing", namespace, "one", group)
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **operation_args), {thing: 4}
-    )
+    k8s_cr.scale(make_request(), {thing: 4})
     assert {"count": 4} == cluster.get(thing)["spec"]["size"]
     with pytest.raises(errors.Rejected, match=r"less than or equal to 5"):
-        k8s_cr.scale(
-            k8s_cr.Request(cluster, unique_name, **operation_args), {thing: 6}
-        )
-    assert (
-        "instantiated"
-        == k8s_cr.status(
-            k8s_cr.Request(cluster, unique_name, **operation_args)
-        ).phase
-    )
+        k8s_cr.scale(make_request(), {thing: 6})
+    assert "instantiated" == k8s_cr.status(make_request()).phase
 
     settings = ref("ConfigMap", namespace, "settings", "")
     with pytest.raises(errors.NotScalable, match="no replica count"):
-        k8s_cr.scale(
-            k8s_cr.Request(cluster, unique_name, **operation_args),
-            {settings: 2},
-        )
+        k8s_cr.scale(make_request(), {settings: 2})
     unknown = ref("Deployment", namespace, "absent")
     with pytest.raises(errors.NotScalable, match="is not an object of"):
-        k8s_cr.scale(
-            k8s_cr.Request(cluster, unique_name, **operation_args),
-            {unknown: 2},
-        )
+        k8s_cr.scale(make_request(), {unknown: 2})
     with pytest.raises(errors.NotScalable, match="0 or more, got -1"):
-        k8s_cr.scale(
-            k8s_cr.Request(cluster, unique_name, **operation_args),
-            {workloads[0]: -1},
-        )
+        k8s_cr.scale(make_request(), {workloads[0]: -1})
 
     cluster.patch(
         workloads[0], {"spec": {"replicas": 5}}, "them", subresource="scale"
     )
-    k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
-    k8s_cr.heal(k8s_cr.Request(cluster, unique_name, **operation_args), [])
+    k8s_cr.change(make_request(), package)
+    k8s_cr.heal(make_request(), [])
 
     assert [5, 2, 2] == [
         cluster.get(workload)["spec"]["replicas"] for workload in workloads
     ]
     assert {"count": 4} == cluster.get(thing)["spec"]["size"]
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    k8s_cr.terminate(make_request())
 
 
 @pytest.mark.requirement("P7", "D3")
 def test_the_limits_of_an_autoscaler_are_adjusted_on_request(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, make_request
 ):
     """Else it is named, and nothing is written.
 
@@ -179,14 +155,11 @@ def test_the_limits_of_an_autoscaler_are_adjusted_on_request(
         said,
         autoscaler("other", "said", 1, 2),
     )
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     web = ref("Deployment", namespace, "web")
-    move = {
-        "options": k8s_cr.Options(autoscaler_limits="adjust"),
-        **operation_args,
-    }
+    adjusting = make_request(
+        options=k8s_cr.Options(autoscaler_limits="adjust")
+    )
 
     def bounds(name="auto"):
         found = cluster.get(
@@ -198,36 +171,26 @@ def test_the_limits_of_an_autoscaler_are_adjusted_on_request(
         errors.AutoscalerConflict,
         match="auto, between 2 and 4; to change its limits",
     ):
-        k8s_cr.scale(
-            k8s_cr.Request(cluster, unique_name, **operation_args), {web: 3}
-        )
+        k8s_cr.scale(make_request(), {web: 3})
     assert 2 == cluster.get(web)["spec"]["replicas"]
 
-    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **move), {web: 3})
+    k8s_cr.scale(adjusting, {web: 3})
     assert ((3, 4), 3) == (bounds(), cluster.get(web)["spec"]["replicas"])
-    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **move), {web: 6})
+    k8s_cr.scale(adjusting, {web: 6})
     assert ((6, 6), 6) == (bounds(), cluster.get(web)["spec"]["replicas"])
-    k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.change(make_request(), package)
     assert ((6, 6), 6) == (bounds(), cluster.get(web)["spec"]["replicas"])
-    k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **move), {web: 0})
+    k8s_cr.scale(adjusting, {web: 0})
     assert ((6, 6), 0) == (bounds(), cluster.get(web)["spec"]["replicas"])
 
     # To scale to the number before is to go back, too: Tacker does that.
     for back in (
-        lambda: k8s_cr.roll_back(
-            k8s_cr.Request(cluster, unique_name, **operation_args)
-        ),
-        lambda: k8s_cr.scale(
-            k8s_cr.Request(cluster, unique_name, **operation_args), {web: 0}
-        ),
+        lambda: k8s_cr.roll_back(make_request()),
+        lambda: k8s_cr.scale(make_request(), {web: 0}),
     ):
         with pytest.raises(Killed):
             k8s_cr.scale(
-                k8s_cr.Request(
-                    cluster, unique_name, on_progress=kill_when_waiting, **move
-                ),
+                dataclasses.replace(adjusting, on_progress=kill_when_waiting),
                 {web: 9},
             )
         assert ((9, 9), 9) == (bounds(), cluster.get(web)["spec"]["replicas"])
@@ -235,18 +198,13 @@ def test_the_limits_of_an_autoscaler_are_adjusted_on_request(
         assert ((6, 6), 0) == (bounds(), cluster.get(web)["spec"]["replicas"])
 
     other = ref("Deployment", namespace, "said")
-    k8s_cr.scale(
-        k8s_cr.Request(cluster, unique_name, **operation_args), {other: 2}
-    )
+    k8s_cr.scale(make_request(), {other: 2})
     assert (2, 2) == bounds("other")
 
     foreign = autoscaler("foreign", "web", 1, 2)
     foreign["metadata"]["namespace"] = namespace
-    k8s_cr.change(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        make_package(manifests.deployment("web", 2)),
-    )
+    k8s_cr.change(make_request(), make_package(manifests.deployment("web", 2)))
     cluster.create(foreign, "other-manager")
     with pytest.raises(errors.AutoscalerConflict, match="does not belong"):
-        k8s_cr.scale(k8s_cr.Request(cluster, unique_name, **move), {web: 3})
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+        k8s_cr.scale(adjusting, {web: 3})
+    k8s_cr.terminate(make_request())

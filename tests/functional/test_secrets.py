@@ -19,7 +19,6 @@ from tacker_k8s_cr.cli import tree
 from tacker_k8s_cr.kube import kubeconfig as kubeconfigs
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.objects import ObjectRef
-from tests.calls import call
 from tests.functional import manifests
 
 pytestmark = pytest.mark.plane
@@ -132,14 +131,14 @@ def site(unique_name, cluster):
 
 
 @pytest.mark.requirement("P23", "K5", "IN-7", "XO-14")
-def test_a_life_with_secrets_shows_none_of_them(
+def test_a_lifecycle_with_secrets_shows_none_of_them(
     cluster,
+    namespace,
     make_package,
-    operation_args,
     record_progress,
-    unique_name,
     site,
     secret_search,
+    make_request,
 ):
     """Reports, progress, records: types and data arrive as they were sent.
 
@@ -149,21 +148,19 @@ def test_a_life_with_secrets_shows_none_of_them(
     first, second = (
         make_package(*package(t, site), name=t) for t in ("one", "two")
     )
-    carried = {**operation_args, "on_progress": record_progress}
+    request = make_request(on_progress=record_progress)
 
     reports = [
-        call(k8s_cr.instantiate, cluster, unique_name, first, **carried),
-        k8s_cr.status(k8s_cr.Request(cluster, unique_name, **operation_args)),
-        call(k8s_cr.change, cluster, unique_name, second, **carried),
+        k8s_cr.instantiate(request, first),
+        k8s_cr.status(make_request()),
+        k8s_cr.change(request, second),
     ]
     stored = {
-        name: cluster.get(
-            ObjectRef("", "Secret", operation_args["namespace"], name)
-        )
+        name: cluster.get(ObjectRef("", "Secret", namespace, name))
         for name in ("plain", "pull")
     }
-    reports.append(call(k8s_cr.roll_back, cluster, unique_name, **carried))
-    reports.append(call(k8s_cr.terminate, cluster, unique_name, **carried))
+    reports.append(k8s_cr.roll_back(request))
+    reports.append(k8s_cr.terminate(request))
     for obj in stored.values():
         assert cluster.get(ObjectRef.of(obj)) is None
 
@@ -207,14 +204,11 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 @pytest.mark.requirement("P23")
 def test_a_refusal_does_not_quote_what_it_refuses(
-    case, cluster, make_package, operation_args, unique_name, secret_search
+    case, make_request, make_package, secret_search
 ):
     """Neither where a value is wrong nor where its place is."""
     with pytest.raises(errors.Error) as caught, secret_search.errors():
-        k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, **operation_args),
-            make_package(REFUSED[case]),
-        )
+        k8s_cr.instantiate(make_request(), make_package(REFUSED[case]))
 
     assert "planted" not in str(caught.value)
 
@@ -222,13 +216,7 @@ def test_a_refusal_does_not_quote_what_it_refuses(
 @pytest.mark.parametrize("dry_run", [True, False])
 @pytest.mark.requirement("P23")
 def test_a_change_that_is_refused_quotes_neither_version(
-    dry_run,
-    cluster,
-    make_package,
-    operation_args,
-    unique_name,
-    site,
-    secret_search,
+    dry_run, make_request, make_package, site, secret_search
 ):
     """A server shows whole objects, as they were and as they would be.
 
@@ -241,27 +229,19 @@ def test_a_change_that_is_refused_quotes_neither_version(
     bad = {"password": "planted-NEW"}, {"token": "planted-" + "a" * 40}
     after = [new, job("a", "planted-new"), pod("a", "planted-new")]
     after += [manifests.custom(site, "Site", "a", **spec) for spec in bad]
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        make_package(definition, *before),
-    )
+    k8s_cr.instantiate(make_request(), make_package(definition, *before))
 
     # Without a dry run the first refusal leaves the change half done.
     for obj in after if dry_run else after[1:2]:
         others = [o for o in before if o["kind"] != obj["kind"]]
         with pytest.raises(errors.Error) as caught, secret_search.errors():
             k8s_cr.change(
-                k8s_cr.Request(
-                    cluster,
-                    unique_name,
-                    options=k8s_cr.Options(dry_run=dry_run),
-                    **operation_args,
-                ),
+                make_request(options=k8s_cr.Options(dry_run=dry_run)),
                 make_package(definition, *others, obj, name="changed"),
             )
         assert f"{obj['kind']}" in str(caught.value)
         assert "planted" not in str(caught.value)
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **operation_args))
+    k8s_cr.terminate(make_request())
 
 
 # -- The way to the server ----------------------------------------------------

@@ -54,7 +54,7 @@ def test_a_server_before_1_25_is_refused(
     reporting,
     namespace,
     make_package,
-    deadline,
+    make_request,
     unique_name,
     leftover_objects,
     version,
@@ -69,12 +69,7 @@ def test_a_server_before_1_25_is_refused(
         reporting(version) as cluster,
         pytest.raises(errors.RequestInvalid) as caught,
     ):
-        k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster, unique_name, namespace=namespace, deadline=deadline
-            ),
-            package,
-        )
+        k8s_cr.instantiate(make_request(cluster), package)
 
     said = str(caught.value)
     assert cluster.server in said
@@ -89,20 +84,18 @@ def test_a_server_of_1_25_is_used(
     reporting,
     namespace,
     make_package,
-    deadline,
+    make_request,
     unique_name,
     leftover_objects,
 ):
-    """For the whole life of an instance."""
-    life = {"namespace": namespace, "deadline": deadline}
+    """For the whole life cycle of an instance."""
 
     with reporting("v1.25.0") as cluster:
         assert "v1.25.0" == cluster.version()
         k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, **life),
-            make_package(manifests.deployment("web")),
+            make_request(cluster), make_package(manifests.deployment("web"))
         )
         assert leftover_objects(unique_name, namespace)
-        k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+        k8s_cr.terminate(make_request(cluster))
 
     assert [] == leftover_objects(unique_name, namespace)

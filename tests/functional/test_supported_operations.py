@@ -44,7 +44,7 @@ def test_only_what_a_package_supports_is_done(
     namespace,
     make_package,
     unique_name,
-    deadline,
+    make_request,
     leftover_objects,
 ):
     """Scale, heal and change are refused before anything is done.
@@ -52,9 +52,8 @@ def test_only_what_a_package_supports_is_done(
     The error names them, what is supported, and the object that defines it.
     Reading operations work, and terminate works as usual.
     """
-    life = {"namespace": namespace, "deadline": deadline}
     package = make_package(*operator(unique_name))
-    k8s_cr.instantiate(k8s_cr.Request(cluster, unique_name, **life), package)
+    k8s_cr.instantiate(make_request(), package)
     controller = ObjectRef("apps", "Deployment", unique_name, "controller")
     versions = [
         cluster.get(ref)["metadata"]["resourceVersion"]
@@ -62,14 +61,10 @@ def test_only_what_a_package_supports_is_done(
     ]
 
     for name, asked in {
-        "scale": lambda: k8s_cr.scale(
-            k8s_cr.Request(cluster, unique_name, **life), {controller: 2}
-        ),
-        "heal": lambda: k8s_cr.heal(
-            k8s_cr.Request(cluster, unique_name, **life)
-        ),
+        "scale": lambda: k8s_cr.scale(make_request(), {controller: 2}),
+        "heal": lambda: k8s_cr.heal(make_request()),
         "change": lambda: k8s_cr.change(
-            k8s_cr.Request(cluster, unique_name, **life),
+            make_request(),
             make_package(*operator(unique_name, "change"), name="b"),
         ),
     }.items():
@@ -86,18 +81,10 @@ def test_only_what_a_package_supports_is_done(
         cluster.get(ref)["metadata"]["resourceVersion"]
         for ref in (controller, ObjectRef("", "Namespace", "", unique_name))
     ]
-    assert (
-        "instantiated"
-        == k8s_cr.status(k8s_cr.Request(cluster, unique_name, **life)).phase
-    )
-    assert (
-        ()
-        == k8s_cr.drift(k8s_cr.Request(cluster, unique_name, **life)).objects
-    )
-    assert not k8s_cr.roll_back(
-        k8s_cr.Request(cluster, unique_name, **life)
-    ).objects
-    k8s_cr.terminate(k8s_cr.Request(cluster, unique_name, **life))
+    assert "instantiated" == k8s_cr.status(make_request()).phase
+    assert () == k8s_cr.drift(make_request()).objects
+    assert not k8s_cr.roll_back(make_request()).objects
+    k8s_cr.terminate(make_request())
     assert [] == leftover_objects(unique_name, namespace)
 
 

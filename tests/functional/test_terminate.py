@@ -23,17 +23,6 @@ CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 @pytest.fixture
-def with_short_deadline(namespace):
-    """What has a deadline, from the call on, that what hangs does not meet."""
-
-    def within(seconds=5):
-        deadline = k8s_cr.Deadline.after(seconds)
-        return {"namespace": namespace, "deadline": deadline}
-
-    return within
-
-
-@pytest.fixture
 def group(unique_name):
     return f"{unique_name}.example.org"
 
@@ -114,7 +103,7 @@ def test_what_hangs_holds_up_all_that_it_needs(
     cluster,
     namespace,
     make_package,
-    operation_args,
+    make_request,
     with_short_deadline,
     unique_name,
     group,
@@ -129,9 +118,7 @@ def test_what_hangs_holds_up_all_that_it_needs(
     thing = held(manifests.custom(group, "Thing", "one", CREATED))
     thing["spec"] = {"size": "s"}
     package = make_package(*operator(unique_name, group), thing)
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     one = ObjectRef(group, "Thing", namespace, "one")
     cluster.patch(
         one,
@@ -152,9 +139,7 @@ def test_what_hangs_holds_up_all_that_it_needs(
     )
 
     with pytest.raises(errors.DeletionTimeout) as caught:
-        k8s_cr.terminate(
-            k8s_cr.Request(cluster, unique_name, **with_short_deadline())
-        )
+        k8s_cr.terminate(make_request(timeout=5))
 
     (item,) = caught.value.unsettled
     assert one == item.ref
@@ -164,9 +149,7 @@ def test_what_hangs_holds_up_all_that_it_needs(
     )
     assert f"finalizer {HELD}: {controller}" in words
     assert "no credential to delete it with" in words
-    report = k8s_cr.status(
-        k8s_cr.Request(cluster, unique_name, **operation_args)
-    )
+    report = k8s_cr.status(make_request())
     (row,) = [row for row in report.objects if row.ref == one]
     assert any(controller in note for note in row.notes)
     for ref in (
@@ -192,7 +175,7 @@ def test_a_controller_that_does_not_run_is_named(
     cluster,
     namespace,
     make_package,
-    operation_args,
+    make_request,
     with_short_deadline,
     unique_name,
     group,
@@ -202,42 +185,31 @@ def test_a_controller_that_does_not_run_is_named(
     thing = held(manifests.custom(group, "Thing", "one", CREATED))
     *others, workload = operator(unique_name, group)
     workload["spec"]["replicas"] = 0
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        make_package(*others, workload, thing),
-    )
+    k8s_cr.instantiate(make_request(), make_package(*others, workload, thing))
 
     with pytest.raises(errors.DeletionTimeout, match="it is scaled to 0"):
-        k8s_cr.terminate(
-            k8s_cr.Request(cluster, unique_name, **with_short_deadline())
-        )
+        k8s_cr.terminate(make_request(timeout=5))
 
     released(cluster, ObjectRef(group, "Thing", namespace, "one"))
     terminate()
 
 
 def test_a_stuck_deletion_ends_after_the_stall_timeout(
-    cluster, namespace, make_package, operation_args, unique_name, group
+    make_request, namespace, make_package, unique_name, group
 ):
     """With the option that helps, long before the deadline."""
     thing = held(manifests.custom(group, "Thing", "one", CREATED))
     *others, workload = operator(unique_name, group)
     workload["spec"]["replicas"] = 0
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        make_package(*others, workload, thing),
-    )
+    k8s_cr.instantiate(make_request(), make_package(*others, workload, thing))
     one = ObjectRef(group, "Thing", namespace, "one")
     seen = []
 
     with pytest.raises(errors.ObjectsFailed) as caught:
         k8s_cr.terminate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
+            make_request(
                 options=k8s_cr.Options(stall_timeout=2.0),
                 on_progress=seen.append,
-                **operation_args,
             )
         )
 
@@ -245,11 +217,8 @@ def test_a_stuck_deletion_ends_after_the_stall_timeout(
     causes = [progress.causes for progress in seen if progress.causes]
     assert "it is scaled to 0" in causes[0][one]
     k8s_cr.terminate(
-        k8s_cr.Request(
-            cluster,
-            unique_name,
-            options=k8s_cr.Options(remove_finalizers=frozenset({one})),
-            **operation_args,
+        make_request(
+            options=k8s_cr.Options(remove_finalizers=frozenset({one}))
         )
     )
 
@@ -259,9 +228,8 @@ def test_what_is_missing_of_what_it_refers_to_is_named(
     cluster,
     namespace,
     make_package,
-    operation_args,
+    make_request,
     with_short_deadline,
-    unique_name,
     terminate,
 ):
     """By name alone, and by kind and name; not what is there."""
@@ -293,17 +261,13 @@ def test_what_is_missing_of_what_it_refers_to_is_named(
     package = make_package(
         *map(held, (ingress, scaler("web"), scaler("away")))
     )
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     there = manifests.deployment("web", 0)
     there["metadata"]["namespace"] = namespace
     cluster.create(there, "other-manager")
 
     with pytest.raises(errors.DeletionTimeout) as caught:
-        k8s_cr.terminate(
-            k8s_cr.Request(cluster, unique_name, **with_short_deadline(3))
-        )
+        k8s_cr.terminate(make_request(timeout=3))
 
     said = {
         item.ref.name: [n for n in item.notes if "it refers to" in n]
@@ -325,13 +289,7 @@ def test_what_is_missing_of_what_it_refers_to_is_named(
 
 @pytest.mark.requirement("P16")
 def test_finalizers_are_removed_only_on_request_by_name(
-    cluster,
-    namespace,
-    make_package,
-    operation_args,
-    with_short_deadline,
-    unique_name,
-    caplog,
+    cluster, namespace, make_package, make_request, with_short_deadline, caplog
 ):
     """With a warning that lists what was removed.
 
@@ -341,9 +299,7 @@ def test_finalizers_are_removed_only_on_request_by_name(
     package = make_package(
         held(manifests.config_map("a")), held(manifests.config_map("b"))
     )
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     theirs = held(manifests.config_map("theirs", namespace))
     cluster.create(theirs, "other-manager")
     first, second, other = (
@@ -352,11 +308,8 @@ def test_finalizers_are_removed_only_on_request_by_name(
 
     with pytest.raises(errors.RequestInvalid, match="theirs"):
         k8s_cr.terminate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                options=k8s_cr.Options(remove_finalizers=frozenset([other])),
-                **operation_args,
+            make_request(
+                options=k8s_cr.Options(remove_finalizers=frozenset([other]))
             )
         )
     assert "deletionTimestamp" not in cluster.get(first)["metadata"]
@@ -366,11 +319,9 @@ def test_finalizers_are_removed_only_on_request_by_name(
         pytest.raises(errors.DeletionTimeout) as caught,
     ):
         k8s_cr.terminate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
+            make_request(
+                timeout=5,
                 options=k8s_cr.Options(remove_finalizers=frozenset([first])),
-                **with_short_deadline(),
             )
         )
 
@@ -378,9 +329,7 @@ def test_finalizers_are_removed_only_on_request_by_name(
     assert None is cluster.get(first)
     assert f"{first}: finalizers removed, as requested: {HELD}" in caplog.text
     again = k8s_cr.Options(remove_finalizers=frozenset([first, second]))
-    k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, options=again, **operation_args)
-    )
+    k8s_cr.terminate(make_request(options=again))
     assert None is cluster.get(second)
     released(cluster, other)
 
@@ -390,7 +339,7 @@ def test_finalizers_are_removed_only_on_request_by_name(
 
 @pytest.mark.requirement("P20", "XO-23")
 def test_an_object_with_another_uid_is_left_alone(
-    cluster, namespace, make_package, operation_args, unique_name
+    cluster, namespace, make_package, make_request, unique_name
 ):
     """A delete carries the UID: a foreign replacement is not deleted.
 
@@ -399,9 +348,7 @@ def test_an_object_with_another_uid_is_left_alone(
     package = make_package(
         manifests.config_map("a"), held(manifests.config_map("b"))
     )
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     first, second = (config_map(namespace, name) for name in ("a", "b"))
     cluster.delete(first, uid(cluster, first))
     label = {objects.INSTANCE: unique_name}
@@ -417,18 +364,14 @@ def test_an_object_with_another_uid_is_left_alone(
             other = manifests.config_map("b", namespace, whose="theirs")
             anew.append(uid_of(cluster.create(other, "other-manager")))
 
-    k8s_cr.terminate(
-        k8s_cr.Request(
-            cluster, unique_name, on_progress=play, **operation_args
-        )
-    )
+    k8s_cr.terminate(make_request(on_progress=play))
 
     assert made == uid(cluster, first)
     assert anew[1:] == [uid(cluster, second)]
 
 
 def test_secrets_of_a_certificate_are_deleted_with_their_namespace(
-    cluster, make_package, operation_args, unique_name, terminate
+    cluster, make_package, make_request, unique_name, terminate
 ):
     """cert-manager owns up to its Secrets by an annotation alone.
 
@@ -443,9 +386,7 @@ def test_secrets_of_a_certificate_are_deleted_with_their_namespace(
     certificate = manifests.custom(issued_by, "Certificate", "site", CREATED)
     certificate["metadata"]["namespace"] = home
     package = make_package(definition, manifests.namespace(home), certificate)
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
 
     def secret(name, of):
         annotations = {f"{issued_by}/certificate-name": of}
@@ -478,7 +419,7 @@ def test_a_shared_object_stays_when_its_owner_terminates(
     cluster,
     namespace,
     make_package,
-    operation_args,
+    make_request,
     unique_name,
     group,
     terminate,
@@ -489,15 +430,13 @@ def test_a_shared_object_stays_when_its_owner_terminates(
     """
     second = f"{unique_name}-second"
     package = make_package(*operator(unique_name, group), name="owner")
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     user = make_package(
         manifests.definition(group, "Thing"),
         manifests.custom(group, "Thing", "one", CREATED),
         name="user",
     )
-    k8s_cr.instantiate(k8s_cr.Request(cluster, second, **operation_args), user)
+    k8s_cr.instantiate(make_request(cluster, second), user)
     defined = ObjectRef(
         "apiextensions.k8s.io",
         "CustomResourceDefinition",
@@ -518,7 +457,7 @@ def test_a_shared_object_stays_when_its_owner_terminates(
             for entry in metadata["managedFields"]
             if entry["manager"].startswith(objects.MANAGER)
         ]
-    k8s_cr.terminate(k8s_cr.Request(cluster, second, **operation_args))
+    k8s_cr.terminate(make_request(cluster, second))
     for ref in (defined, running):
         cluster.delete(ref, uid(cluster, ref))
 
@@ -531,7 +470,7 @@ def test_a_definition_is_kept_with_all_that_serves_it(
     cluster,
     namespace,
     make_package,
-    operation_args,
+    make_request,
     unique_name,
     group,
     leftover_objects,
@@ -548,9 +487,7 @@ def test_a_definition_is_kept_with_all_that_serves_it(
     package = make_package(
         with_said(definition, on_terminate="keep"), *others, web, mine
     )
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     theirs = manifests.custom(group, "Thing", "theirs")
     theirs["metadata"]["namespace"] = namespace
     cluster.create(theirs, "other-manager")
@@ -576,19 +513,12 @@ def test_a_definition_is_kept_with_all_that_serves_it(
         adopt=frozenset(row.ref for row in report.objects), dry_run=False
     )
     other = make_package(definition, *others, name="again")
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, options=again, **operation_args),
-        other,
-    )
+    k8s_cr.instantiate(make_request(options=again), other)
     everything = k8s_cr.Options(
         on_terminate={objects.GroupKind.of(definition): False},
         delete_foreign_objects=True,
     )
-    k8s_cr.terminate(
-        k8s_cr.Request(
-            cluster, unique_name, options=everything, **operation_args
-        )
-    )
+    k8s_cr.terminate(make_request(options=everything))
     for row in report.objects:
         if found := uid(cluster, row.ref):
             cluster.delete(row.ref, found)
@@ -599,7 +529,7 @@ def test_what_is_kept_is_chosen_by_policy_and_at_the_end(
     cluster,
     namespace,
     make_package,
-    operation_args,
+    make_request,
     unique_name,
     leftover_objects,
 ):
@@ -607,16 +537,10 @@ def test_what_is_kept_is_chosen_by_policy_and_at_the_end(
     package = make_package(*(manifests.config_map(name) for name in "abc"))
     first, second = (config_map(namespace, name) for name in "ab")
     policy = k8s_cr.Policy(on_terminate={first: True})
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        package,
-        policy=policy,
-    )
+    k8s_cr.instantiate(make_request(), package, policy=policy)
     options = k8s_cr.Options(on_terminate={second: True})
 
-    report = k8s_cr.terminate(
-        k8s_cr.Request(cluster, unique_name, options=options, **operation_args)
-    )
+    report = k8s_cr.terminate(make_request(options=options))
 
     assert {"a", "b"} == retained_reasons(report)
     assert {"value"} == {
@@ -627,15 +551,13 @@ def test_what_is_kept_is_chosen_by_policy_and_at_the_end(
 
 
 def test_an_object_cannot_be_retained_without_its_owner(
-    cluster, namespace, make_package, operation_args, unique_name, terminate
+    cluster, namespace, make_package, make_request, terminate
 ):
     """The garbage collector would take it; nothing is deleted."""
     package = make_package(
         manifests.config_map("owner"), manifests.config_map("a")
     )
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args), package
-    )
+    k8s_cr.instantiate(make_request(), package)
     owner, owned = (config_map(namespace, name) for name in ("owner", "a"))
     reference = {
         "apiVersion": "v1",
@@ -651,11 +573,7 @@ def test_an_object_cannot_be_retained_without_its_owner(
     with pytest.raises(
         errors.RetentionImpossible, match=r"ConfigMap/.*/owner"
     ):
-        k8s_cr.terminate(
-            k8s_cr.Request(
-                cluster, unique_name, options=options, **operation_args
-            )
-        )
+        k8s_cr.terminate(make_request(options=options))
 
     assert uid(cluster, owner)
     terminate()
@@ -669,7 +587,7 @@ def test_pods_get_no_more_time_than_was_asked_for(
     cluster,
     namespace,
     make_package,
-    operation_args,
+    make_request,
     with_short_deadline,
     unique_name,
 ):
@@ -683,10 +601,7 @@ def test_pods_get_no_more_time_than_was_asked_for(
         "terminationGracePeriodSeconds": 600,
     }
     web = with_said(manifests.deployment("web", **spec), readiness="exists")
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        make_package(web),
-    )
+    k8s_cr.instantiate(make_request(), make_package(web))
     selector = "app=web"
 
     def pods():
@@ -707,24 +622,14 @@ def test_pods_get_no_more_time_than_was_asked_for(
     while not graces():
         with pytest.raises(errors.DeletionTimeout) as caught:
             k8s_cr.terminate(
-                k8s_cr.Request(
-                    cluster,
-                    unique_name,
-                    options=k8s_cr.Options(grace_seconds=77),
-                    **with_short_deadline(),
+                make_request(
+                    timeout=5, options=k8s_cr.Options(grace_seconds=77)
                 )
             )
     assert [ref] == [item.ref for item in caught.value.unsettled]
     assert {77} == graces()
 
-    k8s_cr.terminate(
-        k8s_cr.Request(
-            cluster,
-            unique_name,
-            options=k8s_cr.Options(grace_seconds=0),
-            **operation_args,
-        )
-    )
+    k8s_cr.terminate(make_request(options=k8s_cr.Options(grace_seconds=0)))
 
     assert [] == pods()
 
@@ -757,9 +662,8 @@ def test_a_pod_on_a_dead_node_is_named_with_its_node(
     cluster,
     namespace,
     make_package,
-    operation_args,
+    make_request,
     with_short_deadline,
-    unique_name,
     dead_node,
 ):
     """The end does not outlast its deadline, and repeated, by force, it is.
@@ -779,10 +683,7 @@ def test_a_pod_on_a_dead_node_is_named_with_its_node(
         },
         readiness="exists",
     )
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args),
-        make_package(web, single),
-    )
+    k8s_cr.instantiate(make_request(), make_package(web, single))
     kind = objects.GroupKind("", "Pod")
 
     def pods():
@@ -793,9 +694,7 @@ def test_a_pod_on_a_dead_node_is_named_with_its_node(
     begun = time.monotonic()
 
     with pytest.raises(errors.DeletionTimeout) as caught:
-        k8s_cr.terminate(
-            k8s_cr.Request(cluster, unique_name, **with_short_deadline(10))
-        )
+        k8s_cr.terminate(make_request(timeout=10))
 
     assert time.monotonic() < begun + 60
     found = {
@@ -815,10 +714,6 @@ def test_a_pod_on_a_dead_node_is_named_with_its_node(
     assert f"Pod/{namespace}/{made}: {said}" in found["web"]
 
     by_force = k8s_cr.Options(grace_seconds=0)
-    k8s_cr.terminate(
-        k8s_cr.Request(
-            cluster, unique_name, options=by_force, **operation_args
-        )
-    )
+    k8s_cr.terminate(make_request(options=by_force))
 
     assert [] == pods()

@@ -34,10 +34,12 @@ needs no server."""
 
 
 @pytest.fixture
-def trial_environment(cluster, namespace, make_package, unique_name):
+def trial_environment(
+    cluster, namespace, make_package, unique_name, make_request
+):
     """One has a Deployment and a ConfigMap, and scaled; two wants both."""
 
-    class Ground:
+    class TrialEnvironment:
         one, two = f"{unique_name}-1", f"{unique_name}-2"
         web = ObjectRef("apps", "Deployment", namespace, "web")
         common = ObjectRef("", "ConfigMap", namespace, "common")
@@ -54,20 +56,15 @@ def trial_environment(cluster, namespace, make_package, unique_name):
         )
         taking = k8s_cr.Options(transfer_from={web: one, common: one})
 
-        @property
-        def life(self):
-            deadline = k8s_cr.Deadline.after(SECONDS)
-            return {"namespace": namespace, "deadline": deadline}
-
         def begin(self):
             k8s_cr.instantiate(
-                k8s_cr.Request(cluster, self.one, **self.life), self.first
+                make_request(cluster, self.one, timeout=SECONDS), self.first
             )
 
         def take(self, cluster=cluster):
             return k8s_cr.instantiate(
-                k8s_cr.Request(
-                    cluster, self.two, options=self.taking, **self.life
+                make_request(
+                    cluster, self.two, timeout=SECONDS, options=self.taking
                 ),
                 self.second,
             )
@@ -92,21 +89,19 @@ def trial_environment(cluster, namespace, make_package, unique_name):
 
         def end(self, name):
             with contextlib.suppress(errors.InstanceNotFound):
-                k8s_cr.terminate(k8s_cr.Request(cluster, name, **self.life))
+                k8s_cr.terminate(make_request(cluster, name, timeout=SECONDS))
 
-    return Ground()
+    return TrialEnvironment()
 
 
 @pytest.mark.requirement("P20")
 def test_objects_change_hands(
-    cluster, trial_environment, leftover_objects, namespace
+    cluster, trial_environment, leftover_objects, namespace, make_request
 ):
     """Same objects, same numbers; no former manager's fields stay."""
     trial_environment.begin()
     k8s_cr.scale(
-        k8s_cr.Request(
-            cluster, trial_environment.one, **trial_environment.life
-        ),
+        make_request(cluster, trial_environment.one, timeout=SECONDS),
         {trial_environment.web: 3},
     )
     before = cluster.get(trial_environment.web)
@@ -127,23 +122,15 @@ def test_objects_change_hands(
     assert {Action.CREATED, Action.CONFIGURED} == {
         row.action for row in report.objects
     }
-    k8s_cr.heal(
-        k8s_cr.Request(
-            cluster, trial_environment.one, **trial_environment.life
-        )
-    )
+    k8s_cr.heal(make_request(cluster, trial_environment.one, timeout=SECONDS))
     assert {"key": "two"} == cluster.get(trial_environment.common)["data"]
     ended = k8s_cr.terminate(
-        k8s_cr.Request(
-            cluster, trial_environment.one, **trial_environment.life
-        )
+        make_request(cluster, trial_environment.one, timeout=SECONDS)
     )
     assert ["a"] == [row.ref.name for row in ended.objects]
     assert cluster.get(trial_environment.web) is not None
     ended = k8s_cr.terminate(
-        k8s_cr.Request(
-            cluster, trial_environment.two, **trial_environment.life
-        )
+        make_request(cluster, trial_environment.two, timeout=SECONDS)
     )
     assert {"b", "common", "web"} == {row.ref.name for row in ended.objects}
     assert [] == leftover_objects(trial_environment.one, namespace)
@@ -151,33 +138,33 @@ def test_objects_change_hands(
 
 
 def test_a_rollback_returns_the_objects(
-    cluster, trial_environment, make_package, leftover_objects, namespace
+    cluster,
+    trial_environment,
+    make_package,
+    leftover_objects,
+    namespace,
+    make_request,
 ):
     """And heal restores its owner's manifest."""
     trial_environment.begin()
     other = make_package(manifests.config_map("b"), name="other")
     k8s_cr.instantiate(
-        k8s_cr.Request(
-            cluster, trial_environment.two, **trial_environment.life
-        ),
-        other,
+        make_request(cluster, trial_environment.two, timeout=SECONDS), other
     )
     uid = objects.uid(cluster.get(trial_environment.common))
     k8s_cr.change(
-        k8s_cr.Request(
+        make_request(
             cluster,
             trial_environment.two,
+            timeout=SECONDS,
             options=trial_environment.taking,
-            **trial_environment.life,
         ),
         trial_environment.second,
     )
     assert ["two"] == trial_environment.owners()
 
     report = k8s_cr.roll_back(
-        k8s_cr.Request(
-            cluster, trial_environment.two, **trial_environment.life
-        )
+        make_request(cluster, trial_environment.two, timeout=SECONDS)
     )
 
     released = {r.ref for r in report.objects if r.action is Action.ORPHANED}
@@ -186,11 +173,7 @@ def test_a_rollback_returns_the_objects(
     assert {
         objects.MANAGER + trial_environment.one
     } == trial_environment.managers(trial_environment.common)
-    k8s_cr.heal(
-        k8s_cr.Request(
-            cluster, trial_environment.one, **trial_environment.life
-        )
-    )
+    k8s_cr.heal(make_request(cluster, trial_environment.one, timeout=SECONDS))
     live = cluster.get(trial_environment.common)
     assert (uid, {"key": "one", "less": "one"}) == (
         objects.uid(live),
@@ -203,7 +186,7 @@ def test_a_rollback_returns_the_objects(
 
 
 def test_what_is_refused_is_refused_before_anything_is_written(
-    cluster, trial_environment, make_package, namespace
+    cluster, trial_environment, make_package, namespace, make_request
 ):
     """The wrong instance, what the package has not, a busy one."""
     trial_environment.begin()
@@ -224,11 +207,11 @@ def test_what_is_refused_is_refused_before_anything_is_written(
     ):
         with pytest.raises(error, match=text) as caught:
             k8s_cr.instantiate(
-                k8s_cr.Request(
+                make_request(
                     cluster,
                     trial_environment.two,
+                    timeout=SECONDS,
                     options=options,
-                    **trial_environment.life,
                 ),
                 trial_environment.second,
             )
@@ -248,7 +231,7 @@ def test_what_is_refused_is_refused_before_anything_is_written(
 
 
 def test_killed_at_some_requests(
-    cluster, trial_environment, leftover_objects, namespace
+    cluster, trial_environment, leftover_objects, namespace, make_request
 ):
     """Finished by the same request, rolled back, or terminated.
 
@@ -271,10 +254,8 @@ def test_killed_at_some_requests(
         else:
             with contextlib.suppress(errors.InstanceNotFound):
                 k8s_cr.roll_back(
-                    k8s_cr.Request(
-                        cluster,
-                        trial_environment.two,
-                        **trial_environment.life,
+                    make_request(
+                        cluster, trial_environment.two, timeout=SECONDS
                     )
                 )
             assert 1 == len(trial_environment.owners()), told

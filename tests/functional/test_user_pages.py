@@ -296,7 +296,6 @@ def run_annotations(reader: Reader, block: Block, entry: Entry) -> None:
     path = reader.folder / "annotated.yaml"
     path.write_text("\n---\n".join(json.dumps(one) for one in package))
     ruled = any(key.endswith("-when") for key in said)
-    life = {"namespace": reader.namespace}
     late = pytest.raises(errors.ReadinessTimeout, match="annotated")
 
     with late if ruled else contextlib.nullcontext():
@@ -305,7 +304,7 @@ def run_annotations(reader: Reader, block: Block, entry: Entry) -> None:
                 reader.cluster,
                 "annotated",
                 deadline=k8s_cr.Deadline.after(4 if ruled else 600),
-                **life,
+                namespace=reader.namespace,
             ),
             k8s_cr.load(path),
         )
@@ -314,7 +313,7 @@ def run_annotations(reader: Reader, block: Block, entry: Entry) -> None:
             reader.cluster,
             "annotated",
             deadline=k8s_cr.Deadline.after(600),
-            **life,
+            namespace=reader.namespace,
         )
     )
     ref = k8s_cr.ObjectRef("", "ConfigMap", reader.namespace, "annotated")

@@ -94,25 +94,16 @@ def package(packed):
 
 
 def test_a_certificate_for_another_name_is_not_waited_for(
-    cluster,
-    make_package,
-    operation_args,
-    unique_name,
-    webhook_server,
-    configured,
-    terminate,
+    make_request, make_package, webhook_server, configured, terminate, deadline
 ):
     """It is given up as soon as no other object is in progress."""
     found = configured(elsewhere(webhook_server, "localhost"))
     assert errors.Outlook.NONE is found.outlook
 
     with pytest.raises(errors.ObjectsFailed) as caught:
-        k8s_cr.instantiate(
-            k8s_cr.Request(cluster, unique_name, **operation_args),
-            package(make_package),
-        )
+        k8s_cr.instantiate(make_request(), package(make_package))
 
-    assert operation_args["deadline"].remaining > 400
+    assert deadline.remaining > 400
     (item,) = caught.value.unsettled
     assert "a" == item.ref.name
     assert "localhost" in item.verdict.reason
@@ -120,13 +111,7 @@ def test_a_certificate_for_another_name_is_not_waited_for(
 
 
 def test_an_authority_that_stays_unknown_ends_it(
-    cluster,
-    make_package,
-    operation_args,
-    unique_name,
-    webhook_server,
-    configured,
-    terminate,
+    make_request, make_package, webhook_server, configured, terminate
 ):
     """After the stall timeout, in which it might have been injected."""
     found = configured({"url": webhook_server.client["url"]})
@@ -137,12 +122,8 @@ def test_an_authority_that_stays_unknown_ends_it(
         errors.ObjectsFailed, match="unknown authority"
     ) as caught:
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                options=Options(stall_timeout=2.0),
-                on_progress=seen.append,
-                **operation_args,
+            make_request(
+                options=Options(stall_timeout=2.0), on_progress=seen.append
             ),
             make_package(manifests.config_map("a")),
         )
@@ -158,7 +139,7 @@ def test_an_authority_that_stays_unknown_ends_it(
 def test_an_injected_authority_is_not_an_error(
     cluster,
     make_package,
-    operation_args,
+    make_request,
     unique_name,
     webhook_server,
     configured,
@@ -180,9 +161,7 @@ def test_an_injected_authority_is_not_an_error(
             cluster.patch(ref, {"webhooks": obj["webhooks"]}, "injector")
 
     report = k8s_cr.instantiate(
-        k8s_cr.Request(
-            cluster, unique_name, on_progress=inject, **operation_args
-        ),
+        make_request(on_progress=inject),
         make_package(manifests.config_map("a")),
     )
 

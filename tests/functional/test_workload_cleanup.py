@@ -12,7 +12,6 @@ from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import ObjectRef
 from tests import hosted_cluster
-from tests.calls import call
 
 pytestmark = [pytest.mark.plane, pytest.mark.capi]
 
@@ -37,27 +36,15 @@ def service(name, sort):
 
 
 @pytest.fixture
-def operation_args(namespace):
-    def within(seconds):
-        deadline = k8s_cr.Deadline.after(seconds)
-        return {"namespace": namespace, "deadline": deadline}
-
-    return within
-
-
-@pytest.fixture
-def instance(cluster, unique_name, operation_args):
+def instance(make_request, unique_name):
     """An instance of the sample, and its workload cluster's Secret."""
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args(300)),
-        k8s_cr.load(SAMPLE),
-    )
+    k8s_cr.instantiate(make_request(timeout=300), k8s_cr.load(SAMPLE))
     return unique_name
 
 
 @pytest.mark.requirement("P18", "F7")
 def test_a_cluster_ends_clean_and_leaves_no_load_balancer(
-    cluster, namespace, instance, operation_args, leftover_objects
+    cluster, namespace, instance, make_request, leftover_objects
 ):
     """The package that Helm can never remove again.
 
@@ -77,11 +64,7 @@ def test_a_cluster_ends_clean_and_leaves_no_load_balancer(
     seen = []
 
     with pytest.raises(errors.CleanupFailed, match="balancer") as caught:
-        k8s_cr.terminate(
-            k8s_cr.Request(
-                cluster, instance, options=options, **operation_args(12)
-            )
-        )
+        k8s_cr.terminate(make_request(timeout=12, options=options))
 
     assert ref == caught.value.ref
     assert HELD in str(caught.value)
@@ -101,13 +84,7 @@ def test_a_cluster_ends_clean_and_leaves_no_load_balancer(
             seen.append(far.get(ObjectRef("", "Service", "default", "inside")))
 
     report = k8s_cr.terminate(
-        k8s_cr.Request(
-            cluster,
-            instance,
-            options=options,
-            on_progress=play,
-            **operation_args(240),
-        )
+        make_request(timeout=240, options=options, on_progress=play)
     )
 
     uid, left, other = seen
@@ -201,7 +178,7 @@ def test_load_balancers_and_claims_are_deleted_before_a_real_cluster(
     namespace,
     unique_name,
     make_package,
-    operation_args,
+    make_request,
     workload_cluster,
     workload_plane,
     leftover_objects,
@@ -220,9 +197,7 @@ def test_load_balancers_and_claims_are_deleted_before_a_real_cluster(
         "t",
     )
     package = make_package(*hosted_cluster.manifests(unique_name, SHIFT))
-    k8s_cr.instantiate(
-        k8s_cr.Request(cluster, unique_name, **operation_args(120)), package
-    )
+    k8s_cr.instantiate(make_request(timeout=120), package)
     balancer = service("balancer", "LoadBalancer")
     balancer["metadata"]["finalizers"] = [BY_CLOUD]
     folder = f"/tmp/{unique_name}"  # elsewhere Kubernetes removes none
@@ -247,13 +222,8 @@ def test_load_balancers_and_claims_are_deleted_before_a_real_cluster(
     )
 
     def ended(seconds, **kwargs):
-        return call(
-            k8s_cr.terminate,
-            cluster,
-            unique_name,
-            options=options,
-            **operation_args(seconds),
-            **kwargs,
+        return k8s_cr.terminate(
+            make_request(timeout=seconds, options=options), **kwargs
         )
 
     with pytest.raises(errors.CleanupFailed, match="balancer") as caught:
