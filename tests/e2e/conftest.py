@@ -11,12 +11,14 @@ import base64
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from concurrent import futures
 import json
 import os
 import pathlib
 import shutil
 import tempfile
+from typing import Any
 import uuid
 
 import pytest
@@ -27,6 +29,7 @@ from tests import instance_objects
 from tests.e2e import packages
 from tests.e2e.held_vnf import CROWD
 from tests.e2e.packages import Csar
+from tests.e2e.packages import Vdu
 from tools import leftovers
 from tools.plane.kubectl import Kubectl
 from tools.tacker import Host
@@ -108,12 +111,12 @@ def _search_own_log_lines(
     since = {name: host.logged(name) for name in host.table}
     yield
     for name, start in since.items():
-        ours = [
+        lines = [
             line
             for line in host.log(name, start).splitlines()
             if "tacker_k8s_cr" in line
         ]
-        shows.search(f"our lines of {name}", "\n".join(ours))
+        shows.search(f"our lines of {name}", "\n".join(lines))
 
 
 @pytest.fixture(scope="session")
@@ -195,7 +198,7 @@ def build_sample(
 ) -> Callable[..., Csar]:
     """The CSAR of a sample; its kinds have a group of the test's own."""
 
-    def made(
+    def build(
         name: str, replaced: Mapping[str, str] | None = None, **options: str
     ) -> Csar:
         group = {"telephony.example.org": f"{unique_name}.example.org"}
@@ -203,7 +206,19 @@ def build_sample(
             name, tmp_path, {**group, **(replaced or {})}, **options
         )
 
-    return made
+    return build
+
+
+@pytest.fixture
+def make_package(tmp_path: pathlib.Path, v2: Api) -> Callable[..., Csar]:
+    """Build and upload a package of these manifests, for both APIs."""
+
+    def build(*manifests: Mapping[str, Any], vdus: Sequence[Vdu] = ()) -> Csar:
+        csar = packages.build(tmp_path, {"a.yaml": manifests}, vdus)
+        v2.upload(csar.path)
+        return csar
+
+    return build
 
 
 @pytest.fixture

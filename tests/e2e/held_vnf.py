@@ -23,7 +23,7 @@ CROWD = 64
 """Instances of a test with many."""
 
 WHEN = "k8s-cr.tacker.openstack.org/ready-when"
-FINALIZER = "example.org/gate"
+FINALIZER = "example.org/hold"
 VDU = "web"
 SECONDS = 60.0
 PAUSE = 0.1
@@ -33,7 +33,7 @@ def build_csar(folder: pathlib.Path, image: str = "web:1") -> Csar:
     """A Deployment that is current once an annotation permits it."""
     deployment = packages.deployment("web", image=f"example.org/{image}")
     deployment["metadata"]["annotations"] = {
-        WHEN: "metadata.annotations.gate=open, "
+        WHEN: "metadata.annotations.state=released, "
         "status.readyReplicas=.spec.replicas, "
         "status.updatedReplicas=.spec.replicas"
     }
@@ -42,6 +42,23 @@ def build_csar(folder: pathlib.Path, image: str = "web:1") -> Csar:
         "web.yaml": [deployment],
     }
     return packages.build(folder, manifests, [packages.Vdu(VDU, "web")])
+
+
+HELD = "held"
+"""A ConfigMap that is current once ``release_config_map`` has changed it."""
+
+
+def held_config_map() -> dict[str, Any]:
+    """The ConfigMap, for whose change an operation waits."""
+    manifest = packages.config_map(HELD, state="held")
+    manifest["metadata"]["annotations"] = {WHEN: "data.state=released"}
+    return manifest
+
+
+def release_config_map(kubectl: Kubectl, namespace: str) -> None:
+    """Let the operation end that waits for the ConfigMap."""
+    patch = json.dumps({"data": {"state": "released"}})
+    kubectl("patch", "configmap", HELD, "-n", namespace, "-p", patch)
 
 
 def wait_for(
@@ -87,16 +104,16 @@ class HeldVnf:
     kubectl: Kubectl
     csar: Csar
 
-    # -- The gate -----------------------------------------------------------
+    # -- What holds an operation --------------------------------------------
 
     def set_state(self, state: str) -> None:
         self.kubectl(
-            *("annotate", "deployment", "web", f"gate={state}"),
+            *("annotate", "deployment", "web", f"state={state}"),
             *("--overwrite", "-n", self.namespace),
         )
 
     def open(self) -> None:
-        self.set_state("open")
+        self.set_state("released")
 
     def hold(self) -> None:
         """Keep the settings from going when they are deleted."""
@@ -155,7 +172,7 @@ class HeldVnf:
         return self.api.start(self.id, "instantiate", body)
 
     def instantiate_and_wait(self, vim: Vim, **params: Any) -> None:
-        """Instantiate, with the gate open."""
+        """Instantiate, and let the operation end."""
         occurrence = self.instantiate(vim, **params)
         wait_for("the Deployment", lambda: self.deployment)
         self.open()
@@ -164,6 +181,14 @@ class HeldVnf:
     def terminate_and_wait(self) -> None:
         self.api.done(self.id, "terminate", rest_api.FORCEFUL)
         self.api.delete(self.id)
+
+
+def roll_back(
+    api: Api, occurrence: str, seconds: float = rest_api.SECONDS
+) -> None:
+    """Roll back an operation, which has to succeed."""
+    ended = api.rollback(occurrence, seconds)
+    assert "ROLLED_BACK" == ended["operationState"], ended.get("error")
 
 
 def wait_completed(api: Api, occurrence: str) -> Mapping[str, Any]:

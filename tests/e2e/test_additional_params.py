@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.e2e import held_vnf
 from tests.e2e import packages
 from tests.e2e import v2_views
 from tests.e2e.packages import Vdu
 from tools.tacker import rest_api
 
 pytestmark = pytest.mark.plane
-
-
-@pytest.fixture
-def package(tmp_path, v2):
-    """Uploads a package of these manifests, for both APIs."""
-
-    def made(*manifests, vdus=()):
-        csar = packages.build(tmp_path, {"a.yaml": manifests}, vdus)
-        v2.upload(csar.path)
-        return csar
-
-    return made
 
 
 @pytest.fixture
@@ -51,7 +40,7 @@ def test_an_object_is_adopted_from_an_instance_in_another_record_namespace(
     request,
     version,
     vim,
-    package,
+    make_package,
     namespace,
     record_namespace,
     list_objects,
@@ -65,7 +54,7 @@ def test_an_object_is_adopted_from_an_instance_in_another_record_namespace(
     """
     api = request.getfixturevalue(version)
     csars = [
-        package(
+        make_package(
             packages.config_map(name), packages.config_map("common", of=name)
         )
         for name in ("one", "two")
@@ -86,8 +75,7 @@ def test_an_object_is_adopted_from_an_instance_in_another_record_namespace(
     said = f"ConfigMap/{namespace}/common"
     assert said in ended["error"]["detail"]
     assert first in ended["error"]["detail"]
-    back = api.rollback(ended["id"])
-    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    held_vnf.roll_back(api, ended["id"])
     assert {"one", "common"} == list_objects(namespace)
 
     api.done(
@@ -124,14 +112,14 @@ def job(image):
 def test_what_cannot_be_changed_is_made_again_where_the_request_names_it(
     v2,
     vim,
-    package,
+    make_package,
     namespace,
     kubectl,
     assert_no_leftovers,
     leftover_objects,
 ):
     """Elsewhere the change is refused, with the server's words."""
-    csar, other = package(job("a:1")), package(job("a:2"))
+    csar, other = make_package(job("a:1")), make_package(job("a:2"))
     vnf = v2.create(csar.vnfd)
     body = rest_api.instantiation(v2, vim, csar.files, namespace=namespace)
     v2.done(vnf, "instantiate", body)
@@ -146,8 +134,7 @@ def test_what_cannot_be_changed_is_made_again_where_the_request_names_it(
     status, detail = v2_views.assert_refused(failed)
     assert 422 == status
     assert "immutable" in detail
-    back = v2.rollback(failed["id"])
-    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    held_vnf.roll_back(v2, failed["id"])
     assert first == kubectl(*get)
     named = {"recreate": [f"Job.batch/{namespace}/once"]}
     asked = rest_api.changing(other.vnfd, other.files, tacker_k8s_cr=named)
@@ -180,7 +167,7 @@ def autoscaler(workload):
 
 
 def test_a_rollback_restores_the_autoscaler_limits_of_a_scale(
-    v1, vim, package, namespace, kubectl, leftover_objects
+    v1, vim, make_package, namespace, kubectl, leftover_objects
 ):
     """In v1, whose rollback does not pass the request's parameters on.
 
@@ -190,7 +177,7 @@ def test_a_rollback_restores_the_autoscaler_limits_of_a_scale(
     web["metadata"]["annotations"] = {
         "k8s-cr.tacker.openstack.org/stall-timeout": "2"
     }
-    csar = package(web, autoscaler("web"), vdus=[Vdu("web", "web")])
+    csar = make_package(web, autoscaler("web"), vdus=[Vdu("web", "web")])
     instance = v1.create(csar.vnfd)
     body = rest_api.instantiation(v1, vim, csar.files, namespace=namespace)
     v1.done(instance, "instantiate", body)
@@ -202,8 +189,7 @@ def test_a_rollback_restores_the_autoscaler_limits_of_a_scale(
     failed = v1.run(instance, "scale", rest_api.scaling("web", 2))
     assert "FAILED_TEMP" == failed["operationState"]
     assert "between 1 and 2" in failed["error"]["detail"]
-    back = v1.rollback(failed["id"])
-    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    held_vnf.roll_back(v1, failed["id"])
     assert (1, 2) == bounds()
 
     kubectl("create", "quota", "few", "--hard=pods=1", "-n", namespace)
@@ -213,9 +199,7 @@ def test_a_rollback_restores_the_autoscaler_limits_of_a_scale(
     assert "exceeded quota" in failed["error"]["detail"]
     assert (3, 3) == bounds()
 
-    back = v1.rollback(failed["id"])
-
-    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    held_vnf.roll_back(v1, failed["id"])
     assert (1, 2) == bounds()
     path = "-o=jsonpath={.spec.replicas}"
     assert "1" == kubectl("get", "deploy", "web", "-n", namespace, path)

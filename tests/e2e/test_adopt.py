@@ -15,10 +15,10 @@ import pytest
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr.model.objects import GroupKind
 from tests import output_schemas
+from tests.e2e import handover
 from tests.e2e import held_vnf
 from tests.e2e import packages
 from tests.e2e.packages import Vdu
-from tools.tacker import Host
 from tools.tacker import Options
 from tools.tacker import configuration
 from tools.tacker import rest_api
@@ -42,10 +42,9 @@ def driven(by, **ours):
 @pytest.fixture(scope="module")
 def before(tmp_path_factory):
     """A Tacker whose APIs are served by its own driver."""
-    found = Host.of(tmp_path_factory.mktemp("adopting") / "run")
-    found.up(driven("kubernetes"))
-    yield found
-    found.down()
+    folder = tmp_path_factory.mktemp("adopting")
+    with handover.running_tacker(folder, driven("kubernetes")) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

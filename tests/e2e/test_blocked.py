@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.e2e import held_vnf
 from tests.e2e import packages
 from tools.tacker import rest_api
 
@@ -49,7 +50,6 @@ def test_a_quota_error_is_the_error_of_the_operation(
     detail = failed["error"]["detail"]
     assert f"Widget.demo.example.org/{namespace}/one: blocked" in detail
     assert "quota for widgets exceeded: 3 wanted, 0 left" in detail
-    back = v2.rollback(failed["id"])
-    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    held_vnf.roll_back(v2, failed["id"])
     v2.delete(vnf)
     assert [] == leftover_objects(vnf)

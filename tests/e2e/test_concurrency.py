@@ -91,7 +91,7 @@ def test_64_operations_are_carried_out_at_once(
             f"k8s-cr.tacker.openstack.org/instance in "
             f"({','.join(one.instance for one in started)})",
         ),
-        "gate=open",
+        "state=released",
     )
     done = thread_pool.map(
         lambda one: one.api.wait(one.occurrence, SECONDS), started

@@ -111,7 +111,7 @@ def test_what_a_killed_conductor_left_undone_is_done_by_a_retry(
     }
     begun = {}
     for action, one in instances.items():
-        one.set_state("shut")
+        one.set_state("held")
         if action == "terminate":
             one.hold()
         begun[action] = v2.start(one.id, action, cases[action][0])

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from tests.e2e import packages
+from tests.e2e import held_vnf
 from tests.e2e.packages import Vdu
 from tests.e2e.v2_views import assert_refused
 from tests.e2e.v2_views import info_id
@@ -90,23 +90,11 @@ def controller(cluster, group, namespace):
         yield working
 
 
-@pytest.fixture
-def package(tmp_path, v2):
-    """Uploads a package of these manifests, for both APIs."""
-
-    def made(*objs, vdus=()):
-        csar = packages.build(tmp_path, {"a.yaml": objs}, vdus)
-        v2.upload(csar.path)
-        return csar
-
-    return made
-
-
 @pytest.mark.requirement("TK-2", "TK-5")
 def test_kinds_of_plug_ins_work_through_tacker(
     v2,
     vim,
-    package,
+    make_package,
     group,
     controller,
     namespace,
@@ -119,7 +107,7 @@ def test_kinds_of_plug_ins_work_through_tacker(
     Without them none could be scaled: the definitions have no scale
     sub-resource.
     """
-    csar = package(
+    csar = make_package(
         manifests.config_map("tuning"),
         handlers_sample.store(group, "calls", 3, "tuning"),
         handlers_sample.transcoder(group, "hd", 1),
@@ -137,8 +125,7 @@ def test_kinds_of_plug_ins_work_through_tacker(
     status, detail = assert_refused(failed)
     assert 422 == status
     assert "odd number of members or none, and 4 is even" in detail
-    back = v2.rollback(failed["id"])
-    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    held_vnf.roll_back(v2, failed["id"])
     v2.done(vnf, "scale", rest_api.scaling("calls", 2))
     second = vnfcs_by_vdu(v2.vnfcs(vnf))["calls"]
     assert 5 == len(second)
@@ -164,7 +151,7 @@ def test_what_a_handler_calls_failed_ends_the_operation(
     request,
     version,
     vim,
-    package,
+    make_package,
     group,
     controller,
     namespace,
@@ -172,7 +159,9 @@ def test_what_a_handler_calls_failed_ends_the_operation(
 ):
     """At once, with its reason; without it the object would do."""
     api = request.getfixturevalue(version)
-    csar = package(handlers_sample.transcoder(group, "hd", 1, codec="none"))
+    csar = make_package(
+        handlers_sample.transcoder(group, "hd", 1, codec="none")
+    )
     instance = api.create(csar.vnfd)
 
     body = rest_api.instantiation(api, vim, csar.files, namespace=namespace)
@@ -182,8 +171,7 @@ def test_what_a_handler_calls_failed_ends_the_operation(
     detail = ended["error"]["detail"]
     assert f"Transcoder.{group}/{namespace}/hd" in detail
     assert "Rejected" in detail
-    back = api.rollback(ended["id"])
-    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    held_vnf.roll_back(api, ended["id"])
     assert [] == leftover_objects(instance)
 
 
@@ -206,14 +194,14 @@ def test_a_handler_that_raises_is_reported_as_that_handlers_error(
     request,
     version,
     vim,
-    package,
+    make_package,
     namespace,
     assert_no_leftovers,
     leftover_objects,
 ):
     """Not as a fault of Tacker or the cluster; it can be rolled back."""
     api = request.getfixturevalue(version)
-    csar = package(pod_template(), manifests.config_map("b"))
+    csar = make_package(pod_template(), manifests.config_map("b"))
     instance = api.create(csar.vnfd)
 
     body = rest_api.instantiation(api, vim, csar.files, namespace=namespace)
@@ -225,7 +213,6 @@ def test_a_handler_that_raises_is_reported_as_that_handlers_error(
         f"handlers of the entry point wrong: PodTemplate/{namespace}/a: "
         "assess raised KeyError in line 6 of wrong_handlers.py"
     ) in ended["error"]["detail"]
-    back = api.rollback(ended["id"])
-    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    held_vnf.roll_back(api, ended["id"])
     assert [] == leftover_objects(instance)
     api.delete(instance)

@@ -82,18 +82,8 @@ def changed():
     return found
 
 
-@pytest.fixture
-def package(tmp_path, v2):
-    def made(manifests, vdus=VDUS):
-        csar = packages.build(tmp_path, {"all.yaml": manifests}, vdus)
-        v2.upload(csar.path)
-        return csar
-
-    return made
-
-
-def driver_params(**ours):
-    return {"tacker_k8s_cr": ours}
+def driver_params(**params):
+    return {"tacker_k8s_cr": params}
 
 
 def ids(found, vdu):
@@ -109,7 +99,7 @@ def ids(found, vdu):
 def test_machines_are_chosen_by_requests(
     v2,
     vim,
-    package,
+    make_package,
     namespace,
     kubectl,
     assert_no_leftovers,
@@ -123,7 +113,7 @@ def test_machines_are_chosen_by_requests(
     the controller of that. A change that would replace Machines is refused
     with the reason if the request forbids replacement.
     """
-    csar = package(cluster())
+    csar = make_package(*cluster(), vdus=VDUS)
     vnf = v2.create(csar.vnfd)
     body = rest_api.instantiation(v2, vim, csar.files, namespace=namespace)
     v2.done(vnf, "instantiate", body, 300)
@@ -147,8 +137,7 @@ def test_machines_are_chosen_by_requests(
     status, detail = assert_refused(failed)
     assert 422 == status
     assert "odd" in detail
-    back = v2.rollback(failed["id"])
-    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    held_vnf.roll_back(v2, failed["id"])
 
     # -- Bounds of an autoscaler
     failed = v2.run(vnf, "scale", rest_api.scaling("auto", 2))
@@ -156,8 +145,7 @@ def test_machines_are_chosen_by_requests(
     assert 422 == status
     assert "between 1 and 2" in detail
     assert "autoscaler_limits: adjust" in detail
-    back = v2.rollback(failed["id"])
-    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    held_vnf.roll_back(v2, failed["id"])
     moving = driver_params(autoscaler_limits="adjust", timeout=8)
     failed = v2.run(vnf, "scale", rest_api.scaling("auto", 2, **moving))
     assert 504 == assert_refused(failed)[0]
@@ -168,7 +156,7 @@ def test_machines_are_chosen_by_requests(
     assert dict.fromkeys(second, 0) == levels(v2, vnf)
 
     # -- Whether any is replaced
-    other = package(changed())
+    other = make_package(*changed(), vdus=VDUS)
     params = driver_params(rollout="refuse")
     failed = v2.run(
         vnf,
@@ -180,8 +168,7 @@ def test_machines_are_chosen_by_requests(
     assert "1 machine(s) are replaced" in detail
     assert f"{namespace}/workload-workers" in detail
     assert OTHER in detail
-    back = v2.rollback(failed["id"], 240)
-    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    held_vnf.roll_back(v2, failed["id"], 240)
     assert second == vnfcs_by_vdu(v2.vnfcs(vnf))
     assert csar.vnfd == v2.show(vnf)["vnfdId"]
 
@@ -219,7 +206,7 @@ def bounds(kubectl, namespace):
 def test_a_number_of_a_topology_is_set_in_its_cluster(
     v2,
     vim,
-    package,
+    make_package,
     namespace,
     kubectl,
     assert_no_leftovers,
@@ -234,7 +221,7 @@ def test_a_number_of_a_topology_is_set_in_its_cluster(
         topology_cluster.cluster("workload", md_0=1),
     ]
     vdus = [Vdu("workers", "md-0"), Vdu("masters", "masters", most=2)]
-    csar = package(manifests, vdus)
+    csar = make_package(*manifests, vdus=vdus)
     vnf = v2.create(csar.vnfd)
     place = {"kind": "Cluster", "name": "workload:controlPlane"}
     params = {"namespace": namespace, "vdu_mapping": {"masters": place}}
@@ -251,7 +238,7 @@ def test_a_number_of_a_topology_is_set_in_its_cluster(
     assert 2 == len(second["workers"])
     named = {"workers": 2, "masters": 1}
     assert named == numbers(kubectl, namespace)
-    other = package([*manifests, packages.config_map("more")], vdus)
+    other = make_package(*manifests, packages.config_map("more"), vdus=vdus)
     driver_params = rest_api.changing(
         other.vnfd, other.files, vdu_mapping={"masters": place}
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 
 import pytest
@@ -15,9 +14,6 @@ from tools.csar import SAMPLES
 from tools.tacker import rest_api
 
 pytestmark = pytest.mark.plane
-
-GATE = "gate"
-"""A ConfigMap that is current once the test marks it."""
 
 
 @pytest.fixture
@@ -42,19 +38,6 @@ def blocked_soon(manifest):
     annotations = {"k8s-cr.tacker.openstack.org/stall-timeout": "2"}
     manifest["metadata"]["annotations"] = annotations
     return manifest
-
-
-def gated():
-    manifest = packages.config_map(GATE, said="nothing")
-    manifest["metadata"]["annotations"] = {
-        "k8s-cr.tacker.openstack.org/ready-when": "data.open=yes"
-    }
-    return manifest
-
-
-def opened(kubectl, namespace):
-    patch = json.dumps({"data": {"open": "yes"}})
-    kubectl("patch", "configmap", GATE, "-n", namespace, "-p", patch)
 
 
 def affected(v1, occurrence):
@@ -231,7 +214,7 @@ def test_a_failed_instantiation_is_retried(
     """What was made stays, and the retry goes on with it."""
     csar = packages.build(
         tmp_path,
-        {"a.yaml": [gated(), packages.deployment("web")]},
+        {"a.yaml": [held_vnf.held_config_map(), packages.deployment("web")]},
         [Vdu("web", "web")],
     )
     v1.upload(csar.path)
@@ -246,13 +229,15 @@ def test_a_failed_instantiation_is_retried(
 
     failed = v1.run(instance, "instantiate", body)
     assert "FAILED_TEMP" == failed["operationState"]
-    assert f"ConfigMap/{namespace}/{GATE}" in failed["error"]["detail"]
+    assert (
+        f"ConfigMap/{namespace}/{held_vnf.HELD}" in failed["error"]["detail"]
+    )
     made = uid(kubectl, namespace, "deployment", "web")
 
     again = v1.retry(failed["id"])
     assert "FAILED_TEMP" == again["operationState"]
 
-    opened(kubectl, namespace)
+    held_vnf.release_config_map(kubectl, namespace)
     done = v1.retry(failed["id"])
     assert "COMPLETED" == done["operationState"], done.get("error")
     assert made == uid(kubectl, namespace, "deployment", "web")
@@ -268,7 +253,7 @@ def test_a_failed_instantiation_is_rolled_back(
     v1, vim, tmp_path, namespace, assert_no_leftovers, leftover_objects
 ):
     """Nothing of it is left; the instance can be made again."""
-    csar = packages.build(tmp_path, {"a.yaml": [gated()]})
+    csar = packages.build(tmp_path, {"a.yaml": [held_vnf.held_config_map()]})
     v1.upload(csar.path)
     instance = v1.create(csar.vnfd)
     body = rest_api.instantiation(

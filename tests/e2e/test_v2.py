@@ -25,23 +25,7 @@ from tools.tacker.session import Refused
 
 pytestmark = pytest.mark.plane
 
-GATE = "gate"
-"""A ConfigMap that is current once the test marks it."""
-
 PLANTED = "planted-in-a-manifest-0815"
-
-
-def gated():
-    manifest = packages.config_map(GATE, said="nothing")
-    manifest["metadata"]["annotations"] = {
-        "k8s-cr.tacker.openstack.org/ready-when": "data.open=yes"
-    }
-    return manifest
-
-
-def opened(kubectl, namespace):
-    patch = json.dumps({"data": {"open": "yes"}})
-    kubectl("patch", "configmap", GATE, "-n", namespace, "-p", patch)
 
 
 def stateful(name):
@@ -74,35 +58,31 @@ VDUS = (Vdu("web", "web", initial=0), Vdu("db", "db"))
 
 
 @pytest.fixture
-def package(tmp_path, v2):
+def package(make_package):
     """Uploads a package of these manifests, beside the two VDUs."""
 
-    def made(*manifests, **options):
-        csar = packages.build(
-            tmp_path,
-            {"web.yaml": [web(**options), stateful("db"), *manifests]},
-            VDUS,
+    def build(*manifests, **options):
+        return make_package(
+            web(**options), stateful("db"), *manifests, vdus=VDUS
         )
-        v2.upload(csar.path)
-        return csar
 
-    return made
+    return build
 
 
 @pytest.fixture
 def instance(v2, vim, namespace):
     """Instantiates a package."""
 
-    def made(csar, **ours):
-        found = v2.create(csar.vnfd)
-        v2.done(found, "instantiate", body(v2, vim, csar, namespace, **ours))
-        return found
+    def instantiate(csar, **params):
+        vnf = v2.create(csar.vnfd)
+        v2.done(vnf, "instantiate", body(v2, vim, csar, namespace, **params))
+        return vnf
 
-    return made
+    return instantiate
 
 
-def body(v2, vim, csar, namespace, **ours):
-    params = {"tacker_k8s_cr": ours} if ours else {}
+def body(v2, vim, csar, namespace, **driver_params):
+    params = {"tacker_k8s_cr": driver_params} if driver_params else {}
     return rest_api.instantiation(
         v2, vim, csar.files, namespace=namespace, **params
     )
@@ -313,21 +293,21 @@ def test_a_failed_change_is_retried_and_rolled_back(
     """
     vnf = instance(package(packages.config_map("less"), secret()))
     before = v2.show(vnf)
-    other = package(packages.config_map("more"), gated())
+    other = package(packages.config_map("more"), held_vnf.held_config_map())
     asked = rest_api.changing(other.vnfd, other.files, **short(5))
 
     failed = v2.run(vnf, "change_vnfpkg", asked)
     assert "FAILED_TEMP" == failed["operationState"]
     assert 504 == failed["error"]["status"]
-    assert f"ConfigMap/{namespace}/{GATE}" in failed["error"]["detail"]
+    assert (
+        f"ConfigMap/{namespace}/{held_vnf.HELD}" in failed["error"]["detail"]
+    )
     assert "FAILED_TEMP" == v2.retry(failed["id"])["operationState"]
 
-    back = v2.rollback(failed["id"])
-
-    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    held_vnf.roll_back(v2, failed["id"])
     there = names(kubectl, namespace, "configmaps")
     assert "less" in there
-    assert not {"more", GATE} & there
+    assert not {"more", held_vnf.HELD} & there
     assert "password" in names(kubectl, namespace, "secrets")
     after = v2.show(vnf)
     for key in ("flavourId", "metadata", "scaleStatus", "vnfcResourceInfo"):
@@ -339,7 +319,7 @@ def test_a_failed_change_is_retried_and_rolled_back(
 
     # The same once more, with the obstacle out of the way.
     failed = v2.run(vnf, "change_vnfpkg", asked)
-    opened(kubectl, namespace)
+    held_vnf.release_config_map(kubectl, namespace)
     done = v2.retry(failed["id"])
     assert "COMPLETED" == done["operationState"], done.get("error")
     assert "less" not in names(kubectl, namespace, "configmaps")
@@ -361,7 +341,7 @@ def test_a_failed_instantiation_is_retried_rolled_back_or_failed(
 
     An abandoned instance is instantiated again, by a new request.
     """
-    csar = package(gated())
+    csar = package(held_vnf.held_config_map())
     vnf = v2.create(csar.vnfd)
     asked = body(v2, vim, csar, namespace, timeout=5)
 
@@ -374,8 +354,7 @@ def test_a_failed_instantiation_is_retried_rolled_back_or_failed(
     assert leftover_objects(vnf)
     assert "instantiatedVnfInfo" not in v2.show(vnf)
 
-    back = v2.rollback(failed["id"])
-    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    held_vnf.roll_back(v2, failed["id"])
     assert [] == leftover_objects(vnf)
 
     failed = v2.run(vnf, "instantiate", asked)
@@ -389,7 +368,7 @@ def test_a_failed_instantiation_is_retried_rolled_back_or_failed(
     assert leftover_objects(vnf)
     failed = v2.run(vnf, "instantiate", asked)
     assert "FAILED_TEMP" == failed["operationState"]
-    opened(kubectl, namespace)
+    held_vnf.release_config_map(kubectl, namespace)
     done = v2.retry(failed["id"])
 
     assert "COMPLETED" == done["operationState"], done.get("error")
@@ -417,8 +396,7 @@ def test_failed_scales_and_heals_are_repeated(
     assert "FAILED_TEMP" == failed["operationState"]
     assert 422 == failed["error"]["status"]
     assert "web" in failed["error"]["detail"]
-    back = v2.rollback(failed["id"])
-    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    held_vnf.roll_back(v2, failed["id"])
     assert before == vnfcs_by_vdu(v2.vnfcs(vnf))
     assert {"web": 1, "db": 0} == levels(v2, vnf)
     path = "-o=jsonpath={.spec.replicas}"
@@ -497,8 +475,7 @@ def test_a_request_that_cannot_be_changes_nothing(
         failed["error"]["status"],
         said in failed["error"]["detail"],
     )
-    back = v2.rollback(failed["id"])
-    assert "ROLLED_BACK" == back["operationState"], back.get("error")
+    held_vnf.roll_back(v2, failed["id"])
     assert [] == leftover_objects(vnf)
     v2.delete(vnf)
 
@@ -598,7 +575,7 @@ def test_tacker_shows_no_secret(
     since = {name: host.logged(name) for name in SERVICES}
     with Subscriber().listening(v2) as subscriber:
         vnf = instance(package(secret()))
-        other = package(secret(f"{PLANTED}-2"), gated())
+        other = package(secret(f"{PLANTED}-2"), held_vnf.held_config_map())
         failed = v2.run(
             vnf,
             "change_vnfpkg",
@@ -609,7 +586,7 @@ def test_tacker_shows_no_secret(
         path = f"/vnflcm/v2/vnf_lcm_op_occs?filter=(eq,vnfInstanceId,{vnf})"
         listed = v2.wanted(200, "GET", path).text
         v2.done(vnf, "terminate", rest_api.FORCEFUL)
-    told = "".join(subscriber.heard)
+    notifications = "".join(subscriber.heard)
     logs = "".join(host.log(name, start) for name, start in since.items())
     rows = [
         name
@@ -621,9 +598,9 @@ def test_tacker_shows_no_secret(
 
     assert vnf in shown
     assert vnf in listed
-    assert "FAILED_TEMP" in told
+    assert "FAILED_TEMP" in notifications
     assert vnf in logs
-    for text in (shown, listed, told, logs):
+    for text in (shown, listed, notifications, logs):
         assert PLANTED not in text
         assert token not in text
     assert [] == rows
@@ -640,13 +617,14 @@ def workload_cluster(tmp_path, v2):
     They have tests of their own, with a receiver.
     """
 
-    def made(replaced, *more):
+    def build(replaced, *more):
         folder = tmp_path / f"quiet-{len(list(tmp_path.iterdir()))}"
         shutil.copytree(csars.SAMPLES / "capi_workload_cluster", folder)
         [path] = folder.glob("Definitions/*_df_*.yaml")
-        told = yaml.safe_load(path.read_text())
-        del told["topology_template"]["node_templates"]["VNF"]["interfaces"]
-        path.write_text(yaml.safe_dump(told))
+        flavour = yaml.safe_load(path.read_text())
+        vnf = flavour["topology_template"]["node_templates"]["VNF"]
+        del vnf["interfaces"]
+        path.write_text(yaml.safe_dump(flavour))
         for manifest in more:
             name = f"{manifest['metadata']['name']}.yaml"
             file = folder / packages.MANIFESTS / name
@@ -655,7 +633,7 @@ def workload_cluster(tmp_path, v2):
         v2.upload(csar.path)
         return csar
 
-    return made
+    return build
 
 
 @pytest.fixture
@@ -697,15 +675,19 @@ def test_workload_clusters_live_through_v2(
     one after the change, and the former one after the rollback.
     """
     older = workload_cluster({})
-    newer = workload_cluster({"v1.35.0": "v1.36.0", **SLOWER}, gated())
-    other = workload_cluster({SETTING: f"{MORE}{SETTING}", **SLOWER}, gated())
+    newer = workload_cluster(
+        {"v1.35.0": "v1.36.0", **SLOWER}, held_vnf.held_config_map()
+    )
+    other = workload_cluster(
+        {SETTING: f"{MORE}{SETTING}", **SLOWER}, held_vnf.held_config_map()
+    )
     spaces = (namespace, second)
     vnfs = [v2.create(older.vnfd) for _ in spaces]
 
-    def both(action, *asked):
+    def both(action, *bodies):
         begun = [
             v2.start(vnf, action, one)
-            for vnf, one in zip(vnfs, asked, strict=True)
+            for vnf, one in zip(vnfs, bodies, strict=True)
         ]
         return [v2.wait(occurrence, 300) for occurrence in begun]
 
@@ -733,7 +715,7 @@ def test_workload_clusters_live_through_v2(
     )
     assert {"FAILED_TEMP"} == {f["operationState"] for f in failed}
     assert 2 == len(names(kubectl, second, TEMPLATES))
-    opened(kubectl, namespace)
+    held_vnf.release_config_map(kubectl, namespace)
     changed = held_vnf.retry_until_success(
         v2.retry, failed[0]["id"], "COMPLETED"
     )
