@@ -386,7 +386,6 @@ def test_a_claim_that_holds_a_volume_is_named_with_its_user(
     unique_name,
     make_package,
     make_request,
-    short_deadline,
     terminate,
 ):
     """In the error, while the deletion hangs."""

@@ -104,7 +104,6 @@ def test_what_hangs_holds_up_all_that_it_needs(
     namespace,
     make_package,
     make_request,
-    with_short_deadline,
     unique_name,
     group,
     terminate,
@@ -176,7 +175,6 @@ def test_a_controller_that_does_not_run_is_named(
     namespace,
     make_package,
     make_request,
-    with_short_deadline,
     unique_name,
     group,
     terminate,
@@ -229,7 +227,6 @@ def test_what_is_missing_of_what_it_refers_to_is_named(
     namespace,
     make_package,
     make_request,
-    with_short_deadline,
     terminate,
 ):
     """By name alone, and by kind and name; not what is there."""
@@ -289,7 +286,7 @@ def test_what_is_missing_of_what_it_refers_to_is_named(
 
 @pytest.mark.requirement("P16")
 def test_finalizers_are_removed_only_on_request_by_name(
-    cluster, namespace, make_package, make_request, with_short_deadline, caplog
+    cluster, namespace, make_package, make_request, caplog
 ):
     """With a warning that lists what was removed.
 
@@ -588,7 +585,6 @@ def test_pods_get_no_more_time_than_was_asked_for(
     namespace,
     make_package,
     make_request,
-    with_short_deadline,
     unique_name,
 ):
     """Also those of workloads, to which the server hands nothing on.
@@ -663,7 +659,6 @@ def test_a_pod_on_a_dead_node_is_named_with_its_node(
     namespace,
     make_package,
     make_request,
-    with_short_deadline,
     dead_node,
 ):
     """The end does not outlast its deadline, and repeated, by force, it is.
