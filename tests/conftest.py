@@ -59,7 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
     pytest does so for Ctrl-C alone; a job that is cancelled gets SIGTERM.
     """
     ending = contextlib.ExitStack()
-    ending.enter_context(signals.raised())
+    ending.enter_context(signals.raise_interrupts())
     config.add_cleanup(ending.close)
 
 
@@ -85,7 +85,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """
     if getattr(session.config.option, "numprocesses", None):
         found = target.choose(os.environ)
-        session.config.stash[_STARTED] = found.startable and plane.ensure()
+        session.config.stash[_STARTED] = found.can_start and plane.ensure()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -98,7 +98,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def target_cluster() -> Iterator[Target]:
     """The cluster of this run of pytest; it answers."""
     found = target.choose(os.environ)
-    started = found.startable and plane.ensure()
+    started = found.can_start and plane.ensure()
     yield found
     if started:
         plane.down()
@@ -107,7 +107,7 @@ def target_cluster() -> Iterator[Target]:
 @pytest.fixture(scope="session")
 def missing_features(target_cluster: Target) -> dict[str, str]:
     """Features that the cluster does not have, and the evidence."""
-    return target.missing(target_cluster)
+    return target.find_missing_features(target_cluster)
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,9 @@ PORT = 16443
 @contextlib.contextmanager
 def start_plane(folder: pathlib.Path, shift: int) -> Iterator[Plane]:
     """A second control plane with nodes, independent of the first."""
-    found = Plane(Folders(folder / "run", shift), Store.of(os.environ))
+    found = Plane(
+        Folders(folder / "run", shift), Store.from_environ(os.environ)
+    )
     found.up(("control plane", "kwok"))
     try:
         yield found

@@ -57,7 +57,9 @@ def run_api_server(
         write_private(
             folders.authentication, json.dumps(_trust(provider)).encode()
         )
-        plane = Plane(folders, Store.of(os.environ), lambda said: None)
+        plane = Plane(
+            folders, Store.from_environ(os.environ), lambda said: None
+        )
         plane.up(("control plane",))
         try:
             from tools.plane import credentials

@@ -71,21 +71,21 @@ class Recipe:
     needs: tuple[str, ...]
 
 
-def recipe(folder: pathlib.Path) -> Recipe:
+def read_recipe(folder: pathlib.Path) -> Recipe:
     """Read and check the folder's ``csar.yaml``."""
     path = folder / "csar.yaml"
     try:
-        said: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
         management = tuple(
             Hook(str(hook["file"]), str(hook["from"]))
-            for hook in said.get("management") or ()
+            for hook in content.get("management") or ()
         )
         variants = {
             str(name): {str(old): str(new) for old, new in pairs.items()}
-            for name, pairs in (said.get("variants") or {}).items()
+            for name, pairs in (content.get("variants") or {}).items()
         }
-        needs = tuple(str(name) for name in said.get("needs") or ())
-        return Recipe(str(said["entry"]), management, variants, needs)
+        needs = tuple(str(name) for name in content.get("needs") or ())
+        return Recipe(str(content["entry"]), management, variants, needs)
     except OSError as error:
         raise CsarError(f"{path}: {error.strerror}") from error
     except (AttributeError, KeyError, TypeError, yaml.YAMLError) as error:
@@ -101,7 +101,7 @@ def whole_samples() -> list[pathlib.Path]:
     return [
         path.parent
         for path in sorted(SAMPLES.glob("*/csar.yaml"))
-        if not recipe(path.parent).needs
+        if not read_recipe(path.parent).needs
     ]
 
 
@@ -118,8 +118,8 @@ def build(
         installed Tacker where it is None.
     :param variant: of those in ``csar.yaml``; empty for the folder as it is.
     """
-    how = recipe(folder)
-    files = _replaced(_packed(folder), how, variant)
+    how = read_recipe(folder)
+    files = _replace_text(_collect_files(folder), how, variant)
     if how.entry not in files:
         raise CsarError(f"{folder}: the entry {how.entry} does not exist")
     if unavailable := [name for name in how.needs if name not in files]:
@@ -146,7 +146,7 @@ def build(
     return out
 
 
-def _packed(folder: pathlib.Path) -> dict[str, bytes]:
+def _collect_files(folder: pathlib.Path) -> dict[str, bytes]:
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
@@ -156,7 +156,7 @@ def _packed(folder: pathlib.Path) -> dict[str, bytes]:
     return found
 
 
-def _replaced(
+def _replace_text(
     files: Mapping[str, bytes], how: Recipe, variant: str
 ) -> dict[str, bytes]:
     if not variant:
@@ -226,7 +226,7 @@ def build_all(
     """Build all whole samples and their variants into a folder."""
     built = []
     for sample in whole_samples():
-        for variant in ("", *recipe(sample).variants):
+        for variant in ("", *read_recipe(sample).variants):
             name = f"{sample.name}_{variant}" if variant else sample.name
             out = folder / f"{name}.zip"
             build(sample, out, etsi_types=etsi_types, variant=variant)

@@ -31,22 +31,24 @@ PAUSE = 0.5
 class Snapshot:
     """Every object that can be listed, by its UID.
 
-    :param unseen: kinds that could not be listed, and why.
+    :param unlisted: kinds that could not be listed, and why.
     """
 
     objects: Mapping[str, ObjectRef]
-    unseen: Mapping[GroupKind, str] = dataclasses.field(default_factory=dict)
+    unlisted: Mapping[GroupKind, str] = dataclasses.field(default_factory=dict)
 
     @property
     def kinds(self) -> int:
         return len({ref.group_kind for ref in self.objects.values()})
 
 
-def snapshot(cluster: Cluster) -> Snapshot:
+def take_snapshot(cluster: Cluster) -> Snapshot:
     """The metadata of every resource that can be listed, now."""
     found: dict[str, ObjectRef] = {}
     unseen = {}
-    kinds = sorted({r.group_kind for r in cluster.resources() if _counts(r)})
+    kinds = sorted(
+        {r.group_kind for r in cluster.resources() if _is_compared(r)}
+    )
 
     def listed(kind: GroupKind) -> list[tuple[str, ObjectRef]]:
         # Metadata has a kind of its own, so the resource's is put in.
@@ -71,28 +73,28 @@ def snapshot(cluster: Cluster) -> Snapshot:
     return Snapshot(found, unseen)
 
 
-def _counts(resource: Resource) -> bool:
+def _is_compared(resource: Resource) -> bool:
     # What is served under two groups is one object with one UID.
     return "list" in resource.verbs and resource.group_kind not in EVENTS
 
 
-def left(before: Snapshot, after: Snapshot) -> list[ObjectRef]:
+def find_new(before: Snapshot, after: Snapshot) -> list[ObjectRef]:
     """Return what exists after and did not exist before."""
     return sorted(
         ref
         for uid, ref in after.objects.items()
-        if uid not in before.objects and not _components(ref)
+        if uid not in before.objects and not _is_component_lease(ref)
     )
 
 
-def _components(ref: ObjectRef) -> bool:
+def _is_component_lease(ref: ObjectRef) -> bool:
     """Whether it is a Lease of a component, and not one of an instance."""
     return ref.group_kind == leases.KIND and not ref.name.startswith(
         record_names.PREFIX
     )
 
 
-def remaining(
+def find_leftovers(
     cluster: Cluster,
     before: Snapshot,
     deadline: Deadline,
@@ -105,7 +107,9 @@ def remaining(
     is not enough.
     """
     while True:
-        found = [r for r in left(before, snapshot(cluster)) if matters(r)]
+        found = [
+            r for r in find_new(before, take_snapshot(cluster)) if matters(r)
+        ]
         if not found or deadline.expired:
             return found
         sleep(min(PAUSE, deadline.remaining))

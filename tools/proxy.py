@@ -77,7 +77,7 @@ class Proxy:
         self._thread.join()
         self._server.server_close()
 
-    def who(self, header: str) -> str:
+    def authenticate(self, header: str) -> str:
         """The user and password in a header; empty if there are none."""
         scheme, _, encoded = header.partition(" ")
         if scheme != "Basic":
@@ -112,7 +112,7 @@ class Proxy:
         return Handler
 
     def _certified(self, folder: pathlib.Path) -> str:
-        own = certificates.local("proxy")
+        own = certificates.create_server_certificate("proxy")
         path = folder / "proxy.pem"
         write_private(path, own.certificate + own.key)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -148,7 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
     def answer(self) -> None:
         size = int(self.headers.get("content-length", "0"))
         body = self.rfile.read(size)
-        name = self.of.who(self.headers.get("authorization", ""))
+        name = self.of.authenticate(self.headers.get("authorization", ""))
         if not name:
             self.of.refused += 1
             self.send_response(401)
@@ -169,7 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.of.version and self.path.partition("?")[0] == "/version":
             self._answer_version(response)
         else:
-            self._passed_on(response)
+            self._forward(response)
 
     do_GET = do_PATCH = do_POST = do_PUT = do_DELETE = answer  # noqa: N815
 
@@ -190,7 +190,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def _passed_on(self, response: HTTPResponse) -> None:
+    def _forward(self, response: HTTPResponse) -> None:
         self.send_response(response.status)
         for key, value in response.getheaders():
             if key.lower() not in _OWN:

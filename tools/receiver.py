@@ -53,7 +53,7 @@ class Answer:
 
 
 @dataclasses.dataclass(frozen=True)
-class Posted:
+class ReceivedRequest:
     """One request as it came, and whether its signature is right."""
 
     path: str
@@ -70,7 +70,7 @@ class Posted:
         return self.headers.get("webhook-id", "")
 
 
-def signature_holds(
+def is_signature_valid(
     headers: Mapping[str, str], body: bytes, secret: str, now: float
 ) -> bool:
     """Whether one of the signatures was made with the secret, lately."""
@@ -79,12 +79,12 @@ def signature_holds(
         return False
     key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
     signed = f"{headers.get('webhook-id', '')}.{stamp}.".encode() + body
-    right = hmac.new(key, signed, hashlib.sha256).digest()
+    expected = hmac.new(key, signed, hashlib.sha256).digest()
     for one in headers.get("webhook-signature", "").split():
         version, _, value = one.partition(",")
         with contextlib.suppress(binascii.Error):
             if version == "v1" and hmac.compare_digest(
-                base64.b64decode(value, validate=True), right
+                base64.b64decode(value, validate=True), expected
             ):
                 return True
     return False
@@ -108,7 +108,7 @@ class Receiver:
         tls: bool = True,
     ):
         self.secret = secret
-        self.posted: list[Posted] = []
+        self.posted: list[ReceivedRequest] = []
         self.ca_file = folder / "receiver-ca.pem"
         self.closing = threading.Event()
         self._answers = iter(tuple(answers))
@@ -117,7 +117,7 @@ class Receiver:
         self._server.daemon_threads = True
         if tls:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate(folder, self.ca_file))
+            context.load_cert_chain(create_certificate(folder, self.ca_file))
             self._server.socket = context.wrap_socket(
                 self._server.socket,
                 server_side=True,
@@ -131,7 +131,7 @@ class Receiver:
         )
 
     @property
-    def accepted(self) -> Mapping[str, Posted]:
+    def accepted(self) -> Mapping[str, ReceivedRequest]:
         """Messages that were rightly signed, each once, by their id."""
         return {posted.id: posted for posted in self.posted if posted.signed}
 
@@ -159,16 +159,16 @@ class Receiver:
     ) -> None:
         self.close()
 
-    def _take(
+    def _accept(
         self, path: str, headers: Mapping[str, str], body: bytes
     ) -> Answer:
-        signed = not self.secret or signature_holds(
+        signed = not self.secret or is_signature_valid(
             headers, body, self.secret, time.time()
         )
         with self._lock:
             scripted = next(self._answers, None)
             fine = signed and scripted is None
-            self.posted.append(Posted(path, headers, body, fine))
+            self.posted.append(ReceivedRequest(path, headers, body, fine))
         if scripted is not None:
             return scripted
         return Answer(204) if signed else Answer(401, "wrong signature")
@@ -182,7 +182,7 @@ class Receiver:
             def do_POST(self) -> None:
                 size = int(self.headers.get("content-length", "0"))
                 headers = {k.lower(): v for k, v in self.headers.items()}
-                answer = receiver._take(
+                answer = receiver._accept(
                     self.path, headers, self.rfile.read(size)
                 )
                 if answer.silent:
@@ -214,7 +214,9 @@ class Receiver:
         return Handler
 
 
-def certificate(folder: pathlib.Path, ca_file: pathlib.Path) -> pathlib.Path:
+def create_certificate(
+    folder: pathlib.Path, ca_file: pathlib.Path
+) -> pathlib.Path:
     """A certificate for 127.0.0.1 and its key in one file; the CA's apart."""
     now = datetime.datetime.now(datetime.timezone.utc)
     ca_key = ec.generate_private_key(ec.SECP256R1())

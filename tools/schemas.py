@@ -42,32 +42,32 @@ OPERATIONS = (
 )
 
 
-def text(said: str) -> Schema:
-    return {"type": "string", "description": said}
+def text(description: str) -> Schema:
+    return {"type": "string", "description": description}
 
 
-def number(said: str, kind: str = "number") -> Schema:
-    return {"type": kind, "minimum": 0, "description": said}
+def number(description: str, kind: str = "number") -> Schema:
+    return {"type": kind, "minimum": 0, "description": description}
 
 
-def flag(said: str) -> Schema:
-    return {"type": "boolean", "description": said}
+def flag(description: str) -> Schema:
+    return {"type": "boolean", "description": description}
 
 
-def one_of(values: type[enum.Enum], said: str) -> Schema:
+def one_of(values: type[enum.Enum], description: str) -> Schema:
     found = [value.value for value in values]
-    return {"enum": found, "description": said}
+    return {"enum": found, "description": description}
 
 
-def listed(items: Schema, said: str) -> Schema:
-    return {"type": "array", "items": items, "description": said}
+def listed(items: Schema, description: str) -> Schema:
+    return {"type": "array", "items": items, "description": description}
 
 
-def fields(properties: Mapping[str, Schema], said: str = "") -> Schema:
+def fields(properties: Mapping[str, Schema], description: str = "") -> Schema:
     """An object with exactly these properties."""
     return {
         "type": "object",
-        **({"description": said} if said else {}),
+        **({"description": description} if description else {}),
         "properties": dict(properties),
         "required": list(properties),
         "additionalProperties": False,

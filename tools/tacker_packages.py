@@ -60,7 +60,7 @@ class Outcome:
     :param refused: why it was refused; empty if it was not.
     """
 
-    place: str
+    path: str
     flavours: Mapping[str, str]
     refused: str = ""
 
@@ -72,19 +72,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("tree", type=pathlib.Path, help="unpacked source")
     tree = parser.parse_args(argv).tree
-    outcomes = list(checked(tree))
+    outcomes = list(check_packages(tree))
     for outcome in outcomes:
         found = outcome.refused or ", ".join(
             f"{flavour}: {what}" for flavour, what in outcome.flavours.items()
         )
         print(f"{'REFUSED' if outcome.refused else 'loaded':8}", end=" ")
-        print(f"{outcome.place}: {found}")
+        print(f"{outcome.path}: {found}")
     refused = [outcome for outcome in outcomes if outcome.refused]
     print(f"{len(outcomes)} packages, {len(refused)} refused")
     return 1 if refused or not outcomes else 0
 
 
-def checked(tree: pathlib.Path) -> Iterator[Outcome]:
+def check_packages(tree: pathlib.Path) -> Iterator[Outcome]:
     """Load every package of a source tree."""
     types = {
         f"Definitions/{file.name}": file.read_bytes()
@@ -98,7 +98,7 @@ def _loaded(place: str, content: Content) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "package.zip")
         with zipfile.ZipFile(path, "w") as archive:
-            for name, data in sorted(hashed(content).items()):
+            for name, data in sorted(check_hashes(content).items()):
                 archive.writestr(name, data)
         try:
             found = {
@@ -251,7 +251,7 @@ def _name(block: str) -> str | None:
     return fields.get("Name") or fields.get("Source")
 
 
-def hashed(content: Content) -> dict[str, bytes]:
+def check_hashes(content: Content) -> dict[str, bytes]:
     """The files, with the hashes of those that are there."""
     changed = dict(content)
     for file in {file for _, file in listed(content)}:

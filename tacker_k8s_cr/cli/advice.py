@@ -113,11 +113,11 @@ def _misfit(error: errors.Rejected | errors.DryRunFailed) -> str:
 
 
 def _invalid(error: errors.PackageInvalid) -> str:
-    said = [str(problem) for problem in error.problems]
+    problems = [str(problem) for problem in error.problems]
     found = []
-    if any(yaml_text.AGAIN in text for text in said):
+    if any(yaml_text.AGAIN in text for text in problems):
         found.append(_VALIDATION)
-    if any(vdu_mapping.SELECT in text for text in said):
+    if any(vdu_mapping.SELECT in text for text in problems):
         found.append(
             "To select an object for a VDU: --vdu-mapping VDU=KIND/NAME; to "
             "read some of the files only: --def-file FILE"

@@ -94,15 +94,15 @@ def add_options(
         if option.section not in sections:
             found = parser.add_argument_group(option.section)
             sections[option.section] = found
-        place = sections[option.section]
+        group = sections[option.section]
         if option.rival:
             if option.rival not in rivals:
-                found = place.add_mutually_exclusive_group()
+                found = group.add_mutually_exclusive_group()
                 rivals[option.rival] = found
-            place = rivals[option.rival]
+            group = rivals[option.rival]
         if changed := (defaults or {}).get(option.name):
             option = dataclasses.replace(option, default=changed)
-        place.add_argument(
+        group.add_argument(
             *_SHORT.get(option.name, ()), option.command_flag, **_form(option)
         )
 

@@ -29,22 +29,22 @@ class ChangeBase(InstanceCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_package(parser)
 
-    def package(self, args: argparse.Namespace) -> dict[str, Any]:
+    def package_keywords(self, args: argparse.Namespace) -> dict[str, Any]:
         """Return the keywords of both: the package and its policy."""
         return {
-            "package": inputs.package(args, self.app.stdin),
+            "package": inputs.load_package(args, self.app.stdin),
             "vdu_mapping": dict(args.vdu_mapping or ()),
-            "policy": inputs.policy(args),
+            "policy": inputs.read_policy(args),
         }
 
-    def changing(
+    def change_request(
         self,
         args: argparse.Namespace,
         cluster: Cluster,
         deadline: Deadline,
         **how: Any,
     ) -> k8s_cr.Request:
-        options = inputs.options(args, cluster.with_deadline(deadline))
+        options = inputs.apply_options(args, cluster.with_deadline(deadline))
         return self.request(args, cluster, deadline, options=options, **how)
 
 
@@ -65,8 +65,8 @@ class Change(ChangeBase):
         listen: NullProgress,
     ) -> Report:
         return k8s_cr.change(
-            self.changing(args, cluster, deadline, on_progress=listen),
-            **self.package(args),
+            self.change_request(args, cluster, deadline, on_progress=listen),
+            **self.package_keywords(args),
             on_forecast=_warning_printer(
                 self.app.stderr, self.app.options.verbose_level
             ),
@@ -99,7 +99,8 @@ class ForecastChange(ChangeBase):
         listen: NullProgress,
     ) -> Forecast:
         return k8s_cr.forecast(
-            self.changing(args, cluster, deadline), **self.package(args)
+            self.change_request(args, cluster, deadline),
+            **self.package_keywords(args),
         )
 
     def cells(self, report: Forecast) -> list[Sequence[Any]]:
@@ -111,8 +112,8 @@ class ForecastChange(ChangeBase):
         counted = collections.Counter(
             row.action.value for row in report.objects
         )
-        said = ", ".join(f"{name} {n}" for name, n in counted.items())
-        return f"objects: {said or 'none'}"
+        counts = ", ".join(f"{name} {n}" for name, n in counted.items())
+        return f"objects: {counts or 'none'}"
 
 
 def _cells(row: ForecastRow, kind: listing.Kind) -> Sequence[Any]:

@@ -27,21 +27,21 @@ class Commands(commandmanager.CommandManager):  # type: ignore[misc]
             name = " ".join(words[:end])
             if name in self.commands:
                 return self.commands[name].load(), name, words[end:]
-        raise UnknownCommand(unknown(words[0], self.commands))
+        raise UnknownCommand(describe_unknown(words[0], self.commands))
 
 
-def unknown(word: str, names: Collection[str]) -> str:
+def describe_unknown(word: str, names: Collection[str]) -> str:
     """Return the message about a word that is not a command."""
     if word.startswith("-"):
         return f"unknown option {word}; see tacker-k8s-cr --help"
-    if found := nearest(word, names):
+    if found := find_nearest(word, names):
         meant = f"did you mean {' or '.join(found)}?"
     else:
         meant = f"the commands are {', '.join(sorted(names))}"
     return f"{word!r} is not a command; {meant}"
 
 
-def nearest(word: str, names: Collection[str]) -> list[str]:
+def find_nearest(word: str, names: Collection[str]) -> list[str]:
     """Return the names that a word abbreviates, else the most similar ones."""
-    begun = sorted(name for name in names if name.startswith(word))
-    return begun or difflib.get_close_matches(word, sorted(names))
+    completions = sorted(name for name in names if name.startswith(word))
+    return completions or difflib.get_close_matches(word, sorted(names))

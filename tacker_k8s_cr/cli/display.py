@@ -10,7 +10,7 @@ from tacker_k8s_cr.cli.plain_progress import PlainProgress
 from tacker_k8s_cr.model.deadline import Deadline
 
 
-def on_terminal(stream: TextIO, environ: Mapping[str, str]) -> bool:
+def is_on_terminal(stream: TextIO, environ: Mapping[str, str]) -> bool:
     """Return whether the stream is a terminal that moves its cursor."""
     return stream.isatty() and environ.get("TERM", "dumb") != "dumb"
 
@@ -29,7 +29,7 @@ def progress(
     """
     if verbosity != 1:
         return NullProgress(deadline)
-    if not on_terminal(stream, environ):
+    if not is_on_terminal(stream, environ):
         return PlainProgress(deadline, stream)
     # Imported here: the import is slow, and only a terminal needs it.
     from tacker_k8s_cr.cli.rich_progress import RichProgress

@@ -121,7 +121,7 @@ def _exit(error: errors.Error, late: bool) -> Exit:
     return Exit.REFUSED
 
 
-def interrupted(
+def of_interrupt(
     operation: str, instance: str, progress: WaitState | None, now: float
 ) -> ErrorResult:
     """Return the result of an operation that a signal interrupted.

@@ -63,7 +63,9 @@ class Heal(InstanceCommand):
             ),
             None
             if args.all
-            else _uids(args, cluster.with_deadline(deadline), self.registry),
+            else _resolve_members(
+                args, cluster.with_deadline(deadline), self.registry
+            ),
         )
 
 
@@ -99,7 +101,7 @@ class Rollback(InstanceCommand):
         )
 
 
-def _uids(
+def _resolve_members(
     args: argparse.Namespace, cluster: Cluster, registry: Registry
 ) -> set[str]:
     """Return the UIDs of the members that are named.
@@ -114,10 +116,10 @@ def _uids(
     from tacker_k8s_cr.lcm.healing import selection
     from tacker_k8s_cr.plan.journal import Phase
 
-    inventory = inputs.inventory(args, cluster)
+    inventory = inputs.read_inventory(args, cluster)
     groups = members.groups_by_owner(cluster, registry, inventory)
-    known = pending_members.recorded_members(inventory)
-    uids = {member.ref: uid for uid, member in known.items()}
+    recorded = pending_members.recorded_members(inventory)
+    uids = {member.ref: uid for uid, member in recorded.items()}
     for uid, location in selection.locate_members(groups).items():
         uids[location.member.ref] = uid
     uids |= {

@@ -20,7 +20,7 @@ DEFAULT = "default"
 """The namespace of an instance if no option names one."""
 
 
-def package(args: argparse.Namespace, stdin: TextIO | None) -> Package:
+def load_package(args: argparse.Namespace, stdin: TextIO | None) -> Package:
     """Load the package that the arguments name.
 
     :param stdin: the stream that the path ``-`` stands for.
@@ -37,7 +37,9 @@ def package(args: argparse.Namespace, stdin: TextIO | None) -> Package:
     )
 
 
-def options(args: argparse.Namespace, cluster: Cluster) -> k8s_cr.Options:
+def apply_options(
+    args: argparse.Namespace, cluster: Cluster
+) -> k8s_cr.Options:
     """Return the options with which a package is applied."""
     return k8s_cr.Options(
         dry_run=args.dry_run,
@@ -99,42 +101,42 @@ def _object(
     """Parse an object; the default namespace is that of the instance."""
     from tacker_k8s_cr.model import selectors
 
-    found = selectors.subject(text, option)
-    if not isinstance(found, ObjectRef):
+    parsed = selectors.subject(text, option)
+    if not isinstance(parsed, ObjectRef):
         raise errors.RequestInvalid(
             f"{option}: {text}: expected KIND/NAME or KIND/NAMESPACE/NAME"
         )
-    if found.namespace or not cluster.resource(found.group_kind).namespaced:
-        return found
-    return found._replace(namespace=_namespace(args, cluster))
+    if parsed.namespace or not cluster.resource(parsed.group_kind).namespaced:
+        return parsed
+    return parsed._replace(namespace=_namespace(args, cluster))
 
 
-def policy(args: argparse.Namespace) -> k8s_cr.Policy | None:
+def read_policy(args: argparse.Namespace) -> k8s_cr.Policy | None:
     """Return the policy of the arguments and their file; None without one.
 
     Raises RequestInvalid.
     """
     from tacker_k8s_cr.kinds import policy as policies
 
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if args.policy:
         found = _read(pathlib.Path(args.policy))
         if not isinstance(found, dict):
             raise errors.RequestInvalid(f"{args.policy}: expected a mapping")
-        given = dict(found)
+        values = dict(found)
     if args.namespace_mode:
-        given["namespace_mode"] = args.namespace_mode
+        values["namespace_mode"] = args.namespace_mode
     if claims := getattr(args, "statefulset_claims", ""):
-        given["statefulset_claims"] = claims
+        values["statefulset_claims"] = claims
     if args.expected_kinds:
-        given["expected_kinds"] = [
-            *(given.get("expected_kinds") or ()),
+        values["expected_kinds"] = [
+            *(values.get("expected_kinds") or ()),
             *args.expected_kinds,
         ]
-    if not given:
+    if not values:
         return None
     try:
-        return policies.from_dict(given)
+        return policies.from_dict(values)
     except errors.RequestInvalid as error:
         where = f"{args.policy}: " if args.policy else ""
         raise errors.RequestInvalid(f"{where}{error}") from error
@@ -148,17 +150,17 @@ def _read(path: pathlib.Path) -> Any:
         text = files.read_named_file(path)
     except files.UnreadableFile as error:
         raise errors.RequestInvalid(f"{path}: {error}") from error
-    found, problems = documents.read(text, str(path))
+    parsed, problems = documents.read(text, str(path))
     if problems:
         raise errors.PackageInvalid(problems)
-    if len(found) != 1:
+    if len(parsed) != 1:
         raise errors.RequestInvalid(
-            f"{path}: expected one document, got {len(found)}"
+            f"{path}: expected one document, got {len(parsed)}"
         )
-    return found[0].value
+    return parsed[0].value
 
 
-def inventory(args: argparse.Namespace, cluster: Cluster) -> Inventory:
+def read_inventory(args: argparse.Namespace, cluster: Cluster) -> Inventory:
     """Return the inventory in the record. Raises InstanceNotFound."""
     entry = _entry(args, cluster)
     if entry is None:

@@ -160,7 +160,7 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
             )
             return self._failed(parsed_args, ended)
         except KeyboardInterrupt:
-            ended = exit_codes.interrupted(
+            ended = exit_codes.of_interrupt(
                 self.operation, parsed_args.name, listen.last, deadline.now
             )
             return self._failed(parsed_args, ended)
@@ -215,8 +215,8 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
         counted = collections.Counter(
             row.action.value for row in report.objects
         )
-        said = ", ".join(f"{n} {name}" for name, n in counted.items())
-        return f"objects: {said or 'none'}"
+        counts = ", ".join(f"{n} {name}" for name, n in counted.items())
+        return f"objects: {counts or 'none'}"
 
     def show(self, args: argparse.Namespace, report: Any) -> None:
         """Print the report on standard output."""
@@ -259,8 +259,8 @@ class InstanceCommand(listing.Listing, metaclass=abc.ABCMeta):
 
     def _check_columns(self, args: argparse.Namespace) -> None:
         """Raise RequestInvalid for an unknown column before the operation."""
-        known = {_normal(name) for name in self.all_columns}
-        wrong = [name for name in args.columns if _normal(name) not in known]
+        allowed = {_normal(name) for name in self.all_columns}
+        wrong = [name for name in args.columns if _normal(name) not in allowed]
         if wrong:
             raise errors.RequestInvalid(
                 f"no column {', '.join(wrong)}; there are "

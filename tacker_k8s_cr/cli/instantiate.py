@@ -39,7 +39,7 @@ class Instantiate(InstanceCommand):
         deadline: Deadline,
         listen: NullProgress,
     ) -> Report:
-        package = inputs.package(args, self.app.stdin)
+        package = inputs.load_package(args, self.app.stdin)
         if args.level and package.vnfd is None:
             raise errors.RequestInvalid(
                 f"--level {args.level}: the package has no VNFD, so no levels"
@@ -49,13 +49,15 @@ class Instantiate(InstanceCommand):
                 args,
                 cluster,
                 deadline,
-                options=inputs.options(args, cluster.with_deadline(deadline)),
+                options=inputs.apply_options(
+                    args, cluster.with_deadline(deadline)
+                ),
                 on_progress=listen,
             ),
             package,
             level=args.level,
             vdu_mapping=dict(args.vdu_mapping or ()),
-            policy=inputs.policy(args) or k8s_cr.Policy(),
+            policy=inputs.read_policy(args) or k8s_cr.Policy(),
         )
 
 

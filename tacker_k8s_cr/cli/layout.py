@@ -42,7 +42,9 @@ class Column:
 Rows = Sequence[Sequence[str]]
 
 
-def table(columns: Sequence[Column], rows: Rows, width: int = 0) -> list[str]:
+def format_table(
+    columns: Sequence[Column], rows: Rows, width: int = 0
+) -> list[str]:
     """Return the lines of a table with a header.
 
     :param width: columns of the screen; 0 for as many as it takes.
@@ -59,7 +61,7 @@ def table(columns: Sequence[Column], rows: Rows, width: int = 0) -> list[str]:
     wrapped = _wrapping(natural, rows, texts, width)
     if wrapped:
         return _inline(columns, rows, wrapped)
-    narrow = _narrowed(columns, natural, texts, width)
+    narrow = _narrow(columns, natural, texts, width)
     if narrow:
         return _below(columns, rows, narrow, width)
     return _blocks(columns, rows, width)
@@ -73,7 +75,7 @@ def printable(text: str) -> str:
     )
 
 
-def shortened(name: str, width: int) -> str:
+def shorten(name: str, width: int) -> str:
     """Return a name with its middle left out where it is too long."""
     if len(name) <= width:
         return name
@@ -82,13 +84,13 @@ def shortened(name: str, width: int) -> str:
     return f"{name[:head]}{ELLIPSIS}{name[len(name) - tail :]}"
 
 
-def wrapped(text: str, width: int) -> list[str]:
+def wrap(text: str, width: int) -> list[str]:
     """Return a text as lines; a word that is too long is shortened."""
     return [
         line
         for part in text.split("\n")
         for line in textwrap.wrap(
-            " ".join(shortened(word, width) for word in part.split()),
+            " ".join(shorten(word, width) for word in part.split()),
             width,
             break_long_words=False,
             break_on_hyphens=False,
@@ -126,7 +128,7 @@ def _wrapping(
     return widths
 
 
-def _narrowed(
+def _narrow(
     columns: Sequence[Column],
     natural: Sequence[int],
     texts: Sequence[int],
@@ -155,7 +157,7 @@ def _inline(
     lines = [_line(columns, [c.title for c in columns], widths)]
     for row in rows:
         cells = [
-            wrapped(cell, size) if column.shape is Shape.TEXT else [cell]
+            wrap(cell, size) if column.shape is Shape.TEXT else [cell]
             for column, cell, size in zip(columns, row, widths, strict=True)
         ]
         for number in range(max(map(len, cells), default=0)):
@@ -182,7 +184,7 @@ def _below(
 
 def _indented(texts: Iterable[str], width: int) -> Iterator[str]:
     for text in filter(None, texts):
-        for line in wrapped(text, max(width - len(INDENT), 1)):
+        for line in wrap(text, max(width - len(INDENT), 1)):
             yield f"{INDENT}{line}".rstrip()
 
 
@@ -203,9 +205,9 @@ def _labelled(
     room = max(width - size - len(GAP), 1)
     parts = [cell]
     if column.shape is Shape.TEXT:
-        parts = wrapped(cell, room)
+        parts = wrap(cell, room)
     elif column.shape is Shape.NAME:
-        parts = [shortened(cell, room)]
+        parts = [shorten(cell, room)]
     for title, part in zip(
         [column.title, *[""] * len(parts)], parts, strict=False
     ):
@@ -225,7 +227,7 @@ def _line(
 
 
 def _fitting(column: Column, cell: str, size: int) -> str:
-    return shortened(cell, size) if column.shape is Shape.NAME else cell
+    return shorten(cell, size) if column.shape is Shape.NAME else cell
 
 
 def _lines(cells: Iterable[str]) -> Iterator[str]:

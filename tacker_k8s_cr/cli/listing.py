@@ -133,7 +133,7 @@ class Table(base.ListFormatter):  # type: ignore[misc]
             return
         columns = [Column(n, SHAPES.get(n, Shape.TEXT)) for n in names]
         width = parsed_args.max_width or screen_width(stdout, os.environ)
-        for line in layout.table(columns, rows, 0 if wide else width):
+        for line in layout.format_table(columns, rows, 0 if wide else width):
             stdout.write(f"{_encodable(line, stdout)}\n")
 
 

@@ -36,24 +36,24 @@ def resolve_object(
         )
     owned = sorted(owned)
     kinds = {ref.group_kind for ref in owned}
-    meant = {k for k in kinds if _is(kind, k.kind, k.group)} or {
-        k for k in kinds if _is(kind, plural(k), k.group)
+    meant = {k for k in kinds if _matches(kind, k.kind, k.group)} or {
+        k for k in kinds if _matches(kind, plural(k), k.group)
     }
-    found = [
+    matches = [
         ref
         for ref in owned
         if ref.group_kind in meant
         and ref.name == name
         and place in ([], [ref.namespace])
     ]
-    if len(found) > 1:
-        found = [r for r in found if r.namespace == namespace] or found
-    if len(found) == 1:
-        return found[0]
-    if found:
+    if len(matches) > 1:
+        matches = [r for r in matches if r.namespace == namespace] or matches
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
         raise RequestInvalid(
             f"{text}: several objects of the instance have this name: "
-            f"{listed(found)}; expected one of these"
+            f"{listed(matches)}; expected one of these"
         )
     near = [ref for ref in owned if ref.group_kind in meant] or [
         ref for ref in owned if ref.name == name
@@ -63,9 +63,9 @@ def resolve_object(
             f"{text}: no such object of the instance; it has "
             f"{listed(_nearest_first(name, near))}"
         )
-    said = listed(sorted(map(str, kinds)), 20)
+    message = listed(sorted(map(str, kinds)), 20)
     raise RequestInvalid(
-        f"{text}: no such object of the instance; its kinds are {said}"
+        f"{text}: no such object of the instance; its kinds are {message}"
     )
 
 
@@ -78,13 +78,13 @@ def _nearest_first(name: str, refs: Iterable[ObjectRef]) -> list[ObjectRef]:
     return sorted(refs, key=likeness, reverse=True)
 
 
-def _is(text: str, name: str, group: str) -> bool:
+def _matches(text: str, name: str, group: str) -> bool:
     """Return whether the text is the name, with or without the group.
 
     As in kubectl, a version may be between them.
     """
-    asked, _, rest = text.lower().partition(".")
-    if asked != name.lower():
+    requested, _, rest = text.lower().partition(".")
+    if requested != name.lower():
         return False
     return rest in ("", group) or (
         _is_version(rest.partition(".")[0])

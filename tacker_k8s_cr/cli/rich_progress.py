@@ -40,7 +40,7 @@ STYLES = {
 }
 
 
-def table(
+def build_table(
     progress: WaitState, settled: Sequence[ObjectRef], now: float, rows: int
 ) -> Table:
     """Return pending objects, the oldest first, and the last to settle.
@@ -106,7 +106,7 @@ class RichProgress(NullProgress):
         self._heading = heading
         self._display = Display(
             console=self._console,
-            get_renderable=self.shown,
+            get_renderable=self.render,
             refresh_per_second=4,
             transient=True,
         )
@@ -134,7 +134,7 @@ class RichProgress(NullProgress):
     def __exit__(self, *raised: object) -> None:
         self._display.stop()
 
-    def shown(self) -> RenderableType:
+    def render(self) -> RenderableType:
         now = self.deadline.now
         progress = self.last
         said = f"[bold]{escape(self._heading)}[/]  {now - self.begun:.0f} s"
@@ -157,5 +157,7 @@ class RichProgress(NullProgress):
             return Group(self._spinner, *why)
         rows = max(3, min(SHOWN, self._console.height - 5 - len(why)))
         return Group(
-            self._spinner, *why, table(progress, self._settled, now, rows)
+            self._spinner,
+            *why,
+            build_table(progress, self._settled, now, rows),
         )

@@ -69,24 +69,26 @@ class Scale(InstanceCommand):
     def _targets(
         self, args: argparse.Namespace, cluster: Cluster
     ) -> dict[ObjectRef, int] | None:
-        far = args.number_of_steps is not None or args.level is not None
+        has_distance = (
+            args.number_of_steps is not None or args.level is not None
+        )
         if args.aspect and (args.object or args.replicas is not None):
             raise errors.RequestInvalid(
                 "scale: expected either KIND/NAME with --replicas, or --aspect"
             )
         if args.aspect:
-            if not far:
+            if not has_distance:
                 raise errors.RequestInvalid(
                     f"scale: --aspect {args.aspect} requires "
                     "--number-of-steps or --level"
                 )
             return None
-        if far or args.object is None or args.replicas is None:
+        if has_distance or args.object is None or args.replicas is None:
             raise errors.RequestInvalid(
                 "scale: expected KIND/NAME and --replicas, or --aspect and "
                 "--number-of-steps or --level"
             )
-        inventory = inputs.inventory(args, cluster)
+        inventory = inputs.read_inventory(args, cluster)
         return {_resolve_target(args, cluster, inventory): args.replicas}
 
 
@@ -109,11 +111,11 @@ def _resolve_target(
         places = dict(
             topology_scaling.topology_replica_fields(cluster, inventory)
         )
-        made = {made: ref for ref, made in places.items()}
+        by_created = {by_created: ref for ref, by_created in places.items()}
         if not places:
             raise
-        among = (*inventory.owned, *places, *made)
+        candidates = (*inventory.owned, *places, *by_created)
         ref = resolve_object.resolve_object(
-            text, set(among), namespace, plural
+            text, set(candidates), namespace, plural
         )
-        return made.get(ref, ref)
+        return by_created.get(ref, ref)

@@ -152,8 +152,8 @@ class Shell(app.App):  # type: ignore[misc]
         out.write(self.parser.format_help())
         out.write("\nCommands:\n")
         for name, entry_point in sorted(self.command_manager):
-            said = inspect.getdoc(entry_point.load()) or ""
-            line = said.partition("\n")[0].rstrip(".")
+            description = inspect.getdoc(entry_point.load()) or ""
+            line = description.partition("\n")[0].rstrip(".")
             out.write(f"  {name:<13} {line}\n")
         out.write(f"\n{CODES}")
 

@@ -44,7 +44,7 @@ class Status(InstanceCommand):
         self._as_tree = (
             parsed_args.formatter is None
             and not (parsed_args.columns or parsed_args.wide)
-            and display.on_terminal(self.app.stdout, os.environ)
+            and display.is_on_terminal(self.app.stdout, os.environ)
         )
         if parsed_args.formatter is None:
             parsed_args.formatter = self._usual
@@ -123,6 +123,6 @@ def _cells(row: DriftRow, kind: listing.Kind) -> Sequence[Any]:
         kind,
         row.ref.namespace,
         row.ref.name,
-        ", ".join(way.value for way in row.drifts),
+        ", ".join(difference.value for difference in row.drifts),
         "\n".join([*details, *map(str, row.differences)]),
     )

@@ -19,14 +19,14 @@ _TAKEN = 25
 """Columns for the lines of the tree and for the state."""
 
 
-def tree(report: Report, width: int = 80) -> Tree:
+def build_tree(report: Report, width: int = 80) -> Tree:
     """Return the objects of an instance below their kinds.
 
     :param width: of the terminal; names are shortened to fit, words are not
         broken.
     """
-    said = f"[bold]{escape(report.instance)}[/]  {escape(report.phase)}"
-    root = Tree(said)
+    summary = f"[bold]{escape(report.instance)}[/]  {escape(report.phase)}"
+    root = Tree(summary)
     room = max(width - _TAKEN, layout.SHORTEST_NAME)
     kinds: dict[str, list[ObjectResult]] = {}
     for row in report.objects:
@@ -40,7 +40,7 @@ def tree(report: Report, width: int = 80) -> Tree:
                 state = ("deleted", "green")
             leaf = branch.add(
                 Text.assemble(
-                    layout.shortened(f"{where}{row.ref.name}", room),
+                    layout.shorten(f"{where}{row.ref.name}", room),
                     "  ",
                     state,
                     f"  {_words(row.verdict.reason, room)}",
@@ -54,11 +54,11 @@ def tree(report: Report, width: int = 80) -> Tree:
 def _words(text: str, room: int) -> str:
     """Return the text with long words shortened, so that none is broken."""
     return "\n".join(
-        " ".join(layout.shortened(word, room) for word in line.split(" "))
+        " ".join(layout.shorten(word, room) for word in line.split(" "))
         for line in layout.printable(text).split("\n")
     )
 
 
 def show_tree(report: Report, stream: TextIO) -> None:
     console = Console(file=stream)
-    console.print(tree(report, console.width))
+    console.print(build_tree(report, console.width))

@@ -16,7 +16,7 @@ from typing import Any
 import urllib.parse
 
 from tacker_k8s_cr.driver import schema
-from tacker_k8s_cr.driver.schema import OURS
+from tacker_k8s_cr.driver.schema import OWN_KEY
 from tacker_k8s_cr.driver.schema import ROOT
 from tacker_k8s_cr.kinds import generic
 from tacker_k8s_cr.kinds import rules
@@ -97,160 +97,163 @@ def read(
     additional_params: Mapping[str, Any] | None,
     operation: str = "instantiate",
     *,
-    home: str = "",
+    instance_namespace: str = "",
 ) -> RequestParams:
     """Return the parameters of a request. Raises RequestInvalid for all.
 
     :param operation: instantiate, change, scale, heal or terminate.
-    :param home: the namespace of an existing instance.
+    :param instance_namespace: the namespace of an existing instance.
     """
-    params = _said(additional_params or {})
-    if _helm(params, operation):
-        if OURS in params:
+    params = _drop_nulls(additional_params or {})
+    if _delegates_to_helm(params, operation):
+        if OWN_KEY in params:
             raise RequestInvalid(
-                f"{ROOT}.{OURS}: use_helm passes the request to Tacker's own "
-                "driver, which does not support it"
+                f"{ROOT}.{OWN_KEY}: use_helm passes the request to Tacker's "
+                "own driver, which does not support it"
             )
         return RequestParams(use_helm=True)
     params = {
         key: value
         for key, value in params.items()
-        if key == OURS or _of_use(key, operation)
+        if key == OWN_KEY or _is_used(key, operation)
     }
-    found = schema.faults(params, operation)
-    if not found:
-        found = [*_unfit(params, home)]
-    if found:
-        raise RequestInvalid("\n".join(found))
-    ours = params.get(OURS, {})
+    problems = schema.find_problems(params, operation)
+    if not problems:
+        problems = [*_check_values(params, instance_namespace)]
+    if problems:
+        raise RequestInvalid("\n".join(problems))
+    own = params.get(OWN_KEY, {})
     return RequestParams(
         files=tuple(params.get(FILES, ())),
-        namespace=params.get("namespace") or home or "default",
-        has_namespace=bool(params.get("namespace") or home),
-        namespace_mode=ours.get("namespace_mode", ""),
-        record_namespace=ours.get("record_namespace", ""),
-        readiness=tuple(_readiness(ours)),
-        prune=dict(_chosen(ours, "prune", "allow", "protect")),
-        expected_kinds=tuple(map(expected, ours.get("expected_kinds", ()))),
+        namespace=params.get("namespace") or instance_namespace or "default",
+        has_namespace=bool(params.get("namespace") or instance_namespace),
+        namespace_mode=own.get("namespace_mode", ""),
+        record_namespace=own.get("record_namespace", ""),
+        readiness=tuple(_readiness(own)),
+        prune=dict(_parse_selection(own, "prune", "allow", "protect")),
+        expected_kinds=tuple(map(expected, own.get("expected_kinds", ()))),
         vdu_mapping={
             vdu: f"{item['kind']}/{item['name']}"
             for vdu, item in params.get("vdu_mapping", {}).items()
         },
-        timeout=_seconds(ours, "timeout"),
-        stall_timeout=_seconds(ours, "stall_timeout"),
-        on_failure=ours.get("on_failure", ""),
-        machine_heal_strategy=ours.get("machine_heal_strategy", ""),
-        dry_run=ours.get("dry_run"),
-        resend=ours.get("resend"),
-        field_conflicts=ours.get("field_conflicts", ""),
-        field_validation=ours.get("field_validation", ""),
-        adopt=frozenset(map(_object, ours.get("adopt", ()))),
+        timeout=_seconds(own, "timeout"),
+        stall_timeout=_seconds(own, "stall_timeout"),
+        on_failure=own.get("on_failure", ""),
+        machine_heal_strategy=own.get("machine_heal_strategy", ""),
+        dry_run=own.get("dry_run"),
+        resend=own.get("resend"),
+        field_conflicts=own.get("field_conflicts", ""),
+        field_validation=own.get("field_validation", ""),
+        adopt=frozenset(map(_parse_object, own.get("adopt", ()))),
         transfer_from={
-            _object(text): instance
-            for instance, texts in ours.get("transfer_from", {}).items()
+            _parse_object(text): instance
+            for instance, texts in own.get("transfer_from", {}).items()
             for text in texts
         },
-        recreate=frozenset(map(_object, ours.get("recreate", ()))),
-        rollout=ours.get("rollout", ""),
-        kubernetes_upgrade=ours.get("kubernetes_upgrade", ""),
-        autoscaler_limits=ours.get("autoscaler_limits", ""),
-        machines_to_delete=tuple(ours.get("machines_to_delete", ())),
-        delete_foreign_objects=ours.get("delete_foreign_objects", False),
-        on_terminate=dict(_chosen(ours, "on_terminate", "keep", "delete")),
-        statefulset_claims=ours.get("statefulset_claims", ""),
-        cleanup=frozenset(ours["cleanup"]) if "cleanup" in ours else None,
-        remove_finalizers=frozenset(
-            map(_object, ours.get("remove_finalizers", ()))
+        recreate=frozenset(map(_parse_object, own.get("recreate", ()))),
+        rollout=own.get("rollout", ""),
+        kubernetes_upgrade=own.get("kubernetes_upgrade", ""),
+        autoscaler_limits=own.get("autoscaler_limits", ""),
+        machines_to_delete=tuple(own.get("machines_to_delete", ())),
+        delete_foreign_objects=own.get("delete_foreign_objects", False),
+        on_terminate=dict(
+            _parse_selection(own, "on_terminate", "keep", "delete")
         ),
-        webhook=dict(ours.get("webhook", {})),
+        statefulset_claims=own.get("statefulset_claims", ""),
+        cleanup=frozenset(own["cleanup"]) if "cleanup" in own else None,
+        remove_finalizers=frozenset(
+            map(_parse_object, own.get("remove_finalizers", ()))
+        ),
+        webhook=dict(own.get("webhook", {})),
     )
 
 
-def policy(asked: RequestParams, default: Policy) -> Policy:
+def build_policy(params: RequestParams, default: Policy) -> Policy:
     """Return the policy of the package.
 
     :param default: the policy for absent parameters: that of the
         configuration, or of the existing instance.
     """
     delivery = {
-        key: value for key, value in asked.webhook.items() if key != "renew"
+        key: value for key, value in params.webhook.items() if key != "renew"
     }
     return Policy(
-        asked.namespace_mode or default.namespace_mode,
-        asked.readiness or default.readiness,
-        asked.prune or default.prune,
+        params.namespace_mode or default.namespace_mode,
+        params.readiness or default.readiness,
+        params.prune or default.prune,
         {**default.delivery, **delivery},
-        asked.expected_kinds or default.expected_kinds,
-        on_terminate={**default.on_terminate, **asked.on_terminate},
+        params.expected_kinds or default.expected_kinds,
+        on_terminate={**default.on_terminate, **params.on_terminate},
         labels=default.labels,
-        statefulset_claims=asked.statefulset_claims
+        statefulset_claims=params.statefulset_claims
         or default.statefulset_claims,
     )
 
 
-def of_helm(additional_params: Mapping[str, Any] | None) -> bool:
+def is_for_helm(additional_params: Mapping[str, Any] | None) -> bool:
     """Return whether ``use_helm`` is set, as Tacker's own driver reads it."""
-    said = (additional_params or {}).get("use_helm")
-    return said.lower() == "true" if isinstance(said, str) else bool(said)
+    value = (additional_params or {}).get("use_helm")
+    return value.lower() == "true" if isinstance(value, str) else bool(value)
 
 
-def _helm(params: Mapping[str, Any], operation: str) -> bool:
-    return operation in schema.operations("use_helm") and of_helm(params)
+def _delegates_to_helm(params: Mapping[str, Any], operation: str) -> bool:
+    return operation in schema.operations("use_helm") and is_for_helm(params)
 
 
-def _of_use(key: str, operation: str) -> bool:
+def _is_used(key: str, operation: str) -> bool:
     """Return whether the operation reads one of Tacker's own keys."""
-    return key in schema.loaded()["properties"] and (
+    return key in schema.load()["properties"] and (
         operation in schema.operations(key)
     )
 
 
-def _said(value: Any) -> Any:
+def _drop_nulls(value: Any) -> Any:
     """Return the parameters without those that are null."""
     if isinstance(value, Mapping):
         return {
-            key: _said(item) for key, item in value.items() if item is not None
+            key: _drop_nulls(item)
+            for key, item in value.items()
+            if item is not None
         }
     return value
 
 
-def _seconds(ours: Mapping[str, Any], key: str) -> float | None:
-    return float(ours[key]) if key in ours else None
+def _seconds(own: Mapping[str, Any], key: str) -> float | None:
+    return float(own[key]) if key in own else None
 
 
 # -- What a schema cannot say -------------------------------------------------
 
 
-def _unfit(params: Mapping[str, Any], home: str) -> Iterator[str]:
-    yield from _not_files(params.get(FILES, ()))
-    wanted = params.get("namespace")
-    if home and wanted and wanted != home:
+def _check_values(
+    params: Mapping[str, Any], instance_namespace: str
+) -> Iterator[str]:
+    yield from _check_files(params.get(FILES, ()))
+    namespace = params.get("namespace")
+    if instance_namespace and namespace and namespace != instance_namespace:
         yield (
-            f"{ROOT}.namespace: the instance is in {home} and stays there; "
-            f"wanted {home} or nothing"
+            f"{ROOT}.namespace: the instance is in {instance_namespace} "
+            "and stays there; "
+            f"wanted {instance_namespace} or nothing"
         )
-    ours = params.get(OURS, {})
-    where = f"{ROOT}.{OURS}"
-    for index, item in enumerate(ours.get("readiness", ())):
-        yield from _not_ready(f"{where}.readiness[{index}]", item)
-    subjects = [item["of"] for item in ours.get("readiness", ())]
-    yield from _twice(f"{where}.readiness", subjects)
-    taken = [
-        text
-        for some in ours.get("transfer_from", {}).values()
-        for text in some
+    own = params.get(OWN_KEY, {})
+    where = f"{ROOT}.{OWN_KEY}"
+    for index, item in enumerate(own.get("readiness", ())):
+        yield from _check_readiness(f"{where}.readiness[{index}]", item)
+    subjects = [item["of"] for item in own.get("readiness", ())]
+    yield from _check_unique(f"{where}.readiness", subjects)
+    transferred = [
+        text for some in own.get("transfer_from", {}).values() for text in some
     ]
-    yield from _twice(
-        f"{where}.transfer_from", [*taken, *ours.get("adopt", ())]
+    yield from _check_unique(
+        f"{where}.transfer_from", [*transferred, *own.get("adopt", ())]
     )
     for key in ("prune", "on_terminate"):
-        named = [
-            text for texts in ours.get(key, {}).values() for text in texts
-        ]
-        yield from _twice(f"{where}.{key}", named)
+        named = [text for texts in own.get(key, {}).values() for text in texts]
+        yield from _check_unique(f"{where}.{key}", named)
 
 
-def _not_files(names: Iterable[str]) -> Iterator[str]:
+def _check_files(names: Iterable[str]) -> Iterator[str]:
     for index, name in enumerate(names):
         scheme = urllib.parse.urlsplit(name).scheme
         if scheme and scheme not in ("http", "https"):
@@ -260,17 +263,17 @@ def _not_files(names: Iterable[str]) -> Iterator[str]:
             )
 
 
-def _not_ready(where: str, item: Mapping[str, Any]) -> Iterator[str]:
-    given = [key for key in ("ready_when", "failed_when") if key in item]
+def _check_readiness(where: str, item: Mapping[str, Any]) -> Iterator[str]:
+    rule_keys = [key for key in ("ready_when", "failed_when") if key in item]
     mode = item.get("readiness")
-    if mode in generic.UNCONDITIONAL and given:
-        yield f"{where}.readiness: {mode} leaves no use for {given[0]}"
-    if not given and not item.keys() & {"readiness", "stall_timeout"}:
+    if mode in generic.UNCONDITIONAL and rule_keys:
+        yield f"{where}.readiness: {mode} leaves no use for {rule_keys[0]}"
+    if not rule_keys and not item.keys() & {"readiness", "stall_timeout"}:
         yield (
             f"{where}: wanted one of readiness, ready_when, failed_when, "
             "stall_timeout, found none"
         )
-    for key in given:
+    for key in rule_keys:
         try:
             rules.read(_rules(item, key))
         except RequestInvalid:
@@ -280,7 +283,7 @@ def _not_ready(where: str, item: Mapping[str, Any]) -> Iterator[str]:
             )
 
 
-def _twice(where: str, subjects: Iterable[str]) -> Iterator[str]:
+def _check_unique(where: str, subjects: Iterable[str]) -> Iterator[str]:
     seen = set()
     for text in subjects:
         if text in seen:
@@ -291,8 +294,8 @@ def _twice(where: str, subjects: Iterable[str]) -> Iterator[str]:
 # -- Values -------------------------------------------------------------------
 
 
-def _readiness(ours: Mapping[str, Any]) -> Iterator[Readiness]:
-    for item in ours.get("readiness", ()):
+def _readiness(own: Mapping[str, Any]) -> Iterator[Readiness]:
+    for item in own.get("readiness", ()):
         yield Readiness(
             subject(item["of"]),
             item.get("readiness", ""),
@@ -304,19 +307,19 @@ def _readiness(ours: Mapping[str, Any]) -> Iterator[Readiness]:
 
 def _rules(item: Mapping[str, Any], key: str) -> list[str]:
     """Return a list of rules, from one text or a list."""
-    said = item.get(key, [])
-    return said if isinstance(said, list) else [said]
+    value = item.get(key, [])
+    return value if isinstance(value, list) else [value]
 
 
-def _chosen(
-    ours: Mapping[str, Any], key: str, yes: str, no: str
+def _parse_selection(
+    own: Mapping[str, Any], key: str, yes: str, no: str
 ) -> Iterator[tuple[Subject, bool]]:
-    for name, chosen in ((yes, True), (no, False)):
-        for text in ours.get(key, {}).get(name, ()):
-            yield subject(text), chosen
+    for name, is_selected in ((yes, True), (no, False)):
+        for text in own.get(key, {}).get(name, ()):
+            yield subject(text), is_selected
 
 
-def _object(text: str) -> ObjectRef:
-    found = subject(text)
-    assert isinstance(found, ObjectRef)  # noqa: S101
-    return found
+def _parse_object(text: str) -> ObjectRef:
+    parsed = subject(text)
+    assert isinstance(parsed, ObjectRef)  # noqa: S101
+    return parsed

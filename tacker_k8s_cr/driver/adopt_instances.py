@@ -25,16 +25,16 @@ def adopt(
     # Imported here: Tacker is configured first, and may not be installed.
     from tacker_k8s_cr.driver.check import installation
 
-    installation.configured(config_files)
+    installation.read_configuration(config_files)
     with installation.silence_warnings():
         adoptable = importlib.import_module("tacker_k8s_cr.driver.adoptable")
         adoptable.prepare()
-        found = {item.id: item for item in adoptable.listed()}
+        candidates = {item.id: item for item in adoptable.listed()}
     for id_ in instances:
-        if id_ not in found:
+        if id_ not in candidates:
             why = "not an instance of Tacker's own Kubernetes driver"
             yield "", id_, "", f"refused: {why}"
-    for id_, item in found.items():
+    for id_, item in candidates.items():
         result = "can be adopted"
         if every or id_ in instances:
             try:
@@ -42,8 +42,8 @@ def adopt(
                     adoptable.adopt(item)
                 result = "adopted"
             except errors.Error as error:
-                said = error_text.format_error(error).splitlines()
-                result = f"refused: {'; '.join(said)}"
+                message = error_text.format_error(error).splitlines()
+                result = f"refused: {'; '.join(message)}"
         elif instances:
             continue
         yield item.api, id_, item.name, result

@@ -54,7 +54,7 @@ def prepare() -> None:
     coordination.COORDINATOR.start()
 
 
-def listed() -> Iterator[Adoptable]:
+def list_adoptable() -> Iterator[Adoptable]:
     """Return all instances that can be adopted, of both APIs."""
     context = contexts.get_admin_context()
     for inst in objects_v2.VnfInstanceV2.get_by_filter(
@@ -69,8 +69,8 @@ def listed() -> Iterator[Adoptable]:
         "value": _INSTANTIATED,
         "op": "==",
     }
-    found = objects_v1.VnfInstanceList.get_by_filters(context, filters)
-    for vnf_instance in found:
+    instances = objects_v1.VnfInstanceList.get_by_filters(context, filters)
+    for vnf_instance in instances:
         kinds = {vim.vim_type for vim in vnf_instance.vim_connection_info}
         if "kubernetes" in kinds and adoption_v1.is_possible(vnf_instance):
             yield Adoptable(
@@ -78,18 +78,20 @@ def listed() -> Iterator[Adoptable]:
             )
 
 
-def adopt(found: Adoptable) -> None:
+def adopt(instance: Adoptable) -> None:
     """Adopt one instance.
 
     Raises errors.Error; the instance then stays with Tacker's own driver.
     """
-    if found.api == "v1":
-        _adopt_v1(found.id)
+    if instance.api == "v1":
+        _adopt_v1(instance.id)
         return
     try:
-        _adopt_v2(found.id)
+        _adopt_v2(instance.id)
     except exceptions.SolException as error:
-        raise errors.RequestInvalid(f"{found.id}: {error.detail}") from error
+        raise errors.RequestInvalid(
+            f"{instance.id}: {error.detail}"
+        ) from error
 
 
 def _adopt_v1(id_: str) -> None:

@@ -42,7 +42,7 @@ class UpstreamInstance:
     """An instance of Tacker's own driver, from Tacker's database.
 
     :param path: the folder of its package.
-    :param asked: the manifests and the mapping of VDUs in use.
+    :param params: the manifests and the mapping of VDUs in use.
     :param scale_levels: the level of each aspect.
     :param created: the objects that the driver noted; None where it notes
         none, and labels them instead.
@@ -50,7 +50,7 @@ class UpstreamInstance:
 
     path: str
     flavour: str
-    asked: RequestParams
+    params: RequestParams
     scale_levels: Mapping[str, int]
     created: Created | None = None
 
@@ -69,11 +69,11 @@ def adopt(target: InstanceTarget, former: UpstreamInstance) -> Report:
     :raises Error: any of ``errors``; then Tacker's own driver keeps the
         instance.
     """
-    asked = dataclasses.replace(
-        former.asked, field_validation=field_validation.WARN
+    params = dataclasses.replace(
+        former.params, field_validation=field_validation.WARN
     )
-    package = operations.load_package(former.path, asked, former.flavour)
-    asked, package = vdu_mapping.reduced(asked, package)
+    package = operations.load_package(former.path, params, former.flavour)
+    params, package = vdu_mapping.drop_unmapped(params, package)
     settings = configuration.settings()
     labels = {objects.VNF_INSTANCE: target.instance}
     policy = dataclasses.replace(
@@ -86,15 +86,15 @@ def adopt(target: InstanceTarget, former: UpstreamInstance) -> Report:
                 target.instance,
                 deadline=Deadline.after(settings.heal_timeout),
                 namespace=target.namespace,
-                record_namespace=target.home,
+                record_namespace=target.record_namespace,
                 registry=plugins.registry(),
-                options=operations.options(asked, settings),
+                options=operations.build_options(params, settings),
             ),
             package,
             scale_levels=former.scale_levels,
-            vdu_mapping=asked.vdu_mapping,
+            vdu_mapping=params.vdu_mapping,
             select_created=functools.partial(
-                created, former.created, target.instance
+                select_created, former.created, target.instance
             ),
             policy=policy,
         )
@@ -114,7 +114,7 @@ def is_adopted(instance: str, attempt: Callable[[], None]) -> bool:
     return True
 
 
-def created(
+def select_created(
     noted: Created | None, instance: str, live: Mapping[ObjectRef, Manifest]
 ) -> frozenset[ObjectRef]:
     """Return the live objects that Tacker's own driver has created.
@@ -123,8 +123,8 @@ def created(
         them; before it did either, all are taken for its own.
     """
     if noted is not None:
-        found = {ref for ref in live if (ref.kind, ref.name) in noted}
-        return frozenset(found)
+        noted_refs = {ref for ref in live if (ref.kind, ref.name) in noted}
+        return frozenset(noted_refs)
     labelled = frozenset(
         ref
         for ref, obj in live.items()
@@ -133,20 +133,20 @@ def created(
     return labelled or frozenset(live)
 
 
-def noted_objects(instance_id: str) -> Created:
+def parse_noted_objects(instance_id: str) -> Created:
     """Return the objects that Tacker's own v1 driver has in ``instance_id``.
 
     It has one mapping for each object, as Python's repr, separated by
     semicolons.
     """
-    found = set()
+    names = set()
     for text in instance_id.split(";"):
         try:
             noted = ast.literal_eval(text)
-            found.add((str(noted["kind"]), str(noted["name"])))
+            names.add((str(noted["kind"]), str(noted["name"])))
         except (KeyError, SyntaxError, TypeError, ValueError):
             continue
-    return frozenset(found)
+    return frozenset(names)
 
 
 def instantiation_params(params: Mapping[str, Any] | None) -> RequestParams:
@@ -154,12 +154,12 @@ def instantiation_params(params: Mapping[str, Any] | None) -> RequestParams:
 
     :raises RequestInvalid: a chart was instantiated, which stays with it.
     """
-    said = params or {}
-    if additional_params.of_helm(said):
+    values = params or {}
+    if additional_params.is_for_helm(values):
         raise errors.RequestInvalid(
             "an instance of a Helm chart stays with Tacker's own driver"
         )
     keys = (additional_params.FILES, "namespace", "vdu_mapping")
     return additional_params.read(
-        {key: said[key] for key in keys if key in said}
+        {key: values[key] for key in keys if key in values}
     )

@@ -64,17 +64,17 @@ def _namespace(error: errors.NamespaceNotFound) -> str:
 
 def _kind(error: errors.KindNotServed) -> str:
     missing = any(not e.served for e in (error, *error.also))
-    found = []
+    listed = []
     if missing:
-        found.append(
+        listed.append(
             "If an operator of the package creates the definition, name the "
             f"kind in {_OURS}.expected_kinds."
         )
-    found.append(
+    listed.append(
         "An object that is not needed can be left out: do not name its file "
         "in lcm-kubernetes-def-files"
     )
-    return " ".join(found)
+    return " ".join(listed)
 
 
 def _owned(_: errors.OwnedByOther) -> str:

@@ -147,15 +147,15 @@ def settings(conf: cfg.ConfigOpts = cfg.CONF) -> Settings:
 
     def values(kind: type, prefix: str = "") -> dict[str, object]:
         names = {field.name for field in dataclasses.fields(kind)}
-        found = {}
+        result = {}
         for option in OPTIONS:
             name = option.dest.removeprefix(prefix)
             if option.dest.startswith(prefix) and name in names:
                 value = group[option.dest]
-                found[name] = "" if value is None else value
+                result[name] = "" if value is None else value
                 if isinstance(value, list):
-                    found[name] = tuple(value)
-        return found
+                    result[name] = tuple(value)
+        return result
 
     webhook = WebhookSettings(**values(WebhookSettings, "webhook_"))  # type: ignore[arg-type]
     return Settings(webhook=webhook, **values(Settings))  # type: ignore[arg-type]
@@ -214,23 +214,23 @@ def config_error(error: Exception) -> str:
 
 
 def _kind(option: str, text: str) -> GroupKind:
-    found = subject(text, f"[{GROUP.name}] {option}")
-    if not isinstance(found, GroupKind):
+    line = subject(text, f"[{GROUP.name}] {option}")
+    if not isinstance(line, GroupKind):
         raise RequestInvalid(
             f"[{GROUP.name}] {option}: {text} is an object; expected a kind, "
-            f"such as {found.group_kind}"
+            f"such as {line.group_kind}"
         )
-    return found
+    return line
 
 
 def _line(option: str, value: str, path: str) -> str:
-    found = _lines(option, value, path)
-    if len(found) > 1:
+    line = _lines(option, value, path)
+    if len(line) > 1:
         raise RequestInvalid(
-            f"[{GROUP.name}] {option}_file: {path} has {len(found)} lines; "
+            f"[{GROUP.name}] {option}_file: {path} has {len(line)} lines; "
             "expected one"
         )
-    return found[0] if found else ""
+    return line[0] if line else ""
 
 
 def _lines(option: str, value: str, path: str) -> tuple[str, ...]:

@@ -31,8 +31,8 @@ def find_record(
     """
     try:
         if search:
-            attempt = instances.with_record_namespace(attempt, SECONDS)
-        return instances.inventory(attempt, SECONDS)
+            attempt = instances.locate_record(attempt, SECONDS)
+        return instances.find_inventory(attempt, SECONDS)
     except errors.Forbidden as error:
         log_forbidden(error, attempt)
         return None
@@ -45,21 +45,28 @@ def log_forbidden(error: errors.Forbidden, attempt: InstanceTarget) -> None:
         "its record would have been read first",
         error,
         attempt.instance,
-        attempt.home,
+        attempt.record_namespace,
     )
 
 
-def check_namespace(target: InstanceTarget, found: Inventory | None) -> None:
+def check_namespace(
+    target: InstanceTarget, inventory: Inventory | None
+) -> None:
     """Raise InstanceElsewhere for a record of other namespaces.
 
     :param target: of the request, on the VIM of the record.
     """
-    requested = (target.home, target.namespace)
-    if found and (found.record_namespace, found.namespace) != requested:
+    requested = (target.record_namespace, target.namespace)
+    if (
+        inventory
+        and (inventory.record_namespace, inventory.namespace) != requested
+    ):
         raise errors.InstanceElsewhere(
             target.instance,
-            _place(found.namespace, found.record_namespace),
-            _place(target.namespace, target.home),
+            _format_namespaces(
+                inventory.namespace, inventory.record_namespace
+            ),
+            _format_namespaces(target.namespace, target.record_namespace),
         )
 
 
@@ -75,21 +82,23 @@ def check_vim(
     :param vim: of the request, for the message.
     :param other_vim: of the attempt, for the message.
     """
-    place = f"namespace {attempt.home} of {other_vim}"
+    location = f"namespace {attempt.record_namespace} of {other_vim}"
     try:
-        found = find_record(attempt, search)
+        inventory = find_record(attempt, search)
     except (errors.RequestInvalid, errors.KubeconfigInvalid) as error:
-        LOG.warning("%s; nothing can have been written to %s", error, place)
+        LOG.warning("%s; nothing can have been written to %s", error, location)
         return
     except errors.Error as error:
-        raise unverified(target, attempt, other_vim, error) from error
-    if found:
+        raise unverified_error(target, attempt, other_vim, error) from error
+    if inventory:
         raise errors.InstanceElsewhere(
-            target.instance, place, f"namespace {target.home} of {vim}"
+            target.instance,
+            location,
+            f"namespace {target.record_namespace} of {vim}",
         )
 
 
-def unverified(
+def unverified_error(
     target: InstanceTarget,
     attempt: InstanceTarget,
     other_vim: str,
@@ -98,10 +107,10 @@ def unverified(
     """Return the error for a VIM whose record cannot be read."""
     return errors.AttemptUnverified(
         target.instance,
-        f"namespace {attempt.home} of {other_vim}",
+        f"namespace {attempt.record_namespace} of {other_vim}",
         error.summary(),
     )
 
 
-def _place(namespace: str, home: str) -> str:
-    return f"namespace {namespace} (record in namespace {home})"
+def _format_namespaces(namespace: str, record_namespace: str) -> str:
+    return f"namespace {namespace} (record in namespace {record_namespace})"

@@ -32,10 +32,10 @@ def truncate(text: str) -> str:
 
 def format_error(error: errors.Error) -> str:
     """Return the error, shortened, and what to do next in full."""
-    said = truncate(error.outcome())
-    if not said.endswith(_REST) and error.full() != str(error):
-        said += _REST
-    parts = (said, error.next_step(), advice.advice(error))
+    text = truncate(error.outcome())
+    if not text.endswith(_REST) and error.full() != str(error):
+        text += _REST
+    parts = (text, error.next_step(), advice.advice(error))
     return "\n".join(filter(None, parts))
 
 
@@ -57,28 +57,28 @@ def trace(error: BaseException) -> str:
 
 
 @contextlib.contextmanager
-def translated(
+def translate_errors(
     log: logging.Logger,
     operation: str,
-    ours: Callable[[errors.Error], Exception],
-    tackers: type[Exception],
-    fault: Callable[[str], Exception],
+    convert: Callable[[errors.Error], Exception],
+    tacker_errors: type[Exception],
+    internal_error: Callable[[str], Exception],
 ) -> Iterator[None]:
     """Raise an error of Tacker instead of any other.
 
-    :param ours: converts an error of this project, which is logged in full.
-    :param tackers: those that Tacker's own code raised; they stay.
-    :param fault: makes one of the type of any other.
+    :param convert: converts an error of this project, which is logged in full.
+    :param tacker_errors: those that Tacker's own code raised; they stay.
+    :param internal_error: makes one of the type of any other.
     """
     try:
         yield
     except errors.Error as error:
         hint = advice.advice(error)
-        said = error.full()
-        log.error("%s failed: %s%s", operation, said, hint and f"\n{hint}")
+        text = error.full()
+        log.error("%s failed: %s%s", operation, text, hint and f"\n{hint}")
         log.debug("%s failed", operation, exc_info=True)
-        raise ours(error) from error
-    except tackers:
+        raise convert(error) from error
+    except tacker_errors:
         raise
     except Exception as error:  # noqa: BLE001  it may be anything
         log.error(
@@ -88,4 +88,4 @@ def translated(
             trace(error),
         )
         # None: Tacker logs what it is raised from, text and all.
-        raise fault(type(error).__name__) from None
+        raise internal_error(type(error).__name__) from None

@@ -34,7 +34,7 @@ READ_SECONDS = 60.0
 class InstanceTarget:
     """An instance, and the cluster that it is on.
 
-    :param home: the namespace of its record.
+    :param record_namespace: the namespace of its record.
     :param access: the access information of its VIM, with v1's keys.
     :param occurrence: Tacker's id of the operation: for the log, and to
         recognize an operation that is repeated.
@@ -42,16 +42,18 @@ class InstanceTarget:
     """
 
     instance: str
-    home: str
+    record_namespace: str
     access: Mapping[str, Any] = dataclasses.field(repr=False)
     occurrence: str = ""
     namespace: str = ""
 
 
-def home(asked: RequestParams, settings: Settings | None = None) -> str:
+def choose_record_namespace(
+    params: RequestParams, settings: Settings | None = None
+) -> str:
     """Return the namespace for the record of a new instance."""
-    usual = (settings or configuration.settings()).record_namespace
-    return asked.record_namespace or usual or asked.namespace
+    configured = (settings or configuration.settings()).record_namespace
+    return params.record_namespace or configured or params.namespace
 
 
 @contextlib.contextmanager
@@ -65,15 +67,15 @@ def open_cluster(
         yield cluster
 
 
-def recorded(cluster: Cluster, target: InstanceTarget) -> Inventory:
+def read_inventory(cluster: Cluster, target: InstanceTarget) -> Inventory:
     """Return its inventory. Raises InstanceNotFound without a record."""
-    entry = store.read(cluster, target.instance, target.home)
+    entry = store.read(cluster, target.instance, target.record_namespace)
     if entry is None:
-        raise errors.InstanceNotFound(target.instance, target.home)
+        raise errors.InstanceNotFound(target.instance, target.record_namespace)
     return entry.inventory
 
 
-def members(
+def read_members(
     target: InstanceTarget,
 ) -> tuple[Inventory, dict[str, tuple[Member, ...]]]:
     """Return the inventory, and the live Pods and Machines of each VDU.
@@ -82,9 +84,9 @@ def members(
     """
     with open_cluster(target, configuration.settings()) as cluster:
         brief = cluster.with_deadline(Deadline.after(READ_SECONDS))
-        inventory = recorded(brief, target)
-        found = found_members.by_vdu(brief, plugins.registry(), inventory)
-    return inventory, found
+        inventory = read_inventory(brief, target)
+        by_vdu = found_members.by_vdu(brief, plugins.registry(), inventory)
+    return inventory, by_vdu
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,8 +111,8 @@ def inspect(
     registry = plugins.registry()
     with open_cluster(target, configuration.settings()) as cluster:
         brief = cluster.with_deadline(Deadline.after(seconds))
-        inventory = recorded(brief, target)
-        lease = brief.get(leases.ref(target.instance, target.home))
+        inventory = read_inventory(brief, target)
+        lease = brief.get(leases.ref(target.instance, target.record_namespace))
         return InstanceView(
             inventory,
             found_members.by_vdu(brief, registry, inventory),
@@ -119,29 +121,31 @@ def inspect(
         )
 
 
-def inventory(
+def find_inventory(
     target: InstanceTarget, seconds: float = READ_SECONDS
 ) -> Inventory | None:
     """Return the inventory, or None without a record."""
     with open_cluster(target, configuration.settings()) as cluster:
         brief = cluster.with_deadline(Deadline.after(seconds))
-        entry = store.read(brief, target.instance, target.home)
+        entry = store.read(brief, target.instance, target.record_namespace)
     return entry.inventory if entry else None
 
 
-def scale_to_undo(found: Inventory | None, aspect: str, before: int) -> bool:
+def needs_scale_rollback(
+    inventory: Inventory | None, aspect: str, before: int
+) -> bool:
     """Return whether a scale must be rolled back.
 
-    :param found: the inventory; at rest and at the level before, if the
+    :param inventory: the inventory; at rest and at the level before, if the
         scale was rejected.
     """
-    if found is None:
+    if inventory is None:
         return False
-    at_rest = found.phase is Phase.INSTANTIATED
-    return not (at_rest and found.scale_levels.get(aspect, 0) == before)
+    at_rest = inventory.phase is Phase.INSTANTIATED
+    return not (at_rest and inventory.scale_levels.get(aspect, 0) == before)
 
 
-def with_record_namespace(
+def locate_record(
     target: InstanceTarget, seconds: float = READ_SECONDS
 ) -> InstanceTarget:
     """Return the target with the namespace in which its record is found.
@@ -153,20 +157,26 @@ def with_record_namespace(
     with open_cluster(target, configuration.settings()) as cluster:
         brief = cluster.with_deadline(Deadline.after(seconds))
 
-        def here(place: str) -> bool:
+        def has_record(namespace: str) -> bool:
             # One of another namespace is of an abandoned attempt.
-            entry = store.read(brief, target.instance, place)
-            wanted = target.namespace
-            return entry is not None and wanted in (
+            entry = store.read(brief, target.instance, namespace)
+            expected = target.namespace
+            return entry is not None and expected in (
                 "",
                 entry.inventory.namespace,
             )
 
-        for place in filter(None, (target.home, target.namespace)):
+        for namespace in filter(
+            None, (target.record_namespace, target.namespace)
+        ):
             with contextlib.suppress(errors.Forbidden):
-                if here(place):
-                    return dataclasses.replace(target, home=place)
-        for place in other_instances.record_namespaces(brief, target.instance):
-            if here(place):
-                return dataclasses.replace(target, home=place)
+                if has_record(namespace):
+                    return dataclasses.replace(
+                        target, record_namespace=namespace
+                    )
+        for namespace in other_instances.record_namespaces(
+            brief, target.instance
+        ):
+            if has_record(namespace):
+                return dataclasses.replace(target, record_namespace=namespace)
     return target

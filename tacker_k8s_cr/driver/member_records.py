@@ -26,11 +26,11 @@ def healable(found: Members, inventory: Inventory) -> frozenset[str]:
 
 def metadata(member: Member) -> dict[str, str]:
     """Return what a VNFC stores of its member beside the id."""
-    known = {
+    values = {
         "kind": member.ref.kind,
         "namespace": member.ref.namespace,
         "uid": member.uid,
         "owner": member.owner.name,
         "node": member.node,
     }
-    return {key: value for key, value in known.items() if value}
+    return {key: value for key, value in values.items() if value}

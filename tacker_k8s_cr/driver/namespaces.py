@@ -57,21 +57,27 @@ The package is read before the first request to a server.
 """
 
 
-def settled(asked: RequestParams, package: Package) -> RequestParams:
+def with_namespace(params: RequestParams, package: Package) -> RequestParams:
     """Return the parameters with the namespace of the instance."""
-    if asked.has_namespace:
-        return asked
-    found = common([document.manifest for document in package.documents])
-    return dataclasses.replace(asked, namespace=found) if found else asked
+    if params.has_namespace:
+        return params
+    namespace = common_namespace(
+        [document.manifest for document in package.documents]
+    )
+    return (
+        dataclasses.replace(params, namespace=namespace)
+        if namespace
+        else params
+    )
 
 
-def common(manifests: Iterable[Manifest]) -> str:
+def common_namespace(manifests: Iterable[Manifest]) -> str:
     """Return the namespace that all manifests name; empty if they differ.
 
     A manifest without a namespace, of a kind that may need one, differs:
     its object belongs in ``default``.
     """
-    given = tuple(manifests)
+    all_manifests = tuple(manifests)
     scoped = {
         GroupKind(group, kind)
         for group, kinds in _CLUSTER_SCOPED.items()
@@ -79,38 +85,40 @@ def common(manifests: Iterable[Manifest]) -> str:
     }
     scoped |= {
         kind
-        for kind, brought in placement.packaged_kinds(given).items()
-        if not brought.namespaced
+        for kind, packaged in placement.packaged_kinds(all_manifests).items()
+        if not packaged.namespaced
     }
     named = {
         manifest["metadata"].get("namespace") or ""
-        for manifest in given
+        for manifest in all_manifests
         if GroupKind.of(manifest) not in scoped
     }
     return named.pop() if len(named) == 1 else ""
 
 
-def warned(asked: RequestParams, package: Package, policy: str) -> Package:
+def with_warnings(
+    params: RequestParams, package: Package, policy: str
+) -> Package:
     """Return the package with a warning for each contradicting namespace.
 
     :param policy: how the namespace of a request applies to manifests.
     """
     if (
-        not asked.has_namespace
-        or (asked.namespace_mode or policy) != "default"
+        not params.has_namespace
+        or (params.namespace_mode or policy) != "default"
     ):
         return package
     elsewhere = sorted(
         {
-            manifest["metadata"].get("namespace") or asked.namespace
+            manifest["metadata"].get("namespace") or params.namespace
             for manifest in package.manifests
         }
-        - {asked.namespace}
+        - {params.namespace}
     )
     if not elsewhere:
         return package
     warning = (
-        f"the request names the namespace {asked.namespace}, but manifests "
+        f"the request names the namespace {params.namespace}, but manifests "
         f"name {', '.join(elsewhere)}: their objects are created there. "
         "Tacker's own driver creates them in the namespace of the request; "
         "the parameter or option namespace_mode = force does so too"

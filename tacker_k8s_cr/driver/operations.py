@@ -59,11 +59,11 @@ def mark_errors(operation: Callable[P, R]) -> Callable[P, R]:
 
 @mark_errors
 def load_package(
-    path: str, asked: RequestParams, flavour: str = ""
+    path: str, params: RequestParams, flavour: str = ""
 ) -> Package:
     """Load the package that Tacker unpacked, with the requested manifests."""
     fetch = None
-    if remote := [name for name in asked.files if "://" in name]:
+    if remote := [name for name in params.files if "://" in name]:
         # Imported here: requests would double what importing the driver costs.
         from tacker_k8s_cr.package import download
 
@@ -77,36 +77,36 @@ def load_package(
         fetch = functools.partial(download.fetch, deadline=deadline)
     return packages.load(
         path,
-        def_files=asked.files or None,
+        def_files=params.files or None,
         flavour=flavour,
         fetch=fetch,
-        field_validation=asked.field_validation
+        field_validation=params.field_validation
         or configuration.settings().field_validation,
     )
 
 
 def reload_package(path: str, files: tuple[str, ...], flavour: str) -> Package:
     """Return the package of an existing instance; it was accepted before."""
-    asked = RequestParams(files=files, field_validation=field_validation.WARN)
-    return load_package(path, asked, flavour)
+    params = RequestParams(files=files, field_validation=field_validation.WARN)
+    return load_package(path, params, flavour)
 
 
 def load_new_package(
-    path: str, asked: RequestParams, flavour: str = ""
+    path: str, params: RequestParams, flavour: str = ""
 ) -> tuple[RequestParams, Package]:
     """Return the package of a new instance, and the request with namespace."""
-    package = load_package(path, asked, flavour)
+    package = load_package(path, params, flavour)
     policy = configuration.settings().namespace_mode
-    package = namespaces.warned(asked, package, policy)
-    asked, package = vdu_mapping.reduced(asked, package)
-    return namespaces.settled(asked, package), package
+    package = namespaces.with_warnings(params, package, policy)
+    params, package = vdu_mapping.drop_unmapped(params, package)
+    return namespaces.with_namespace(params, package), package
 
 
 @mark_errors
 def instantiate(
     target: InstanceTarget,
     package: Package,
-    asked: RequestParams,
+    params: RequestParams,
     *,
     level: str = "",
     scale_levels: Mapping[str, int] | None = None,
@@ -117,18 +117,20 @@ def instantiate(
     :param again: Tacker retries; an instance that exists is accepted.
     """
     settings = configuration.settings()
-    wanted = _wanted(target, asked, settings, settings.instantiate_timeout)
-    wanted["namespace"] = target.namespace or asked.namespace
-    policy = _policy(target, asked, settings.policy())
+    keywords = _request_keywords(
+        target, params, settings, settings.instantiate_timeout
+    )
+    keywords["namespace"] = target.namespace or params.namespace
+    policy = _policy(target, params, settings.policy())
     with instances.open_cluster(target, settings) as cluster:
-        request = lcm.Request(cluster, target.instance, **wanted)
+        request = lcm.Request(cluster, target.instance, **keywords)
         try:
             report = lcm.instantiate(
                 request,
                 package,
                 level=level,
                 scale_levels=scale_levels,
-                vdu_mapping=asked.vdu_mapping,
+                vdu_mapping=params.vdu_mapping,
                 policy=policy,
             )
         except errors.InstanceExists:
@@ -139,7 +141,7 @@ def instantiate(
                 request,
                 package,
                 sizes.at_instantiate(package.vnfd, level, scale_levels),
-                vdu_mapping=asked.vdu_mapping,
+                vdu_mapping=params.vdu_mapping,
                 policy=policy,
             )
     return _log_done(report)
@@ -149,7 +151,7 @@ def instantiate(
 def change(
     target: InstanceTarget,
     package: Package,
-    asked: RequestParams,
+    params: RequestParams,
     retain: frozenset[ObjectRef] = frozenset(),
 ) -> Report:
     """Replace the package by another.
@@ -157,41 +159,47 @@ def change(
     :param retain: objects of the package that were not selected.
     """
     settings = configuration.settings()
-    asked, package = vdu_mapping.reduced(asked, package)
-    wanted = _wanted(target, asked, settings, settings.change_timeout)
-    wanted["options"] = dataclasses.replace(wanted["options"], retain=retain)
+    params, package = vdu_mapping.drop_unmapped(params, package)
+    keywords = _request_keywords(
+        target, params, settings, settings.change_timeout
+    )
+    keywords["options"] = dataclasses.replace(
+        keywords["options"], retain=retain
+    )
     with instances.open_cluster(target, settings) as cluster:
         report = lcm.change(
-            lcm.Request(cluster, target.instance, **wanted),
+            lcm.Request(cluster, target.instance, **keywords),
             package,
-            vdu_mapping=asked.vdu_mapping,
-            policy=functools.partial(_policy, target, asked),
+            vdu_mapping=params.vdu_mapping,
+            policy=functools.partial(_policy, target, params),
         )
     return _log_done(report)
 
 
 def _policy(
-    target: InstanceTarget, asked: RequestParams, default: Policy
+    target: InstanceTarget, params: RequestParams, default: Policy
 ) -> Policy:
     """Return the policy of the request, with Tacker's label for objects."""
-    found = additional_params.policy(asked, default)
-    labels = {**found.labels, objects.VNF_INSTANCE: target.instance}
-    return dataclasses.replace(found, labels=labels)
+    policy = additional_params.build_policy(params, default)
+    labels = {**policy.labels, objects.VNF_INSTANCE: target.instance}
+    return dataclasses.replace(policy, labels=labels)
 
 
 @mark_errors
 def scale(
-    target: InstanceTarget, aspect: str, level: int, asked: RequestParams
+    target: InstanceTarget, aspect: str, level: int, params: RequestParams
 ) -> Report:
     """Scale an aspect to this level; idempotent."""
     settings = configuration.settings()
-    wanted = _wanted(target, asked, settings, settings.scale_timeout)
+    keywords = _request_keywords(
+        target, params, settings, settings.scale_timeout
+    )
     with instances.open_cluster(target, settings) as cluster:
         report = lcm.scale(
-            lcm.Request(cluster, target.instance, **wanted),
+            lcm.Request(cluster, target.instance, **keywords),
             aspect=aspect,
             level=level,
-            machines_to_delete=asked.machines_to_delete,
+            machines_to_delete=params.machines_to_delete,
         )
     return _log_done(report)
 
@@ -200,7 +208,7 @@ def scale(
 def heal(
     target: InstanceTarget,
     members: Collection[str] | None,
-    asked: RequestParams,
+    params: RequestParams,
 ) -> Report:
     """Replace members in place.
 
@@ -208,10 +216,12 @@ def heal(
         the manifests applied again before.
     """
     settings = configuration.settings()
-    wanted = _wanted(target, asked, settings, settings.heal_timeout)
+    keywords = _request_keywords(
+        target, params, settings, settings.heal_timeout
+    )
     with instances.open_cluster(target, settings) as cluster:
         report = lcm.heal(
-            lcm.Request(cluster, target.instance, **wanted),
+            lcm.Request(cluster, target.instance, **keywords),
             members,
             operation=target.occurrence,
         )
@@ -222,18 +232,20 @@ def heal(
 def adopt_changes(target: InstanceTarget, package: Package) -> Report:
     """Record what a management script changed."""
     settings = configuration.settings()
-    asked = RequestParams(namespace=target.namespace)
-    wanted = _wanted(target, asked, settings, settings.heal_timeout)
+    params = RequestParams(namespace=target.namespace)
+    keywords = _request_keywords(
+        target, params, settings, settings.heal_timeout
+    )
     with instances.open_cluster(target, settings) as cluster:
         report = lcm.adopt_changes(
-            lcm.Request(cluster, target.instance, **wanted), package
+            lcm.Request(cluster, target.instance, **keywords), package
         )
     return _log_done(report)
 
 
 @mark_errors
 def roll_back(
-    target: InstanceTarget, package: Package | None, asked: RequestParams
+    target: InstanceTarget, package: Package | None, params: RequestParams
 ) -> Report | None:
     """Roll back an operation that ended early, or the last change.
 
@@ -242,11 +254,13 @@ def roll_back(
     Return None for an instance without a record: nothing was created.
     """
     settings = configuration.settings()
-    wanted = _wanted(target, asked, settings, settings.change_timeout)
+    keywords = _request_keywords(
+        target, params, settings, settings.change_timeout
+    )
     with instances.open_cluster(target, settings) as cluster:
         try:
             report = lcm.roll_back(
-                lcm.Request(cluster, target.instance, **wanted),
+                lcm.Request(cluster, target.instance, **keywords),
                 package=package,
             )
         except errors.InstanceNotFound as error:
@@ -258,7 +272,7 @@ def roll_back(
 @mark_errors
 def terminate(
     target: InstanceTarget,
-    asked: RequestParams,
+    params: RequestParams,
     grace_seconds: int | None = None,
 ) -> Report | None:
     """Delete all objects; return when they no longer exist.
@@ -267,11 +281,13 @@ def terminate(
     """
     settings = configuration.settings()
     seconds = settings.terminate_timeout + (grace_seconds or 0)
-    wanted = _wanted(target, asked, settings, seconds, grace_seconds)
+    keywords = _request_keywords(
+        target, params, settings, seconds, grace_seconds
+    )
     with instances.open_cluster(target, settings) as cluster:
         try:
             report = lcm.terminate(
-                lcm.Request(cluster, target.instance, **wanted)
+                lcm.Request(cluster, target.instance, **keywords)
             )
         except errors.InstanceNotFound as error:
             LOG.info("%s; treating it as already terminated", error)
@@ -279,36 +295,38 @@ def terminate(
     return _log_done(report)
 
 
-def options(
-    asked: RequestParams, settings: Settings, grace_seconds: int | None = None
+def build_options(
+    params: RequestParams, settings: Settings, grace_seconds: int | None = None
 ) -> Options:
     """Return the options of the request, else of the configuration."""
     return Options(
-        dry_run=settings.dry_run if asked.dry_run is None else asked.dry_run,
-        resend=settings.resend if asked.resend is None else asked.resend,
-        field_conflicts=asked.field_conflicts or settings.field_conflicts,
-        field_validation=asked.field_validation or settings.field_validation,
-        stall_timeout=asked.stall_timeout or settings.stall_timeout,
-        on_failure=asked.on_failure or settings.on_failure,
-        machine_heal_strategy=asked.machine_heal_strategy
+        dry_run=settings.dry_run if params.dry_run is None else params.dry_run,
+        resend=settings.resend if params.resend is None else params.resend,
+        field_conflicts=params.field_conflicts or settings.field_conflicts,
+        field_validation=params.field_validation or settings.field_validation,
+        stall_timeout=params.stall_timeout or settings.stall_timeout,
+        on_failure=params.on_failure or settings.on_failure,
+        machine_heal_strategy=params.machine_heal_strategy
         or settings.machine_heal_strategy,
-        adopt=asked.adopt,
-        transfer_from=asked.transfer_from,
-        recreate=asked.recreate,
-        rollout=asked.rollout or settings.rollout,
-        kubernetes_upgrade=asked.kubernetes_upgrade
+        adopt=params.adopt,
+        transfer_from=params.transfer_from,
+        recreate=params.recreate,
+        rollout=params.rollout or settings.rollout,
+        kubernetes_upgrade=params.kubernetes_upgrade
         or settings.kubernetes_upgrade,
-        autoscaler_limits=asked.autoscaler_limits
+        autoscaler_limits=params.autoscaler_limits
         or settings.autoscaler_limits,
         grace_seconds=grace_seconds,
-        delete_foreign_objects=asked.delete_foreign_objects,
+        delete_foreign_objects=params.delete_foreign_objects,
         check_permissions=settings.check_permissions,
-        on_terminate=asked.on_terminate,
+        on_terminate=params.on_terminate,
         on_terminate_default=settings.policy().on_terminate,
-        statefulset_claims=asked.statefulset_claims,
+        statefulset_claims=params.statefulset_claims,
         statefulset_claims_else=settings.statefulset_claims,
-        cleanup=_cleanup(settings) if asked.cleanup is None else asked.cleanup,
-        remove_finalizers=asked.remove_finalizers,
+        cleanup=_cleanup(settings)
+        if params.cleanup is None
+        else params.cleanup,
+        remove_finalizers=params.remove_finalizers,
     )
 
 
@@ -317,9 +335,9 @@ def _cleanup(settings: Settings) -> frozenset[str] | None:
     return frozenset(settings.cleanup) or None
 
 
-def _wanted(
+def _request_keywords(
     target: InstanceTarget,
-    asked: RequestParams,
+    params: RequestParams,
     settings: Settings,
     seconds: float,
     grace_seconds: int | None = None,
@@ -327,10 +345,10 @@ def _wanted(
     """Return the keywords of a request."""
     return {
         "namespace": target.namespace,
-        "record_namespace": target.home,
-        "deadline": Deadline.after(asked.timeout or seconds),
+        "record_namespace": target.record_namespace,
+        "deadline": Deadline.after(params.timeout or seconds),
         "registry": plugins.registry(),
-        "options": options(asked, settings, grace_seconds),
+        "options": build_options(params, settings, grace_seconds),
     }
 
 

@@ -7,15 +7,15 @@ import re
 _REFERENCE = re.compile(r"([-a-z0-9]{1,63})/([-0-9a-f]{36})")
 
 
-def reference(instance: str, home: str) -> str:
+def format_reference(instance: str, record_namespace: str) -> str:
     """Return the reference of an instance.
 
-    :param home: the namespace of its record.
+    :param record_namespace: the namespace of its record.
     """
-    return f"{home}/{instance}"
+    return f"{record_namespace}/{instance}"
 
 
 def parse(text: str) -> tuple[str, str] | None:
     """Return instance and home, or None for the text of another driver."""
-    found = _REFERENCE.fullmatch(text)
-    return (found[2], found[1]) if found else None
+    match = _REFERENCE.fullmatch(text)
+    return (match[2], match[1]) if match else None

@@ -145,7 +145,7 @@ _DEFINITIONS: Mapping[str, Schema] = {
 def schema() -> Schema:
     """Return the schema of the additionalParams of all operations."""
     options = option_table.request_options()
-    ours = _properties([option for option in options if not option.root], "")
+    own = _properties([option for option in options if not option.root], "")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "a mapping",
@@ -159,7 +159,7 @@ def schema() -> Schema:
                 if option.root
             },
             "tacker_k8s_cr": _mapping(
-                ours, description="The parameters of this project."
+                own, description="The parameters of this project."
             ),
         },
         "$defs": dict(_DEFINITIONS),

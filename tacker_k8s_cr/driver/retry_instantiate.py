@@ -45,10 +45,10 @@ def instantiate_existing(
 
 def _recorded(request: lcm.Request) -> Inventory:
     cluster = request.cluster.with_deadline(request.deadline)
-    home = request.record_namespace or request.namespace
-    entry = store.read(cluster, request.instance, home)
+    record_namespace = request.record_namespace or request.namespace
+    entry = store.read(cluster, request.instance, record_namespace)
     if entry is None:
-        raise errors.InstanceNotFound(request.instance, home)
+        raise errors.InstanceNotFound(request.instance, record_namespace)
     return entry.inventory
 
 

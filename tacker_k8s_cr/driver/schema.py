@@ -21,41 +21,44 @@ if TYPE_CHECKING:
     import jsonschema
 
 ROOT = "additionalParams"
-OURS = "tacker_k8s_cr"
+OWN_KEY = "tacker_k8s_cr"
 
 
-def faults(params: Mapping[str, Any], operation: str) -> list[str]:
+def find_problems(params: Mapping[str, Any], operation: str) -> list[str]:
     """Return a line for each invalid parameter, without its value.
 
     A value may be a secret under a wrong key, so only the expected value is
     shown.
     """
-    found = [
+    lines = [
         line
         for error in _validator().iter_errors(params)
         for line in _lines(error)
     ]
-    properties = loaded()["properties"]
-    ours = params.get(OURS)
-    if isinstance(ours, Mapping):
-        known, where = properties[OURS]["properties"], f"{ROOT}.{OURS}"
-        found += _not_for(ours, known, operation, where)
-        found += _endless(ours, where)
-    return list(dict.fromkeys(found))
+    properties = load()["properties"]
+    own = params.get(OWN_KEY)
+    if isinstance(own, Mapping):
+        own_properties, where = (
+            properties[OWN_KEY]["properties"],
+            f"{ROOT}.{OWN_KEY}",
+        )
+        lines += _check_operations(own, own_properties, operation, where)
+        lines += _check_finite(own, where)
+    return list(dict.fromkeys(lines))
 
 
 def operations(key: str) -> tuple[str, ...]:
     """Return the operations that read one of Tacker's own keys."""
-    return tuple(loaded()["properties"][key]["x-operations"])
+    return tuple(load()["properties"][key]["x-operations"])
 
 
 @functools.cache
-def loaded() -> Mapping[str, Any]:
+def load() -> Mapping[str, Any]:
     """Return the published schema."""
-    here = importlib.resources.files(__package__)
-    text = here.joinpath("request.schema.json").read_text("utf-8")
-    found: Mapping[str, Any] = json.loads(text)
-    return found
+    package = importlib.resources.files(__package__)
+    text = package.joinpath("request.schema.json").read_text("utf-8")
+    content: Mapping[str, Any] = json.loads(text)
+    return content
 
 
 @functools.cache
@@ -67,7 +70,7 @@ def _validator() -> jsonschema.Draft202012Validator:
     kind = jsonschema.validators.extend(
         jsonschema.Draft202012Validator, {"pattern": _pattern}
     )
-    return kind(loaded())
+    return kind(load())
 
 
 def _pattern(
@@ -83,21 +86,23 @@ def _pattern(
 def _lines(error: jsonschema.ValidationError) -> Iterator[str]:
     where = _where(error.absolute_path)
     if error.validator == "additionalProperties":
-        known = error.schema["properties"]
-        for key in sorted(error.instance.keys() - known.keys(), key=str):
-            yield f"{where}.{key}: no such parameter; {_nearest(key, known)}"
+        allowed = error.schema["properties"]
+        for key in sorted(error.instance.keys() - allowed.keys(), key=str):
+            yield f"{where}.{key}: no such parameter; {_nearest(key, allowed)}"
     elif error.validator == "required":
         for key in error.validator_value:
             if key not in error.instance:
-                wanted = error.schema["properties"][key].get("title", key)
-                yield f"{where}.{key}: wanted {_known(wanted)}, found nothing"
+                expected = error.schema["properties"][key].get("title", key)
+                yield (
+                    f"{where}.{key}: wanted {_known(expected)}, found nothing"
+                )
     else:
-        wanted, found = error.schema["title"], _kind(error.instance)
-        yield f"{where}: wanted {wanted}, found {found}"
+        expected, actual = error.schema["title"], _kind(error.instance)
+        yield f"{where}: wanted {expected}, found {actual}"
 
 
-def _known(wanted: str) -> str:
-    return wanted if wanted.startswith(("a ", "an ")) else "a value"
+def _known(title: str) -> str:
+    return title if title.startswith(("a ", "an ")) else "a value"
 
 
 def _where(path: Sequence[str | int]) -> str:
@@ -105,20 +110,20 @@ def _where(path: Sequence[str | int]) -> str:
     return ROOT + "".join(steps)
 
 
-def _nearest(key: str, known: Mapping[str, Any]) -> str:
-    near = difflib.get_close_matches(str(key), known, n=1)
-    there = f"there are {', '.join(known)}"
-    return f"is {near[0]} meant? {there}" if near else there
+def _nearest(key: str, allowed: Mapping[str, Any]) -> str:
+    near = difflib.get_close_matches(str(key), allowed, n=1)
+    listed = f"there are {', '.join(allowed)}"
+    return f"is {near[0]} meant? {listed}" if near else listed
 
 
-def _not_for(
-    said: Mapping[str, Any],
-    known: Mapping[str, Any],
+def _check_operations(
+    params: Mapping[str, Any],
+    properties: Mapping[str, Any],
     operation: str,
     where: str,
 ) -> Iterator[str]:
-    for key, value in said.items():
-        about = known.get(key, {})
+    for key, value in params.items():
+        about = properties.get(key, {})
         allowed = about.get("x-operations", (operation,))
         if operation not in allowed:
             yield (
@@ -126,18 +131,18 @@ def _not_for(
                 f"{', '.join(allowed)}"
             )
         elif isinstance(value, Mapping):
-            yield from _not_for(
+            yield from _check_operations(
                 value, about.get("properties", {}), operation, f"{where}.{key}"
             )
 
 
-def _endless(said: Mapping[str, Any], where: str) -> Iterator[str]:
+def _check_finite(params: Mapping[str, Any], where: str) -> Iterator[str]:
     """Reject NaN, which Python's JSON accepts and no limit excludes."""
-    for key, value in said.items():
+    for key, value in params.items():
         if isinstance(value, float) and not math.isfinite(value):
             yield f"{where}.{key}: wanted a finite number"
         elif isinstance(value, Mapping):
-            yield from _endless(value, f"{where}.{key}")
+            yield from _check_finite(value, f"{where}.{key}")
 
 
 def _kind(value: Any) -> str:

@@ -29,21 +29,23 @@ def adopt(
     :param load: reads the package of that descriptor.
     :returns: whether there was a change.
     """
-    if not has_other_descriptor(instances.inventory(target), vnfd_id):
+    if not has_other_descriptor(instances.find_inventory(target), vnfd_id):
         return False
     LOG.info("the descriptor was modified to %s", vnfd_id)
     operations.adopt_changes(target, load())
     return True
 
 
-def has_other_descriptor(found: Inventory | None, vnfd_id: str) -> bool:
+def has_other_descriptor(inventory: Inventory | None, vnfd_id: str) -> bool:
     """Return whether an instance at rest has another descriptor.
 
     It is not a modification if the record has changed from this descriptor:
     Tacker has not stored that change, since a script failed at its end.
     """
-    if not (found and found.phase is Phase.INSTANTIATED and found.vnfd):
+    if not (
+        inventory and inventory.phase is Phase.INSTANTIATED and inventory.vnfd
+    ):
         return False
-    previous = found.previous_package and found.previous_package.vnfd
+    previous = inventory.previous_package and inventory.previous_package.vnfd
     changed = bool(previous and previous.id == vnfd_id)
-    return found.vnfd.id not in ("", vnfd_id) and not changed
+    return inventory.vnfd.id not in ("", vnfd_id) and not changed

@@ -34,10 +34,10 @@ def of_script(conf: cfg.ConfigOpts) -> Iterator[None]:
         log.setup(conf, PRODUCT)
         yield
         return
-    nowhere = logging.NullHandler()
+    no_handlers = logging.NullHandler()
     root = logging.getLogger()
-    root.addHandler(nowhere)
+    root.addHandler(no_handlers)
     try:
         yield
     finally:
-        root.removeHandler(nowhere)
+        root.removeHandler(no_handlers)

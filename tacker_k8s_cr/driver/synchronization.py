@@ -22,26 +22,26 @@ def busy_reason(seen: InstanceView) -> str:
 
 
 def live_levels(
-    known: Mapping[str, int], seen: InstanceView
+    stored: Mapping[str, int], seen: InstanceView
 ) -> dict[str, int] | None:
     """Return the scale levels that the live replica counts match.
 
     None if they match no level. An aspect without a count keeps its level.
 
-    :param known: the scale levels in Tacker's database.
+    :param stored: the scale levels in Tacker's database.
     """
     vnfd = seen.inventory.vnfd
     if vnfd is None:
-        return dict(known)
+        return dict(stored)
     numbers = {vdu: n for vdu, n in seen.numbers.items() if n is not None}
-    found = replica_counts.infer_levels(vnfd, known, numbers)
-    if found is None:
+    levels = replica_counts.infer_levels(vnfd, stored, numbers)
+    if levels is None:
         return None
     return {
-        aspect: found.get(aspect, level) for aspect, level in known.items()
+        aspect: levels.get(aspect, level) for aspect, level in stored.items()
     }
 
 
-def is_level_changed(known: Mapping[str, int], seen: InstanceView) -> bool:
+def is_level_changed(stored: Mapping[str, int], seen: InstanceView) -> bool:
     """Return whether the live replica counts match other scale levels."""
-    return live_levels(known, seen) not in (None, dict(known))
+    return live_levels(stored, seen) not in (None, dict(stored))

@@ -29,23 +29,23 @@ class Vim:
     trouble: str
 
 
-def unfinished() -> tuple[Unfinished, ...]:
+def list_unfinished() -> tuple[Unfinished, ...]:
     """Return operations of both APIs in FAILED_TEMP.
 
     Raises RequestInvalid if the database cannot be read.
     """
-    return tuple(_asked(_unfinished))
+    return tuple(_query(_unfinished))
 
 
-def vims() -> tuple[Vim, ...]:
+def list_vims() -> tuple[Vim, ...]:
     """Check every VIM of Kubernetes with its own credential.
 
     Raises RequestInvalid if the database cannot be read.
     """
-    return tuple(_asked(_vims))
+    return tuple(_query(_vims))
 
 
-def _asked(ask: Any) -> list[Any]:
+def _query(ask: Any) -> list[Any]:
     try:
         with installation.silence_warnings():
             _no_retries()
@@ -105,12 +105,14 @@ def _check(id_: str) -> str:
         settings = configuration.settings()
         with vim.connect(access, settings) as cluster:
             brief = cluster.with_deadline(Deadline.after(SECONDS))
-            home = settings.record_namespace or "default"
-            lacking = permissions_check.missing_for_record(brief, home)
+            record_namespace = settings.record_namespace or "default"
+            missing = permissions_check.missing_for_record(
+                brief, record_namespace
+            )
     except errors.Error as error:
         return str(error)
-    if lacking:
-        return f"missing permissions of its user: {'; '.join(lacking)}"
+    if missing:
+        return f"missing permissions of its user: {'; '.join(missing)}"
     return ""
 
 
@@ -122,5 +124,5 @@ def _access(id_: str) -> dict[str, Any]:
     # Only what VIMs need: the other plug-in loads the drivers.
     cfg.CONF.set_override("service_plugins", ["nfvo"])
     importlib.import_module("tacker.nfvo.nfvo_plugin")
-    found = vim_client.VimClient().get_vim(context.get_admin_context(), id_)
-    return {**found["vim_auth"], "vim_id": found["vim_name"]}
+    vim_info = vim_client.VimClient().get_vim(context.get_admin_context(), id_)
+    return {**vim_info["vim_auth"], "vim_id": vim_info["vim_name"]}

@@ -18,8 +18,8 @@ _WORKLOADS = ("DaemonSet", "Deployment", "Pod", "ReplicaSet", "StatefulSet")
 """Kinds whose objects must all be mapped in Tacker's own driver."""
 
 
-def reduced(
-    asked: RequestParams, package: Package
+def drop_unmapped(
+    params: RequestParams, package: Package
 ) -> tuple[RequestParams, Package]:
     """Return the entries that have a VDU and an object.
 
@@ -27,12 +27,12 @@ def reduced(
     be a VDU is in no entry, a name is probably misspelt: the entries stay,
     and the operation refuses those without an object.
     """
-    mapping = asked.vdu_mapping
+    mapping = params.vdu_mapping
     if package.vnfd is None or not mapping:
-        return asked, package
+        return params, package
     warnings = []
     kept = {}
-    lenient = not any(_unmapped(asked, package))
+    lenient = not any(_unmapped(params, package))
     for vdu, name in mapping.items():
         if vdu not in package.vnfd.vdus:
             has = ", ".join(package.vnfd.vdus) or "none"
@@ -50,12 +50,12 @@ def reduced(
     warned = dataclasses.replace(
         package, warnings=(*package.warnings, *warnings)
     )
-    return dataclasses.replace(asked, vdu_mapping=kept), warned
+    return dataclasses.replace(params, vdu_mapping=kept), warned
 
 
-def _unmapped(asked: RequestParams, package: Package) -> Iterator[str]:
+def _unmapped(params: RequestParams, package: Package) -> Iterator[str]:
     """Yield workloads that the mapping does not name."""
-    mapped = set(asked.vdu_mapping.values())
+    mapped = set(params.vdu_mapping.values())
     for manifest in package.manifests:
         name = f"{manifest['kind']}/{manifest['metadata'].get('name')}"
         if manifest["kind"] in _WORKLOADS and name not in mapped:

@@ -39,8 +39,8 @@ def connect(
 
     Operations that run at the same time on one VIM share the connection.
     """
-    found = kubeconfig(access, settings)
-    with kube.shared(found, settings.pool_size) as opened:
+    config = kubeconfig(access, settings)
+    with kube.shared(config, settings.pool_size) as opened:
         yield opened
 
 
@@ -52,9 +52,9 @@ def access(vim_connection_info: Any) -> dict[str, Any]:
     # Without a default, an attribute that is not set is an error there.
     interface = vim_connection_info.get("interfaceInfo", None) or {}
     credential = vim_connection_info.get("accessInfo", None) or {}
-    said = {key: credential[key] for key in _CREDENTIAL if key in credential}
+    values = {key: credential[key] for key in _CREDENTIAL if key in credential}
     return {
-        **said,
+        **values,
         "vim_id": vim_connection_info.get("vimId", None),
         "auth_url": interface.get("endpoint"),
         "ssl_ca_cert": interface.get("ssl_ca_cert"),
@@ -68,13 +68,13 @@ def kubeconfig(access: Mapping[str, Any], settings: Settings) -> Kubeconfig:
     OpenID Connect, else a bearer token, else a name and password. Raises
     RequestInvalid if it has none; only its URL and id are shown.
     """
-    known = {
+    values = {
         key: str(value)
         for key, value in access.items()
         if value not in NOTHING
     }
-    server = _https(known.get("auth_url", ""), "auth_url", plain=True)
-    where = f"VIM {known.get('vim_id', server)}"
+    server = _https(values.get("auth_url", ""), "auth_url", plain=True)
+    where = f"VIM {values.get('vim_id', server)}"
     if server.startswith("http:") and not settings.insecure:
         raise RequestInvalid(
             f"{where}: its credential would be sent to {server} without TLS; "
@@ -83,19 +83,19 @@ def kubeconfig(access: Mapping[str, Any], settings: Settings) -> Kubeconfig:
     found = Kubeconfig(
         where=where,
         server=server,
-        ca=_pem(known.get("ssl_ca_cert", "")),
+        ca=_pem(values.get("ssl_ca_cert", "")),
         insecure=settings.insecure,
     )
-    if "oidc_token_url" in known:
-        openid = _openid(known, where, settings)
+    if "oidc_token_url" in values:
+        openid = _openid(values, where, settings)
         return dataclasses.replace(found, openid=openid)
-    if "bearer_token" in known:
-        return dataclasses.replace(found, token=known["bearer_token"].strip())
-    if {"username", "password"} <= known.keys():
+    if "bearer_token" in values:
+        return dataclasses.replace(found, token=values["bearer_token"].strip())
+    if {"username", "password"} <= values.keys():
         return dataclasses.replace(
-            found, username=known["username"], password=known["password"]
+            found, username=values["username"], password=values["password"]
         )
-    has = sorted(known.keys() & set(_CREDENTIAL))
+    has = sorted(values.keys() & set(_CREDENTIAL))
     raise RequestInvalid(
         f"{where}: expected bearer_token, or username and password, or "
         "oidc_token_url, client_id, username and password; got "
@@ -104,23 +104,23 @@ def kubeconfig(access: Mapping[str, Any], settings: Settings) -> Kubeconfig:
 
 
 def _openid(
-    known: Mapping[str, str], where: str, settings: Settings
+    values: Mapping[str, str], where: str, settings: Settings
 ) -> OidcUser:
-    lacking = [
+    missing = [
         key
         for key in ("client_id", "username", "password")
-        if key not in known
+        if key not in values
     ]
-    if lacking:
+    if missing:
         raise RequestInvalid(
-            f"{where}: oidc_token_url also requires {' and '.join(lacking)}"
+            f"{where}: oidc_token_url also requires {' and '.join(missing)}"
         )
     return OidcUser(
-        url=_https(known["oidc_token_url"], "oidc_token_url"),
-        username=known["username"],
-        password=known["password"],
-        client_id=known["client_id"],
-        client_secret=known.get("client_secret", ""),
+        url=_https(values["oidc_token_url"], "oidc_token_url"),
+        username=values["username"],
+        password=values["password"],
+        client_id=values["client_id"],
+        client_secret=values.get("client_secret", ""),
         scope=settings.oidc_scope,
         ca=settings.oidc_ca(),
     )
@@ -128,11 +128,11 @@ def _openid(
 
 def _pem(text: str) -> str:
     """Return certificates with newlines, which a VIM may have as spaces."""
-    found = _CERTIFICATE.findall(text)
-    if not found:
+    match = _CERTIFICATE.findall(text)
+    if not match:
         return text
     return "".join(
-        "\n".join([_BEGIN, *body.split(), _END, ""]) for body in found
+        "\n".join([_BEGIN, *body.split(), _END, ""]) for body in match
     )
 
 
@@ -149,14 +149,14 @@ def _https(url: str, name: str, *, plain: bool = False) -> str:
     schemes = ("https", "http") if plain else ("https",)
     try:
         parts = urllib.parse.urlsplit(url)
-        fine = parts.scheme in schemes and parts.hostname
+        is_valid = parts.scheme in schemes and parts.hostname
         _ = parts.port
     except ValueError:
-        fine = None
-    if not fine or parts.username or parts.query or parts.fragment:
-        wanted = "HOST:PORT" if plain else "HOST:PORT/PATH"
+        is_valid = None
+    if not is_valid or parts.username or parts.query or parts.fragment:
+        expected = "HOST:PORT" if plain else "HOST:PORT/PATH"
         what = "an API server" if plain else "a token end point"
         raise RequestInvalid(
-            f"VIM: {name} is not the URL of {what}; expected https://{wanted}"
+            f"VIM: {name} is not the URL of {what}; expected https://{expected}"
         )
     return url.rstrip("/") if plain else url

@@ -18,7 +18,7 @@ READER = pathlib.Path(__file__).with_name("tacker_csar_reader.py")
 NAMES = [
     f"{sample.name}_{variant}" if variant else sample.name
     for sample in csar.whole_samples()
-    for variant in ("", *csar.recipe(sample).variants)
+    for variant in ("", *csar.read_recipe(sample).variants)
 ]
 
 

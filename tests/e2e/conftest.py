@@ -35,7 +35,7 @@ from tools.plane.kubectl import Kubectl
 from tools.tacker import Host
 from tools.tacker import Options
 from tools.tacker.rest_api import Api
-from tools.tacker.rest_api import Uploaded
+from tools.tacker.rest_api import UploadedPackage
 from tools.tacker.vims import Vim
 
 SETTINGS = (
@@ -67,7 +67,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if folder := session.config.stash.get(_FOLDERS, None):
         del os.environ[FOLDERS]
         for run in folder.glob("*/run"):
-            Host.of(run).down()
+            Host.from_folder(run).down()
         shutil.rmtree(folder)
 
 
@@ -89,7 +89,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     """The Tacker of this run, with the project as the tree has it."""
     worker = tmp_path_factory.getbasetemp().name
     folder = pathlib.Path(os.environ[FOLDERS]) / worker / "run"
-    found = Host.of(os.environ.get("TACKER_RUN", "") or folder)
+    found = Host.from_folder(os.environ.get("TACKER_RUN", "") or folder)
     started = found.up(Options(settings=SETTINGS))
     if not started:
         found.reload()
@@ -222,7 +222,7 @@ def make_package(tmp_path: pathlib.Path, v2: Api) -> Callable[..., Csar]:
 
 
 @pytest.fixture
-def upload(v1: Api) -> Callable[[Csar], Uploaded]:
+def upload(v1: Api) -> Callable[[Csar], UploadedPackage]:
     """Uploads a CSAR; both APIs know it then."""
     return lambda csar: v1.upload(csar.path)
 
@@ -267,9 +267,9 @@ def assert_no_leftovers(
     Of what is in no namespace, or in another one, that counts which bears
     the test's unique name: other tests may be at work in this cluster.
     """
-    before = leftovers.snapshot(cluster)
+    before = leftovers.take_snapshot(cluster)
     yield
-    found = leftovers.remaining(
+    found = leftovers.find_leftovers(
         cluster,
         before,
         k8s_cr.Deadline.after(30),

@@ -27,7 +27,7 @@ LABEL = "k8s-cr.tacker.openstack.org/instance"
 @contextlib.contextmanager
 def running_tacker(folder: pathlib.Path, options: Options) -> Iterator[Host]:
     """A Tacker with these options; a test may reload it with others."""
-    found = Host.of(folder / "run")
+    found = Host.from_folder(folder / "run")
     found.up(options)
     yield found
     found.down()

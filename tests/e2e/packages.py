@@ -45,12 +45,12 @@ def build_sample(
     """
     copy = folder / f"source-{uuid.uuid4().hex[:8]}"
     shutil.copytree(csar.SAMPLES / name, copy)
-    entry = (copy / csar.recipe(copy).entry).read_text()
+    entry = (copy / csar.read_recipe(copy).entry).read_text()
     found = re.search(r"descriptor_id: (\S+)", entry)
     assert found
     vnfd = str(uuid.uuid4())
     pairs = {found[1]: vnfd, **(replaced or {})}
-    if other := csar.recipe(copy).variants.get(variant, {}).get(found[1]):
+    if other := csar.read_recipe(copy).variants.get(variant, {}).get(found[1]):
         # The variant is another package, with an id of its own.
         vnfd = pairs[other] = str(uuid.uuid4())
     for path in copy.rglob("*.yaml"):

@@ -116,7 +116,7 @@ def listening(
     """The sample receiver, with TLS; it learns later where Tacker is."""
     folder = tmp_path_factory.mktemp("receiver")
     ca_file = folder / "ca.pem"
-    certificate = receivers.certificate(folder, ca_file)
+    certificate = receivers.create_certificate(folder, ca_file)
     sample = Noting(Tacker("", project=TENANT), keys_of(KEY))
     sample.told = []
     with server(sample, ("127.0.0.1", 0), str(certificate)) as found:
@@ -234,7 +234,7 @@ def test_a_cluster_is_made_and_used_and_ends(
     assert_no_leftovers,
 ):
     """Package, cluster, credential, VIM, second package, and the way back."""
-    before = leftovers.snapshot(workload_cluster)
+    before = leftovers.take_snapshot(workload_cluster)
     vdus = [packages.Vdu("agent", "site-agent")]
     first = packages.build(tmp_path, site_package, vdus, delivers=True)
     second = build_sample("custom_resource")
@@ -339,7 +339,7 @@ def test_a_cluster_is_made_and_used_and_ends(
     until(lambda: refused(former) and refused(given))
     kubectl = workload.kubectl
     kubectl("delete", "namespace", f"{unique_name}-app")
-    assert [] == leftovers.remaining(
+    assert [] == leftovers.find_leftovers(
         workload_cluster,
         before,
         k8s_cr.Deadline.after(30),
@@ -429,7 +429,9 @@ def holding(host: Host, secrets: Iterable[str]) -> list[str]:
 
 def occurrences(api: Api) -> Any:
     """Every operation as Tacker shows it."""
-    return api.wanted(200, "GET", f"{api.base}/vnf_lcm_op_occs").json()
+    return api.request_expecting(
+        200, "GET", f"{api.base}/vnf_lcm_op_occs"
+    ).json()
 
 
 def refused(given: Kubeconfig) -> bool:

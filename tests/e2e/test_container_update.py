@@ -71,7 +71,7 @@ def updated_host(tmp_path_factory, tacker_source):
     shutil.copy(
         tacker_source / column_environment.SCRIPT, plugin / "upstream_services"
     )
-    found = Host.of(tmp_path_factory.mktemp("updated") / "run")
+    found = Host.from_folder(tmp_path_factory.mktemp("updated") / "run")
     found.up(
         Options(
             management=column_environment.MANAGEMENT, plugins=(str(plugin),)

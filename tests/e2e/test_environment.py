@@ -32,7 +32,7 @@ def processes_of(folder: pathlib.Path) -> set[str]:
 @pytest.fixture
 def own_host(tmp_path):
     """A host that is not up yet, beside the one of the other tests."""
-    found = Host.of(tmp_path / "run")
+    found = Host.from_folder(tmp_path / "run")
     yield found
     found.down()
 
@@ -50,11 +50,11 @@ def test_a_tacker_starts_and_stops(own_host):
     conductor = own_host.records[CONDUCTOR]
 
     own_host.kill(CONDUCTOR)
-    assert not own_host.alive(CONDUCTOR)
+    assert not own_host.is_alive(CONDUCTOR)
     url = f"rabbit://guest:guest@{queue(own_host)}/"
-    held_vnf.wait_for("no consumer", lambda: not services.consumed(url))
+    held_vnf.wait_for("no consumer", lambda: not services.has_consumer(url))
     own_host.start(CONDUCTOR)
-    assert services.consumed(url)
+    assert services.has_consumer(url)
     assert conductor != own_host.records[CONDUCTOR]
 
     own_host.reload(

@@ -236,7 +236,9 @@ def test_the_message_queue_and_the_database_may_restart_during_a_wait(
         held_vnf.wait_for("the Deployment", lambda g=one: g.deployment)
 
     host.restart("rabbitmq", "mariadb")
-    held_vnf.wait_for("the API", lambda: services.responds(_port(host.url)))
+    held_vnf.wait_for(
+        "the API", lambda: services.is_responding(_port(host.url))
+    )
     held_vnf.wait_for("the conductor", lambda: _is_heard(host))
 
     for one in instances:
@@ -293,7 +295,7 @@ def instantiated(gated, api, vim):
 
 def _is_heard(host: Host) -> bool:
     """Whether a conductor takes messages from its queues."""
-    return services.consumed(configuration.transport(host.state))
+    return services.has_consumer(configuration.transport(host.state))
 
 
 def _port(url: str) -> int:
@@ -316,7 +318,9 @@ class Gateway:
         listen = f"127.0.0.1:{self.port}"
         command = [sys.executable, port_forward.__file__, listen, self._target]
         with subprocess.Popen(command) as process:
-            held_vnf.wait_for("the way", lambda: services.accepts(self.port))
+            held_vnf.wait_for(
+                "the way", lambda: services.is_listening(self.port)
+            )
             try:
                 yield
             finally:

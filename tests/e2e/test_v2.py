@@ -21,7 +21,7 @@ from tests.e2e.v2_views import vnfcs_by_vdu
 from tests.secrecy import written_texts
 from tools import csar as csars
 from tools.tacker import rest_api
-from tools.tacker.session import Refused
+from tools.tacker.session import RequestRefused
 
 pytestmark = pytest.mark.plane
 
@@ -491,7 +491,7 @@ def test_another_upgrade_type_is_refused(
         other.vnfd, other.files, upgrade_type="BlueGreen"
     )
 
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestRefused) as refused:
         v2.start(vnf, "change_vnfpkg", asked)
 
     assert 400 == refused.value.status

@@ -11,7 +11,7 @@ import pytest
 import tacker_k8s_cr as k8s_cr
 from tacker_k8s_cr.kube.protocol import Cluster
 from tests.functional import manifests
-from tools.fault_proxy.proxy import Faults
+from tools.fault_proxy.proxy import FaultProxy
 from tools.plane import credentials
 from tools.plane.binaries import Store
 from tools.plane.folders import Folders
@@ -33,7 +33,7 @@ def fault_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
     shift = SHIFT + APART * int(worker.removeprefix("gw"))
     folders = Folders(tmp_path_factory.mktemp("own") / "plane", shift=shift)
     folders.make()
-    plane = Plane(folders, Store.of(os.environ), lambda said: None)
+    plane = Plane(folders, Store.from_environ(os.environ), lambda said: None)
     plane.up(("control plane", "kwok"))
     yield plane
     plane.down()
@@ -56,12 +56,12 @@ def direct_cluster(fault_plane: Plane) -> Iterator[Cluster]:
 @pytest.fixture(scope="session")
 def faults(
     fault_plane: Plane, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Faults]:
+) -> Iterator[FaultProxy]:
     """A proxy before its API server, with configured faults."""
     folders = fault_plane.folders
     folder = tmp_path_factory.mktemp("faults") / "proxy"
     server, ca = credentials.server(folders), folders.pki / "ca.crt"
-    with Faults(folder, server, ca) as proxy:
+    with FaultProxy(folder, server, ca) as proxy:
         yield proxy
 
 

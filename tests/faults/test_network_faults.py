@@ -139,12 +139,14 @@ def faulty_connection(faults, proxied_cluster):
     def by(rule):
         @contextlib.contextmanager
         def disturb(operation):
-            faults.make(rule)
+            faults.set_rules(rule)
             try:
                 yield lifecycles.FaultyConnection(proxied_cluster)
-                assert sum(faults.met()), "no request has met the fault"
+                assert sum(faults.count_matches()), (
+                    "no request has met the fault"
+                )
             finally:
-                faults.make()
+                faults.set_rules()
 
         return disturb
 
@@ -205,7 +207,7 @@ def test_a_server_that_answers_nothing_is_not_waited_for(
     def listen(operation, progress):
         if progress.unsettled and not silent.is_set():
             silent.set()
-            faults.make({"fault": "slow", "seconds": NOTHING})
+            faults.set_rules({"fault": "slow", "seconds": NOTHING})
 
     begin = time.monotonic()
     try:
@@ -213,7 +215,7 @@ def test_a_server_that_answers_nothing_is_not_waited_for(
             life.run(operation, proxied_cluster, LIMIT, listen)
         took = time.monotonic() - begin
     finally:
-        faults.make()
+        faults.set_rules()
 
     assert silent.is_set()
     assert took < LIMIT + PAST
@@ -266,7 +268,7 @@ def test_a_real_server_is_asked_about_spoiled_packages(
 
     def outcome(path):
         nonlocal written
-        faults.make(rule)
+        faults.set_rules(rule)
         try:
             lcm.instantiate(
                 lcm.Request(
@@ -283,7 +285,7 @@ def test_a_real_server_is_asked_about_spoiled_packages(
             raise AssertionError("something was written")
         assert malformed_packages.is_clear_message(str(said))
         assert malformed_packages.is_clear_message(said.sentence())
-        (met,) = faults.met()
+        (met,) = faults.count_matches()
         assert met <= 1 or "lets nothing" in str(said)
         written += bool(met)
         return str(said)
@@ -293,7 +295,7 @@ def test_a_real_server_is_asked_about_spoiled_packages(
             sources, FOLDERS[:REAL], tmp_path, outcome
         )
     finally:
-        faults.make()
+        faults.set_rules()
 
     # The others were refused before the first write.
     assert written < REAL / 2

@@ -220,7 +220,7 @@ def test_a_token_that_ends_during_the_wait(
 
         def end():
             path.write_text(kubectl("create", "token", name).strip())
-            faults.make(
+            faults.set_rules(
                 {
                     "fault": "answer",
                     "token": old,
@@ -239,10 +239,10 @@ def test_a_token_that_ends_during_the_wait(
 
         try:
             yield lifecycles.FaultyConnection(cluster, listen)
-            (met,) = faults.met()
+            (met,) = faults.count_matches()
             refused.append(met)
         finally:
-            faults.make()
+            faults.set_rules()
             cluster.close()
 
     outcome = lifecycles.run_lifecycles(

@@ -49,7 +49,7 @@ def three_servers(
     shift = faulty.SHIFT + fault_plane.APART * int(worker.removeprefix("gw"))
     folders = Folders(tmp_path_factory.mktemp("three") / "plane", shift=shift)
     folders.make()
-    plane = Plane(folders, Store.of(os.environ), lambda said: None)
+    plane = Plane(folders, Store.from_environ(os.environ), lambda said: None)
     plane.up(("control plane", "kwok"), servers=faulty.SERVERS)
     yield faulty.Servers(plane)
     plane.down()

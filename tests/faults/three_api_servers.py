@@ -72,13 +72,13 @@ class Servers:
         names = [
             name
             for name in (MEMBER, ROUTE)
-            if (identity := self.plane.records[name]) and identity.paused
+            if (identity := self.plane.records[name]) and identity.is_paused
         ]
         self.plane.resume(names)
         ended = [
             component.name
             for component in self.plane.unavailable(["control plane"])
-            if not self.plane.records.alive(component.name)
+            if not self.plane.records.is_alive(component.name)
         ]
         self.plane.start(ended)
 

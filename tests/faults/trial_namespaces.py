@@ -41,7 +41,7 @@ class TrialNamespaces:
             usual = (ref.kind, ref.name) in _USUAL
             return prefix in str(ref) and not usual
 
-        found = leftovers.remaining(
+        found = leftovers.find_leftovers(
             self.ground.cluster, self.before, Deadline.after(SETTLES), ours
         )
         return [str(ref) for ref in found]
@@ -69,7 +69,7 @@ def prepare(
                     cluster, kubeconfig, opened, prefix
                 ),
                 names,
-                leftovers.snapshot(cluster),
+                leftovers.take_snapshot(cluster),
             )
     finally:
         for ref in refs:

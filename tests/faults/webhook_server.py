@@ -24,7 +24,7 @@ class WebhookServer:
     """Where it is, and a certificate of its own."""
 
     def __init__(self, folder: pathlib.Path):
-        own = certificates.local("hook")
+        own = certificates.create_server_certificate("hook")
         path = folder / "hook.pem"
         write_private(path, own.certificate + own.key)
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -83,7 +83,7 @@ def defined(kubectl: Kubectl) -> Iterator[None]:
         return
     made = definitions()
     kubectl.apply(made)
-    kubectl.established(made)
+    kubectl.wait_established(made)
     yield
     names = [f"crd/{item['metadata']['name']}" for item in made]
     kubectl("delete", "--wait=false", *names)

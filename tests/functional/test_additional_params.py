@@ -115,7 +115,7 @@ def test_a_manifest_that_names_another_namespace_can_be_refused(
         )
 
     assert [] == existing_config_maps(cluster, home, "a", "b")
-    assert None is instances.inventory(target)
+    assert None is instances.find_inventory(target)
 
 
 @pytest.mark.requirement("P20")

@@ -8,10 +8,10 @@ import io
 import pytest
 
 from tacker_k8s_cr.plan.placement import NAMESPACE
-from tools.demo.__main__ import Stage
-from tools.demo.__main__ import played
+from tools.demo.__main__ import DemoRun
+from tools.demo.__main__ import run_scenario
 from tools.demo.custom_resource import CustomResource
-from tools.demo.output import Show
+from tools.demo.output import DemoOutput
 from tools.demo.steps import DemoEnvironment
 
 pytestmark = pytest.mark.plane
@@ -27,20 +27,20 @@ def shown_lines():
 def demo_steps(cluster, shown_lines, tmp_path, unique_name):
     return DemoEnvironment(
         cluster,
-        Show(shown_lines),
+        DemoOutput(shown_lines),
         tmp_path,
-        alone=False,
+        is_exclusive=False,
         namespace=f"demo-{unique_name}",
     )
 
 
 def test_the_scenario_without_cluster_api_passes(demo_steps, shown_lines):
     """Each step has its line; at the end nothing is left of it."""
-    stage = Stage(demo_steps.show)
+    stage = DemoRun(demo_steps.show)
     story = CustomResource(demo_steps)
 
     with contextlib.ExitStack() as stack:
-        played(stage, stack, demo_steps, story)
+        run_scenario(stage, stack, demo_steps, story)
     demo_steps.show.table(stage.done)
 
     titles = [step.title for step in stage.done]
@@ -58,9 +58,9 @@ def test_leftovers_are_detected_and_removed(demo_steps):
     }
     instantiate = CustomResource(demo_steps).steps[0]
 
-    with demo_steps.held() as before:
+    with demo_steps.create_namespace() as before:
         demo_steps.cluster.create(left, "test")
-        found = demo_steps.left(before, seconds=0.0)
+        found = demo_steps.find_leftovers(before, seconds=0.0)
         instantiate.act()
 
     assert ["left"] == [ref.name for ref in found]

@@ -560,7 +560,7 @@ def test_a_vim_that_cannot_be_asked_is_refused_too(
     vnf = running.vnf_instance(vim)
     former = str(uuid.uuid4())
     target = InstanceTarget(vnf.id, namespace, {}, namespace=namespace)
-    mapping.note(vnf, target, former)
+    mapping.note_reference(vnf, target, former)
 
     with pytest.raises(exceptions.Conflict, match="another VNF inst") as error:
         tacker.instantiate(vnf, request_for(namespace))

@@ -220,7 +220,7 @@ def definitions(kubectl: Any) -> Iterator[None]:
         f"{one['metadata']['name']}" not in there
     ]
     kubectl.apply(absent)
-    kubectl.established(found)
+    kubectl.wait_established(found)
     yield
     if absent:
         kubectl(

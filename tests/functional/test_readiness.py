@@ -296,7 +296,7 @@ def provider(cluster, kubectl, namespace, unique_name, kubeconfig):
         "status": {"nodeInfo": {"kubeletVersion": unknown_provider.VERSION}}
     }
     cluster.patch(node, told, "tests", subresource="status")
-    kubectl.established(made.definitions())
+    kubectl.wait_established(made.definitions())
     stages.wait_published(kubectl, stages.groups(made.stages()))
     bring(*made.stages())
     cluster.create(

@@ -173,7 +173,7 @@ def test_a_lifecycle_with_secrets_shows_none_of_them(
         secret_search.search(
             "a report", f"{report!r}{json.dumps(report.as_dict())}"
         )
-        secret_search.search("a tree", repr(tree.tree(report).children))
+        secret_search.search("a tree", repr(tree.build_tree(report).children))
 
 
 REFUSED = {

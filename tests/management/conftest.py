@@ -45,7 +45,7 @@ def plane(
             f"{' '.join(missing)}; python -m tools.plane node install",
         )
     folders = Folders(tmp_path_factory.mktemp("plane") / "run", SHIFT)
-    plane = Plane(folders, Store.of(os.environ), print)
+    plane = Plane(folders, Store.from_environ(os.environ), print)
     plane.up(["control plane"])
     try:
         node.up(plane)
@@ -77,4 +77,4 @@ def folder(
 @pytest.fixture
 def before(cluster: Cluster) -> Snapshot:
     """All that is in the cluster when the test begins."""
-    return leftovers.snapshot(cluster)
+    return leftovers.take_snapshot(cluster)

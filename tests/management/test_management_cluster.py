@@ -188,7 +188,7 @@ def test_one_package_makes_a_management_cluster(
         k8s_cr.Request(cluster, "management", namespace=HOME, **_life())
     )
 
-    assert [] == leftovers.remaining(
+    assert [] == leftovers.find_leftovers(
         cluster, before, k8s_cr.Deadline.after(COLLECTED)
     )
 
@@ -226,6 +226,6 @@ def test_files_in_any_order_by_the_command_line(
 
     assert "True" == _available(cluster, FIRST)
     run("terminate", "management")
-    assert [] == leftovers.remaining(
+    assert [] == leftovers.find_leftovers(
         cluster, before, k8s_cr.Deadline.after(COLLECTED)
     )

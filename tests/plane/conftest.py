@@ -15,7 +15,7 @@ from tools.plane import host_cleanup
 from tools.plane import processes
 from tools.plane.components import ports as ports_of
 from tools.plane.lifecycle import Plane
-from tools.plane.ports import holders
+from tools.plane.ports import find_holders
 from tools.plane.processes import Identity
 from tools.plane.processes import Records
 
@@ -52,9 +52,11 @@ def own_ports(
 
     Root can have that beside a plane that runs: in a network namespace.
     """
-    plane = Plane.of({**os.environ, "PLANE_RUN": str(tmp_path / "run")})
+    plane = Plane.from_environ(
+        {**os.environ, "PLANE_RUN": str(tmp_path / "run")}
+    )
     with _network():
-        taken = holders(ports_of(plane.table.values()))
+        taken = find_holders(ports_of(plane.table.values()))
         if taken:
             skip_or_fail(
                 "cycle", f"the plane's ports are not free: {taken[0]}"

@@ -17,7 +17,7 @@ from tools.plane import ports
 from tools.plane import processes
 from tools.plane import signals
 from tools.plane.components import Component
-from tools.plane.components import answers
+from tools.plane.components import is_answering
 from tools.plane.errors import PlaneError
 from tools.plane.folders import Folders
 from tools.plane.processes import Identity
@@ -35,11 +35,11 @@ def test_a_process_is_recorded_and_ended(start_program, records):
     identity = start_program(FOREVER)
 
     assert records["stand-in"] == identity
-    assert identity.alive
+    assert identity.is_alive
 
     processes.stop(identity)
 
-    assert not identity.alive
+    assert not identity.is_alive
     assert not pathlib.Path(f"/proc/{identity.pid}").exists()
 
 
@@ -62,7 +62,7 @@ def test_a_process_that_ignores_the_request_is_ended(
 
     processes.stop(identity, patience=0.2)
 
-    assert not identity.alive
+    assert not identity.is_alive
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_recycled_id_is_never_ended(start_program, change):
 
     processes.stop(dataclasses.replace(stranger, **change))
 
-    assert stranger.alive
+    assert stranger.is_alive
 
 
 def test_an_ended_process_can_be_stopped(start_program):
@@ -84,7 +84,7 @@ def test_an_ended_process_can_be_stopped(start_program):
     processes.stop(identity)
     processes.stop(identity)
 
-    assert not identity.alive
+    assert not identity.is_alive
 
 
 def test_a_process_that_ends_while_starting_shows_its_last_words(
@@ -127,7 +127,7 @@ def test_a_used_port_is_named_with_its_holder():
         name = pathlib.Path("/proc/self/comm").read_text().strip()
 
         with pytest.raises(PlaneError) as caught:
-            ports.check({port: "etcd"})
+            ports.check_free({port: "etcd"})
 
     assert (
         f"etcd: port {port} is held by {name} (process {os.getpid()}), of user"
@@ -139,7 +139,7 @@ def test_a_free_port_passes():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
 
-    ports.check({port: "etcd"})
+    ports.check_free({port: "etcd"})
 
 
 class Reply(http.server.BaseHTTPRequestHandler):
@@ -162,7 +162,7 @@ def test_ready_means_answered(path, ready, tmp_path):
         url = f"http://127.0.0.1:{server.server_port}{path}"
         component = Component("a", "control plane", (), url, ())
         try:
-            assert ready == answers(Folders(tmp_path), component)
+            assert ready == is_answering(Folders(tmp_path), component)
         finally:
             server.shutdown()
             thread.join()
@@ -172,7 +172,7 @@ def test_a_refused_connection_is_not_ready(tmp_path):
     """A refused connection does not count as an answer."""
     component = Component("a", "control plane", (), "http://127.0.0.1:1/", ())
 
-    assert not answers(Folders(tmp_path), component)
+    assert not is_answering(Folders(tmp_path), component)
 
 
 def test_a_second_command_waits_for_the_first(tmp_path):
@@ -187,11 +187,11 @@ def test_a_second_command_waits_for_the_first(tmp_path):
         waiting.set()
 
     def second():
-        with lock.held(path, say):
+        with lock.hold(path, say):
             entered.set()
 
     thread = threading.Thread(target=second)
-    with lock.held(path, print):
+    with lock.hold(path, print):
         thread.start()
         assert waiting.wait(10)
         assert not entered.is_set()
@@ -209,12 +209,12 @@ def test_a_lock_with_a_removed_file_is_taken_again(tmp_path):
     entered = threading.Event()
 
     def second():
-        with lock.held(path, lambda _text: waiting.set()):
+        with lock.hold(path, lambda _text: waiting.set()):
             entered.set()
             assert path.exists()
 
     thread = threading.Thread(target=second)
-    with lock.held(path, print):
+    with lock.hold(path, print):
         thread.start()
         assert waiting.wait(10)
         path.unlink()
@@ -227,7 +227,7 @@ def test_a_signal_waits_until_a_process_is_recorded():
     done = []
 
     def critical():
-        with signals.held():
+        with signals.defer():
             os.kill(os.getpid(), signal.SIGINT)
             done.append("all of it")
 
@@ -240,7 +240,7 @@ def test_a_signal_waits_until_a_process_is_recorded():
 def test_a_request_to_end_is_an_interrupt():
     """SIGTERM ends a start as orderly as ctrl-C does."""
     with (
-        signals.raised(),
+        signals.raise_interrupts(),
         pytest.raises(KeyboardInterrupt, match="SIGTERM"),
     ):
         signal.raise_signal(signal.SIGTERM)
@@ -250,7 +250,7 @@ def test_signals_are_handled_as_before_afterwards():
     """The library changes no state permanently."""
     before = signal.getsignal(signal.SIGTERM)
 
-    with signals.raised(), signals.held():
+    with signals.raise_interrupts(), signals.defer():
         assert before != signal.getsignal(signal.SIGTERM)
 
     assert before == signal.getsignal(signal.SIGTERM)

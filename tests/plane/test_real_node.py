@@ -14,7 +14,7 @@ from tools.plane import host_cleanup
 from tools.plane import node
 from tools.plane import processes
 from tools.plane.components import Component
-from tools.plane.components import answers
+from tools.plane.components import is_answering
 from tools.plane.node_components import LABEL
 
 pytestmark = [pytest.mark.root, pytest.mark.cycle]
@@ -175,7 +175,7 @@ def wait_served(plane, url):
     processes.wait_ready(
         "the Service",
         plane.records["kube-proxy"],
-        lambda: answers(plane.folders, service),
+        lambda: is_answering(plane.folders, service),
         plane.folders.log("kube-proxy"),
         30,
     )

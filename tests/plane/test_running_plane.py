@@ -223,7 +223,7 @@ def test_a_second_up_is_harmless():
 @pytest.mark.usefixtures("local_plane_target", "target_cluster")
 def test_a_plane_that_ran_in_part_is_left_to_its_user():
     """A part that a caller starts does not stop the plane at the end."""
-    local = plane.Plane.of(os.environ)
+    local = plane.Plane.from_environ(os.environ)
     local.stop(["capi-dev"])
 
     assert not plane.ensure()
@@ -239,4 +239,4 @@ def test_the_cluster_has_every_kind_of_the_local_plane(
 
     shown = kubectl("api-resources", "--output=name").split()
 
-    assert {} == target.unavailable(shown)
+    assert {} == target.missing_features(shown)

@@ -61,8 +61,8 @@ def test_a_use_case_has_its_page(page: str) -> None:
 def test_the_page_of_parameters_has_them_all() -> None:
     """Tacker's own and ours, with their values' keys."""
     page = text("reference/parameters")
-    properties = schema.loaded()["properties"]
-    ours = properties[schema.OURS]["properties"]
+    properties = schema.load()["properties"]
+    ours = properties[schema.OWN_KEY]["properties"]
 
     for key in [*properties, *ours, *ours["webhook"]["properties"]]:
         assert f"``{key}``" in page, key
@@ -88,7 +88,7 @@ def test_examples_of_parameters_are_read(number: int) -> None:
     key = EXAMPLES[number]
     operation = "scale" if key == "machines_to_delete" else "instantiate"
     if key:
-        params = {schema.OURS: {key: value}}
+        params = {schema.OWN_KEY: {key: value}}
     else:
         params = value.get("additionalParams", value)
 

@@ -27,21 +27,21 @@ def test_objects_are_compared_by_their_uid():
     """One that was created again under the same name is another one."""
     before = Snapshot({"1": A})
 
-    assert [] == leftovers.left(before, Snapshot({"1": A}))
-    assert [A] == leftovers.left(before, Snapshot({"2": A}))
+    assert [] == leftovers.find_new(before, Snapshot({"1": A}))
+    assert [A] == leftovers.find_new(before, Snapshot({"2": A}))
 
 
 def test_leases_of_components_do_not_count_and_locks_do():
     """Components renew their Leases; a lock of an instance must be deleted."""
     after = Snapshot({"1": COMPONENT, "2": OURS})
 
-    assert [OURS] == leftovers.left(Snapshot({}), after)
+    assert [OURS] == leftovers.find_new(Snapshot({}), after)
 
 
 def test_what_is_collected_in_time_is_not_left():
     """It is polled until nothing is left, or until the deadline."""
     cluster = FakeCluster()
-    before = leftovers.snapshot(cluster)
+    before = leftovers.take_snapshot(cluster)
     made = cluster.apply(config_map("a"), "m").obj
     cluster.apply(config_map("b"), "m")
     clock = [0.0]
@@ -53,7 +53,7 @@ def test_what_is_collected_in_time_is_not_left():
         cluster.delete(A, made["metadata"]["uid"])
 
     def look(matters):
-        return leftovers.remaining(
+        return leftovers.find_leftovers(
             cluster,
             before,
             Deadline(clock[0] + 1.0, lambda: clock[0]),

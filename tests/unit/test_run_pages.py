@@ -109,7 +109,7 @@ def test_what_differs_between_two_runs_is_equal(
     shown: list[str], found: list[str]
 ) -> None:
     """Durations, numbers of requests and nodes, random names, breaks."""
-    assert compare.same(shown, found)
+    assert compare.is_same_output(shown, found)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_what_a_command_did_is_compared(
     shown: list[str], found: list[str]
 ) -> None:
     """A page whose text is out of date is noticed."""
-    assert not compare.same(shown, found)
+    assert not compare.is_same_output(shown, found)
 
 
 def test_a_picture_has_what_the_screen_shows(tmp_path: pathlib.Path) -> None:

@@ -20,19 +20,19 @@ class Balancer:
 
     def routes(self) -> dict[str, Mapping[str, Any]]:
         """Return the routes by name, with the number of connections."""
-        found = self._ask(None)
+        found = self._send(None)
         return {route["name"]: route for route in found}
 
     def change(self, route: str, **order: Any) -> None:
         """Change a route. Raises ValueError with the balancer's message."""
-        self._ask({"route": route, **order})
+        self._send({"route": route, **order})
 
     def restore(self) -> None:
         """Let every route pass all bytes, and take new connections."""
         for name in self.routes():
             self.change(name, mode="pass", delay=0, in_rotation=True)
 
-    def _ask(self, order: Mapping[str, Any] | None) -> Any:
+    def _send(self, order: Mapping[str, Any] | None) -> Any:
         body = None if order is None else json.dumps(order).encode()
         try:
             with urllib.request.urlopen(  # noqa: S310  the plane's own

@@ -65,7 +65,7 @@ def _answer(
         order = dict(json.loads(body))
         line = lines[order.pop("route", "")]
         cut = order.pop("cut", False)
-        line.change(line.route.changed(order))
+        line.change(line.route.with_changes(order))
     except KeyError as error:
         return 404, f"no route {error}; expected one of {', '.join(lines)}"
     except (TypeError, ValueError) as error:

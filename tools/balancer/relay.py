@@ -70,9 +70,11 @@ class Connection:
         self.line.connections.add(self)
         try:
             await asyncio.gather(
-                self._direction(self.client[0], self.server[1], self._asked),
                 self._direction(
-                    self.server[0], self.client[1], self._answered
+                    self.client[0], self.server[1], self._on_request_data
+                ),
+                self._direction(
+                    self.server[0], self.client[1], self._on_response_data
                 ),
             )
         except OSError:
@@ -88,17 +90,17 @@ class Connection:
 
     def release(self) -> None:
         """Deliver what was held of watch streams."""
-        if self.streams is not None and self.streams.holds:
+        if self.streams is not None and self.streams.is_holding:
             self.client[1].write(self.streams.released())
 
-    def _asked(self, data: bytes) -> bytes:
+    def _on_request_data(self, data: bytes) -> bytes:
         if self.streams is None:
             return data
         found = self.streams.requested(data)
         self.client[1].write(found.to_client)
         return found.to_server
 
-    def _answered(self, data: bytes) -> bytes:
+    def _on_response_data(self, data: bytes) -> bytes:
         if self.streams is None:
             return data
         hold = self.line.route.mode is Mode.STALE

@@ -36,7 +36,7 @@ class Route:
     delay: float = 0.0
     in_rotation: bool = True
 
-    def changed(self, order: Mapping[str, Any]) -> Route:
+    def with_changes(self, order: Mapping[str, Any]) -> Route:
         """Return the route as an order changes it. Raises ValueError."""
         known = {"mode", "delay", "in_rotation"}
         if unknown := order.keys() - known:

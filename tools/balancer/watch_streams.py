@@ -125,7 +125,7 @@ class WatchStreams:
         return b"".join(map(self._released, tuple(self._held)))
 
     @property
-    def holds(self) -> bool:
+    def is_holding(self) -> bool:
         return bool(self._held)
 
     def _is_of_watch(self, frame: Frame) -> bool:

@@ -27,9 +27,9 @@ from tools.bench import latency
 from tools.bench import rows
 from tools.bench import sizes
 from tools.bench import thousand_objects
-from tools.bench.bench_context import Found
-from tools.bench.bench_context import Setting
-from tools.bench.measured_cluster import Ground
+from tools.bench.bench_context import BenchContext
+from tools.bench.bench_context import BenchResult
+from tools.bench.measured_cluster import MeasuredCluster
 from tools.plane import binaries
 from tools.plane import build
 from tools.plane import target
@@ -41,16 +41,16 @@ from tools.plane.target import Target
 PLANE = ("control plane", "kwok")
 """Of the local plane; Cluster API would only take processor time."""
 
-Part = Callable[[Setting], Found]
+Part = Callable[[BenchContext], BenchResult]
 
 PARTS: Mapping[str, tuple[str, Part]] = {
-    "peers": ("Beside others", thousand_objects.found),
-    "sizes": ("Few and many objects", sizes.found),
-    "waits": ("The end of a wait", latency.found),
-    "crowd": ("Many operations at once", concurrency.found),
-    "change": ("A package applied again", changed_packages.found),
+    "peers": ("Beside others", thousand_objects.measure),
+    "sizes": ("Few and many objects", sizes.measure),
+    "waits": ("The end of a wait", latency.measure),
+    "crowd": ("Many operations at once", concurrency.measure),
+    "change": ("A package applied again", changed_packages.measure),
     # Last, since the server is long busy with what is taken away.
-    "definitions": ("A server with many kinds", crds.found),
+    "definitions": ("A server with many kinds", crds.measure),
 }
 """By the name that --only takes: the title of its table, and what to do."""
 
@@ -62,7 +62,7 @@ def main() -> int:
     arguments = _parser().parse_args()
     try:
         with _cluster() as chosen:
-            about, found = _measured(chosen, arguments)
+            about, found = _run_parts(chosen, arguments)
     except (Error, PlaneError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
@@ -72,15 +72,15 @@ def main() -> int:
     _write(arguments.output, about, found)
     for name, one in found.items():
         title, _ = PARTS[name]
-        say(f"\n{title}\n{rows.table(one.rows)}" if one.rows else "")
+        say(f"\n{title}\n{rows.format_table(one.rows)}" if one.rows else "")
         if one.missing:
             say(f"{title}: not measured: {one.missing}")
     say("\nFor the page on performance:")
     for name, one in found.items():
         if one.rows:
-            say(f"\n{rows.rst(PARTS[name][0], one.rows)}")
+            say(f"\n{rows.format_rst(PARTS[name][0], one.rows)}")
     every = [row for one in found.values() for row in one.rows]
-    broken = [row.name for row in every if row.met is False]
+    broken = [row.name for row in every if row.is_met is False]
     missing = [one.missing for one in found.values() if one.missing]
     say(
         f"\nbudgets not met: {'; '.join(broken)}"
@@ -139,9 +139,9 @@ def _parser() -> argparse.ArgumentParser:
 def _cluster() -> Iterator[Target]:
     """The chosen cluster; a local plane that we start, we stop."""
     chosen = target.choose(os.environ)
-    plane = Plane.of(os.environ, say)
-    started = chosen.ours and not plane.records.names()
-    if chosen.ours:
+    plane = Plane.from_environ(os.environ, say)
+    started = chosen.is_local and not plane.records.names()
+    if chosen.is_local:
         plane.up(PLANE)
     try:
         yield chosen
@@ -150,37 +150,37 @@ def _cluster() -> Iterator[Target]:
             plane.down()
 
 
-def _measured(
+def _run_parts(
     chosen: Target, arguments: argparse.Namespace
-) -> tuple[dict[str, Any], dict[str, Found]]:
-    ground = Ground(_kubectl(chosen))
+) -> tuple[dict[str, Any], dict[str, BenchResult]]:
+    measured_cluster = MeasuredCluster(_kubectl(chosen))
     found = {}
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        setting = Setting(
-            ground,
+        context = BenchContext(
+            measured_cluster,
             chosen.kubeconfig,
             pathlib.Path(folder),
             functools.partial(
-                go_programs.program, environ=os.environ, say=say
+                go_programs.build_program, environ=os.environ, print_line=say
             ),
             say,
             arguments.rounds,
             arguments.objects,
             arguments.workers,
             arguments.widgets,
-            unavailable=frozenset(target.missing(chosen)),
+            unavailable=frozenset(target.find_missing_features(chosen)),
         )
-        about = _about(setting)
-        setting = dataclasses.replace(setting, noise=about["noise"])
+        about = _describe_run(context)
+        context = dataclasses.replace(context, noise=about["noise"])
         for name in PARTS:
             if not arguments.only or name in arguments.only:
                 title, part = PARTS[name]
                 say(f"\n{title}")
                 begin = time.monotonic()
                 try:
-                    found[name] = part(setting)
+                    found[name] = part(context)
                 finally:
-                    ground.clear()
+                    measured_cluster.delete_namespaces()
                 say(f"({time.monotonic() - begin:.0f} s)")
     return about, found
 
@@ -190,16 +190,16 @@ def _kubectl(chosen: Target) -> Kubectl:
 
     It is a peer: an older one may take ten times as long.
     """
-    store = Plane.of(os.environ).store
+    store = Plane.from_environ(os.environ).store
     build.build(store, [binaries.ALL["kubectl"]], say)
     return dataclasses.replace(
         target.kubectl(chosen), program=store.path("kubectl")
     )
 
 
-def _about(setting: Setting) -> dict[str, Any]:
+def _describe_run(context: BenchContext) -> dict[str, Any]:
     """What was measured on, and under what circumstances."""
-    version = setting.ground.kubectl.json("version")
+    version = context.measured_cluster.kubectl.json("version")
     say("seeing what others send while nothing is measured")
     now = datetime.datetime.now(datetime.timezone.utc)
     return {
@@ -208,15 +208,15 @@ def _about(setting: Setting) -> dict[str, Any]:
         "helm": go_programs.helm_version(),
         "cores": len(os.sched_getaffinity(0)),
         "load": os.getloadavg()[0],
-        "noise": setting.ground.noise(),
-        "rounds": setting.rounds,
-        "objects": setting.objects,
-        "workers": setting.workers,
+        "noise": context.measured_cluster.measure_noise(),
+        "rounds": context.rounds,
+        "objects": context.objects,
+        "workers": context.workers,
     }
 
 
 def _write(
-    path: pathlib.Path, about: dict[str, Any], found: Mapping[str, Found]
+    path: pathlib.Path, about: dict[str, Any], found: Mapping[str, BenchResult]
 ) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     parts = {

@@ -7,7 +7,7 @@ import dataclasses
 import pathlib
 from typing import Any
 
-from tools.bench.measured_cluster import Ground
+from tools.bench.measured_cluster import MeasuredCluster
 from tools.bench.rows import Row
 
 SECONDS = 600.0
@@ -15,7 +15,7 @@ SECONDS = 600.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Setting:
+class BenchContext:
     """The cluster and the sizes of a run.
 
     :param folder: for files; deleted when the run ends.
@@ -25,11 +25,11 @@ class Setting:
     :param programs: that are built: ``client`` and ``helm``.
     """
 
-    ground: Ground
+    measured_cluster: MeasuredCluster
     kubeconfig: pathlib.Path
     folder: pathlib.Path
     programs: Callable[[str], pathlib.Path]
-    say: Callable[[str], object]
+    print_line: Callable[[str], object]
     rounds: int
     objects: int
     workers: int
@@ -39,7 +39,7 @@ class Setting:
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
+class BenchResult:
     """What a part of a run found out.
 
     :param raw: all numbers, for JSON.

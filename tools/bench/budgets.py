@@ -10,11 +10,11 @@ import dataclasses
 import statistics
 from typing import Any
 
-from tools.bench.rounds import Measured
+from tools.bench.rounds import Measurement
 from tools.bench.rounds import Round
 from tools.bench.rows import Budget
 from tools.bench.rows import Row
-from tools.bench.rows import compared
+from tools.bench.rows import compare
 from tools.bench.rows import percentile
 
 PLAIN = "ours"
@@ -27,7 +27,7 @@ PAGE = 500
 """Objects in a page of a list; a list of more takes several requests."""
 
 
-def of_rounds(rounds: Sequence[Round], objects: int) -> Iterator[Row]:
+def compare_rounds(rounds: Sequence[Round], objects: int) -> Iterator[Row]:
     """The rows on applying and terminating so many objects."""
 
     def seconds(what: str) -> list[float]:
@@ -39,7 +39,7 @@ def of_rounds(rounds: Sequence[Round], objects: int) -> Iterator[Row]:
     def against(
         name: str, ours: str, peer: str, budget: Budget | None = None
     ) -> Row:
-        return compared(name, "s", seconds(ours), seconds(peer), budget)
+        return compare(name, "s", seconds(ours), seconds(peer), budget)
 
     def requests(name: str, ours: str, peer: str, most: float | None) -> Row:
         return Row(
@@ -53,7 +53,7 @@ def of_rounds(rounds: Sequence[Round], objects: int) -> Iterator[Row]:
     plain, checked = f"{PLAIN} apply", f"{CHECKED} apply"
     kubectl, go, helm = (f"{who} apply" for who in (KUBECTL, GO, HELM))
     yield against("apply: time of kubectl's", plain, kubectl, Budget(0.4))
-    yield compared(
+    yield compare(
         "apply: rate of client-go's",
         "/s",
         rate(plain),
@@ -73,11 +73,11 @@ def of_rounds(rounds: Sequence[Round], objects: int) -> Iterator[Row]:
     yield requests("terminate", plain, go, None)
 
 
-def _requests(measured: Iterable[Measured], objects: int) -> float:
+def _requests(measured: Iterable[Measurement], objects: int) -> float:
     return statistics.median(one.requests for one in measured) / objects
 
 
-def of_sizes(
+def compare_sizes(
     rounds: Sequence[Mapping[int, Mapping[str, Mapping[str, float]]]],
 ) -> Iterator[Row]:
     """The rows on few, many and very many objects.
@@ -96,7 +96,7 @@ def of_sizes(
 
             title = f"{what} {objects:,}"
             if objects == most:
-                yield compared(
+                yield compare(
                     f"{title}: time of that of {many:,}",
                     "s",
                     values("seconds"),
@@ -119,7 +119,7 @@ def of_sizes(
 
 
 @dataclasses.dataclass(frozen=True)
-class Waits:
+class WaitMeasurements:
     """Waits for so many objects.
 
     :param seconds: of each, from the last ready event to the return.
@@ -131,7 +131,7 @@ class Waits:
     watches: float
 
 
-def of_waits(waits: Mapping[int, Waits]) -> Iterator[Row]:
+def compare_waits(waits: Mapping[int, WaitMeasurements]) -> Iterator[Row]:
     """The rows on the end of a wait, by the number of objects."""
     for objects, one in waits.items():
         name = f"{objects:,} waiting, ready to return"
@@ -163,7 +163,7 @@ def of_waits(waits: Mapping[int, Waits]) -> Iterator[Row]:
         )
 
 
-def of_crowd(
+def compare_concurrency(
     rounds: Sequence[Mapping[str, Any]], operations: int, objects: int
 ) -> Iterator[Row]:
     """The rows on many operations at once, each of so many objects."""
@@ -171,13 +171,13 @@ def of_crowd(
     for what in ("apply", "terminate"):
         together = [one["together"][what] for one in rounds]
         in_turn = [one["one_by_one"][what] for one in rounds]
-        yield compared(
+        yield compare(
             f"{title}, {what}: rate, one by one",
             "/s",
             [operations * objects / one["seconds"] for one in together],
             [operations * objects / one["seconds"] for one in in_turn],
         )
-        yield compared(
+        yield compare(
             f"{title}, {what}: slowest, fastest",
             "s",
             [one["slowest"] for one in together],
@@ -189,7 +189,7 @@ def of_crowd(
 
 
 @dataclasses.dataclass(frozen=True)
-class Changed:
+class ChangeMeasurements:
     """A package that was applied again.
 
     :param requests: by the operation's own count, beside those that find out
@@ -205,11 +205,11 @@ class Changed:
 CHANGE = "change"
 AGAIN = "again"
 
-Changes = Mapping[str, Mapping[str, Changed]]
+Changes = Mapping[str, Mapping[str, ChangeMeasurements]]
 """Of one round: what was done, and by whom."""
 
 
-def of_changes(
+def compare_changes(
     rounds: Sequence[Changes], what: str, objects: int
 ) -> Iterator[Row]:
     """The rows on a package of which one object has changed, or none.
@@ -225,7 +225,7 @@ def of_changes(
             ours = [found[done][who] for found in rounds]
             checked = ", dry run" * (who == CHECKED)
             name = f"{what}, {title}{checked}"
-            yield compared(
+            yield compare(
                 f"{name}: time of kubectl's",
                 "s",
                 [one.seconds for one in ours],
@@ -249,7 +249,7 @@ def of_changes(
             )
 
 
-def of_definitions(
+def compare_crds(
     without: Mapping[str, Sequence[float]],
     beside: Mapping[str, Sequence[float]],
     objects: int,
@@ -258,7 +258,7 @@ def of_definitions(
     """The rows on a server with so many definitions more."""
     for what in ("apply", "terminate"):
         title = f"{what} {objects}, {definitions} definitions"
-        yield compared(
+        yield compare(
             f"{title}: time without", "s", beside[what], without[what]
         )
         sent = f"{what} requests"

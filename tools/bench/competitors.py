@@ -120,7 +120,7 @@ class GoClient:
         return float(json.loads(done.stdout)["seconds"])
 
     @contextlib.contextmanager
-    def watching(
+    def watch(
         self, resource: str, namespace: str
     ) -> Iterator[subprocess.Popen[str]]:
         """A watch by another process; its lines are ``name nanoseconds``."""

@@ -22,7 +22,7 @@ from tools.bench.bench_context import SECONDS
 Do = Callable[[int], object]
 
 
-def found(
+def measure(
     kubeconfig: pathlib.Path, namespace: str, operations: int, objects: int
 ) -> dict[str, Any]:
     """Seconds of each, at once and one by one; sockets and threads.
@@ -60,14 +60,14 @@ def found(
     # The first one makes connections and learns which kinds there are.
     apply(0)
     terminate(0)
-    with processes.watched() as most:
+    with processes.measure_usage() as most:
         together = {
-            "apply": at_once(apply, operations),
-            "terminate": at_once(terminate, operations),
+            "apply": run_concurrently(apply, operations),
+            "terminate": run_concurrently(terminate, operations),
         }
     one_by_one = {
-        "apply": in_turn(apply, operations),
-        "terminate": in_turn(terminate, operations),
+        "apply": run_in_turn(apply, operations),
+        "terminate": run_in_turn(terminate, operations),
     }
     connection.close()
     return {
@@ -80,7 +80,7 @@ def found(
 
 
 @dataclasses.dataclass(frozen=True)
-class Times:
+class OperationTimes:
     """Seconds from the first beginning to the last end, and of each."""
 
     whole: float
@@ -95,32 +95,32 @@ class Times:
         }
 
 
-def at_once(do: Do, count: int) -> Times:
+def run_concurrently(operation: Do, count: int) -> OperationTimes:
     """All begin at the same moment, each on a thread of its own."""
     ready = threading.Barrier(count)
 
     def one(number: int) -> tuple[float, float]:
         ready.wait()
         begin = time.perf_counter()
-        do(number)
+        operation(number)
         return begin, time.perf_counter()
 
     with futures.ThreadPoolExecutor(count) as pool:
         return _times(list(pool.map(one, range(count))))
 
 
-def in_turn(do: Do, count: int) -> Times:
+def run_in_turn(operation: Do, count: int) -> OperationTimes:
     moments = []
     for number in range(count):
         begin = time.perf_counter()
-        do(number)
+        operation(number)
         moments.append((begin, time.perf_counter()))
     return _times(moments)
 
 
-def _times(moments: list[tuple[float, float]]) -> Times:
+def _times(moments: list[tuple[float, float]]) -> OperationTimes:
     begins, ends = zip(*moments, strict=True)
-    return Times(
+    return OperationTimes(
         max(ends) - min(begins),
         tuple(end - begin for begin, end in moments),
     )

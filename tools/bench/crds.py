@@ -8,8 +8,8 @@ import contextlib
 from tools.bench import budgets
 from tools.bench import own_process
 from tools.bench import workload
-from tools.bench.bench_context import Found
-from tools.bench.bench_context import Setting
+from tools.bench.bench_context import BenchContext
+from tools.bench.bench_context import BenchResult
 
 DEFINITIONS = 500
 OBJECTS = 10
@@ -17,26 +17,26 @@ OBJECTS = 10
 Times = dict[str, list[float]]
 
 
-def found(setting: Setting) -> Found:
-    setting.ground.quiet()
-    without = _times(setting)
-    setting.say(f"adding {DEFINITIONS} definitions")
-    with _defined(setting):
-        setting.ground.quiet()
-        beside = _times(setting)
-    rows = budgets.of_definitions(without, beside, OBJECTS, DEFINITIONS)
-    return Found(tuple(rows), {"without": without, "with": beside})
+def measure(context: BenchContext) -> BenchResult:
+    context.measured_cluster.wait_idle()
+    without = _times(context)
+    context.print_line(f"adding {DEFINITIONS} definitions")
+    with _with_crds(context):
+        context.measured_cluster.wait_idle()
+        beside = _times(context)
+    rows = budgets.compare_crds(without, beside, OBJECTS, DEFINITIONS)
+    return BenchResult(tuple(rows), {"without": without, "with": beside})
 
 
-def _times(setting: Setting) -> Times:
+def _times(context: BenchContext) -> Times:
     """Run each operation in its own process: discovery starts again."""
     times: Times = {}
-    for _ in range(setting.rounds + 1):
-        with setting.ground.namespace() as namespace:
+    for _ in range(context.rounds + 1):
+        with context.measured_cluster.namespace() as namespace:
             for what in ("apply", "terminate"):
                 one = own_process.run(
                     what,
-                    setting.kubeconfig,
+                    context.kubeconfig,
                     namespace=namespace,
                     objects=OBJECTS,
                 )
@@ -49,9 +49,9 @@ def _times(setting: Setting) -> Times:
 
 
 @contextlib.contextmanager
-def _defined(setting: Setting) -> Iterator[None]:
-    kubectl = setting.ground.kubectl
-    path = setting.folder / "definitions.yaml"
+def _with_crds(context: BenchContext) -> Iterator[None]:
+    kubectl = context.measured_cluster.kubectl
+    path = context.folder / "definitions.yaml"
     workload.write(path, workload.definitions(DEFINITIONS))
     selector = ",".join(f"{k}={v}" for k, v in workload.LABEL.items())
     what = ("customresourcedefinitions", f"--selector={selector}")

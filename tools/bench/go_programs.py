@@ -14,13 +14,13 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 HELM = "helm.sh/helm/v4"
 
 
-def program(
-    name: str, environ: Mapping[str, str], say: Callable[[str], object]
+def build_program(
+    name: str, environ: Mapping[str, str], print_line: Callable[[str], object]
 ) -> pathlib.Path:
     """A built program, which is in the user's cache."""
     binary = _binary(name)
     cache = binaries.cache(environ).parent / "bench"
-    return golang.build_once(binary, FOLDER / binary.module, cache, say)
+    return golang.build_once(binary, FOLDER / binary.module, cache, print_line)
 
 
 def helm_version() -> str:

@@ -18,53 +18,57 @@ from tools.bench import budgets
 from tools.bench import metrics
 from tools.bench import workload
 from tools.bench.bench_context import SECONDS
-from tools.bench.bench_context import Found
-from tools.bench.bench_context import Setting
+from tools.bench.bench_context import BenchContext
+from tools.bench.bench_context import BenchResult
 from tools.bench.competitors import GoClient
-from tools.bench.measured_cluster import Ground
+from tools.bench.measured_cluster import MeasuredCluster
 from tools.plane.errors import PlaneError
 
 RESOURCE = "widgets"
 
 
-def found(setting: Setting) -> Found:
-    if "stages" in setting.unavailable:
-        return Found(missing="the cluster has no Stages that make it ready")
+def measure(context: BenchContext) -> BenchResult:
+    if "stages" in context.unavailable:
+        return BenchResult(
+            missing="the cluster has no Stages that make it ready"
+        )
     # Not more than the objects, for a quick look with few of them.
     runs = {
-        min(objects, setting.objects): count
+        min(objects, context.objects): count
         for objects, count in (
-            (1, setting.widgets),
-            (100, max(1, setting.widgets // 3)),
-            (1000, max(1, setting.widgets // 10)),
+            (1, context.widgets),
+            (100, max(1, context.widgets // 3)),
+            (1000, max(1, context.widgets // 10)),
         )
     }
     client = GoClient(
-        setting.programs("client"),
-        setting.kubeconfig,
-        setting.folder,
-        setting.workers,
+        context.programs("client"),
+        context.kubeconfig,
+        context.folder,
+        context.workers,
     )
     waits = {}
     for objects, count in runs.items():
-        setting.say(f"waiting for {objects} Widget(s) at once, {count} times")
-        with setting.ground.namespace() as namespace:
-            waits[objects] = _measured(
-                setting, client, namespace, objects, count
+        context.print_line(
+            f"waiting for {objects} Widget(s) at once, {count} times"
+        )
+        with context.measured_cluster.namespace() as namespace:
+            waits[objects] = _measure_waits(
+                context, client, namespace, objects, count
             )
-    return Found(
-        tuple(budgets.of_waits(waits)),
+    return BenchResult(
+        tuple(budgets.compare_waits(waits)),
         {objects: dataclasses.asdict(one) for objects, one in waits.items()},
     )
 
 
-def _measured(
-    setting: Setting,
+def _measure_waits(
+    context: BenchContext,
     client: GoClient,
     namespace: str,
     objects: int,
     runs: int,
-) -> budgets.Waits:
+) -> budgets.WaitMeasurements:
     """One wait after the other.
 
     Another process watches, and records when the event with Ready for an
@@ -73,12 +77,12 @@ def _measured(
     event, write the record as that of an instance at rest, and give the lock
     back.
     """
-    connection = kube.connect(setting.kubeconfig)
+    connection = kube.connect(context.kubeconfig)
     try:
-        with client.watching(workload.WIDGETS, namespace) as watch:
+        with client.watch(workload.WIDGETS, namespace) as watch:
             first, *rest = _names(objects, runs + 1)
             # Counting takes its time: it has a run of its own.
-            counting = _Counting(setting.ground, objects)
+            counting = _Counting(context.measured_cluster, objects)
             _one(connection, watch, namespace, first, counting.listen)
             lists, watches = counting.since()
             seconds = [
@@ -86,7 +90,7 @@ def _measured(
             ]
     finally:
         connection.close()
-    return budgets.Waits(tuple(seconds), lists, watches)
+    return budgets.WaitMeasurements(tuple(seconds), lists, watches)
 
 
 def _names(objects: int, runs: int) -> list[list[str]]:
@@ -122,22 +126,23 @@ def _one(
 class _Counting:
     """Counts lists and watches from the moment all is written."""
 
-    def __init__(self, ground: Ground, objects: int):
-        self._ground = ground
+    def __init__(self, measured_cluster: MeasuredCluster, objects: int):
+        self._ground = measured_cluster
         self._objects = objects
-        self._before: metrics.Count | None = None
+        self._before: metrics.RequestCount | None = None
 
     def listen(self, progress: WaitState) -> None:
         if self._before is None and len(progress.awaited) == self._objects:
-            self._before = self._ground.count()
+            self._before = self._ground.count_requests()
 
     def since(self) -> tuple[float, float]:
         """A watch is counted when it has ended, as ours has by now."""
         if self._before is None:
             raise PlaneError("the operation did not tell of all its objects")
-        after = self._ground.count()
+        after = self._ground.count_requests()
         lists, watches = (
-            after.of(RESOURCE, verb) - self._before.of(RESOURCE, verb)
+            after.requests(RESOURCE, verb)
+            - self._before.requests(RESOURCE, verb)
             for verb in ("LIST", "WATCH")
         )
         return lists, watches

@@ -26,11 +26,11 @@ SETTLE = 0.2
 
 
 @dataclasses.dataclass
-class Ground:
+class MeasuredCluster:
     """Fresh namespaces of one cluster, removed together at the end."""
 
     kubectl: Kubectl
-    made: list[str] = dataclasses.field(default_factory=list)
+    namespaces: list[str] = dataclasses.field(default_factory=list)
 
     @contextlib.contextmanager
     def namespace(self) -> Iterator[str]:
@@ -39,54 +39,56 @@ class Ground:
         Namespaces are deleted at the end of the run: their controller would
         otherwise work on them during the next measurement.
         """
-        name = f"bench-{os.getpid()}-{len(self.made) + 1}"
+        name = f"bench-{os.getpid()}-{len(self.namespaces) + 1}"
         self.kubectl("create", "namespace", name)
-        self.made.append(name)
+        self.namespaces.append(name)
         yield name
         path = f"/api/v1/namespaces/{name}/configmaps"
         self.kubectl("delete", f"--raw={path}")
 
-    def clear(self) -> None:
+    def delete_namespaces(self) -> None:
         """Remove the namespaces, and wait until they are deleted.
 
         It comes last, also after an error, which it must not hide.
         """
-        if self.made:
+        if self.namespaces:
             done = self.kubectl.run(
                 "delete",
                 "namespace",
                 "--ignore-not-found",
                 "--timeout=300s",
-                *self.made,
+                *self.namespaces,
             )
             if done.returncode:
-                left = ", ".join(self.made)
+                left = ", ".join(self.namespaces)
                 print(f"namespaces may be left: {left}", file=sys.stderr)
-            self.made.clear()
+            self.namespaces.clear()
 
-    def count(self) -> metrics.Count:
+    def count_requests(self) -> metrics.RequestCount:
         """Requests that the API server reports as answered."""
         time.sleep(SETTLE)
         moment = time.monotonic()
-        return metrics.counted(self.kubectl("get", "--raw=/metrics"), moment)
+        return metrics.parse_metrics(
+            self.kubectl("get", "--raw=/metrics"), moment
+        )
 
-    def quiet(self) -> None:
+    def wait_idle(self) -> None:
         """Wait until the server has finished its background work.
 
         Much of it follows the answer: new definitions, for instance, make the
         server generate its whole OpenAPI description again.
         """
         end = time.monotonic() + PATIENCE
-        before = self.count()
+        before = self.count_requests()
         while time.monotonic() < end:
             time.sleep(2)
-            after = self.count()
-            if metrics.busy(before, after) < QUIET:
+            after = self.count_requests()
+            if metrics.busy_processors(before, after) < QUIET:
                 return
             before = after
 
-    def noise(self) -> float:
+    def measure_noise(self) -> float:
         """Requests in a second that others send while we send none."""
-        before = self.count()
+        before = self.count_requests()
         time.sleep(IDLE)
-        return metrics.rate(before, self.count())
+        return metrics.rate(before, self.count_requests())

@@ -27,7 +27,7 @@ _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
 @dataclasses.dataclass(frozen=True)
-class Count:
+class RequestCount:
     """Requests answered since the server's start, by resource and verb.
 
     :param processor: seconds of processor time that the server took.
@@ -49,11 +49,11 @@ class Count:
         """Server-side applies of anything, dry runs too."""
         return sum(n for (_, verb), n in self.by_kind.items() if verb == APPLY)
 
-    def of(self, resource: str, verb: str) -> float:
+    def requests(self, resource: str, verb: str) -> float:
         return self.by_kind.get((resource, verb), 0.0)
 
 
-def counted(text: str, moment: float) -> Count:
+def parse_metrics(text: str, moment: float) -> RequestCount:
     """The count in a server's metrics, as text.
 
     :param moment: when they were asked for, in seconds.
@@ -67,22 +67,26 @@ def counted(text: str, moment: float) -> Count:
         key = labels.get("resource", ""), labels.get("verb", "")
         found[key] = found.get(key, 0.0) + float(sample["n"])
     processor = _CPU.search(text)
-    return Count(found, moment, float(processor["n"]) if processor else 0.0)
+    return RequestCount(
+        found, moment, float(processor["n"]) if processor else 0.0
+    )
 
 
-def rate(before: Count, after: Count) -> float:
+def rate(before: RequestCount, after: RequestCount) -> float:
     """Requests in a second between two counts."""
     seconds = after.moment - before.moment
     return (after.total() - before.total()) / seconds
 
 
-def busy(before: Count, after: Count) -> float:
+def busy_processors(before: RequestCount, after: RequestCount) -> float:
     """How many processors the server kept busy between two counts."""
     seconds = after.moment - before.moment
     return (after.processor - before.processor) / seconds
 
 
-def between(before: Count, after: Count, noise: float = 0.0) -> float:
+def requests_between(
+    before: RequestCount, after: RequestCount, noise: float = 0.0
+) -> float:
     """Requests between two counts, without those of other clients.
 
     :param noise: requests in a second that other clients send throughout the

@@ -43,12 +43,12 @@ def main() -> int:
     parser.add_argument("--operations", type=int, default=1)
     given = parser.parse_args()
     if given.what == "crowd":
-        found = concurrent_operations.found(
+        found = concurrent_operations.measure(
             given.kubeconfig, given.namespace, given.operations, given.objects
         )
     else:
         found = _one(given)
-    print(json.dumps({**found, "peak": processes.peak()}))
+    print(json.dumps({**found, "peak": processes.peak_memory()}))
     return 0
 
 

@@ -14,7 +14,7 @@ _EVERY = 0.05
 """Seconds between two looks."""
 
 
-def peak() -> float:
+def peak_memory() -> float:
     """MiB that this process occupied at most.
 
     ``getrusage`` may report the value of the parent process.
@@ -23,26 +23,26 @@ def peak() -> float:
 
 
 @dataclasses.dataclass
-class Most:
+class PeakUsage:
     """The highest numbers that were seen."""
 
     sockets: int = 0
     threads: int = 0
 
-    def look(self) -> None:
+    def update(self) -> None:
         self.sockets = max(self.sockets, _sockets())
         self.threads = max(self.threads, _number("Threads"))
 
 
 @contextlib.contextmanager
-def watched() -> Iterator[Most]:
+def measure_usage() -> Iterator[PeakUsage]:
     """Poll on an additional thread, which is not counted."""
-    most = Most()
+    most = PeakUsage()
     over = threading.Event()
 
     def watch() -> None:
         while not over.wait(_EVERY):
-            most.look()
+            most.update()
 
     thread = threading.Thread(target=watch)
     thread.start()

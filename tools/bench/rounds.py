@@ -9,11 +9,11 @@ import dataclasses
 from typing import TypeVar
 
 from tools.bench import metrics
-from tools.bench.measured_cluster import Ground
+from tools.bench.measured_cluster import MeasuredCluster
 
 Name = TypeVar("Name")
 
-Do = Callable[[str], float]
+TimedCall = Callable[[str], float]
 """Does it in a namespace; the seconds that took."""
 
 
@@ -21,23 +21,23 @@ Do = Callable[[str], float]
 class Contender:
     """Who is measured: how it applies, and how it deletes if that counts."""
 
-    apply: Do
-    delete: Do | None = None
+    apply: TimedCall
+    delete: TimedCall | None = None
 
 
 @dataclasses.dataclass(frozen=True)
-class Measured:
+class Measurement:
     """One thing done once: seconds, and requests that the server counted."""
 
     seconds: float
     requests: float
 
 
-Round = Mapping[str, Measured]
+Round = Mapping[str, Measurement]
 """What was measured, by who did what: ``kubectl apply``."""
 
 
-def order(names: Sequence[Name], number: int) -> tuple[Name, ...]:
+def rotate(names: Sequence[Name], number: int) -> tuple[Name, ...]:
     """Who comes after whom in a round: each is first in its turn.
 
     What one leaves behind for the next (a log to be cut, the server's
@@ -48,7 +48,7 @@ def order(names: Sequence[Name], number: int) -> tuple[Name, ...]:
 
 
 def run(
-    ground: Ground,
+    measured_cluster: MeasuredCluster,
     contenders: Mapping[str, Contender],
     number: int,
     noise: float,
@@ -57,17 +57,19 @@ def run(
 
     :param noise: requests in a second that others send all the time.
     """
-    found: dict[str, Measured] = {}
+    found: dict[str, Measurement] = {}
 
-    def measure(what: str, do: Do, namespace: str) -> None:
-        before = ground.count()
+    def measure(what: str, do: TimedCall, namespace: str) -> None:
+        before = measured_cluster.count_requests()
         seconds = do(namespace)
-        requests = metrics.between(before, ground.count(), noise)
-        found[what] = Measured(seconds, requests)
+        requests = metrics.requests_between(
+            before, measured_cluster.count_requests(), noise
+        )
+        found[what] = Measurement(seconds, requests)
 
-    for name in order(tuple(contenders), number):
+    for name in rotate(tuple(contenders), number):
         contender = contenders[name]
-        with ground.namespace() as namespace:
+        with measured_cluster.namespace() as namespace:
             measure(f"{name} apply", contender.apply, namespace)
             if contender.delete:
                 measure(f"{name} delete", contender.delete, namespace)

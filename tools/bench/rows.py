@@ -19,7 +19,7 @@ class Budget:
     def __str__(self) -> str:
         return f"{'>=' if self.at_least else '<='} {self.bound:g}"
 
-    def met(self, value: float) -> bool:
+    def is_met_by(self, value: float) -> bool:
         return value >= self.bound if self.at_least else value <= self.bound
 
 
@@ -53,41 +53,45 @@ class Row:
     budget: Budget | None = None
 
     @property
-    def met(self) -> bool | None:
+    def is_met(self) -> bool | None:
         if self.budget is None:
             return None
-        return self.budget.met(self.ratio.median if self.ratio else self.ours)
+        return self.budget.is_met_by(
+            self.ratio.median if self.ratio else self.ours
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
             "name": self.name,
             "unit": self.unit,
-            "ours": _rounded(self.ours),
-            "peer": None if self.peer is None else _rounded(self.peer),
-            "ratio": self.ratio and _rounded(self.ratio.median),
-            "low": self.ratio and _rounded(self.ratio.low),
-            "high": self.ratio and _rounded(self.ratio.high),
+            "ours": _round_value(self.ours),
+            "peer": None if self.peer is None else _round_value(self.peer),
+            "ratio": self.ratio and _round_value(self.ratio.median),
+            "low": self.ratio and _round_value(self.ratio.low),
+            "high": self.ratio and _round_value(self.ratio.high),
             "budget": self.budget and str(self.budget),
-            "met": self.met,
+            "met": self.is_met,
         }
 
     def cells(self) -> tuple[str, ...]:
         """The row of a table for people."""
         return (
             self.name,
-            f"{_shown(self.ours)} {self.unit}",
-            "" if self.peer is None else f"{_shown(self.peer)} {self.unit}",
-            _spread(self.ratio),
+            f"{_format_value(self.ours)} {self.unit}",
+            ""
+            if self.peer is None
+            else f"{_format_value(self.peer)} {self.unit}",
+            _format_spread(self.ratio),
             "" if self.budget is None else str(self.budget),
-            {None: "", True: "met", False: "NOT MET"}[self.met],
+            {None: "", True: "met", False: "NOT MET"}[self.is_met],
         )
 
 
 HEADINGS = ("what", "ours", "peer", "ratio (from, to)", "budget", "")
 
 
-def compared(
+def compare(
     name: str,
     unit: str,
     ours: Sequence[float],
@@ -116,7 +120,7 @@ def percentile(values: Sequence[float], rank: float) -> float:
     return ordered[max(0, math.ceil(rank / 100 * len(ordered)) - 1)]
 
 
-def table(rows: Sequence[Row]) -> str:
+def format_table(rows: Sequence[Row]) -> str:
     """The rows in columns."""
     lines = [HEADINGS, *(row.cells() for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -128,7 +132,7 @@ def table(rows: Sequence[Row]) -> str:
     )
 
 
-def rst(title: str, rows: Sequence[Row]) -> str:
+def format_rst(title: str, rows: Sequence[Row]) -> str:
     """The rows as a table of reStructuredText, ready for a page."""
     headings = ("", *HEADINGS[1:3], "ratio", "budget")
     lines = [(title, *headings[1:]), *(_page(row) for row in rows)]
@@ -146,22 +150,22 @@ def rst(title: str, rows: Sequence[Row]) -> str:
 def _page(row: Row) -> tuple[str, ...]:
     name, ours, peer, _, budget, met = row.cells()
     ratio = "" if row.ratio is None else f"{row.ratio.median:.2f}"
-    missed = "" if row.met is not False else f", {met.lower()}"
+    missed = "" if row.is_met is not False else f", {met.lower()}"
     return name, ours.strip(), peer.strip(), ratio, budget + missed
 
 
-def _spread(ratio: Spread | None) -> str:
+def _format_spread(ratio: Spread | None) -> str:
     if ratio is None:
         return ""
     return f"{ratio.median:.2f} ({ratio.low:.2f}, {ratio.high:.2f})"
 
 
-def _shown(value: float) -> str:
+def _format_value(value: float) -> str:
     """Three digits that count, and no exponent."""
     if value >= 100:
         return f"{value:.0f}"
     return f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
-def _rounded(value: float) -> float:
+def _round_value(value: float) -> float:
     return round(value, 4)

@@ -7,8 +7,8 @@ import dataclasses
 from tools.bench import budgets
 from tools.bench import rounds
 from tools.bench import workload
-from tools.bench.bench_context import Found
-from tools.bench.bench_context import Setting
+from tools.bench.bench_context import BenchContext
+from tools.bench.bench_context import BenchResult
 from tools.bench.competitors import GoClient
 from tools.bench.competitors import Helm
 from tools.bench.competitors import KubectlApply
@@ -20,20 +20,22 @@ COMPRESSIBLE = 32
 what came of it in one Secret, of at most 1 MiB."""
 
 
-def found(setting: Setting) -> Found:
+def measure(context: BenchContext) -> BenchResult:
     measured = []
-    contenders = _contenders(setting)
-    for number in range(setting.rounds + 1):
-        one = rounds.run(setting.ground, contenders, number, setting.noise)
+    contenders = _contenders(context)
+    for number in range(context.rounds + 1):
+        one = rounds.run(
+            context.measured_cluster, contenders, number, context.noise
+        )
         times = ", ".join(
             f"{k} {v.seconds:.2f}" for k, v in sorted(one.items())
         )
-        name = f"round {number} of {setting.rounds}" if number else "warm-up"
-        setting.say(f"{name}, seconds: {times}")
+        name = f"round {number} of {context.rounds}" if number else "warm-up"
+        context.print_line(f"{name}, seconds: {times}")
         if number:
             measured.append(one)
-    return Found(
-        tuple(budgets.of_rounds(measured, setting.objects)),
+    return BenchResult(
+        tuple(budgets.compare_rounds(measured, context.objects)),
         [
             {what: dataclasses.asdict(one) for what, one in each.items()}
             for each in measured
@@ -41,24 +43,24 @@ def found(setting: Setting) -> Found:
     )
 
 
-def _contenders(setting: Setting) -> dict[str, Contender]:
-    objects = setting.folder / "objects.yaml"
-    manifests = workload.config_maps(setting.objects)
+def _contenders(context: BenchContext) -> dict[str, Contender]:
+    objects = context.folder / "objects.yaml"
+    manifests = workload.config_maps(context.objects)
     workload.write(objects, manifests)
-    chart = setting.folder / "chart"
-    alike = workload.config_maps(setting.objects, drawn=COMPRESSIBLE)
+    chart = context.folder / "chart"
+    alike = workload.config_maps(context.objects, drawn=COMPRESSIBLE)
     workload.chart(chart, alike)
     go = GoClient(
-        setting.programs("client"),
-        setting.kubeconfig,
+        context.programs("client"),
+        context.kubeconfig,
         objects,
-        setting.workers,
+        context.workers,
     )
-    helm = Helm(setting.programs("helm"), setting.kubeconfig, chart)
+    helm = Helm(context.programs("helm"), context.kubeconfig, chart)
     package = workload.package(manifests)
-    plain = OwnOperations(setting.kubeconfig, package, dry_run=False)
-    checked = OwnOperations(setting.kubeconfig, package, dry_run=True)
-    kubectl = KubectlApply(setting.ground.kubectl, objects)
+    plain = OwnOperations(context.kubeconfig, package, dry_run=False)
+    checked = OwnOperations(context.kubeconfig, package, dry_run=True)
+    kubectl = KubectlApply(context.measured_cluster.kubectl, objects)
     return {
         budgets.PLAIN: Contender(plain.apply, plain.delete),
         budgets.GO: Contender(go.apply, go.delete),

@@ -54,7 +54,7 @@ def _config_maps(count: int, name: str, drawn: int) -> Iterator[Manifest]:
         }
 
 
-def changed(
+def change_text(
     manifests: Sequence[Manifest], number: int, text: str = "changed"
 ) -> list[Manifest]:
     """The same, except for an annotation of one."""
@@ -65,7 +65,7 @@ def changed(
     return found
 
 
-def mixed(count: int, widgets: bool = True) -> tuple[Manifest, ...]:
+def mixed_manifests(count: int, widgets: bool = True) -> tuple[Manifest, ...]:
     """So many objects of four kinds in equal parts, or of three of them.
 
     The first two are of kinds that no controller works on.

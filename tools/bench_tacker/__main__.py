@@ -26,9 +26,9 @@ from tests.e2e import packages
 from tools import plane
 from tools.bench_tacker import lifecycles
 from tools.bench_tacker import rows
-from tools.bench_tacker.lifecycles import Ground
-from tools.bench_tacker.lifecycles import Life
-from tools.bench_tacker.rows import Measured
+from tools.bench_tacker.lifecycles import LifeCycle
+from tools.bench_tacker.lifecycles import TackerBenchEnvironment
+from tools.bench_tacker.rows import Measurement
 from tools.plane import service_accounts
 from tools.plane import target
 from tools.plane.errors import PlaneError
@@ -56,9 +56,9 @@ def main() -> int:
     chosen = target.choose(os.environ)
     started = False
     try:
-        started = chosen.startable and plane.ensure(say)
+        started = chosen.can_start and plane.ensure(say)
         with tempfile.TemporaryDirectory(prefix="bench-tacker-") as folder:
-            found = _measured(chosen, pathlib.Path(folder), arguments)
+            found = _measure(chosen, pathlib.Path(folder), arguments)
     except (Error, PlaneError) as error:
         print(f"bench-tacker: {error}", file=sys.stderr)
         return 1
@@ -70,9 +70,9 @@ def main() -> int:
     finally:
         if started:
             plane.down(say)
-    say("\n" + rows.table(found))
+    say("\n" + rows.format_table(found))
     _write(arguments, found)
-    broken = [row.what for row in found if row.met is False]
+    broken = [row.operation for row in found if row.is_met is False]
     say(
         f"budgets not met: {'; '.join(broken)}"
         if broken
@@ -114,14 +114,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _measured(
+def _measure(
     chosen: Target, folder: pathlib.Path, arguments: argparse.Namespace
 ) -> list[rows.Row]:
     plugin = folder / "nothing"
     shutil.copytree(NOTHING, plugin)
     usual = Options(plugins=(str(plugin),))
-    host = Host.of(folder / "run", say)
-    found: list[Measured] = []
+    host = Host.from_folder(folder / "run", say)
+    found: list[Measurement] = []
     try:
         host.up(usual)
         with (
@@ -129,25 +129,27 @@ def _measured(
             _administrator(chosen) as bare,
         ):
             vim = api.register_vim(bare.vim, default=True)
-            ground = dataclasses.replace(bare, vim=vim)
-            alone = _alone(chosen, ground)
+            environment = dataclasses.replace(bare, vim=vim)
+            alone = _measure_library(chosen, environment)
             say(f"the small workload alone: {alone:.2f} s")
             for driver, name in DRIVERS.items():
                 host.reload(dataclasses.replace(usual, drivers=(name,)))
-                found += _with(host, ground, driver, folder, arguments)
+                found += _measure_driver(
+                    host, environment, driver, folder, arguments
+                )
     finally:
         host.down()
     own = {f"{api} small: instantiate": alone for api in ("v1", "v2")}
-    return rows.rows(found, own)
+    return rows.compare_drivers(found, own)
 
 
-def _with(
+def _measure_driver(
     host: Host,
-    ground: Ground,
+    environment: TackerBenchEnvironment,
     driver: str,
     folder: pathlib.Path,
     arguments: argparse.Namespace,
-) -> list[Measured]:
+) -> list[Measurement]:
     rounds = arguments.rounds
     if driver == rows.THEIRS:
         rounds = arguments.theirs
@@ -155,22 +157,24 @@ def _with(
     for version in ("v2", "v1"):
         api = Api(host.url, version, pause=lifecycles.PAUSE)
         with contextlib.closing(api):
-            for life in _lives(folder, arguments.objects):
-                api.upload(life.csar.path)
-                say(f"{driver}, {version}, {life.name}")
-                measured = lifecycles.led(ground, api, driver, life, rounds)
+            for life_cycle in life_cycles(folder, arguments.objects):
+                api.upload(life_cycle.csar.path)
+                say(f"{driver}, {version}, {life_cycle.name}")
+                measured = lifecycles.measure_operations(
+                    environment, api, driver, life_cycle, rounds
+                )
                 for one in measured:
                     say(f"  {one}")
                 found += measured
     return found
 
 
-def _lives(folder: pathlib.Path, objs: int) -> Iterator[Life]:
+def life_cycles(folder: pathlib.Path, objs: int) -> Iterator[LifeCycle]:
     small = {
         "settings.yaml": [packages.config_map("settings", a="1")],
         "web.yaml": [packages.deployment("web")],
     }
-    yield Life(
+    yield LifeCycle(
         "small",
         packages.build(folder, small, [packages.Vdu(VDU, "web")]),
         {"scale": rest_api.scaling(VDU, 1), "heal": rest_api.healing()},
@@ -181,7 +185,7 @@ def _lives(folder: pathlib.Path, objs: int) -> Iterator[Life]:
     ]
     # Tacker's own driver carries out no package without a VDU.
     large = {"many.yaml": many, "web.yaml": [packages.deployment("web")]}
-    yield Life(
+    yield LifeCycle(
         f"{objs} ConfigMaps",
         packages.build(folder, large, [packages.Vdu(VDU, "web")]),
         {},
@@ -189,30 +193,32 @@ def _lives(folder: pathlib.Path, objs: int) -> Iterator[Life]:
 
 
 @contextlib.contextmanager
-def _administrator(chosen: Target) -> Iterator[Ground]:
+def _administrator(chosen: Target) -> Iterator[TackerBenchEnvironment]:
     """A ServiceAccount that may do everything, for the time of the bench."""
     kubectl = target.kubectl(chosen)
     name = f"bench-tacker-{os.getpid()}"
     with service_accounts.create_administrator(kubectl, name) as found:
         vim = Vim(found.server, found.ca, {"bearer_token": found.token})
-        yield Ground(kubectl, vim, name)
+        yield TackerBenchEnvironment(kubectl, vim, name)
 
 
-def _alone(chosen: Target, ground: Ground) -> float:
+def _measure_library(
+    chosen: Target, environment: TackerBenchEnvironment
+) -> float:
     """The condition for the small workload to be ready, by any driver."""
     cluster = k8s_cr.connect(kubeconfig=str(chosen.kubeconfig))
     manifest = packages.deployment("web")
     try:
-        with ground.namespace() as namespace:
+        with environment.namespace() as namespace:
             manifest["metadata"]["namespace"] = namespace
             ref = ObjectRef.of(manifest)
-            begun = time.monotonic()
+            start = time.monotonic()
             cluster.apply(manifest, "bench")
-            limit = begun + 60
+            limit = start + 60
             while time.monotonic() < limit:
                 obj = cluster.get(ref) or {}
                 if obj.get("status", {}).get("readyReplicas"):
-                    return time.monotonic() - begun
+                    return time.monotonic() - start
                 time.sleep(lifecycles.PAUSE)
     finally:
         cluster.close()
@@ -230,8 +236,8 @@ def _write(arguments: argparse.Namespace, found: list[rows.Row]) -> None:
             {
                 **dataclasses.asdict(row),
                 "ratio": row.ratio,
-                "beyond": row.beyond,
-                "met": row.met,
+                "beyond": row.above_idle_driver,
+                "met": row.is_met,
             }
             for row in found
         ],

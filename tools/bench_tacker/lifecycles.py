@@ -11,7 +11,7 @@ from typing import Any
 import uuid
 
 from tests.e2e.packages import Csar
-from tools.bench_tacker.rows import Measured
+from tools.bench_tacker.rows import Measurement
 from tools.plane.kubectl import Kubectl
 from tools.tacker import rest_api
 from tools.tacker.errors import TackerError
@@ -26,7 +26,7 @@ SECONDS = 900.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Life:
+class LifeCycle:
     """A package, and what is done to it after it was instantiated."""
 
     name: str
@@ -35,7 +35,7 @@ class Life:
 
 
 @dataclasses.dataclass(frozen=True)
-class Ground:
+class TackerBenchEnvironment:
     """Where the lives are led."""
 
     kubectl: Kubectl
@@ -52,26 +52,32 @@ class Ground:
             self.kubectl("delete", "namespace", name, "--wait=false")
 
 
-def led(
-    ground: Ground, api: Api, driver: str, life: Life, rounds: int
-) -> list[Measured]:
+def measure_operations(
+    environment: TackerBenchEnvironment,
+    api: Api,
+    driver: str,
+    life_cycle: LifeCycle,
+    rounds: int,
+) -> list[Measurement]:
     """Each operation of the life, in so many rounds after one to warm up."""
     seconds: dict[str, list[float]] = {}
     failures: dict[str, str] = {}
     for number in range(rounds + 1):
-        with ground.namespace() as namespace:
-            for what, taken, failure in _once(ground, api, life, namespace):
+        with environment.namespace() as namespace:
+            for what, elapsed, failure in _run_operations(
+                environment, api, life_cycle, namespace
+            ):
                 if failure:
                     failures[what] = failure
                 elif number or not rounds:
-                    seconds.setdefault(what, []).append(taken)
+                    seconds.setdefault(what, []).append(elapsed)
         if failures:
             break
     names = dict.fromkeys([*seconds, *failures])
     return [
-        Measured(
+        Measurement(
             driver,
-            f"{api.version} {life.name}: {what}",
+            f"{api.version} {life_cycle.name}: {what}",
             tuple(seconds.get(what, ())) if what not in failures else (),
             failures.get(what, ""),
         )
@@ -79,24 +85,27 @@ def led(
     ]
 
 
-def _once(
-    ground: Ground, api: Api, life: Life, namespace: str
+def _run_operations(
+    environment: TackerBenchEnvironment,
+    api: Api,
+    life_cycle: LifeCycle,
+    namespace: str,
 ) -> Iterator[tuple[str, float, str]]:
     """The operations with their seconds; the first that fails is the last."""
-    instance = api.create(life.csar.vnfd)
+    instance = api.create(life_cycle.csar.vnfd)
     steps = {
         "instantiate": rest_api.instantiation(
-            api, ground.vim, life.csar.files, namespace=namespace
+            api, environment.vim, life_cycle.csar.files, namespace=namespace
         ),
-        **life.operations,
+        **life_cycle.operations,
         "terminate": rest_api.FORCEFUL,
     }
     for what, body in steps.items():
-        begun = time.monotonic()
+        start = time.monotonic()
         try:
             api.done(instance, what, body, SECONDS)
         except TackerError as error:
             yield what, 0.0, str(error).replace("\n", " ")[:300]
             return
-        yield what, time.monotonic() - begun, ""
+        yield what, time.monotonic() - start, ""
     api.delete(instance)

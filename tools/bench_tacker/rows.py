@@ -14,20 +14,20 @@ BUDGET = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
-class Measured:
+class Measurement:
     """One operation in every round, or why it could not be measured.
 
-    :param what: API, package and operation.
+    :param operation: API, package and operation.
     """
 
     driver: str
-    what: str
+    operation: str
     seconds: tuple[float, ...] = ()
     failure: str = ""
 
     def __str__(self) -> str:
         taken = ", ".join(f"{one:.2f}" for one in self.seconds)
-        return f"{self.what}: {self.failure or taken}"
+        return f"{self.operation}: {self.failure or taken}"
 
     @property
     def median(self) -> float | None:
@@ -38,7 +38,7 @@ class Measured:
 class Row:
     """One operation with all drivers; None where there is no number."""
 
-    what: str
+    operation: str
     by_driver: Mapping[str, float | None]
     failures: Mapping[str, str]
     own: float | None = None
@@ -51,7 +51,7 @@ class Row:
         return ours / theirs if ours is not None and theirs else None
 
     @property
-    def beyond(self) -> float | None:
+    def above_idle_driver(self) -> float | None:
         """Seconds of this driver beyond a driver that does nothing."""
         ours, nothing = self.by_driver[OURS], self.by_driver[NOTHING]
         if ours is None or nothing is None:
@@ -59,20 +59,25 @@ class Row:
         return ours - nothing
 
     @property
-    def met(self) -> bool | None:
+    def is_met(self) -> bool | None:
         """Whether the budget is met; None where there is none."""
         if self.own is None:
             return None
-        return self.beyond is not None and self.beyond <= BUDGET + self.own
+        return (
+            self.above_idle_driver is not None
+            and self.above_idle_driver <= BUDGET + self.own
+        )
 
 
-def rows(found: Sequence[Measured], own: Mapping[str, float]) -> list[Row]:
+def compare_drivers(
+    found: Sequence[Measurement], own: Mapping[str, float]
+) -> list[Row]:
     """A row for each operation, in the order of the first measurement.
 
     :param own: of operations with a budget, what the workload alone takes.
     """
-    names = list(dict.fromkeys(one.what for one in found))
-    by_key = {(one.driver, one.what): one for one in found}
+    names = list(dict.fromkeys(one.operation for one in found))
+    by_key = {(one.driver, one.operation): one for one in found}
 
     def row(what: str) -> Row:
         each = {d: by_key.get((d, what)) for d in (OURS, THEIRS, NOTHING)}
@@ -86,20 +91,22 @@ def rows(found: Sequence[Measured], own: Mapping[str, float]) -> list[Row]:
     return [row(what) for what in names]
 
 
-def table(found: Sequence[Row]) -> str:
+def format_table(found: Sequence[Row]) -> str:
     """The rows as text."""
     heads = ("seconds", OURS, THEIRS, NOTHING, "ratio", "beyond", "budget")
     lines: list[tuple[str, ...]] = [heads]
     for row in found:
         budget = ""
         if row.own is not None:
-            budget = f"{BUDGET + row.own:.2f} " + ("met" if row.met else "NOT")
+            budget = f"{BUDGET + row.own:.2f} " + (
+                "met" if row.is_met else "NOT"
+            )
         lines.append(
             (
-                row.what,
+                row.operation,
                 *(_cell(row, d) for d in (OURS, THEIRS, NOTHING)),
                 _number(row.ratio),
-                _number(row.beyond),
+                _number(row.above_idle_driver),
                 budget,
             )
         )
@@ -109,7 +116,7 @@ def table(found: Sequence[Row]) -> str:
         for line in lines
     ]
     notes = [
-        f"{row.what}, {driver}: {failure}"
+        f"{row.operation}, {driver}: {failure}"
         for row in found
         for driver, failure in row.failures.items()
     ]

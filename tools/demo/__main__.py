@@ -21,8 +21,8 @@ from tools.csar import CsarError
 from tools.demo import custom_resource
 from tools.demo import host
 from tools.demo.custom_resource import CustomResource
-from tools.demo.output import Done
-from tools.demo.output import Show
+from tools.demo.output import CompletedStep
+from tools.demo.output import DemoOutput
 from tools.demo.steps import DemoEnvironment
 from tools.demo.steps import Unexpected
 from tools.demo.workload_cluster import WorkloadCluster
@@ -33,37 +33,39 @@ from tools.plane import target
 from tools.plane.target import Target
 from tools.receiver import Receiver
 
-Story = WorkloadCluster | CustomResource
+Scenario = WorkloadCluster | CustomResource
 
 
-class Stage:
+class DemoRun:
     """The steps so far, and the means to take the next."""
 
-    def __init__(self, show: Show):
+    def __init__(self, show: DemoOutput):
         self.show = show
-        self.done: list[Done] = []
+        self.done: list[CompletedStep] = []
         self.sent: Callable[[], int] = lambda: 0
 
     def step(self, title: str, act: Callable[[], str]) -> None:
         self.show.step(title)
-        begun = time.monotonic()
+        start = time.monotonic()
         before = self.sent()
-        said = act()
-        step = Done(title, time.monotonic() - begun, self.sent() - before)
+        result = act()
+        step = CompletedStep(
+            title, time.monotonic() - start, self.sent() - before
+        )
         self.done.append(step)
-        self.show.done(said, step)
+        self.show.done(result, step)
 
 
 def main() -> int:
     arguments = _parser().parse_args()
-    show = Show(sys.stdout)
-    stage = Stage(show)
+    show = DemoOutput(sys.stdout)
+    run = DemoRun(show)
     try:
-        with signals.raised(), contextlib.ExitStack() as stack:
+        with signals.raise_interrupts(), contextlib.ExitStack() as stack:
             try:
-                _tell(stage, stack, arguments.shared)
+                _run_demo(run, stack, arguments.shared)
             except BaseException:
-                show.say("stopped here; cleaning up")
+                show.print_line("stopped here; cleaning up")
                 raise
     except (Unexpected, errors.Error, PlaneError, CsarError) as error:
         show.failed(_why(error))
@@ -71,7 +73,7 @@ def main() -> int:
     except KeyboardInterrupt as interrupt:
         show.failed(_why(interrupt))
         return 130
-    show.table(stage.done)
+    show.table(run.done)
     return 0
 
 
@@ -96,85 +98,92 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _tell(stage: Stage, stack: contextlib.ExitStack, shared: bool) -> None:
+def _run_demo(run: DemoRun, stack: contextlib.ExitStack, shared: bool) -> None:
     """All of the story; what was begun ends with the stack."""
-    show = stage.show
+    show = run.show
     folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
     chosen = target.choose(os.environ)
     clusters: list[Cluster] = []
-    stage.step(
+    run.step(
         "Bring up the control plane",
         lambda: _plane(chosen, stack, show, clusters),
     )
     (cluster,) = clusters
-    unavailable = target.missing(chosen).get("capi", "")
+    unavailable = target.find_missing_features(chosen).get("capi", "")
     if unavailable:
-        show.say(unavailable)
+        show.print_line(unavailable)
         for what in custom_resource.SKIPPED:
-            show.say(f"so this is skipped: {what}")
+            show.print_line(f"so this is skipped: {what}")
     receiver = Receiver(folder, _secret())
     if not unavailable:
-        stage.step(
+        run.step(
             "Open the webhook receiver",
             lambda: stack.enter_context(receiver).url,
         )
-    stage.step("Find the driver by stevedore", host.found)
-    scene = DemoEnvironment(cluster, show, folder, chosen.ours and not shared)
-    story: Story = (
-        CustomResource(scene)
-        if unavailable
-        else WorkloadCluster(scene, receiver)
+    run.step("Find the driver by stevedore", host.find_driver)
+    environment = DemoEnvironment(
+        cluster, show, folder, chosen.is_local and not shared
     )
-    stack.callback(story.close)
-    stage.sent = lambda: cluster.requests + story.requests
-    played(stage, stack, scene, story)
+    scenario: Scenario = (
+        CustomResource(environment)
+        if unavailable
+        else WorkloadCluster(environment, receiver)
+    )
+    stack.callback(scenario.close)
+    run.sent = lambda: cluster.requests + scenario.requests
+    run_scenario(run, stack, environment, scenario)
 
 
-def played(
-    stage: Stage,
+def run_scenario(
+    run: DemoRun,
     stack: contextlib.ExitStack,
-    scene: DemoEnvironment,
-    story: Story,
+    environment: DemoEnvironment,
+    scenario: Scenario,
 ) -> None:
     """The steps of a story, between two listings of all objects."""
-    noted: list[Snapshot] = []
+    snapshots: list[Snapshot] = []
 
     def note() -> str:
-        noted.append(stack.enter_context(scene.held()))
-        (before,) = noted
+        snapshots.append(stack.enter_context(environment.create_namespace()))
+        (before,) = snapshots
         return f"{len(before.objects)} objects of {before.kinds} kinds"
 
     def compare() -> str:
-        left = scene.left(noted[0])
-        if left:
-            named = ", ".join(map(str, left[:20]))
-            more = f" and {len(left) - 20} more" if len(left) > 20 else ""
+        remaining = environment.find_leftovers(snapshots[0])
+        if remaining:
+            named = ", ".join(map(str, remaining[:20]))
+            more = (
+                f" and {len(remaining) - 20} more"
+                if len(remaining) > 20
+                else ""
+            )
             raise Unexpected(f"left behind: {named}{more}")
-        if scene.alone:
+        if environment.is_exclusive:
             return "nothing, except Events and components' Leases"
         return (
-            f"nothing in {scene.namespace} nor of what the instance had; "
+            f"nothing in {environment.namespace} nor of what the instance "
+            "had; "
             "other new objects belong to other clients"
         )
 
-    stage.step("List the existing objects", note)
-    for step in story.steps:
-        stage.step(step.title, step.act)
-    stage.step("Compare with the objects that remain", compare)
+    run.step("List the existing objects", note)
+    for step in scenario.steps:
+        run.step(step.title, step.act)
+    run.step("Compare with the objects that remain", compare)
 
 
 def _plane(
     chosen: Target,
     stack: contextlib.ExitStack,
-    show: Show,
+    show: DemoOutput,
     clusters: list[Cluster],
 ) -> str:
-    if chosen.startable and plane.ensure(show.say):
-        stack.callback(plane.down, show.say)
+    if chosen.can_start and plane.ensure(show.print_line):
+        stack.callback(plane.down, show.print_line)
     cluster = k8s_cr.connect(str(chosen.kubeconfig))
     stack.callback(cluster.close)
     clusters.append(cluster)
-    whose = "the local one" if chosen.ours else "of KUBECONFIG"
+    whose = "the local one" if chosen.is_local else "of KUBECONFIG"
     return f"{cluster.server}, Kubernetes {cluster.version()}, {whose}"
 
 

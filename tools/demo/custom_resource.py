@@ -24,8 +24,8 @@ SKIPPED = (
 class CustomResource:
     """A custom resource with its definition, and a Deployment to scale."""
 
-    def __init__(self, scene: DemoEnvironment):
-        self.scene = scene
+    def __init__(self, environment: DemoEnvironment):
+        self.scene = environment
         self.requests = 0
 
     @property

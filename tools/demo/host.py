@@ -8,7 +8,7 @@ NAMESPACE = "tacker.tacker.vnfm.drivers"
 NAME = "kubernetes_cr"
 
 
-def found() -> str:
+def find_driver() -> str:
     """Load the driver by its entry point, and say by whom."""
     with warnings.catch_warnings():
         # Tacker and what it rests on warn about themselves.

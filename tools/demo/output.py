@@ -21,7 +21,7 @@ from tacker_k8s_cr.model.deadline import Deadline
 
 
 @dataclasses.dataclass(frozen=True)
-class Done:
+class CompletedStep:
     """A step that went as expected."""
 
     title: str
@@ -29,7 +29,7 @@ class Done:
     requests: int
 
 
-class Show:
+class DemoOutput:
     """Lines as the story goes on; colours and a display on a terminal."""
 
     def __init__(self, stream: TextIO):
@@ -37,21 +37,21 @@ class Show:
         self._console = Console(
             file=stream, soft_wrap=True, highlight=False, emoji=False
         )
-        self.begun = time.monotonic()
+        self.started = time.monotonic()
 
     @property
     def elapsed(self) -> float:
-        return time.monotonic() - self.begun
+        return time.monotonic() - self.started
 
     def step(self, title: str) -> None:
         self._print(f"{self.elapsed:6.1f} s  [bold]{escape(title)}[/]")
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """More about the step that runs."""
         for line in str(text).splitlines():
             self._print(f"          {escape(line)}")
 
-    def done(self, text: str, step: Done) -> None:
+    def done(self, text: str, step: CompletedStep) -> None:
         self._print(
             f"          [green]{escape(text)}[/]  ({step.seconds:.1f} s, "
             f"{step.requests} requests)"
@@ -71,7 +71,7 @@ class Show:
         ) as listen:
             yield listen
 
-    def table(self, steps: Sequence[Done]) -> None:
+    def table(self, steps: Sequence[CompletedStep]) -> None:
         """The steps, how long each took, and what it sent."""
         shown = Table(box=box.SIMPLE_HEAD, show_footer=True)
         shown.add_column("Step", "Together")

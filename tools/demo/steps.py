@@ -18,7 +18,7 @@ from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.objects import uid
 from tacker_k8s_cr.model.report import Report
 from tools import leftovers
-from tools.demo.output import Show
+from tools.demo.output import DemoOutput
 from tools.leftovers import Snapshot
 
 SECONDS = 150.0
@@ -52,20 +52,20 @@ class Step:
 class DemoEnvironment:
     """The state that the steps share.
 
-    :param alone: whether no other client changes the cluster meanwhile.
+    :param is_exclusive: whether no other client changes the cluster meanwhile.
     :param folder: for files; deleted at the end.
-    :param made: all objects that the instance had at any time.
+    :param objects: all objects that the instance had at any time.
     """
 
     cluster: Cluster
-    show: Show
+    show: DemoOutput
     folder: pathlib.Path
-    alone: bool
+    is_exclusive: bool
     instance: str = "demo"
     namespace: str = dataclasses.field(
         default_factory=lambda: f"demo-{uuid.uuid4().hex[:6]}"
     )
-    made: set[ObjectRef] = dataclasses.field(default_factory=set)
+    objects: set[ObjectRef] = dataclasses.field(default_factory=set)
 
     # -- The instance --------------------------------------------------------
 
@@ -94,7 +94,7 @@ class DemoEnvironment:
                 ),
                 k8s_cr.load(path),
             )
-        self.made.update(row.ref for row in report.objects)
+        self.objects.update(row.ref for row in report.objects)
         return report
 
     def scale(self, aspect: str, level: int) -> Report:
@@ -144,7 +144,7 @@ class DemoEnvironment:
     # -- The namespace, and what is around it --------------------------------
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[Snapshot]:
+    def create_namespace(self) -> Iterator[Snapshot]:
         """The namespace, from here to the end; yields what was there.
 
         What the story created in it is deleted too, however the story ends.
@@ -159,29 +159,29 @@ class DemoEnvironment:
             MANAGER,
         )
         try:
-            self._furnished()
-            yield leftovers.snapshot(self.cluster)
+            self._wait_default_objects()
+            yield leftovers.take_snapshot(self.cluster)
         finally:
             with contextlib.suppress(errors.InstanceNotFound):
                 self.terminate()
             self.cluster.delete(ref, uid(made))
-            _until(
+            _wait_until(
                 lambda: self.cluster.get_metadata(ref) is None,
                 f"{ref} is not gone",
             )
 
-    def _furnished(self) -> None:
+    def _wait_default_objects(self) -> None:
         """Wait for what Kubernetes itself puts into a new namespace."""
         usual = (
             ObjectRef("", "ServiceAccount", self.namespace, "default"),
             ObjectRef("", "ConfigMap", self.namespace, "kube-root-ca.crt"),
         )
-        _until(
+        _wait_until(
             lambda: all(map(self.cluster.get_metadata, usual)),
             f"namespace {self.namespace}: one of {usual} is missing",
         )
 
-    def left(
+    def find_leftovers(
         self, before: Snapshot, seconds: float = COLLECTED
     ) -> list[ObjectRef]:
         """Return new objects that remain.
@@ -189,19 +189,20 @@ class DemoEnvironment:
         If other clients use the cluster, an object outside the demo's
         namespace and reports may belong to them.
         """
-        return leftovers.remaining(
+        return leftovers.find_leftovers(
             self.cluster,
             before,
             Deadline.after(seconds),
             lambda ref: (
-                self.alone or self.namespace in (ref.namespace, ref.name)
+                self.is_exclusive
+                or self.namespace in (ref.namespace, ref.name)
             ),
         )
 
 
-def _until(there: Callable[[], bool], otherwise: str) -> None:
+def _wait_until(is_met: Callable[[], bool], otherwise: str) -> None:
     deadline = Deadline.after(SECONDS)
-    while not there():
+    while not is_met():
         if deadline.expired:
             raise Unexpected(otherwise)
         time.sleep(0.1)

@@ -34,8 +34,8 @@ NAME = "workload"
 class WorkloadCluster:
     """The steps, and what the later ones need of the earlier."""
 
-    def __init__(self, scene: DemoEnvironment, receiver: Receiver):
-        self.scene = scene
+    def __init__(self, environment: DemoEnvironment, receiver: Receiver):
+        self.scene = environment
         self.receiver = receiver
         self._workload: Cluster | None = None
 
@@ -88,15 +88,16 @@ class WorkloadCluster:
         expect(
             [receipts[0].message], list(accepted), "rightly signed messages"
         )
-        told = json.loads(accepted[receipts[0].message].body)["data"]
-        expect(NAME, told["cluster"]["name"], "the cluster's name")
-        expect(receipts[0].fingerprint, told["fingerprint"], "fingerprint")
+        message = json.loads(accepted[receipts[0].message].body)["data"]
+        expect(NAME, message["cluster"]["name"], "the cluster's name")
+        expect(receipts[0].fingerprint, message["fingerprint"], "fingerprint")
         self._workload = k8s_cr.connect(
-            kubeconfig.parse(told["kubeconfig"], "what the receiver got")
+            kubeconfig.parse(message["kubeconfig"], "what the receiver got")
         )
         return (
-            f"taken with the right signature: {told['apiServer']}, "
-            f"Kubernetes {told['kubernetesVersion']}, until {told['expires']}"
+            f"taken with the right signature: {message['apiServer']}, "
+            f"Kubernetes {message['kubernetesVersion']}, "
+            f"until {message['expires']}"
         )
 
     def _nodes(self) -> str:
@@ -117,7 +118,7 @@ class WorkloadCluster:
         self.scene.change(path)
         after = self._machines()
         for name, machine in {**before, **after}.items():
-            self.scene.show.say(
+            self.scene.show.print_line(
                 f"{name}: {objects.field(machine, ('spec', 'version'))}"
                 + ("" if name in after else ", replaced")
             )

@@ -50,9 +50,9 @@ class Rule:
     body: str = ""
     seconds: float = 0.0
     fitted: int = 0
-    met: int = 0
+    match_count: int = 0
 
-    def meets(self, request: http.Request) -> bool:
+    def is_match(self, request: http.Request) -> bool:
         if self.methods and request.method not in self.methods:
             return False
         if self.path and not re.search(self.path, request.path):
@@ -60,12 +60,12 @@ class Rule:
         bearer = f"Bearer {self.token}"
         if self.token and request.headers.get("authorization") != bearer:
             return False
-        if self.times and self.met >= self.times:
+        if self.times and self.match_count >= self.times:
             return False
         self.fitted += 1
         if self.fitted % self.every:
             return False
-        self.met += 1
+        self.match_count += 1
         return True
 
     def reply(self) -> http.Response:
@@ -73,7 +73,7 @@ class Rule:
         return http.Response.make(self.code, self.body, headers)
 
 
-class Faults:
+class FaultAddon:
     """The addon that mitmproxy calls."""
 
     def __init__(self) -> None:
@@ -89,9 +89,9 @@ class Faults:
 
     async def request(self, flow: http.HTTPFlow) -> None:
         if flow.request.path == CONTROL:
-            flow.response = self._told(flow.request)
+            flow.response = self._control(flow.request)
             return
-        rule = next((r for r in self.rules if r.meets(flow.request)), None)
+        rule = next((r for r in self.rules if r.is_match(flow.request)), None)
         if rule is None:
             return
         flow.metadata["rule"] = rule
@@ -127,12 +127,12 @@ class Faults:
             flow.response.headers["connection"] = "close"
             flow.response.headers.pop("transfer-encoding", None)
 
-    def _told(self, request: http.Request) -> http.Response:
+    def _control(self, request: http.Request) -> http.Response:
         if request.method == "POST":
             told = json.loads(request.content or b"[]")
             self.rules = [Rule(**rule) for rule in told]
-        met = json.dumps([rule.met for rule in self.rules])
-        return http.Response.make(200, met)
+        counts = json.dumps([rule.match_count for rule in self.rules])
+        return http.Response.make(200, counts)
 
 
 def _nothing(data: bytes) -> Iterable[bytes]:
@@ -162,4 +162,4 @@ def _abort(flow: http.HTTPFlow) -> None:
             found.writer.transport.abort()
 
 
-addons = [Faults()]
+addons = [FaultAddon()]

@@ -31,7 +31,7 @@ _CONTROL = "/-/faults"
 Rule = dict[str, Any]
 
 
-class Faults:
+class FaultProxy:
     """A proxy that runs from when the context is entered until it is left.
 
     :param folder: where its keys and its log go; it is made.
@@ -45,8 +45,8 @@ class Faults:
         self._trusted = ca
         self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> Faults:
-        home = environment.holding(
+    def __enter__(self) -> FaultProxy:
+        home = environment.ensure_requirements(
             folders.cache(os.environ), WANTED, lambda said: None
         )
         make_private(self._folder)
@@ -90,16 +90,16 @@ class Faults:
     def url(self) -> str:
         return f"https://127.0.0.1:{(self._folder / 'port').read_text()}"
 
-    def make(self, *rules: Rule) -> None:
+    def set_rules(self, *rules: Rule) -> None:
         """These faults from now on, and no others."""
-        self._ask(json.dumps(rules).encode())
+        self._request(json.dumps(rules).encode())
 
-    def met(self) -> Sequence[int]:
+    def count_matches(self) -> Sequence[int]:
         """By rule, how many requests have met it."""
-        found: list[int] = self._ask(None)
+        found: list[int] = self._request(None)
         return found
 
-    def _ask(self, body: bytes | None) -> Any:
+    def _request(self, body: bytes | None) -> Any:
         context = ssl.create_default_context(cadata=self.ca)
         url = self.url + _CONTROL
         with urllib.request.urlopen(  # noqa: S310  it is always https
@@ -113,6 +113,6 @@ class Faults:
         while not (self._folder / "port").exists():
             ended = self._process.poll() is not None
             if ended or time.monotonic() > end:
-                said = (self._folder / "log").read_text()[-2000:]
-                raise PlaneError(f"mitmproxy did not start:\n{said}")
+                output = (self._folder / "log").read_text()[-2000:]
+                raise PlaneError(f"mitmproxy did not start:\n{output}")
             time.sleep(0.05)

@@ -31,7 +31,7 @@ SECONDS = 30.0
 """For the provider to answer after its start."""
 
 
-def built(say: Callable[[str], object] = print) -> pathlib.Path:
+def build(print_line: Callable[[str], object] = print) -> pathlib.Path:
     """The provider's program."""
     digest = hashlib.sha256()
     for name in ("go.mod", "go.sum", "main.go"):
@@ -40,8 +40,8 @@ def built(say: Callable[[str], object] = print) -> pathlib.Path:
     program = folder / digest.hexdigest()[:16]
     if os.access(program, os.X_OK):
         return program
-    with lock.held(folder / "lock", say):
-        golang.build(SOURCE, program, say)
+    with lock.hold(folder / "lock", print_line):
+        golang.build(SOURCE, program, print_line)
     return program
 
 
@@ -94,7 +94,7 @@ class Provider:
             time.sleep(0.1)
 
     def start(self) -> Provider:
-        told = {
+        output = {
             "Address": f"127.0.0.1:{self.port}",
             "Issuer": self.issuer,
             "Certificate": str(self._folder / "provider.crt"),
@@ -106,10 +106,10 @@ class Provider:
             "Lifetime": self.lifetime,
         }
         settings = self._folder / "provider.json"
-        write_private(settings, json.dumps(told).encode())
+        write_private(settings, json.dumps(output).encode())
         with open(self._log, "a") as log, open(settings) as stdin:
             self._process = subprocess.Popen(
-                [str(built())], stdin=stdin, stdout=log
+                [str(build())], stdin=stdin, stdout=log
             )
         self._await(self._process)
         return self
@@ -147,7 +147,7 @@ class Provider:
             time.sleep(0.05)
 
     def _certify(self) -> None:
-        own = certificates.local("provider")
+        own = certificates.create_server_certificate("provider")
         self.ca_file.write_bytes(own.ca)
         (self._folder / "provider.crt").write_bytes(own.certificate)
         write_private(self._folder / "provider.key", own.key)

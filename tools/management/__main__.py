@@ -59,14 +59,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _package(given: argparse.Namespace) -> None:
-    folder = package_folder.compose(given.out, Store.of(os.environ), say)
+    folder = package_folder.compose(
+        given.out, Store.from_environ(os.environ), say
+    )
     say(str(folder))
     packed = folder.with_name(f"{folder.name}.zip")
     say(str(csar.build(folder, packed, etsi_types=given.etsi_types)))
 
 
 def _images(_given: argparse.Namespace) -> None:
-    plane = Plane.of(os.environ, say)
+    plane = Plane.from_environ(os.environ, say)
     if plane.unavailable(["node"]):
         raise PlaneError(
             "there is no real node: python -m tools.plane node up"

@@ -14,7 +14,7 @@ from tools.plane import modules
 from tools.plane import node
 from tools.plane.lifecycle import Plane
 
-Say = Callable[[str], object]
+PrintLine = Callable[[str], object]
 
 OPERATOR = pathlib.Path(__file__).resolve().parent / "operator"
 CERTS = "localhost/certs:v1"
@@ -26,20 +26,20 @@ def names() -> dict[str, str]:
     return {f"localhost/{p.binary}:{version}": p.binary for p in PROVIDERS}
 
 
-def add(plane: Plane, say: Say) -> None:
+def add(plane: Plane, print_line: PrintLine) -> None:
     """Make the images, and make them known to the node of the plane."""
-    build.build(plane.store, binaries.CLUSTER_API, say)
+    build.build(plane.store, binaries.CLUSTER_API, print_line)
     built = {name: plane.store.path(one) for name, one in names().items()}
-    built[CERTS] = operator(plane, say)
+    built[CERTS] = build_operator(plane, print_line)
     for name, path in built.items():
         files = {"/manager": images.executable(path)}
         node.add_image(plane, name, files, ["/manager"])
-        say(f"{name}: the node has it")
+        print_line(f"{name}: the node has it")
 
 
-def operator(plane: Plane, say: Say) -> pathlib.Path:
+def build_operator(plane: Plane, print_line: PrintLine) -> pathlib.Path:
     """The package's certificate manager, built again if it was changed."""
     out = plane.store.folder / "certs"
-    say("certs: about 30 s when nothing is cached")
-    golang.build(OPERATOR, out, say)
+    print_line("certs: about 30 s when nothing is cached")
+    golang.build(OPERATOR, out, print_line)
     return out

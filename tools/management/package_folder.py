@@ -22,7 +22,7 @@ from tools.plane import modules
 from tools.plane.binaries import Store
 from tools.plane.errors import PlaneError
 
-Say = Callable[[str], object]
+PrintLine = Callable[[str], object]
 
 SAMPLE = csar.SAMPLES / "capi_management_cluster"
 MANIFESTS = pathlib.Path("Files", "kubernetes")
@@ -62,10 +62,12 @@ PROVIDERS = (
 )
 
 
-def compose(out: pathlib.Path, store: Store, say: Say) -> pathlib.Path:
+def compose(
+    out: pathlib.Path, store: Store, print_line: PrintLine
+) -> pathlib.Path:
     """Write the whole package into a folder, replacing its contents."""
-    build.build(store, [binaries.ALL["kubectl"]], say)
-    go = golang.find(modules.go_needed(["capi"]), say)
+    build.build(store, [binaries.ALL["kubectl"]], print_line)
+    go = golang.find(modules.go_needed(["capi"]), print_line)
     values = yaml.safe_load((SAMPLE / "compose/values.yaml").read_text())
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temp:
@@ -74,22 +76,23 @@ def compose(out: pathlib.Path, store: Store, say: Say) -> pathlib.Path:
         made = {}
         for one in PROVIDERS:
             config = (
-                module_files.located(go, "capi", one.module, say) / one.config
+                module_files.locate(go, "capi", one.module, print_line)
+                / one.config
             )
-            _copied(config, work / "upstream" / one.name)
-            text = _kustomized(store.path("kubectl"), work / one.name)
-            made[one.name] = substituted(text, values)
+            _copy(config, work / "upstream" / one.name)
+            text = _kustomize(store.path("kubectl"), work / one.name)
+            made[one.name] = substitute(text, values)
     shutil.rmtree(out, ignore_errors=True)
     for name in ("Definitions", "Files", "csar.yaml"):
         copy = shutil.copytree if (SAMPLE / name).is_dir() else shutil.copy
         copy(SAMPLE / name, out / name)
     for name, text in made.items():
         (out / MANIFESTS / f"{name}.yaml").write_text(text)
-        say(f"{name}: {text.count(chr(10) + '---') + 1} objects")
+        print_line(f"{name}: {text.count(chr(10) + '---') + 1} objects")
     return out
 
 
-def substituted(text: str, values: Mapping[str, str]) -> str:
+def substitute(text: str, values: Mapping[str, str]) -> str:
     """The text with the values of its variables, as clusterctl puts them in.
 
     ``${NAME:=default}`` is the default unless there is a value; ``${NAME}``
@@ -105,7 +108,7 @@ def substituted(text: str, values: Mapping[str, str]) -> str:
     return _VARIABLE.sub(value, text)
 
 
-def _copied(source: pathlib.Path, target: pathlib.Path) -> None:
+def _copy(source: pathlib.Path, target: pathlib.Path) -> None:
     """Copy files of the module cache, which are read-only; copies are not."""
     for path in source.rglob("*.yaml"):
         file = target / path.relative_to(source)
@@ -113,7 +116,7 @@ def _copied(source: pathlib.Path, target: pathlib.Path) -> None:
         file.write_bytes(path.read_bytes())
 
 
-def _kustomized(kubectl: pathlib.Path, folder: pathlib.Path) -> str:
+def _kustomize(kubectl: pathlib.Path, folder: pathlib.Path) -> str:
     done = subprocess.run(
         [str(kubectl), "kustomize", str(folder)],
         capture_output=True,

@@ -22,7 +22,7 @@ def main() -> int:
     parser.add_argument("page", nargs="*", type=pathlib.Path)
     pages = parser.parse_args().page or run.pages()
     chosen = target.choose(os.environ)
-    started = chosen.startable and plane.ensure()
+    started = chosen.can_start and plane.ensure()
     try:
         kubectl = target.kubectl(chosen)
         environ = run.environment(chosen.kubeconfig, kubectl.program)

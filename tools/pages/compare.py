@@ -40,7 +40,7 @@ _VARIABLE = (
 )
 
 
-def same(shown: Sequence[str], found: Sequence[str]) -> bool:
+def is_same_output(shown: Sequence[str], found: Sequence[str]) -> bool:
     """Return whether two outputs differ only where every two runs do."""
     parts = _normal("\n".join(shown)).split(f" {ANY} ")
     pattern = " (?:.* )?".join(re.escape(part) for part in parts)

@@ -9,10 +9,10 @@ import pathlib
 import textwrap
 
 from tools.pages import terminal
-from tools.pages.run import Done
+from tools.pages.run import CommandRun
 
 
-def rewrite(page: pathlib.Path, done: Sequence[Done]) -> int:
+def rewrite(page: pathlib.Path, done: Sequence[CommandRun]) -> int:
     """Replace output that differs; return how many commands it was of.
 
     From the last to the first, so that the others stay where they are.

@@ -16,7 +16,7 @@ from tools.pages import compare
 from tools.pages import terminal
 from tools.pages.blocks import Command
 from tools.pages.blocks import File
-from tools.pages.terminal import Shown
+from tools.pages.terminal import TerminalOutput
 from tools.plane.kubectl import Kubectl
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -29,11 +29,11 @@ _NAMESPACE = re.compile(r"kubectl create namespace (\S+)")
 
 
 @dataclasses.dataclass(frozen=True)
-class Done:
+class CommandRun:
     """A command of a page, and what it showed now."""
 
     command: Command
-    shown: Shown
+    shown: TerminalOutput
 
     @property
     def wrong(self) -> bool:
@@ -43,7 +43,9 @@ class Done:
     @property
     def changed(self) -> bool:
         """Whether the output is another one than the page shows."""
-        return not compare.same(self.command.output, self.shown.lines)
+        return not compare.is_same_output(
+            self.command.output, self.shown.lines
+        )
 
 
 def pages() -> list[pathlib.Path]:
@@ -66,7 +68,7 @@ def environment(kubeconfig: pathlib.Path, kubectl: pathlib.Path) -> Environ:
 
 def run(
     page: pathlib.Path, environ: Environ, folder: pathlib.Path
-) -> Iterator[Done]:
+) -> Iterator[CommandRun]:
     """Do what a reader does; the samples are where a reader has them."""
     samples = folder / "samples"
     if not samples.exists():
@@ -77,7 +79,7 @@ def run(
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(step.content)
         else:
-            yield Done(step, terminal.run(step.text, environ, folder))
+            yield CommandRun(step, terminal.run(step.text, environ, folder))
 
 
 @contextlib.contextmanager

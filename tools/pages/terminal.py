@@ -24,7 +24,7 @@ LINES = 400
 
 
 @dataclasses.dataclass(frozen=True)
-class Shown:
+class TerminalOutput:
     """What a command left on the screen, and its exit code."""
 
     screen: pyte.Screen
@@ -43,7 +43,7 @@ def run(
     command: str,
     environ: Mapping[str, str],
     folder: pathlib.Path,
-) -> Shown:
+) -> TerminalOutput:
     """Run a command of a shell until it ends."""
     screen = pyte.Screen(WIDTH, LINES)
     stream = pyte.ByteStream(screen)
@@ -66,7 +66,7 @@ def run(
     with os.fdopen(ours, "rb", buffering=0) as output:
         while chunk := _read(output.fileno()):
             stream.feed(chunk)
-    return Shown(screen, process.wait())
+    return TerminalOutput(screen, process.wait())
 
 
 def _read(descriptor: int) -> bytes:

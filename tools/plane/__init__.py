@@ -27,37 +27,37 @@ __all__ = [
     "token",
 ]
 
-_Say = Callable[[str], object]
+_PrintLine = Callable[[str], object]
 
 
 def kubeconfig() -> pathlib.Path:
     """Where the administrator's kubeconfig lies while the plane is up."""
-    return Folders.of(os.environ).kubeconfig
+    return Folders.from_environ(os.environ).kubeconfig
 
 
 def running() -> bool:
     """Whether every process of the plane runs and answers."""
-    return not Plane.of(os.environ).unavailable(PARTS)
+    return not Plane.from_environ(os.environ).unavailable(PARTS)
 
 
-def ensure(say: _Say = print) -> bool:
+def ensure(print_line: _PrintLine = print) -> bool:
     """Build and start what is missing; return whether the caller may end it.
 
     A plane of which some components ran before, such as one without Cluster
     API, belongs to the user that started them.
     """
-    plane = Plane.of(os.environ, say)
-    found = any(map(plane.works, plane.table.values()))
+    plane = Plane.from_environ(os.environ, print_line)
+    found = any(map(plane.is_working, plane.table.values()))
     return plane.up() and not found
 
 
-def down(say: _Say = print) -> bool:
+def down(print_line: _PrintLine = print) -> bool:
     """End the plane and remove its folder; whether anything ran."""
-    plane = Plane.of(os.environ, say)
+    plane = Plane.from_environ(os.environ, print_line)
     node.down(plane)
     return plane.down()
 
 
 def token(user: str) -> str:
     """The bearer token of ``admin-token`` or ``plain-token``."""
-    return credentials.token(Folders.of(os.environ), user)
+    return credentials.token(Folders.from_environ(os.environ), user)

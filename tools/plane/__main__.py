@@ -27,7 +27,9 @@ say = functools.partial(print, flush=True)
 def main() -> int:
     arguments = _parser().parse_args()
     try:
-        return int(arguments.call(arguments, Plane.of(os.environ, say)) or 0)
+        return int(
+            arguments.call(arguments, Plane.from_environ(os.environ, say)) or 0
+        )
     except PlaneError as error:
         print(f"plane: {error}", file=sys.stderr)
         return 1
@@ -182,14 +184,14 @@ def _status(_arguments: argparse.Namespace, plane: Plane) -> int:
             if component.part == "node":
                 continue
             state = "not started"
-        elif identity.paused:
+        elif identity.is_paused:
             broken = True
             state = f"paused, process {identity.pid}"
-        elif plane.works(component):
+        elif plane.is_working(component):
             state = f"ready, process {identity.pid}"
         else:
             broken = True
-            state = "does not answer" if identity.alive else "exited"
+            state = "does not answer" if identity.is_alive else "exited"
             state += f", see {plane.folders.log(name)}"
         say(f"{name:24} {state}")
     return 1 if broken or not plane.records.names() else 0

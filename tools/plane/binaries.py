@@ -136,7 +136,7 @@ class Store:
     folder: pathlib.Path
 
     @classmethod
-    def of(cls, environ: Mapping[str, str]) -> Store:
+    def from_environ(cls, environ: Mapping[str, str]) -> Store:
         files = [
             (f"{name}/{part}", (modules.FOLDER / name / part).read_bytes())
             for name in modules.NAMES

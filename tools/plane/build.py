@@ -28,28 +28,33 @@ from tools.plane.binaries import Binary
 from tools.plane.binaries import Store
 from tools.plane.errors import PlaneError
 
-Say = Callable[[str], object]
+PrintLine = Callable[[str], object]
 
 MEMORY_OF_ONE = 3 * 2**30
 """Bytes; linking kube-apiserver takes most of it."""
 
 
-def build(store: Store, wanted: Sequence[Binary], say: Say) -> None:
+def build(
+    store: Store, wanted: Sequence[Binary], print_line: PrintLine
+) -> None:
     """Build those that do not exist yet, and copy the modules' YAML."""
     store.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not store.missing(wanted) and not module_files.missing(store.manifests):
         return
-    with signals.raised(), lock.held(store.folder / "lock", say):
+    with (
+        signals.raise_interrupts(),
+        lock.hold(store.folder / "lock", print_line),
+    ):
         # The previous holder of the lock may have built it all.
         missing = store.missing(wanted)
         needed = {binary.module for binary in missing}
         needed.update(module_files.missing(store.manifests))
         if not needed:
             return
-        go = golang.find(modules.go_needed(needed), say)
-        module_files.copy(go, store.manifests, say)
+        go = golang.find(modules.go_needed(needed), print_line)
+        module_files.copy(go, store.manifests, print_line)
         if missing:
-            _Build(store, go, _times(store.times), say).all(missing)
+            _Build(store, go, _times(store.times), print_line).all(missing)
 
 
 def lanes(wanted: Iterable[Binary]) -> tuple[tuple[Binary, ...], ...]:
@@ -83,7 +88,7 @@ class _Build:
     store: Store
     go: pathlib.Path
     times: dict[str, float]
-    say: Say
+    print_line: PrintLine
     ending: threading.Event = dataclasses.field(
         default_factory=threading.Event
     )
@@ -93,7 +98,7 @@ class _Build:
         total = sum(
             self.times.get(binary.name, binary.estimate) for binary in missing
         )
-        self.say(
+        self.print_line(
             f"building {len(missing)} binaries with {self.go}, "
             f"about {total:.0f} s of work, into {self.store.folder}"
         )
@@ -106,7 +111,7 @@ class _Build:
             except BaseException:
                 self.ending.set()
                 raise
-        self.say(f"built in {time.monotonic() - begin:.0f} s")
+        self.print_line(f"built in {time.monotonic() - begin:.0f} s")
 
     def _lane(self, lane: Sequence[Binary]) -> None:
         for binary in lane:
@@ -114,7 +119,7 @@ class _Build:
                 self._one(binary)
 
     def _one(self, binary: Binary) -> None:
-        self.say(f"  {binary.name}: {forecast(binary, self.times)}")
+        self.print_line(f"  {binary.name}: {forecast(binary, self.times)}")
         begin = time.monotonic()
         # Under its own name only when it is whole: a build that was
         # interrupted begins with this binary again and keeps the others.
@@ -145,7 +150,9 @@ class _Build:
         log.unlink()
         self.times[binary.name] = round(time.monotonic() - begin, 1)
         self._write_times()
-        self.say(f"  {binary.name}: built in {self.times[binary.name]:.0f} s")
+        self.print_line(
+            f"  {binary.name}: built in {self.times[binary.name]:.0f} s"
+        )
 
     def _ended(self, process: subprocess.Popen[bytes]) -> int:
         while True:

@@ -24,7 +24,7 @@ _Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
 @dataclasses.dataclass(frozen=True)
-class Pair:
+class KeyPair:
     """A certificate with its key."""
 
     certificate: x509.Certificate
@@ -32,7 +32,7 @@ class Pair:
 
 
 @dataclasses.dataclass(frozen=True)
-class Request:
+class CertificateRequest:
     """What a certificate is for.
 
     :param names: under which a server is reached; empty for a client.
@@ -45,7 +45,7 @@ class Request:
 
 
 @dataclasses.dataclass(frozen=True)
-class Local:
+class ServerCertificate:
     """What a server on 127.0.0.1 needs, each in PEM.
 
     :param ca: of the authority that vouches for it.
@@ -56,15 +56,15 @@ class Local:
     key: bytes
 
 
-def local(name: str) -> Local:
+def create_server_certificate(name: str) -> ServerCertificate:
     """For one server of a test, by an authority of its own."""
     now = datetime.datetime.now(datetime.timezone.utc)
-    ca = authority(name, now)
-    own = issued(ca, Request(name, ("127.0.0.1",)), now)
-    return Local(_public(ca), _public(own), _private(own.key))
+    ca = create_authority(name, now)
+    own = issue(ca, CertificateRequest(name, ("127.0.0.1",)), now)
+    return ServerCertificate(_public(ca), _public(own), _private(own.key))
 
 
-def authority(name: str, now: datetime.datetime) -> Pair:
+def create_authority(name: str, now: datetime.datetime) -> KeyPair:
     """A certificate that signs others."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = _subject(name)
@@ -72,10 +72,12 @@ def authority(name: str, now: datetime.datetime) -> Pair:
     builder = builder.add_extension(
         x509.BasicConstraints(ca=True, path_length=0), critical=True
     ).add_extension(_usage(signs=True), critical=True)
-    return Pair(builder.sign(key, hashes.SHA256()), key)
+    return KeyPair(builder.sign(key, hashes.SHA256()), key)
 
 
-def issued(ca: Pair, request: Request, now: datetime.datetime) -> Pair:
+def issue(
+    ca: KeyPair, request: CertificateRequest, now: datetime.datetime
+) -> KeyPair:
     """A certificate for a server or a client, signed by the authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = _subject(request.name, request.group)
@@ -95,10 +97,10 @@ def issued(ca: Pair, request: Request, now: datetime.datetime) -> Pair:
         .add_extension(_usage(signs=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
     )
-    return Pair(builder.sign(ca.key, hashes.SHA256()), key)
+    return KeyPair(builder.sign(ca.key, hashes.SHA256()), key)
 
 
-def fresh(folder: pathlib.Path, now: datetime.datetime) -> bool:
+def is_fresh(folder: pathlib.Path, now: datetime.datetime) -> bool:
     """Whether the folder has all of them, and none that ends soon."""
     try:
         content = (folder / "complete").read_text()
@@ -109,22 +111,26 @@ def fresh(folder: pathlib.Path, now: datetime.datetime) -> bool:
 
 def make(
     folder: pathlib.Path,
-    servers: dict[str, Request],
-    clients: dict[str, Request],
+    servers: dict[str, CertificateRequest],
+    clients: dict[str, CertificateRequest],
     now: datetime.datetime,
 ) -> None:
     """Write everything: authorities, servers, clients, account keys."""
     (folder / "complete").unlink(missing_ok=True)
-    ca = authority("plane", now)
+    ca = create_authority("plane", now)
     _write(folder, "ca", ca)
     for name, request in {**servers, **clients}.items():
-        _write(folder, name, issued(ca, request, now))
+        _write(folder, name, issue(ca, request, now))
     # Requests that kube-apiserver forwards to aggregated servers bear the
     # user's name in headers: only a certificate of this authority may do
     # that, so nothing else is signed by it.
-    front = authority("plane aggregation", now)
+    front = create_authority("plane aggregation", now)
     _write(folder, "aggregation-ca", front)
-    _write(folder, "aggregator", issued(front, Request("aggregator"), now))
+    _write(
+        folder,
+        "aggregator",
+        issue(front, CertificateRequest("aggregator"), now),
+    )
     # Service account tokens are signed as most clusters do it.
     account = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     write_private(folder / "sa.key", _private(account))
@@ -139,14 +145,14 @@ def make(
     write_private(folder / "complete", end.encode())
 
 
-def _write(folder: pathlib.Path, name: str, pair: Pair) -> None:
+def _write(folder: pathlib.Path, name: str, pair: KeyPair) -> None:
     path = folder / name
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_private(path.with_suffix(".crt"), _public(pair))
     write_private(path.with_suffix(".key"), _private(pair.key))
 
 
-def _public(pair: Pair) -> bytes:
+def _public(pair: KeyPair) -> bytes:
     return pair.certificate.public_bytes(serialization.Encoding.PEM)
 
 

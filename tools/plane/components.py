@@ -84,7 +84,7 @@ def environ(folders: Folders, built: pathlib.Path) -> dict[str, str]:
     }
 
 
-def answers(folders: Folders, component: Component) -> bool:
+def is_answering(folders: Folders, component: Component) -> bool:
     """Whether a component reports now that it is ready."""
     context = None
     if component.url.startswith("https:"):

@@ -12,7 +12,7 @@ import secrets
 import yaml
 
 from tools.plane import certificates
-from tools.plane.certificates import Request
+from tools.plane.certificates import CertificateRequest
 from tools.plane.folders import Folders
 from tools.plane.folders import write_private
 
@@ -26,7 +26,7 @@ NODE_ADDRESS = "10.245.0.1"
 NODE_NAME = "real-0"
 
 SERVERS = {
-    "apiserver": Request(
+    "apiserver": CertificateRequest(
         "kube-apiserver",
         names=(
             "localhost",
@@ -39,18 +39,22 @@ SERVERS = {
         ),
     ),
     # The folder and the file names are those that controller-runtime reads.
-    "local/tls": Request("local", names=("localhost", "127.0.0.1")),
-    "kubelet-server": Request("kubelet", names=(NODE_NAME, NODE_ADDRESS)),
+    "local/tls": CertificateRequest("local", names=("localhost", "127.0.0.1")),
+    "kubelet-server": CertificateRequest(
+        "kubelet", names=(NODE_NAME, NODE_ADDRESS)
+    ),
 }
 CLIENTS = {
-    "admin": Request("admin", group="system:masters"),
-    "controller-manager": Request("system:kube-controller-manager"),
-    "scheduler": Request("system:kube-scheduler"),
-    "apiserver-kubelet-client": Request(
+    "admin": CertificateRequest("admin", group="system:masters"),
+    "controller-manager": CertificateRequest("system:kube-controller-manager"),
+    "scheduler": CertificateRequest("system:kube-scheduler"),
+    "apiserver-kubelet-client": CertificateRequest(
         "kube-apiserver-kubelet-client", group="system:masters"
     ),
-    "kubelet": Request(f"system:node:{NODE_NAME}", group="system:nodes"),
-    "kube-proxy": Request("system:kube-proxy"),
+    "kubelet": CertificateRequest(
+        f"system:node:{NODE_NAME}", group="system:nodes"
+    ),
+    "kube-proxy": CertificateRequest("system:kube-proxy"),
 }
 CONTROLLERS = frozenset(("controller-manager", "scheduler"))
 TOKEN_USERS = {"admin-token": "system:masters", "plain-token": "plain"}
@@ -72,7 +76,7 @@ def one_server(folders: Folders, number: int = 0) -> str:
 def ensure(folders: Folders) -> None:
     """Create what does not exist yet, or expires soon."""
     now = datetime.datetime.now(datetime.timezone.utc)
-    if certificates.fresh(folders.pki, now):
+    if certificates.is_fresh(folders.pki, now):
         return
     certificates.make(folders.pki, SERVERS, CLIENTS, now)
     for name in CLIENTS:

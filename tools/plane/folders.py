@@ -33,7 +33,7 @@ class Folders:
     shift: int = 0
 
     @classmethod
-    def of(cls, environ: Mapping[str, str]) -> Folders:
+    def from_environ(cls, environ: Mapping[str, str]) -> Folders:
         """PLANE_RUN; else below XDG_RUNTIME_DIR; else below /tmp.
 
         PLANE_SHIFT is for a second one, which must have a folder of its own.

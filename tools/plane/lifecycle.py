@@ -36,7 +36,7 @@ from tools.plane.kubectl import Kubectl
 from tools.plane.processes import Identity
 from tools.plane.processes import Records
 
-Say = Callable[[str], object]
+PrintLine = Callable[[str], object]
 
 PARTS = ("control plane", "kwok", "cluster api")
 BINARIES = {
@@ -54,11 +54,17 @@ class Plane:
 
     folders: Folders
     store: Store
-    say: Say = print
+    print_line: PrintLine = print
 
     @classmethod
-    def of(cls, environ: Mapping[str, str], say: Say = print) -> Plane:
-        return cls(Folders.of(environ), Store.of(environ), say)
+    def from_environ(
+        cls, environ: Mapping[str, str], print_line: PrintLine = print
+    ) -> Plane:
+        return cls(
+            Folders.from_environ(environ),
+            Store.from_environ(environ),
+            print_line,
+        )
 
     @property
     def table(self) -> Mapping[str, Component]:
@@ -97,25 +103,25 @@ class Plane:
     def locked(self) -> Iterator[None]:
         """No other command changes what runs."""
         with (
-            signals.raised(),
-            lock.held(self.folders.run / "lock", self.say),
+            signals.raise_interrupts(),
+            lock.hold(self.folders.run / "lock", self.print_line),
         ):
             yield
 
     # -- What runs ----------------------------------------------------------
 
-    def works(self, component: Component) -> bool:
+    def is_working(self, component: Component) -> bool:
         """Whether the process that we started is there and answers."""
-        return self.records.alive(component.name) and components.answers(
-            self.folders, component
-        )
+        return self.records.is_alive(
+            component.name
+        ) and components.is_answering(self.folders, component)
 
     def unavailable(self, parts: Collection[str]) -> tuple[Component, ...]:
         """The components of these parts that do not work now."""
         return tuple(
             component
             for component in self.table.values()
-            if component.part in parts and not self.works(component)
+            if component.part in parts and not self.is_working(component)
         )
 
     # -- The whole ----------------------------------------------------------
@@ -133,7 +139,7 @@ class Plane:
         ):
             return False
         wanted = [one for part in parts for one in BINARIES[part]]
-        build.build(self.store, wanted, self.say)
+        build.build(self.store, wanted, self.print_line)
         self.folders.make()
         with self.locked():
             # A command that ended meanwhile may have removed the folders,
@@ -155,9 +161,9 @@ class Plane:
             return False
         with self.locked():
             names = self.records.names()
-            if any(self.records.alive(name) for name in self._node_names()):
+            if any(self.records.is_alive(name) for name in self._node_names()):
                 raise PlaneError("take the real node down first")
-            self.end(names)
+            self.stop_components(names)
             if not keep:
                 shutil.rmtree(self.folders.run)
         return bool(names)
@@ -168,20 +174,22 @@ class Plane:
         with self.locked():
             unavailable = []
             for component in self._named(names):
-                if self.works(component):
-                    self.say(f"{component.name}: runs already")
+                if self.is_working(component):
+                    self.print_line(f"{component.name}: runs already")
                 else:
                     unavailable.append(component)
             for some in _groups(unavailable):
                 own = [component.name for component in some]
-                self.end(own)
-                ports.check(components.ports(some))
+                self.stop_components(own)
+                ports.check_free(components.ports(some))
                 with self.undone(own):
-                    self.begin(some)
+                    self.start_components(some)
 
     def stop(self, names: Iterable[str]) -> None:
         with self.locked():
-            self.end([component.name for component in self._named(names)])
+            self.stop_components(
+                [component.name for component in self._named(names)]
+            )
 
     def kill(self, names: Iterable[str]) -> None:
         """End processes by SIGKILL; ``start`` starts them again."""
@@ -200,11 +208,11 @@ class Plane:
         with self.locked():
             for component in self._named(names):
                 identity = self.records[component.name]
-                if identity is None or not identity.alive:
+                if identity is None or not identity.is_alive:
                     raise PlaneError(f"{component.name} does not run")
                 do(identity)
 
-    def begin(self, wanted: Iterable[Component]) -> None:
+    def start_components(self, wanted: Iterable[Component]) -> None:
         """Start some at once, then wait for each."""
         begun = []
         for component in wanted:
@@ -222,13 +230,15 @@ class Plane:
             seconds = processes.wait_ready(
                 component.name,
                 identity,
-                functools.partial(components.answers, self.folders, component),
+                functools.partial(
+                    components.is_answering, self.folders, component
+                ),
                 self.folders.log(component.name),
                 SECONDS,
             )
-            self.say(f"{component.name}: ready after {seconds:.1f} s")
+            self.print_line(f"{component.name}: ready after {seconds:.1f} s")
 
-    def end(self, names: Iterable[str]) -> None:
+    def stop_components(self, names: Iterable[str]) -> None:
         """End these, what was started last first."""
         # One that the table does not know is of an earlier table.
         order = {name: number for number, name in enumerate(self.table)}
@@ -237,9 +247,9 @@ class Plane:
             identity = self.records[name]
             if identity is None:
                 continue
-            if identity.alive:
+            if identity.is_alive:
                 processes.stop(identity)
-                self.say(f"{name}: ended")
+                self.print_line(f"{name}: ended")
             self.records.remove(name)
 
     @contextlib.contextmanager
@@ -250,8 +260,8 @@ class Plane:
             yield
         except BaseException:
             # A second ctrl-C waits until the first is dealt with.
-            with signals.held():
-                self.end(affected)
+            with signals.defer():
+                self.stop_components(affected)
             raise
 
     # -- Inside -------------------------------------------------------------
@@ -276,24 +286,28 @@ class Plane:
         begin = time.monotonic()
         for component in unavailable:
             # One that runs but does not answer is in its successor's way.
-            self.end([component.name])
-        ports.check(components.ports(unavailable))
+            self.stop_components([component.name])
+        ports.check_free(components.ports(unavailable))
         credentials.ensure(self.folders)
         for some in _groups(unavailable):
             if some[0].part == "control plane":
-                self.begin(some)
+                self.start_components(some)
         manifests = self.store.manifests
         if "kwok" in parts:
             # All kinds of the Stages must be served when kwok starts.
             stages.add(self.kubectl, stages.shipped(manifests))
-            self.begin(one for one in unavailable if one.part == "kwok")
+            self.start_components(
+                one for one in unavailable if one.part == "kwok"
+            )
             self.kubectl.apply(stages.nodes())
         if "cluster api" in parts:
             self._cluster_api(
                 [one for one in unavailable if one.part == "cluster api"]
             )
         self._settled(parts)
-        self.say(f"the plane is up after {time.monotonic() - begin:.0f} s")
+        self.print_line(
+            f"the plane is up after {time.monotonic() - begin:.0f} s"
+        )
 
     def _check_servers(self, servers: int) -> None:
         """Raise PlaneError for a number that the plane cannot have now."""
@@ -317,8 +331,8 @@ class Plane:
             for definition in capi.definitions(manifests, manager, ca)
         ]
         self.kubectl.apply(definitions)
-        self.kubectl.established(definitions)
-        self.begin(unavailable)
+        self.kubectl.wait_established(definitions)
+        self.start_components(unavailable)
         # A configuration whose webhook server does not exist rejects every
         # write.
         self.kubectl.apply(

@@ -11,22 +11,24 @@ import pathlib
 
 
 @contextlib.contextmanager
-def held(path: pathlib.Path, say: Callable[[str], object]) -> Iterator[None]:
+def hold(
+    path: pathlib.Path, print_line: Callable[[str], object]
+) -> Iterator[None]:
     """Lock a file; wait, and report that, while another process holds it."""
-    descriptor = _acquired(path, say)
+    descriptor = _acquire(path, print_line)
     try:
         yield
     finally:
         os.close(descriptor)
 
 
-def _acquired(path: pathlib.Path, say: Callable[[str], object]) -> int:
+def _acquire(path: pathlib.Path, print_line: Callable[[str], object]) -> int:
     while True:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
         descriptor = os.open(path, flags, 0o600)
         try:
-            _wait(descriptor, path, say)
+            _wait(descriptor, path, print_line)
             # The previous holder may have removed the folder when done; a lock
             # on a file without a name excludes no other process.
             if _is_still(descriptor, path):
@@ -40,13 +42,15 @@ def _acquired(path: pathlib.Path, say: Callable[[str], object]) -> int:
 
 
 def _wait(
-    descriptor: int, path: pathlib.Path, say: Callable[[str], object]
+    descriptor: int, path: pathlib.Path, print_line: Callable[[str], object]
 ) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         holder = os.pread(descriptor, 32, 0).decode() or "unknown"
-        say(f"waiting for process {holder}, which works in {path.parent}")
+        print_line(
+            f"waiting for process {holder}, which works in {path.parent}"
+        )
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 

@@ -76,13 +76,15 @@ def missing(folder: pathlib.Path) -> frozenset[str]:
 def copy(
     go: pathlib.Path,
     folder: pathlib.Path,
-    say: Callable[[str], object],
+    print_line: Callable[[str], object],
 ) -> None:
     """Copy what is missing; go downloads a module that does not exist yet."""
     for source in SOURCES:
         if (folder / source.name).is_dir():
             continue
-        base = located(go, source.module, source.path, say) / source.folder
+        base = (
+            locate(go, source.module, source.path, print_line) / source.folder
+        )
         draft = folder / f".{source.name}"
         shutil.rmtree(draft, ignore_errors=True)
         for pattern in source.patterns:
@@ -97,11 +99,11 @@ def copy(
         draft.rename(folder / source.name)
 
 
-def located(
+def locate(
     go: pathlib.Path,
     module: str,
     path: str,
-    say: Callable[[str], object],
+    print_line: Callable[[str], object],
 ) -> pathlib.Path:
     """Fetch a Go module that our go.mod requires; return its folder."""
     for command in (
@@ -110,7 +112,7 @@ def located(
         ["list", "-m", "-f", "{{.Dir}}", path],
     ):
         if command[1] == "download":
-            say(f"  fetching the module {path}")
+            print_line(f"  fetching the module {path}")
         done = subprocess.run(
             [str(go), *command],
             cwd=modules.FOLDER / module,

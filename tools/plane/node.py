@@ -49,7 +49,7 @@ def up(plane: Plane) -> bool:
     _check_machine()
     if plane.unavailable(["control plane"]):
         raise PlaneError("the plane does not run: bring it up first")
-    build.build(plane.store, binaries.NODE, plane.say)
+    build.build(plane.store, binaries.NODE, plane.print_line)
     with plane.locked():
         if exists(plane):
             if not plane.unavailable(["node"]):
@@ -57,7 +57,7 @@ def up(plane: Plane) -> bool:
             # What a crash left is removed first; then the start is repeated.
             _down(plane)
         table = [one for one in plane.table.values() if one.part == "node"]
-        ports.check(ports_of(table))
+        ports.check_free(ports_of(table))
         _check_network()
         with _undone(plane):
             _up(plane)
@@ -144,22 +144,22 @@ def _up(plane: Plane) -> None:
     # A machine without a default route would find no way to a Service,
     # before the rules that turn it into a pod's address come to it.
     host_cleanup.run("ip", "route", "add", SERVICES, "dev", BRIDGE)
-    plane.begin([plane.table["forward"], plane.table["containerd"]])
+    plane.start_components([plane.table["forward"], plane.table["containerd"]])
     busybox = {"/bin/busybox": images.executable(pathlib.Path("/bin/busybox"))}
     forever = ["/bin/busybox", "sleep", "2147483647"]
     add_image(plane, node_components.PAUSE, busybox, forever)
     shell = {"/bin/sh": "busybox"}
     add_image(plane, BUSYBOX, busybox, ["/bin/sh"], shell)
-    plane.begin([plane.table["kubelet"], plane.table["kube-proxy"]])
+    plane.start_components([plane.table["kubelet"], plane.table["kube-proxy"]])
     plane.kubectl.apply([_endpoints()])
     plane.kubectl("wait", "--for=create", f"node/{NAME}", "--timeout=60s")
     plane.kubectl(
         "wait", "--for=condition=Ready", f"node/{NAME}", "--timeout=60s"
     )
-    if not plane.records.alive("kwok"):
+    if not plane.records.is_alive("kwok"):
         # There is no other node that pods could go to.
         plane.kubectl("taint", "nodes", NAME, f"{LABEL[0]}-")
-    plane.say(f"{NAME}: Ready after {time.monotonic() - begin:.0f} s")
+    plane.print_line(f"{NAME}: Ready after {time.monotonic() - begin:.0f} s")
 
 
 def _endpoints() -> Object:
@@ -197,7 +197,7 @@ def _undone(plane: Plane) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with signals.held():
+        with signals.defer():
             _down(plane)
         raise
 
@@ -213,18 +213,18 @@ def _down(plane: Plane) -> None:
         try:
             _drain(plane)
         except PlaneError as error:
-            plane.say(
+            plane.print_line(
                 f"{NAME}: its pods are ended without the server: {error}"
             )
-    plane.end(["kubelet", "kube-proxy"])
+    plane.stop_components(["kubelet", "kube-proxy"])
     for shim in host_cleanup.shims(node_components.socket(plane.folders)):
         # Its container first, else no process would be left to end that.
         host_cleanup.remove_cgroups(before["cgroups"])
         processes.stop(shim, patience=2)
-    plane.end(["containerd"])
+    plane.stop_components(["containerd"])
     host_cleanup.remove_cgroups(before["cgroups"])
     host_cleanup.unmount(plane.folders.node)
-    plane.end(["forward"])
+    plane.stop_components(["forward"])
     host_cleanup.remove_link(BRIDGE)
     host_cleanup.remove_tables()
     host_cleanup.restore(before["settings"])
@@ -235,7 +235,7 @@ def _down(plane: Plane) -> None:
             "delete", "--ignore-not-found", "endpointslice/kubernetes"
         )
     shutil.rmtree(plane.folders.node)
-    plane.say(f"{NAME}: gone")
+    plane.print_line(f"{NAME}: gone")
 
 
 def _drain(plane: Plane) -> None:
@@ -254,7 +254,7 @@ def _drain(plane: Plane) -> None:
         "--overwrite",
     )
     end = time.monotonic() + SECONDS
-    while plane.records.alive("kubelet") and time.monotonic() < end:
+    while plane.records.is_alive("kubelet") and time.monotonic() < end:
         # Repeatedly, since some of them are created again before the
         # controllers have seen the taint.
         _delete_pods(plane, SOON)
@@ -262,7 +262,7 @@ def _drain(plane: Plane) -> None:
             return
         time.sleep(0.5)
     if left := _pods(plane):
-        plane.say(f"{NAME}: pods that did not end: {', '.join(left)}")
+        plane.print_line(f"{NAME}: pods that did not end: {', '.join(left)}")
         _delete_pods(plane, "--force", "--grace-period=0")
 
 

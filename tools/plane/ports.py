@@ -42,17 +42,17 @@ class Holder:
         return f"port {self.port} is held by {who}, of user {self.user}"
 
 
-def check(wanted: Mapping[int, str]) -> None:
+def check_free(wanted: Mapping[int, str]) -> None:
     """Refuse to start when ports are taken: all of them, and by whom."""
-    taken = holders(frozenset(wanted))
-    if taken:
-        lines = [f"  {wanted[one.port]}: {one}" for one in taken]
+    holders = find_holders(frozenset(wanted))
+    if holders:
+        lines = [f"  {wanted[one.port]}: {one}" for one in holders]
         raise PlaneError(
             "the plane's ports are not free:\n" + "\n".join(lines)
         )
 
 
-def holders(wanted: Collection[int]) -> tuple[Holder, ...]:
+def find_holders(wanted: Collection[int]) -> tuple[Holder, ...]:
     """Those of the ports on which a process listens, whatever the address.
 
     The webhook servers bind all addresses, so any address is in their way.
@@ -61,7 +61,7 @@ def holders(wanted: Collection[int]) -> tuple[Holder, ...]:
     for table in ("tcp", "tcp6"):
         path = pathlib.Path("/proc/net") / table
         if path.exists():
-            for listener in listeners(path.read_text()):
+            for listener in read_listeners(path.read_text()):
                 if listener.port in wanted:
                     found.setdefault(listener.port, listener)
     if not found:
@@ -73,7 +73,7 @@ def holders(wanted: Collection[int]) -> tuple[Holder, ...]:
     )
 
 
-def listeners(table: str) -> Iterator[Listener]:
+def read_listeners(table: str) -> Iterator[Listener]:
     """The listening sockets of a /proc/net/tcp or /proc/net/tcp6."""
     for line in table.splitlines()[1:]:
         fields = line.split()

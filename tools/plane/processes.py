@@ -40,24 +40,24 @@ class Identity:
             stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
         except (FileNotFoundError, ProcessLookupError):
             return None
-        state, begun = parsed(stat)
+        state, begun = parse_stat(stat)
         return None if state in "ZX" else cls(pid, begun, _boot())
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         return Identity.of(self.pid) == self
 
     @property
-    def paused(self) -> bool:
+    def is_paused(self) -> bool:
         """Whether it was stopped by a signal and not continued since."""
         try:
             stat = pathlib.Path(f"/proc/{self.pid}/stat").read_text()
         except (FileNotFoundError, ProcessLookupError):
             return False
-        return self.alive and parsed(stat)[0] == "T"
+        return self.is_alive and parse_stat(stat)[0] == "T"
 
 
-def parsed(stat: str) -> tuple[str, int]:
+def parse_stat(stat: str) -> tuple[str, int]:
     """State and start time in a /proc/<pid>/stat."""
     # The second field is the name in brackets; it may hold either bracket
     # and blanks, so what follows is counted from the last one.
@@ -88,9 +88,9 @@ class Records:
         except FileNotFoundError:
             return None
 
-    def alive(self, name: str) -> bool:
+    def is_alive(self, name: str) -> bool:
         identity = self[name]
-        return identity is not None and identity.alive
+        return identity is not None and identity.is_alive
 
     def write(self, name: str, identity: Identity) -> None:
         content = json.dumps(dataclasses.asdict(identity))
@@ -116,7 +116,7 @@ def start(
     try:
         # A ctrl-C between the start and the record would leave an unrecorded
         # process.
-        with signals.held():
+        with signals.defer():
             pid = os.posix_spawn(
                 command[0],
                 list(command),
@@ -133,7 +133,7 @@ def start(
             # Until it is reaped no other process has its id, so /proc
             # describes this process, even if it has ended by now.
             stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
-            identity = Identity(pid, parsed(stat)[1], _boot())
+            identity = Identity(pid, parse_stat(stat)[1], _boot())
             records.write(name, identity)
     finally:
         os.close(output)
@@ -143,27 +143,27 @@ def start(
 def stop(identity: Identity, patience: float = PATIENCE) -> None:
     """Ask a process to end, then end it; one with a recycled id is left."""
     # A process that is paused takes the request when it is resumed.
-    if not _sent(identity, (signal.SIGTERM, signal.SIGCONT), patience):
+    if not _send(identity, (signal.SIGTERM, signal.SIGCONT), patience):
         kill(identity)
 
 
 def kill(identity: Identity) -> None:
     """End a process at once; it has ended when this returns."""
-    if not _sent(identity, (signal.SIGKILL,), PATIENCE):
+    if not _send(identity, (signal.SIGKILL,), PATIENCE):
         raise PlaneError(f"process {identity.pid} does not end")
 
 
 def pause(identity: Identity) -> None:
     """Stop a process where it is, until it is resumed."""
-    _sent(identity, (signal.SIGSTOP,), 0)
+    _send(identity, (signal.SIGSTOP,), 0)
 
 
 def resume(identity: Identity) -> None:
     """Continue a paused process."""
-    _sent(identity, (signal.SIGCONT,), 0)
+    _send(identity, (signal.SIGCONT,), 0)
 
 
-def _sent(identity: Identity, numbers: Sequence[int], patience: float) -> bool:
+def _send(identity: Identity, numbers: Sequence[int], patience: float) -> bool:
     """Send signals to a process; return whether it has ended in time."""
     try:
         descriptor = os.pidfd_open(identity.pid)
@@ -172,11 +172,11 @@ def _sent(identity: Identity, numbers: Sequence[int], patience: float) -> bool:
     try:
         # The descriptor stands for one process, whatever becomes of its id;
         # if the start time is right now, it is right for the descriptor.
-        if not identity.alive:
+        if not identity.is_alive:
             return True
         for number in numbers:
             signal.pidfd_send_signal(descriptor, number)
-        return _ended(descriptor, patience)
+        return _wait_ended(descriptor, patience)
     except ProcessLookupError:
         return True
     finally:
@@ -184,7 +184,7 @@ def _sent(identity: Identity, numbers: Sequence[int], patience: float) -> bool:
         _reap(identity.pid)
 
 
-def _ended(descriptor: int, seconds: float) -> bool:
+def _wait_ended(descriptor: int, seconds: float) -> bool:
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(seconds * 1000))
@@ -213,7 +213,7 @@ def wait_ready(
     begin = time.monotonic()
     while not answers():
         waited = time.monotonic() - begin
-        if not identity.alive:
+        if not identity.is_alive:
             _reap(identity.pid)
             raise PlaneError(f"{name} ended while starting\n{tail(log)}")
         if waited > seconds:

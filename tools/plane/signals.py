@@ -15,32 +15,32 @@ _Handler = Callable[[int, "types.FrameType | None"], None]
 
 
 @contextlib.contextmanager
-def raised() -> Iterator[None]:
+def raise_interrupts() -> Iterator[None]:
     """Within it, a signal that asks us to end becomes KeyboardInterrupt."""
 
     def interrupt(number: int, _frame: types.FrameType | None) -> None:
         raise KeyboardInterrupt(signal.Signals(number).name)
 
-    with _handled(interrupt):
+    with _handle(interrupt):
         yield
 
 
 @contextlib.contextmanager
-def held() -> Iterator[None]:
+def defer() -> Iterator[None]:
     """Within it, such a signal waits; it takes effect at the end."""
-    came: list[int] = []
+    received: list[int] = []
 
     def note(number: int, _frame: types.FrameType | None) -> None:
-        came.append(number)
+        received.append(number)
 
-    with _handled(note):
+    with _handle(note):
         yield
-    if came:
-        raise KeyboardInterrupt(signal.Signals(came[0]).name)
+    if received:
+        raise KeyboardInterrupt(signal.Signals(received[0]).name)
 
 
 @contextlib.contextmanager
-def _handled(handler: _Handler) -> Iterator[None]:
+def _handle(handler: _Handler) -> Iterator[None]:
     # Python runs signal handlers in the main thread and lets no other set
     # them; in another thread nothing arrives that would have to be held.
     if threading.current_thread() is not threading.main_thread():

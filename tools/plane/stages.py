@@ -52,7 +52,7 @@ def add(kubectl: Kubectl, objects: Sequence[Object]) -> None:
         one for one in objects if one["kind"] == "CustomResourceDefinition"
     ]
     kubectl.apply(definitions)
-    kubectl.established(definitions)
+    kubectl.wait_established(definitions)
     kubectl.apply(one for one in objects if one not in definitions)
     wait_published(kubectl, groups(objects))
     # kwok tries a kind once, and a kind that is served but not yet in the

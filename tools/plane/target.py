@@ -42,26 +42,26 @@ NEEDED = {
 class Target:
     """A cluster to use.
 
-    :param ours: whether it is the local plane.
-    :param named: by KUBECONFIG; the user starts and ends it.
+    :param is_local: whether it is the local plane.
+    :param from_environment: by KUBECONFIG; the user starts and ends it.
     """
 
     kubeconfig: pathlib.Path
-    ours: bool
-    named: bool = True
+    is_local: bool
+    from_environment: bool = True
 
     @property
-    def startable(self) -> bool:
+    def can_start(self) -> bool:
         """Whether we start it when it does not run, and then end it."""
-        return self.ours and not self.named
+        return self.is_local and not self.from_environment
 
 
 def choose(environ: Mapping[str, str]) -> Target:
     """The cluster that KUBECONFIG names; the local plane when it is unset."""
-    own = Folders.of(environ).kubeconfig
+    own = Folders.from_environ(environ).kubeconfig
     named = environ.get("KUBECONFIG", "")
     if not named:
-        return Target(own, ours=True, named=False)
+        return Target(own, is_local=True, from_environment=False)
     if os.pathsep in named:
         raise PlaneError(
             f"KUBECONFIG names several files ({named}); name one, for "
@@ -71,11 +71,11 @@ def choose(environ: Mapping[str, str]) -> Target:
     if not path.is_file():
         raise PlaneError(f"KUBECONFIG names {named}, which does not exist")
     if path.resolve() == own.resolve():
-        return Target(own, ours=True)
-    return Target(path, ours=False)
+        return Target(own, is_local=True)
+    return Target(path, is_local=False)
 
 
-def unavailable(resources: Collection[str]) -> dict[str, str]:
+def missing_features(resources: Collection[str]) -> dict[str, str]:
     """Return the features missing from a server, with the evidence."""
     found = {}
     for what, (title, needed) in NEEDED.items():
@@ -88,26 +88,26 @@ def unavailable(resources: Collection[str]) -> dict[str, str]:
     return found
 
 
-def missing(target: Target) -> dict[str, str]:
+def find_missing_features(target: Target) -> dict[str, str]:
     """Features missing from this cluster, according to its discovery."""
-    if target.ours:
+    if target.is_local:
         return {}
     done = kubectl(target).run("api-resources", "--output=name")
     # One aggregated API that is down makes it fail after it has printed
     # all the others.
     if done.returncode and not done.stdout:
         raise PlaneError(f"{target.kubeconfig}: {done.stderr.strip()}")
-    return unavailable(done.stdout.split())
+    return missing_features(done.stdout.split())
 
 
 def kubectl(target: Target) -> Kubectl:
     """A kubectl for this cluster: from PATH, else the one that we build."""
-    plane = Plane.of(os.environ)
-    if target.ours:
+    plane = Plane.from_environ(os.environ)
+    if target.is_local:
         return plane.kubectl
     program = shutil.which("kubectl")
     if program is None:
-        build.build(plane.store, [binaries.ALL["kubectl"]], plane.say)
+        build.build(plane.store, [binaries.ALL["kubectl"]], plane.print_line)
         program = str(plane.store.path("kubectl"))
     # A person's kubeconfig may name helpers that need the environment.
     return Kubectl(pathlib.Path(program), target.kubeconfig, os.environ)

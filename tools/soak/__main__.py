@@ -20,11 +20,11 @@ from tools.soak import schedule
 from tools.soak import soak_environment
 from tools.soak import summary
 from tools.soak.fault_injection import Disturbance
-from tools.soak.instance_pool import Population
+from tools.soak.instance_pool import InstancePool
 from tools.soak.loop import Plan
 from tools.soak.loop import Soak
-from tools.soak.soak_environment import Ground
 from tools.soak.soak_environment import Server
+from tools.soak.soak_environment import SoakEnvironment
 from tools.soak.summary import Figures
 from tools.soak.summary import Violation
 from tools.soak.worker import Worker
@@ -42,13 +42,13 @@ def main() -> int:
     say(f"seed {seed}")
     try:
         with (
-            signals.raised(),
-            soak_environment.server(os.environ, say) as server,
-            soak_environment.prepared(
+            signals.raise_interrupts(),
+            soak_environment.start_server(os.environ, say) as server,
+            soak_environment.prepare(
                 server.direct, arguments.instances
-            ) as place,
+            ) as environment,
         ):
-            found = _soaked(plan, server, place)
+            found = _run_soak(plan, server, environment)
     except (Error, PlaneError) as error:
         print(f"soak: {error}", file=sys.stderr)
         return 1
@@ -57,7 +57,7 @@ def main() -> int:
         return 130
     _write(arguments.output, plan, arguments.instances, found)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    say("\n" + "\n".join(summary.table(found, width)))
+    say("\n" + "\n".join(summary.format_table(found, width)))
     for violation in found.violations:
         say(f"seed {seed}: {violation}")
     return 1 if found.violations else 0
@@ -104,29 +104,31 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _soaked(plan: Plan, server: Server, place: Ground) -> Figures:
+def _run_soak(
+    plan: Plan, server: Server, environment: SoakEnvironment
+) -> Figures:
     begin = time.monotonic()
     soak = Soak(
         plan,
-        Population(plan.seed, place.instances, place.others),
+        InstancePool(plan.seed, environment.instances, environment.others),
         functools.partial(Worker, server.faulty, server.direct),
         Disturbance(server.network, schedule.faults(plan.seed, server.faults)),
         lambda: time.monotonic() - begin,
         say,
     )
     found = soak.run()
-    found.met = server.network.met
-    if evidence := _at_the_end(place):
+    found.affected_requests = server.network.affected_requests
+    if evidence := _check_leftovers(environment):
         last = Violation(found.steps, "all", "all", "the end", evidence)
         found.violations.append(last)
     return found
 
 
-def _at_the_end(place: Ground) -> tuple[str, ...]:
+def _check_leftovers(environment: SoakEnvironment) -> tuple[str, ...]:
     """Return what is left, and what of other managers was changed."""
-    left = [f"{ref} is left" for ref in place.left()]
-    for namespace, before in place.others.items():
-        now = observation.others(place.cluster, namespace)
+    left = [f"{ref} is left" for ref in environment.find_leftovers()]
+    for namespace, before in environment.others.items():
+        now = observation.others(environment.cluster, namespace)
         left += [
             f"{ref} of another manager was changed or deleted"
             for ref, digest in before.items()

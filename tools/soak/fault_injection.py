@@ -9,7 +9,7 @@ import json
 from typing import Any, Protocol
 
 from tools.balancer.client import Balancer
-from tools.fault_proxy.proxy import Faults
+from tools.fault_proxy.proxy import FaultProxy
 from tools.soak.schedule import ANSWERS
 from tools.soak.schedule import Fault
 
@@ -20,7 +20,7 @@ SLOW = 0.1
 """Seconds by which each byte comes later."""
 
 
-class Way(Protocol):
+class FaultTarget(Protocol):
     """Where faults can be brought, and ended."""
 
     def begin(self, fault: Fault) -> None: ...
@@ -33,12 +33,12 @@ class Network:
     """The balancer before the API server, and a proxy between the two.
 
     :param proxy: None if there are no faults of answers.
-    :param met: requests that a fault of answers has met, by its kind.
+    :param affected_requests: by kind of fault, requests whose answers had it.
     """
 
     balancer: Balancer
-    proxy: Faults | None
-    met: collections.Counter[str] = dataclasses.field(
+    proxy: FaultProxy | None
+    affected_requests: collections.Counter[str] = dataclasses.field(
         default_factory=collections.Counter
     )
 
@@ -50,27 +50,29 @@ class Network:
         elif fault.kind == "slow":
             self.balancer.change(DIRECT, delay=SLOW)
         elif self.proxy is not None:
-            self.proxy.make(*_RULES[fault.kind])
+            self.proxy.set_rules(*_RULES[fault.kind])
             self.balancer.change(FAULTY, in_rotation=True)
             self.balancer.change(DIRECT, in_rotation=False, cut=True)
 
     def end(self, fault: Fault) -> None:
         self.balancer.change(DIRECT, mode="pass", delay=0, in_rotation=True)
         if self.proxy is not None and fault.kind in ANSWERS:
-            self.met[fault.kind] += sum(self.proxy.met())
-            self.proxy.make()
+            self.affected_requests[fault.kind] += sum(
+                self.proxy.count_matches()
+            )
+            self.proxy.set_rules()
             self.balancer.change(FAULTY, in_rotation=False, cut=True)
 
 
 class Disturbance:
     """The faults of one soak, in the order of a schedule."""
 
-    def __init__(self, way: Way, faults: Iterator[Fault]):
-        self._way = way
+    def __init__(self, target: FaultTarget, faults: Iterator[Fault]):
+        self._target = target
         self._faults = faults
         self._next = next(faults)
         self._active: Fault | None = None
-        self.brought: list[Fault] = []
+        self.started: list[Fault] = []
         self.last_end = float("-inf")
 
     @property
@@ -87,19 +89,19 @@ class Disturbance:
     def advance(self, now: float) -> None:
         """Begin or end what is due."""
         if self._active is not None and self.due <= now:
-            self._way.end(self._active)
+            self._target.end(self._active)
             self._active = None
             self.last_end = now
         if self._active is None and self._next.begins <= now:
             self._active = dataclasses.replace(self._next, begins=now)
             self._next = next(self._faults)
-            self._way.begin(self._active)
-            self.brought.append(self._active)
+            self._target.begin(self._active)
+            self.started.append(self._active)
 
     def stop(self, now: float) -> None:
         """End the active fault, and begin no other."""
         if self._active is not None:
-            self._way.end(self._active)
+            self._target.end(self._active)
             self._active = None
             self.last_end = now
         self._next = dataclasses.replace(self._next, begins=float("inf"))
@@ -111,7 +113,7 @@ class Disturbance:
         return any(
             fault.begins <= end
             and fault.begins + fault.seconds + GRACE >= begin
-            for fault in self.brought
+            for fault in self.started
         )
 
 

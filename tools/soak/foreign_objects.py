@@ -79,7 +79,7 @@ def _object(api_version: str, kind: str, name: str, namespace: str) -> Obj:
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
 
 
-def made(
+def create(
     cluster: Cluster,
     prefix: str,
     namespaces: Sequence[str],
@@ -102,7 +102,7 @@ def made(
     return scoped
 
 
-def settled(
+def wait_settled(
     cluster: Cluster, namespaces: Sequence[str]
 ) -> Mapping[str, Others]:
     """Wait until they are current; return their digests by namespace."""
@@ -114,7 +114,7 @@ def settled(
             obj
             for obj in brief.list_objects(kind, "", observation.OTHERS)
             if obj["metadata"]["namespace"] in namespaces
-            and readiness.not_current(obj)
+            and readiness.explain_not_ready(obj)
         ]
         if not waiting:
             break

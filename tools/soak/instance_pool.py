@@ -9,13 +9,13 @@ import random
 
 from tools.soak import model
 from tools.soak import schedule
-from tools.soak.invariants import Look
+from tools.soak.invariants import Check
 from tools.soak.invariants import Others
 from tools.soak.model import Instance
 from tools.soak.model import Request
 from tools.soak.steps import Step
 from tools.soak.summary import Violation
-from tools.soak.worker import Sight
+from tools.soak.worker import CheckResult
 
 CONTENDS = 0.08
 """Share of the turns in which a process repeats a running request."""
@@ -30,7 +30,7 @@ NOTHING = Request("terminate", seconds=120.0, expects=model.REFUSED)
 """For objects that a kill may have left without a record."""
 
 
-class Population:
+class InstancePool:
     """The instances, each claimed by one step at a time.
 
     :param others: objects of other managers, by namespace.
@@ -47,7 +47,7 @@ class Population:
         self._instances = {each.name: each for each in instances}
         self._others = others
         self._claimed: set[str] = set()
-        self._taken: collections.Counter[str] = collections.Counter()
+        self._claims: collections.Counter[str] = collections.Counter()
         self._early: collections.Counter[str] = collections.Counter()
         self._history: dict[str, collections.deque[str]] = {}
         self._turns = random.Random(f"{seed}/turns")  # noqa: S311
@@ -56,7 +56,7 @@ class Population:
         return self._instances[name]
 
     @property
-    def is_left(self) -> bool:
+    def has_work(self) -> bool:
         """Return whether there is something to terminate or to wait for."""
         return bool(self._claimed) or bool(self._free(last=True))
 
@@ -77,19 +77,19 @@ class Population:
         if last:
             request = LAST if instance.phase else NOTHING
         else:
-            number = self._taken[name]
+            number = self._claims[name]
             request = schedule.draw(self._seed, instance, number)
-        self._taken[name] += 1
+        self._claims[name] += 1
         self._claimed.add(name)
         self.steps += 1
         return Step(self.steps, instance, request, now)
 
-    def look(self, step: Step) -> Look:
+    def create_check(self, step: Step) -> Check:
         """Return what has to be looked at after a step."""
-        return step.look(self._others[step.instance.namespace])
+        return step.create_check(self._others[step.instance.namespace])
 
     def conclude(
-        self, step: Step, look: Look, sight: Sight
+        self, step: Step, check: Check, result: CheckResult
     ) -> Violation | None:
         """Take an instance for what it was seen to be, and free it."""
         name = step.instance.name
@@ -98,7 +98,7 @@ class Population:
         )
         history.append(str(step))
         self._instances[name] = step.next_instance(
-            look, sight.found, not sight.violations
+            check, result.state, not result.violations
         )
         self._claimed.discard(name)
         if step.complete:
@@ -107,7 +107,7 @@ class Population:
             self._early[name] += 1
             if self._early[name] == TRIES:
                 step.wrong.append(f"{TRIES} operations in a row ended early")
-        evidence = (*step.wrong, *sight.violations)
+        evidence = (*step.wrong, *result.violations)
         if not evidence:
             return None
         return Violation(

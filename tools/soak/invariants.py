@@ -28,7 +28,7 @@ _OWN_STATUS = frozenset({"Deployment", "CustomResourceDefinition"})
 
 
 @dataclasses.dataclass(frozen=True)
-class Seen:
+class Observation:
     """What was read of an instance and around it.
 
     :param owned: by the record, with UIDs.
@@ -40,7 +40,9 @@ class Seen:
     :param others: the objects of other managers in the namespace.
     """
 
-    found: model.Found = dataclasses.field(default_factory=model.Found)
+    state: model.RecordedState = dataclasses.field(
+        default_factory=model.RecordedState
+    )
     owned: Mapping[ObjectRef, str] = dataclasses.field(default_factory=dict)
     record: frozenset[ObjectRef] = frozenset()
     named: frozenset[ObjectRef] = frozenset()
@@ -53,7 +55,7 @@ class Seen:
 
 
 @dataclasses.dataclass(frozen=True)
-class Look:
+class Check:
     """What is to be checked, and how strictly.
 
     :param expected: the instance as it has to be.
@@ -76,17 +78,17 @@ class Look:
     created: bool = False
 
 
-def violations(look: Look, seen: Seen) -> list[str]:
+def find_violations(check: Check, observation: Observation) -> list[str]:
     """Return what does not hold, a sentence each."""
-    found = list(_others(look.others, seen.others))
-    found += _strangers(look.expected, seen)
-    if not look.complete:
+    found = list(_compare_foreign(check.others, observation.others))
+    found += _find_unexpected(check.expected, observation)
+    if not check.complete:
         return found
-    if look.undisturbed and seen.holder:
-        found.append(f"the Lease is held by {seen.holder}")
-    if not look.expected.phase:
-        return found + list(_absent(look, seen))
-    return found + list(_present(look, seen))
+    if check.undisturbed and observation.holder:
+        found.append(f"the Lease is held by {observation.holder}")
+    if not check.expected.phase:
+        return found + list(_check_absent(check, observation))
+    return found + list(_check_present(check, observation))
 
 
 def digest(obj: Manifest) -> str:
@@ -110,17 +112,17 @@ def digest(obj: Manifest) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def holds(wanted: Any, found: Any) -> bool:
+def contains(wanted: Any, found: Any) -> bool:
     """Return whether what was found contains all that is expected."""
     if isinstance(wanted, Mapping):
         return isinstance(found, Mapping) and all(
-            holds(value, found.get(key)) for key, value in wanted.items()
+            contains(value, found.get(key)) for key, value in wanted.items()
         )
     if isinstance(wanted, list):
         return (
             isinstance(found, list)
             and len(wanted) == len(found)
-            and all(map(holds, wanted, found))
+            and all(map(contains, wanted, found))
         )
     return bool(wanted == found)
 
@@ -128,7 +130,7 @@ def holds(wanted: Any, found: Any) -> bool:
 # -- Parts --------------------------------------------------------------------
 
 
-def _others(before: Others, now: Others) -> Iterator[str]:
+def _compare_foreign(before: Others, now: Others) -> Iterator[str]:
     for ref, value in before.items():
         if ref not in now:
             yield f"{ref} of another manager does not exist any more"
@@ -146,86 +148,96 @@ def _refs(instance: Instance, versions: Collection[str]) -> set[ObjectRef]:
     }
 
 
-def _strangers(instance: Instance, seen: Seen) -> Iterator[str]:
+def _find_unexpected(
+    instance: Instance, observation: Observation
+) -> Iterator[str]:
     known = _refs(instance, packages.VERSIONS)
-    for ref in sorted(seen.labelled.keys() - known):
+    for ref in sorted(observation.labelled.keys() - known):
         yield f"{ref} has the label and is in no version of the package"
-    for ref in sorted(seen.owned.keys() - known):
+    for ref in sorted(observation.owned.keys() - known):
         yield f"{ref} is in the record and in no version of the package"
 
 
-def _absent(look: Look, seen: Seen) -> Iterator[str]:
-    if seen.found.phase:
-        yield f"the record exists, {seen.found.phase}; expected none"
-    others = look.others.keys()
-    for ref in sorted((seen.live.keys() | seen.labelled.keys()) - others):
+def _check_absent(check: Check, observation: Observation) -> Iterator[str]:
+    if observation.state.phase:
+        yield f"the record exists, {observation.state.phase}; expected none"
+    others = check.others.keys()
+    for ref in sorted(
+        (observation.live.keys() | observation.labelled.keys()) - others
+    ):
         yield f"{ref} is left"
-    if look.undisturbed:
-        for ref in sorted(seen.record):
+    if check.undisturbed:
+        for ref in sorted(observation.record):
             yield f"{ref} is left"
 
 
-def _present(look: Look, seen: Seen) -> Iterator[str]:
-    expected = look.expected
-    if seen.found.phase != model.AT_REST:
-        phase = seen.found.phase or "absent"
+def _check_present(check: Check, observation: Observation) -> Iterator[str]:
+    expected = check.expected
+    if observation.state.phase != model.AT_REST:
+        phase = observation.state.phase or "absent"
         yield f"the record is {phase}; expected {model.AT_REST}"
-    if seen.found.version != expected.version:
+    if observation.state.version != expected.version:
         yield (
-            f"the record has version {seen.found.version or 'unknown'}; "
+            f"the record has version "
+            f"{observation.state.version or 'unknown'}; "
             f"expected {expected.version}"
         )
-    if look.undisturbed:
-        for ref in sorted(seen.record - seen.named):
+    if check.undisturbed:
+        for ref in sorted(observation.record - observation.named):
             yield f"{ref} is not named by the head of the record"
-    yield from _agree(look, seen)
+    yield from _compare_objects(check, observation)
     numbers = expected.possible()
     for manifest in packages.manifests(
         expected.form, expected.version, expected.name
     ):
         ref = packages.placed(manifest, expected.namespace)
-        if (obj := seen.live.get(ref)) and not _is_over(ref, look, seen):
+        if (obj := observation.live.get(ref)) and not _is_over(
+            ref, check, observation
+        ):
             possible = numbers.get(f"{ref.kind}/{ref.name}")
-            yield from _as_wanted(ref, manifest, obj, possible)
+            yield from _compare_manifest(ref, manifest, obj, possible)
 
 
-def _agree(look: Look, seen: Seen) -> Iterator[str]:
+def _compare_objects(check: Check, observation: Observation) -> Iterator[str]:
     """Compare record, label and live objects with the version."""
-    expected = look.expected
+    expected = check.expected
     wanted = _refs(expected, [expected.version])
-    uids = {ref: obj["metadata"]["uid"] for ref, obj in seen.live.items()}
+    uids = {
+        ref: obj["metadata"]["uid"] for ref, obj in observation.live.items()
+    }
     for ref in sorted(wanted):
         uid = uids.get(ref)
-        if _is_over(ref, look, seen):
+        if _is_over(ref, check, observation):
             continue
         if uid is None:
             yield f"{ref} does not exist"
-        if seen.owned.get(ref) != uid:
-            yield f"{ref} is {uid}; the record has {seen.owned.get(ref)}"
-        if seen.labelled.get(ref) != uid:
+        if observation.owned.get(ref) != uid:
+            owned = observation.owned.get(ref)
+            yield f"{ref} is {uid}; the record has {owned}"
+        if observation.labelled.get(ref) != uid:
             yield f"{ref} does not have the label of the instance"
-    for ref in sorted(seen.owned.keys() - wanted):
+    for ref in sorted(observation.owned.keys() - wanted):
         yield f"{ref} is in the record and not in the package"
-    for ref in sorted(seen.labelled.keys() - wanted):
+    for ref in sorted(observation.labelled.keys() - wanted):
         yield f"{ref} has the label and is not in the package"
-    for ref in sorted(seen.live.keys() - wanted - look.others.keys()):
+    for ref in sorted(observation.live.keys() - wanted - check.others.keys()):
         yield f"{ref} exists and is not in the package"
 
 
-def _is_over(ref: ObjectRef, look: Look, seen: Seen) -> bool:
+def _is_over(ref: ObjectRef, check: Check, observation: Observation) -> bool:
     """Return whether an object need not exist any more: it was to run once.
 
     An earlier change may have pruned it, or has requested that, and a rollback
     does not create it again. The record may keep its UID, so that a heal does
     not create it either.
     """
-    if look.created or ref.kind not in packages.DONE_ONCE:
+    if check.created or ref.kind not in packages.DONE_ONCE:
         return False
-    obj = seen.live.get(ref)
+    obj = observation.live.get(ref)
     return obj is None or "deletionTimestamp" in obj["metadata"]
 
 
-def _as_wanted(
+def _compare_manifest(
     ref: ObjectRef,
     manifest: Manifest,
     obj: Manifest,
@@ -238,7 +250,7 @@ def _as_wanted(
         if number not in possible:
             numbers = " or ".join(map(str, sorted(possible)))
             yield f"{ref} has {number} replicas; expected {numbers}"
-    if not holds(wanted, obj):
+    if not contains(wanted, obj):
         yield f"{ref} is not as its manifest has it"
-    if why := readiness.not_current(obj):
+    if why := readiness.explain_not_ready(obj):
         yield f"{ref} {why}"

@@ -13,15 +13,15 @@ from tools.plane.errors import PlaneError
 from tools.soak import outcomes
 from tools.soak import steps
 from tools.soak.fault_injection import Disturbance
-from tools.soak.instance_pool import Population
-from tools.soak.invariants import Look
+from tools.soak.instance_pool import InstancePool
+from tools.soak.invariants import Check
 from tools.soak.outcomes import Outcome
 from tools.soak.outcomes import Result
 from tools.soak.steps import Step
 from tools.soak.summary import Figures
-from tools.soak.summary import progress
+from tools.soak.summary import format_progress
 from tools.soak.worker import BEGUN
-from tools.soak.worker import Sight
+from tools.soak.worker import CheckResult
 from tools.soak.worker import Task
 from tools.soak.worker import Worker
 
@@ -31,7 +31,7 @@ PATIENCE = 1.0
 sent to it."""
 HANGS = 60.0
 """Seconds beyond the limit of an operation until its process is ended."""
-GIVES_BACK = 10.0
+RELEASE_TIME = 10.0
 """Seconds at the end of an operation in which it gives the lock back."""
 
 
@@ -45,7 +45,7 @@ class Slot:
 
     worker: Worker
     step: Step | None = None
-    look: Look | None = None
+    check: Check | None = None
     kill_at: float | None = None
     is_killed: bool = False
     limit: float = float("inf")
@@ -76,19 +76,19 @@ class Soak:
     def __init__(
         self,
         plan: Plan,
-        population: Population,
+        pool: InstancePool,
         start: Callable[[], Worker],
         disturbance: Disturbance,
         clock: Callable[[], float],
-        say: Callable[[str], object],
+        print_line: Callable[[str], object],
     ):
         self.figures = Figures()
         self._plan = plan
-        self._population = population
+        self._pool = pool
         self._start = start
         self._disturbance = disturbance
         self._clock = clock
-        self._say = say
+        self._print_line = print_line
         self._waiting: list[Step] = []
         self._slots = [Slot(start()) for _ in range(plan.processes)]
 
@@ -105,7 +105,7 @@ class Soak:
                 self._assign(now)
                 if now >= next_line:
                     self.figures.faults = self._faults()
-                    self._say(progress(self.figures))
+                    self._print_line(format_progress(self.figures))
                     next_line += PROGRESS
                 for slot in self._ready(self._pause(now)):
                     self._receive(slot)
@@ -114,17 +114,17 @@ class Soak:
             for slot in self._slots:
                 slot.worker.close()
         self.figures.seconds = self._clock()
-        self.figures.steps = self._population.steps
+        self.figures.steps = self._pool.steps
         self.figures.faults = self._faults()
         return self.figures
 
     def _faults(self) -> collections.Counter[str]:
-        return collections.Counter(f.kind for f in self._disturbance.brought)
+        return collections.Counter(f.kind for f in self._disturbance.started)
 
     @property
     def _is_over(self) -> bool:
         late = self._clock() >= self._plan.seconds
-        return late and not self._population.is_left
+        return late and not self._pool.has_work
 
     def _pause(self, now: float) -> float:
         moments = [now + 0.5, self._disturbance.due]
@@ -153,8 +153,8 @@ class Soak:
             if slot.step is not None:
                 continue
             if step := self._due(now):
-                self._look(slot, step)
-            elif step := self._contended(now) or self._population.claim(
+                self._start_check(slot, step)
+            elif step := self._contended(now) or self._pool.claim(
                 now, last=now >= self._plan.seconds
             ):
                 self._request(slot, step)
@@ -165,17 +165,17 @@ class Soak:
         if self._disturbance.is_active or now < quiet:
             return None
         for step in self._waiting:
-            if step.look_at <= now:
+            if step.check_at <= now:
                 self._waiting.remove(step)
                 return step
         return None
 
     def _contended(self, now: float) -> Step | None:
-        if now >= self._plan.seconds or not self._population.contends():
+        if now >= self._plan.seconds or not self._pool.contends():
             return None
         for slot in self._slots:
             step = slot.step
-            if step and slot.look is None and step.can_be_contended:
+            if step and slot.check is None and step.can_be_contended:
                 step.contended = True
                 step.runs += 1
                 self.figures.contentions += 1
@@ -183,7 +183,7 @@ class Soak:
         return None
 
     def _request(self, slot: Slot, step: Step) -> None:
-        slot.step, slot.look = step, None
+        slot.step, slot.check = step, None
         slot.limit = (
             self._clock()
             + step.request.seconds
@@ -192,49 +192,49 @@ class Soak:
         )
         slot.worker.send(Task(step.instance, step.request))
 
-    def _look(self, slot: Slot, step: Step) -> None:
-        look = self._population.look(step)
-        slot.step, slot.look = step, look
-        slot.worker.send(look)
+    def _start_check(self, slot: Slot, step: Step) -> None:
+        check = self._pool.create_check(step)
+        slot.step, slot.check = step, check
+        slot.worker.send(check)
 
     # -- What has come ------------------------------------------------------
 
     def _receive(self, slot: Slot) -> None:
         step, now = slot.step, self._clock()
-        said = slot.worker.receive()
-        if said == BEGUN:
+        message = slot.worker.receive()
+        if message == BEGUN:
             if step and step.request.kill is not None:
                 slot.kill_at = now + step.request.kill
             return
-        has_ended = isinstance(said, Outcome) and (
-            said.error == outcomes.KILLED
+        has_ended = isinstance(message, Outcome) and (
+            message.error == outcomes.KILLED
         )
         if has_ended or slot.is_killed:
             slot.worker.close()
             slot.worker = self._start()
             slot.is_killed = False
         slot.kill_at, slot.limit = None, float("inf")
-        look, slot.step, slot.look = slot.look, None, None
+        check, slot.step, slot.check = slot.check, None, None
         if step is None:
             return
-        if look is not None:
-            self._seen(step, look, said)
+        if check is not None:
+            self._record_check(step, check, message)
         else:
-            self._answered(slot, step, said, now)
+            self._record_outcome(slot, step, message, now)
 
-    def _answered(
+    def _record_outcome(
         self, slot: Slot, step: Step, outcome: Outcome, now: float
     ) -> None:
-        step.ended.append(outcome)
+        step.outcomes.append(outcome)
         self.figures.memory = max(self.figures.memory, outcome.memory)
         step.runs -= 1
         if step.runs:
             return
         was = self._disturbance.was_active
-        step.faulty = was(step.began, now)
-        step.faulty_end = was(max(step.began, now - GIVES_BACK), now)
+        step.faulty = was(step.started, now)
+        step.faulty_end = was(max(step.started, now - RELEASE_TIME), now)
         step.judge()
-        for one, result in zip(step.ended, step.results, strict=True):
+        for one, result in zip(step.outcomes, step.results, strict=True):
             shown = result not in (Result.DONE, Result.KILLED)
             self.figures.add(
                 step.request.operation,
@@ -243,22 +243,24 @@ class Soak:
                 one.error if shown else "",
             )
         if step.complete:
-            self._look(slot, step)
+            self._start_check(slot, step)
         else:
-            step.look_at = now + PATIENCE
+            step.check_at = now + PATIENCE
             self._waiting.append(step)
 
-    def _seen(self, step: Step, look: Look, said: Sight | Outcome) -> None:
+    def _record_check(
+        self, step: Step, check: Check, result: CheckResult | Outcome
+    ) -> None:
         self.figures.looks += 1
-        if isinstance(said, Outcome):
+        if isinstance(result, Outcome):
             # The way of looks has no faults, so this ends the soak.
             raise PlaneError(
                 f"step {step.number}: {step.instance.name} could not be read: "
-                f"{said.error}: {said.sentence}"
+                f"{result.error}: {result.sentence}"
             )
-        if found := self._population.conclude(step, look, said):
+        if found := self._pool.conclude(step, check, result):
             self.figures.violations.append(found)
-            self._say(f"seed {self._plan.seed}: {found}")
-        now = self._population[step.instance.name]
-        if ending := steps.ending(step, now):
+            self._print_line(f"seed {self._plan.seed}: {found}")
+        now = self._pool[step.instance.name]
+        if ending := steps.describe_ending(step, now):
             self.figures.endings[ending] += 1

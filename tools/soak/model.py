@@ -87,7 +87,7 @@ class Instance:
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
+class RecordedState:
     """The observed state of an instance.
 
     :param phase: of the record; empty if there is none.
@@ -102,7 +102,7 @@ class Found:
     numbers: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
-def after(instance: Instance, request: Request) -> Instance:
+def apply_request(instance: Instance, request: Request) -> Instance:
     """Return the instance as a request leaves it that has succeeded."""
     rest = dataclasses.replace(instance, phase=AT_REST, unfinished=None)
     operation = request.operation
@@ -168,7 +168,9 @@ def _either(instance: Instance, *versions: str) -> dict[str, frozenset[int]]:
     return numbers
 
 
-def settled(instance: Instance, request: Request, found: Found) -> Instance:
+def settle_state(
+    instance: Instance, request: Request, found: RecordedState
+) -> Instance:
     """Return the instance as it was found after a request that failed."""
     if not found.phase:
         return _absent(instance)
@@ -181,7 +183,7 @@ def settled(instance: Instance, request: Request, found: Found) -> Instance:
         instance, phase=found.phase, before=found.before, numbers=numbers
     )
     if found.phase == AT_REST:
-        return observed(
+        return apply_observed(
             dataclasses.replace(known, version=found.version, unfinished=None),
             found,
         )
@@ -195,7 +197,7 @@ def settled(instance: Instance, request: Request, found: Found) -> Instance:
     )
 
 
-def observed(instance: Instance, found: Found) -> Instance:
+def apply_observed(instance: Instance, found: RecordedState) -> Instance:
     """Return an instance at rest with the numbers that it was found with."""
     numbers = {
         target: frozenset({found.numbers[target]})

@@ -17,9 +17,9 @@ from tacker_k8s_cr.state import serialization
 from tacker_k8s_cr.state import store
 from tools.soak import invariants
 from tools.soak import packages
-from tools.soak.invariants import Seen
-from tools.soak.model import Found
+from tools.soak.invariants import Observation
 from tools.soak.model import Instance
+from tools.soak.model import RecordedState
 
 OTHERS = "example.org/soak-others"
 """Label on the objects of other managers; its value is of one soak."""
@@ -32,7 +32,7 @@ OTHER_KINDS = (
 )
 
 
-def see(cluster: Cluster, instance: Instance) -> Seen:
+def observe(cluster: Cluster, instance: Instance) -> Observation:
     """Read all that the invariants of an instance are about."""
     name, namespace = instance.name, instance.namespace
     refs = {
@@ -62,15 +62,19 @@ def see(cluster: Cluster, instance: Instance) -> Seen:
         for kind in sorted({ref.group_kind for ref in refs})
         for ref, obj in _listed(cluster, kind, namespace, selector)
     }
-    seen = Seen(
-        found=Found(numbers=numbers),
+    observation = Observation(
+        state=RecordedState(numbers=numbers),
         record=frozenset(kept | ({lease_ref} if lease else set())),
         holder=leases.holder(lease) if lease else "",
         labelled=labelled,
         live=live,
         others=others(cluster, namespace),
     )
-    return seen if entry is None else _with_record(seen, instance, entry)
+    return (
+        observation
+        if entry is None
+        else _with_record(observation, instance, entry)
+    )
 
 
 def others(cluster: Cluster, namespace: str) -> dict[ObjectRef, str]:
@@ -100,8 +104,10 @@ def _listed(
 
 
 def _with_record(
-    seen: Seen, instance: Instance, entry: record_secrets.StoredRecord
-) -> Seen:
+    observation: Observation,
+    instance: Instance,
+    entry: record_secrets.StoredRecord,
+) -> Observation:
     name, namespace = instance.name, instance.namespace
     text = base64.b64decode(entry.index["data"]["head"]).decode()
     head = record_secrets.secret_ref(name, namespace)
@@ -117,19 +123,19 @@ def _with_record(
     def version(digest: str) -> str:
         return packages.version_of(instance.form, name, digest)
 
-    found = Found(
+    found = RecordedState(
         inventory.phase.value,
         version(inventory.digest),
         version(before) if before else "",
-        seen.found.numbers,
+        observation.state.numbers,
     )
-    return Seen(
-        found=found,
+    return Observation(
+        state=found,
         owned=dict(inventory.owned),
-        record=seen.record,
+        record=observation.record,
         named=frozenset(named),
-        holder=seen.holder,
-        labelled=seen.labelled,
-        live=seen.live,
-        others=seen.others,
+        holder=observation.holder,
+        labelled=observation.labelled,
+        live=observation.live,
+        others=observation.others,
     )

@@ -104,10 +104,10 @@ class Circumstances:
 
 
 def judge(
-    request: Request, outcome: Outcome, around: Circumstances
+    request: Request, outcome: Outcome, circumstances: Circumstances
 ) -> tuple[Result, str]:
     """Return what came of a request, and why it may not be; or empty."""
-    said = f"{outcome.error}: {outcome.sentence}"
+    description = f"{outcome.error}: {outcome.sentence}"
     if outcome.error == KILLED:
         if request.kill is None:
             return Result.WRONG, "the process ended without an answer"
@@ -115,11 +115,11 @@ def judge(
     late = overrun(request, outcome)
     if outcome.remarks:
         return Result.WRONG, "; ".join(outcome.remarks)
-    result = _result(request, outcome, around)
+    result = _result(request, outcome, circumstances)
     if late:
         return result, late
     if result is Result.WRONG:
-        return result, said if outcome.error else "it was not refused"
+        return result, description if outcome.error else "it was not refused"
     return result, ""
 
 
@@ -136,27 +136,31 @@ def overrun(request: Request, outcome: Outcome) -> str:
 
 
 def _result(
-    request: Request, outcome: Outcome, around: Circumstances
+    request: Request, outcome: Outcome, circumstances: Circumstances
 ) -> Result:
     error = outcome.error
     if not error:
         # What fails by its deadline may be refused in no other way.
         wrong = request.expects != model.DONE
         return Result.WRONG if wrong else Result.DONE
-    if around.contended and error in _CONTENDED:
+    if circumstances.contended and error in _CONTENDED:
         return Result.BUSY
     if request.expects == model.REFUSED and error in _refusals(
-        request, around
+        request, circumstances
     ):
         return Result.REFUSED
     if request.expects == model.FAILS and error in OUT_OF_TIME | {
         "ObjectsFailed"
     }:
         return Result.FAILED
-    if around.faulty and error in BY_FAULTS:
+    if circumstances.faulty and error in BY_FAULTS:
         return Result.DISTURBED
     at_deadline = outcome.seconds >= request.seconds - 1
-    if at_deadline and around.unclean and error == "OperationInProgress":
+    if (
+        at_deadline
+        and circumstances.unclean
+        and error == "OperationInProgress"
+    ):
         # A lock lasts for longer than some requests may.
         return Result.LATE
     if at_deadline and (error in OUT_OF_TIME | BY_FAULTS or outcome.late):
@@ -174,13 +178,15 @@ _CONTENDED = frozenset(
 )
 
 
-def _refusals(request: Request, around: Circumstances) -> frozenset[str]:
-    if around.absent:
+def _refusals(
+    request: Request, circumstances: Circumstances
+) -> frozenset[str]:
+    if circumstances.absent:
         return REFUSALS["unknown"]
     return REFUSALS.get(request.operation, frozenset())
 
 
-def contended(results: Sequence[Result]) -> str:
+def explain_contention(results: Sequence[Result]) -> str:
     """Return why the results of contending requests may not be; or empty.
 
     The lock lets one of them work; each other one is refused, or works

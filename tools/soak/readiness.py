@@ -11,7 +11,7 @@ from typing import Any
 from tacker_k8s_cr.model.objects import Manifest
 
 
-def not_current(obj: Manifest) -> str:
+def explain_not_ready(obj: Manifest) -> str:
     """Return what is missing; empty if the object is current."""
     if obj["metadata"].get("deletionTimestamp"):
         return "is being deleted"

@@ -30,7 +30,7 @@ from tacker_k8s_cr.model.deadline import Deadline
 from tacker_k8s_cr.model.objects import ObjectRef
 from tools import leftovers
 from tools.balancer.client import Balancer
-from tools.fault_proxy.proxy import Faults
+from tools.fault_proxy.proxy import FaultProxy
 from tools.plane import credentials
 from tools.plane.binaries import Store
 from tools.plane.errors import PlaneError
@@ -51,7 +51,7 @@ SETTLES = 60.0
 """Seconds in which Kubernetes collects the dependents of deleted objects."""
 _LISTENS = 10.0
 
-Say = Callable[[str], object]
+PrintLine = Callable[[str], object]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Server:
 
 
 @dataclasses.dataclass(frozen=True)
-class Ground:
+class SoakEnvironment:
     """The namespaces of a soak, and what was there before its first step."""
 
     cluster: Cluster
@@ -83,21 +83,23 @@ class Ground:
     before: leftovers.Snapshot
     prefix: str
 
-    def left(self) -> list[str]:
+    def find_leftovers(self) -> list[str]:
         """Return what is there now and was not before."""
 
         def matters(ref: ObjectRef) -> bool:
             usual = ref.name in ("default", "kube-root-ca.crt")
             return self.prefix in str(ref) and not usual
 
-        found = leftovers.remaining(
+        found = leftovers.find_leftovers(
             self.cluster, self.before, Deadline.after(SETTLES), matters
         )
         return [str(ref) for ref in found]
 
 
 @contextlib.contextmanager
-def server(environ: Mapping[str, str], say: Say) -> Iterator[Server]:
+def start_server(
+    environ: Mapping[str, str], print_line: PrintLine
+) -> Iterator[Server]:
     """Start the plane, the proxy and the balancer; end them afterwards."""
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         folder = pathlib.Path(name)
@@ -125,7 +127,7 @@ def server(environ: Mapping[str, str], say: Say) -> Iterator[Server]:
                 network = fault_injection.Network(balancer, None)
                 yield Server(direct, faulty, network)
             return
-        with _plane(folder / "plane", environ, say) as plane:
+        with _plane(folder / "plane", environ, print_line) as plane:
             yield from _before_plane(folder, plane)
 
 
@@ -138,7 +140,7 @@ def _before_plane(folder: pathlib.Path, plane: Plane) -> Iterator[Server]:
         ca=ca.read_text(),
         token=credentials.token(plane.folders, "admin-token"),
     )
-    with Faults(folder / "proxy", url, ca) as proxy:
+    with FaultProxy(folder / "proxy", url, ca) as proxy:
         ports = {
             fault_injection.DIRECT: urllib.parse.urlsplit(url).port or 0,
             fault_injection.FAULTY: urllib.parse.urlsplit(proxy.url).port or 0,
@@ -154,11 +156,11 @@ def _before_plane(folder: pathlib.Path, plane: Plane) -> Iterator[Server]:
 
 @contextlib.contextmanager
 def _plane(
-    run: pathlib.Path, environ: Mapping[str, str], say: Say
+    run: pathlib.Path, environ: Mapping[str, str], print_line: PrintLine
 ) -> Iterator[Plane]:
     folders = Folders(run, shift=SHIFT)
     folders.make()
-    plane = Plane(folders, Store.of(environ), say)
+    plane = Plane(folders, Store.from_environ(environ), print_line)
     plane.up(PARTS)
     try:
         yield plane
@@ -204,7 +206,7 @@ def _free(count: int) -> Sequence[int]:
 
 
 @contextlib.contextmanager
-def prepared(direct: Kubeconfig, count: int) -> Iterator[Ground]:
+def prepare(direct: Kubeconfig, count: int) -> Iterator[SoakEnvironment]:
     """Make namespaces with objects of other managers; remove them."""
     cluster = clusters.connect(direct)
     prefix = f"soak{uuid.uuid4().hex[:6]}"
@@ -220,11 +222,15 @@ def prepared(direct: Kubeconfig, count: int) -> Iterator[Ground]:
         )
         for number in range(count)
     )
-    made = foreign_objects.made(cluster, prefix, namespaces, instances)
+    made = foreign_objects.create(cluster, prefix, namespaces, instances)
     try:
-        digests = foreign_objects.settled(cluster, namespaces)
-        yield Ground(
-            cluster, instances, digests, leftovers.snapshot(cluster), prefix
+        digests = foreign_objects.wait_settled(cluster, namespaces)
+        yield SoakEnvironment(
+            cluster,
+            instances,
+            digests,
+            leftovers.take_snapshot(cluster),
+            prefix,
         )
     finally:
         foreign_objects.remove(cluster, made)

@@ -9,10 +9,10 @@ import dataclasses
 
 from tools.soak import model
 from tools.soak import outcomes
-from tools.soak.invariants import Look
+from tools.soak.invariants import Check
 from tools.soak.invariants import Others
-from tools.soak.model import Found
 from tools.soak.model import Instance
+from tools.soak.model import RecordedState
 from tools.soak.model import Request
 from tools.soak.outcomes import Circumstances
 from tools.soak.outcomes import Outcome
@@ -24,31 +24,31 @@ class Step:
     """One request for one instance; a second process may send the same.
 
     :param instance: as it was before.
-    :param began: when the first process was started.
+    :param started: when the first process was started.
     :ivar runs: processes that have not answered.
-    :ivar ended: what those have answered that have.
-    :ivar look_at: when the instance may be checked.
+    :ivar outcomes: what those have answered that have.
+    :ivar check_at: when the instance may be checked.
     """
 
     number: int
     instance: Instance
     request: Request
-    began: float
+    started: float
     runs: int = 1
     contended: bool = False
-    ended: list[Outcome] = dataclasses.field(default_factory=list)
+    outcomes: list[Outcome] = dataclasses.field(default_factory=list)
     results: list[Result] = dataclasses.field(default_factory=list)
     wrong: list[str] = dataclasses.field(default_factory=list)
     faulty: bool = False
     faulty_end: bool = False
-    look_at: float = 0.0
+    check_at: float = 0.0
 
     @property
     def can_be_contended(self) -> bool:
         """Return whether another process may send the same request now."""
         return (
             not self.contended
-            and not self.ended
+            and not self.outcomes
             and self.request.kill is None
             and self.request.expects == model.DONE
             and self.request.operation in CONTENDED
@@ -73,30 +73,32 @@ class Step:
 
     def judge(self) -> None:
         """Judge the outcomes of all its processes."""
-        around = Circumstances(
+        circumstances = Circumstances(
             self.faulty,
             self.contended,
             not self.instance.phase,
             self.instance.unclean,
         )
-        for outcome in self.ended:
-            result, wrong = outcomes.judge(self.request, outcome, around)
+        for outcome in self.outcomes:
+            result, wrong = outcomes.judge(
+                self.request, outcome, circumstances
+            )
             self.results.append(result)
             if wrong:
                 self.wrong.append(wrong)
-        if why := outcomes.contended(self.results):
+        if why := outcomes.explain_contention(self.results):
             self.wrong.append(why)
 
-    def look(self, others: Others) -> Look:
+    def create_check(self, others: Others) -> Check:
         """Return what has to be looked at now."""
         instance = self.instance
         if self.complete:
-            instance = model.after(instance, self.request)
+            instance = model.apply_request(instance, self.request)
         early = {Result.KILLED, Result.DISTURBED, Result.LATE}
         undisturbed = not self.faulty_end and not early & set(self.results)
         cleaned = not instance.unclean or (self.complete and self.cleans)
         at_rest = instance.phase in ("", model.AT_REST)
-        return Look(
+        return Check(
             instance,
             others,
             self.complete and at_rest,
@@ -106,17 +108,19 @@ class Step:
             and Result.DONE in self.results,
         )
 
-    def next_instance(self, look: Look, found: Found, sound: bool) -> Instance:
+    def next_instance(
+        self, check: Check, found: RecordedState, is_valid: bool
+    ) -> Instance:
         """Return the instance as it is to be taken for from now on.
 
-        :param sound: the look has shown no violation.
+        :param is_valid: the look has shown no violation.
         """
-        now = look.expected
-        if not look.complete or not sound:
-            now = model.settled(self.instance, self.request, found)
+        now = check.expected
+        if not check.complete or not is_valid:
+            now = model.settle_state(self.instance, self.request, found)
         elif now.phase == model.AT_REST:
-            now = model.observed(now, found)
-        return dataclasses.replace(now, unclean=not look.undisturbed)
+            now = model.apply_observed(now, found)
+        return dataclasses.replace(now, unclean=not check.undisturbed)
 
     @property
     def has_ended_as_intended(self) -> bool:
@@ -129,13 +133,15 @@ class Step:
         ended = ", ".join(
             f"{result.value} ({outcome.error or 'no error'}) "
             f"in {outcome.seconds:.1f} s"
-            for result, outcome in zip(self.results, self.ended, strict=True)
+            for result, outcome in zip(
+                self.results, self.outcomes, strict=True
+            )
         )
         words = [
             f"step {self.number}: {self.request} from",
             instance.phase or "absent",
             instance.version,
-            f"at {self.began:.1f} s: {ended}",
+            f"at {self.started:.1f} s: {ended}",
             "(during a fault)" if self.faulty else "",
         ]
         return " ".join(word for word in words if word)
@@ -148,7 +154,7 @@ CONTENDED = ("instantiate", "change", "scale", "heal", "terminate")
 """Operations that may be done twice without a difference."""
 
 
-def ending(step: Step, now: Instance) -> str:
+def describe_ending(step: Step, now: Instance) -> str:
     """Return what became of an operation that had ended early; or empty."""
     early = {Result.KILLED, Result.DISTURBED, Result.LATE, Result.FAILED}
     if step.instance.unfinished is None:

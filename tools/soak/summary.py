@@ -50,7 +50,7 @@ class Figures:
     """What a soak has counted so far.
 
     :ivar endings: what became of operations that had ended early.
-    :ivar met: requests that a fault of answers has met, by its kind.
+    :ivar affected_requests: by kind of fault, requests whose answers had it.
     :ivar memory: MiB that a worker has had at most.
     """
 
@@ -70,7 +70,7 @@ class Figures:
     errors: collections.Counter[str] = dataclasses.field(
         default_factory=collections.Counter
     )
-    met: collections.Counter[str] = dataclasses.field(
+    affected_requests: collections.Counter[str] = dataclasses.field(
         default_factory=collections.Counter
     )
     contentions: int = 0
@@ -113,7 +113,7 @@ class Figures:
             },
             "ended_early": dict(self.endings),
             "faults": dict(self.faults),
-            "requests_with_faults": dict(self.met),
+            "requests_with_faults": dict(self.affected_requests),
             "errors": dict(self.errors),
             "contentions": self.contentions,
             "memory_mib": self.memory,
@@ -126,7 +126,7 @@ def median(values: Sequence[float]) -> float:
     return sorted(values)[(len(values) - 1) // 2]
 
 
-def progress(figures: Figures) -> str:
+def format_progress(figures: Figures) -> str:
     """Return a line on a soak that runs."""
     return (
         f"{figures.seconds / 60:5.1f} min: {figures.operations} operations, "
@@ -136,7 +136,7 @@ def progress(figures: Figures) -> str:
     )
 
 
-def table(figures: Figures, width: int = 0) -> list[str]:
+def format_table(figures: Figures, width: int = 0) -> list[str]:
     """Return the lines of the final table, and what follows it."""
     rows = [
         _row(operation, counted, figures.durations.get(operation, ()))
@@ -149,12 +149,13 @@ def table(figures: Figures, width: int = 0) -> list[str]:
     rows.append(_row("all", whole, every))
     minutes = max(figures.seconds, 1.0) / 60
     return [
-        *layout.table(COLUMNS, rows, width),
+        *layout.format_table(COLUMNS, rows, width),
         "",
         f"ended early, then: {_counts(figures.endings)}",
         f"errors: {_counts(figures.errors)}",
         f"faults: {_counts(figures.faults)}",
-        f"requests whose answers had a fault: {_counts(figures.met)}",
+        "requests whose answers had a fault: "
+        f"{_counts(figures.affected_requests)}",
         f"contentions: {figures.contentions}; looks: {figures.looks}; "
         f"largest worker: {figures.memory} MiB",
         f"{figures.operations} operations in {minutes:.1f} minutes, "

@@ -22,17 +22,17 @@ from tacker_k8s_cr.model.objects import ObjectRef
 from tools.soak import invariants
 from tools.soak import observation
 from tools.soak import packages
-from tools.soak.invariants import Look
-from tools.soak.model import Found
+from tools.soak.invariants import Check
 from tools.soak.model import Instance
+from tools.soak.model import RecordedState
 from tools.soak.model import Request
 from tools.soak.outcomes import KILLED
 from tools.soak.outcomes import Outcome
 
 BEGUN = "begun"
-AGAIN = 0.2
+POLL_INTERVAL = 0.2
 """Seconds between two looks where there is patience."""
-LOOKS = 60.0
+CHECK_TIMEOUT = 60.0
 """Seconds for a look, on a server without faults."""
 
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -48,10 +48,10 @@ class Task:
 
 
 @dataclasses.dataclass(frozen=True)
-class Sight:
+class CheckResult:
     """The result of an observation."""
 
-    found: Found
+    state: RecordedState
     violations: tuple[str, ...]
 
 
@@ -71,7 +71,7 @@ class Worker:
         # Else the end of the process would not end the pipe.
         theirs.close()
 
-    def send(self, task: Task | Look) -> None:
+    def send(self, task: Task | Check) -> None:
         self.pipe.send(task)
 
     def receive(self) -> Any:
@@ -95,7 +95,7 @@ class Worker:
 def _serve(pipe: Connection, faulty: Kubeconfig, direct: Kubeconfig) -> None:
     # The controlling process decides what an interrupt ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    ways = clusters.connect(faulty), clusters.connect(direct)
+    clusters_ = clusters.connect(faulty), clusters.connect(direct)
     while True:
         try:
             task = pipe.recv()
@@ -103,24 +103,24 @@ def _serve(pipe: Connection, faulty: Kubeconfig, direct: Kubeconfig) -> None:
             return
         if isinstance(task, Task):
             pipe.send(BEGUN)
-            pipe.send(_carry_out(ways[0], task))
+            pipe.send(_carry_out(clusters_[0], task))
         else:
-            pipe.send(_look(ways[1], task))
+            pipe.send(_check(clusters_[1], task))
 
 
-def _look(cluster: Cluster, look: Look) -> Sight | Outcome:
-    instance = look.expected
+def _check(cluster: Cluster, check: Check) -> CheckResult | Outcome:
+    instance = check.expected
     try:
-        brief = cluster.with_deadline(Deadline.after(LOOKS))
+        brief = cluster.with_deadline(Deadline.after(CHECK_TIMEOUT))
         # A definition of the instance may have come or gone.
         brief.invalidate(f"{instance.name}.example.org")
-        end = time.monotonic() + look.patience
+        end = time.monotonic() + check.patience
         while True:
-            seen = observation.see(brief, instance)
-            found = tuple(invariants.violations(look, seen))
+            observed = observation.observe(brief, instance)
+            found = tuple(invariants.find_violations(check, observed))
             if not found or time.monotonic() >= end:
-                return Sight(seen.found, found)
-            time.sleep(AGAIN)
+                return CheckResult(observed.state, found)
+            time.sleep(POLL_INTERVAL)
     except errors.Error as error:
         return Outcome(type(error).__name__, error.sentence())
 
@@ -130,7 +130,7 @@ def _carry_out(cluster: Cluster, task: Task) -> Outcome:
     error = ("", "", False)
     remarks: tuple[str, ...] = ()
     try:
-        remarks = _called(cluster, task)
+        remarks = _call_operation(cluster, task)
     except errors.Error as caught:
         error = type(caught).__name__, caught.sentence(), caught.late
     except Exception as caught:  # noqa: BLE001  it is a finding
@@ -143,7 +143,7 @@ def _carry_out(cluster: Cluster, task: Task) -> Outcome:
     return Outcome(error[0], error[1], seconds, error[2], remarks, memory)
 
 
-def _called(cluster: Cluster, task: Task) -> tuple[str, ...]:
+def _call_operation(cluster: Cluster, task: Task) -> tuple[str, ...]:
     instance, request = task.instance, task.request
     more: dict[str, Any] = {}
     given: tuple[Any, ...] = ()

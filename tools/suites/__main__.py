@@ -16,7 +16,7 @@ from tools.suites import background
 from tools.suites import checkout
 from tools.suites import records
 from tools.suites import suite_run
-from tools.suites.suite_run import Place
+from tools.suites.suite_run import SuiteFolders
 from tools.suites.table import SUITES
 from tools.suites.table import Suite
 
@@ -35,11 +35,11 @@ COLUMNS = (
 
 def main() -> int:
     arguments = _parser().parse_args()
-    place = Place(pathlib.Path(__file__).resolve().parents[2])
+    folders = SuiteFolders(pathlib.Path(__file__).resolve().parents[2])
     chosen = [s for s in SUITES if s.name in (arguments.names or _names())]
     try:
-        return int(arguments.call(place, chosen))
-    except background.Busy:
+        return int(arguments.call(folders, chosen))
+    except background.SuitesRunning:
         say("suites: they run already; see: make suites ARGS=status")
         return 1
     except KeyboardInterrupt:
@@ -82,61 +82,65 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _start(place: Place, suites: Sequence[Suite]) -> int:
-    if background.find_process(place):
-        raise background.Busy
-    left = suite_run.find_owed(place, suites, checkout.head(place.project))
-    if not left:
-        return _status(place, suites)
-    if not checkout.is_clean(place.project):
+def _start(folders: SuiteFolders, suites: Sequence[Suite]) -> int:
+    if background.find_process(folders):
+        raise background.SuitesRunning
+    owed = suite_run.find_due_suites(
+        folders, suites, checkout.head_commit(folders.project)
+    )
+    if not owed:
+        return _status(folders, suites)
+    if not checkout.is_clean(folders.project):
         say("suites: what is not committed is not tested")
-    names = [suite.name for suite in left]
-    process = background.start(place, names)
+    names = [suite.name for suite in owed]
+    process = background.start(folders, names)
     say(f"suites: process {process} runs {', '.join(names)}")
     say("suites: make suites ARGS=status shows the results")
     return 0
 
 
-def _run(place: Place, suites: Sequence[Suite]) -> int:
-    with background.lock(place, seconds=5):
-        commit = checkout.head(place.project)
-        left = suite_run.find_owed(place, suites, commit)
-        for suite, why in left.items():
+def _run(folders: SuiteFolders, suites: Sequence[Suite]) -> int:
+    with background.lock(folders, seconds=5):
+        commit = checkout.head_commit(folders.project)
+        owed = suite_run.find_due_suites(folders, suites, commit)
+        for suite, why in owed.items():
             say(f"suites: {suite.name} runs on {commit[:9]}; before: {why}")
-            result = suite_run.run(place, suite, commit)
+            result = suite_run.run(folders, suite, commit)
             ended = "passed" if result.passed else "failed"
             say(f"suites: {suite.name} {ended} after {result.seconds} s")
-    return _status(place, suites)
+    return _status(folders, suites)
 
 
-def _status(place: Place, suites: Sequence[Suite]) -> int:
-    last = records.last(records.read(place.record))
-    left = suite_run.find_owed(place, suites, checkout.head(place.project))
+def _status(folders: SuiteFolders, suites: Sequence[Suite]) -> int:
+    last = records.last(records.read(folders.record))
+    owed = suite_run.find_due_suites(
+        folders, suites, checkout.head_commit(folders.project)
+    )
     rows = []
     for suite in suites:
-        row = (suite.name, "", "", "", left.get(suite, "passed"), "")
+        row = (suite.name, "", "", "", owed.get(suite, "passed"), "")
         if found := last.get(suite.name):
             row = (
                 suite.name,
                 found.commit[:9],
                 found.began[:16].replace("T", " "),
                 f"{found.seconds / 60:.1f}",
-                left.get(suite, "passed"),
+                owed.get(suite, "passed"),
                 found.said,
             )
         rows.append(row)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    for line in layout.table(COLUMNS, rows, width):
+    for line in layout.format_table(COLUMNS, rows, width):
         say(line)
-    if process := background.find_process(place):
-        say(f"suites: process {process} runs; see {place.folder}/suites.log")
-    return 1 if left else 0
+    if process := background.find_process(folders):
+        say(f"suites: process {process} runs; see {folders.folder}/suites.log")
+    return 1 if owed else 0
 
 
-def _stop(place: Place, _suites: Sequence[Suite]) -> int:
+def _stop(folders: SuiteFolders, _suites: Sequence[Suite]) -> int:
     try:
-        stopped = background.stop(place)
-    except background.Busy:
+        stopped = background.stop(folders)
+    except background.SuitesRunning:
         say("suites: they run in the foreground; Ctrl-C there ends them")
         return 1
     say("suites: stopped" if stopped else "suites: none runs")

@@ -10,14 +10,14 @@ import sys
 import time
 from typing import TextIO
 
-from tools.suites.suite_run import Place
+from tools.suites.suite_run import SuiteFolders
 
 
-class Busy(Exception):
+class SuitesRunning(Exception):
     """Another process runs suites."""
 
 
-def lock(place: Place, seconds: float = 0) -> TextIO:
+def lock(folders: SuiteFolders, seconds: float = 0) -> TextIO:
     """Hold this for as long as suites run.
 
     The kernel lets go of it when the process ends, however it ends.
@@ -25,8 +25,8 @@ def lock(place: Place, seconds: float = 0) -> TextIO:
     :param seconds: how long to wait for one who only looks.
     :raises Busy: another process holds it.
     """
-    place.folder.mkdir(parents=True, exist_ok=True)
-    stream = (place.folder / "lock").open("a+", encoding="ascii")
+    folders.folder.mkdir(parents=True, exist_ok=True)
+    stream = (folders.folder / "lock").open("a+", encoding="ascii")
     end = time.monotonic() + seconds
     while True:
         try:
@@ -34,7 +34,7 @@ def lock(place: Place, seconds: float = 0) -> TextIO:
         except BlockingIOError:
             if time.monotonic() >= end:
                 stream.close()
-                raise Busy from None
+                raise SuitesRunning from None
             time.sleep(0.1)
         else:
             stream.truncate(0)
@@ -43,22 +43,22 @@ def lock(place: Place, seconds: float = 0) -> TextIO:
             return stream
 
 
-def find_process(place: Place) -> int | None:
+def find_process(folders: SuiteFolders) -> int | None:
     """The id of the process that runs suites; None if none does."""
     try:
-        lock(place).close()
-    except Busy:
-        return int((place.folder / "lock").read_text(encoding="ascii"))
+        lock(folders).close()
+    except SuitesRunning:
+        return int((folders.folder / "lock").read_text(encoding="ascii"))
     return None
 
 
-def start(place: Place, names: list[str]) -> int:
+def start(folders: SuiteFolders, names: list[str]) -> int:
     """Start a process that goes on when the terminal is closed; its id."""
-    place.folder.mkdir(parents=True, exist_ok=True)
-    with (place.folder / "suites.log").open("ab") as log:
+    folders.folder.mkdir(parents=True, exist_ok=True)
+    with (folders.folder / "suites.log").open("ab") as log:
         started = subprocess.Popen(
             [sys.executable, "-m", "tools.suites", "run", *names],
-            cwd=place.project,
+            cwd=folders.project,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -67,14 +67,14 @@ def start(place: Place, names: list[str]) -> int:
     return started.pid
 
 
-def stop(place: Place) -> bool:
+def stop(folders: SuiteFolders) -> bool:
     """End it and the suite that it runs; whether there was one.
 
     :raises Busy: it runs in the foreground, where Ctrl-C ends it.
     """
-    found = find_process(place)
+    found = find_process(folders)
     if found and os.getpgid(found) != found:
-        raise Busy
+        raise SuitesRunning
     if found:
         os.killpg(found, signal.SIGINT)
     return bool(found)

@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 
 
-def git(folder: pathlib.Path, *words: str) -> str:
+def run_git(folder: pathlib.Path, *words: str) -> str:
     """What git answers in a folder. Raises CalledProcessError.
 
     What git complains of goes where our own lines go.
@@ -20,40 +20,46 @@ def git(folder: pathlib.Path, *words: str) -> str:
     ).stdout.strip()
 
 
-def head(project: pathlib.Path) -> str:
+def head_commit(project: pathlib.Path) -> str:
     """The full hash of the commit that the project is at."""
-    return git(project, "rev-parse", "HEAD")
+    return run_git(project, "rev-parse", "HEAD")
 
 
 def is_clean(project: pathlib.Path) -> bool:
     """Whether all that git tracks is committed."""
-    return not git(project, "status", "--porcelain", "--untracked-files=no")
+    return not run_git(
+        project, "status", "--porcelain", "--untracked-files=no"
+    )
 
 
 def is_known(project: pathlib.Path, commit: str) -> bool:
     """Whether a commit is part of a branch."""
-    return commit in git(project, "rev-list", "--all").split()
+    return commit in run_git(project, "rev-list", "--all").split()
 
 
-def changed(
+def find_changed_file(
     project: pathlib.Path, before: str, after: str, covers: tuple[str, ...]
 ) -> str:
     """The first file that differs between two commits; empty if none does.
 
     :param covers: git pathspecs.
     """
-    found = git(project, "diff", "--name-only", before, after, "--", *covers)
+    found = run_git(
+        project, "diff", "--name-only", before, after, "--", *covers
+    )
     return found.split("\n")[0]
 
 
-def place(project: pathlib.Path, commit: str, folder: pathlib.Path) -> None:
+def check_out(
+    project: pathlib.Path, commit: str, folder: pathlib.Path
+) -> None:
     """Bring a folder to a commit of the project.
 
     What git ignores there stays: an environment that was made for another
     commit is updated, and not created again.
     """
     if not (folder / ".git").exists():
-        git(project, "clone", "--quiet", "--no-checkout", ".", str(folder))
-    git(folder, "fetch", "--quiet", "origin", commit)
-    git(folder, "checkout", "--quiet", "--force", commit)
-    git(folder, "clean", "--quiet", "--force", "-d")
+        run_git(project, "clone", "--quiet", "--no-checkout", ".", str(folder))
+    run_git(folder, "fetch", "--quiet", "origin", commit)
+    run_git(folder, "checkout", "--quiet", "--force", commit)
+    run_git(folder, "clean", "--quiet", "--force", "-d")

@@ -18,7 +18,7 @@ from tools.suites.table import Suite
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class SuiteFolders:
     """The project, and where its suites run and leave their results."""
 
     project: pathlib.Path
@@ -41,11 +41,11 @@ class Place:
         return self.folder / f"{suite}.log"
 
 
-def find_owed(
-    place: Place, suites: Iterable[Suite], commit: str
+def find_due_suites(
+    folders: SuiteFolders, suites: Iterable[Suite], commit: str
 ) -> dict[Suite, str]:
     """The suites that have no result that counts at a commit, and why."""
-    last = records.last(records.read(place.record))
+    last = records.last(records.read(folders.record))
     found = {}
     for suite in suites:
         result = last.get(suite.name)
@@ -53,20 +53,20 @@ def find_owed(
             found[suite] = "not run"
         elif not result.passed:
             found[suite] = "failed"
-        elif not checkout.is_known(place.project, result.commit):
+        elif not checkout.is_known(folders.project, result.commit):
             found[suite] = "its commit no longer exists"
-        elif file := checkout.changed(
-            place.project, result.commit, commit, suite.covers
+        elif file := checkout.find_changed_file(
+            folders.project, result.commit, commit, suite.covers
         ):
             found[suite] = f"passed before {file} changed"
     return found
 
 
-def run(place: Place, suite: Suite, commit: str) -> Result:
+def run(folders: SuiteFolders, suite: Suite, commit: str) -> Result:
     """Run a suite on a checkout of a commit, and record its result."""
-    folder = place.folder / "checkout"
+    folder = folders.folder / "checkout"
     folder.parent.mkdir(parents=True, exist_ok=True)
-    checkout.place(place.project, commit, folder)
+    checkout.check_out(folders.project, commit, folder)
     # The environment is the checkout's own, as a stranger would have it.
     variables = {
         name: value
@@ -75,7 +75,7 @@ def run(place: Place, suite: Suite, commit: str) -> Result:
     }
     began = datetime.datetime.now(datetime.timezone.utc)
     start = time.monotonic()
-    with place.log_of(suite.name).open("wb") as log:
+    with folders.log_of(suite.name).open("wb") as log:
         process = subprocess.Popen(
             suite.command,
             cwd=folder,
@@ -96,10 +96,10 @@ def run(place: Place, suite: Suite, commit: str) -> Result:
         began.isoformat(timespec="seconds"),
         round(time.monotonic() - start),
         code,
-        _last_line(place.log_of(suite.name)),
+        _last_line(folders.log_of(suite.name)),
     )
-    records.add(place.record, result)
-    published.record(place.published, result)
+    records.add(folders.record, result)
+    published.record(folders.published, result)
     return result
 
 

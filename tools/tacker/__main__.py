@@ -25,7 +25,8 @@ def main() -> int:
     arguments = _parser().parse_args()
     try:
         return int(
-            arguments.call(arguments, Host.of(arguments.folder, say)) or 0
+            arguments.call(arguments, Host.from_folder(arguments.folder, say))
+            or 0
         )
     except PlaneError as error:
         print(f"tacker: {error}", file=sys.stderr)
@@ -174,7 +175,7 @@ def _status(_arguments: argparse.Namespace, host: Host) -> int:
         identity = host.records[name]
         if identity is None:
             say(f"{name:18} not started")
-        elif not identity.alive:
+        elif not identity.is_alive:
             say(f"{name:18} ended, see {host.folders.log(name)}")
         else:
             used = host.memory(name) / 2**20

@@ -86,13 +86,13 @@ def transport(state: State) -> str:
 def write(folders: Folders, state: State) -> None:
     """Write both files, and one with the settings that were asked for."""
     _write(folders.conf / "tacker.conf", sections(folders, state))
-    asked: dict[str, dict[str, object]] = {}
+    settings: dict[str, dict[str, object]] = {}
     for name, value in state.options.settings:
         section, dot, option = name.partition(".")
         if not (section and dot and option):
             raise TackerError(f"{name}: wanted section.option")
-        asked.setdefault(section, {})[option] = value
-    _write(folders.conf / "settings.conf", asked)
+        settings.setdefault(section, {})[option] = value
+    _write(folders.conf / "settings.conf", settings)
     shipped = pathlib.Path(state.published, "etc/tacker/api-paste.ini")
     text = shipped.read_text()
     if _KEYSTONE not in text:

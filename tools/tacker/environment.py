@@ -27,20 +27,22 @@ _BUILDING = ("pbr>=6.0.0", "setuptools>=77", "wheel")
 
 _INSTALL = ("install", "--quiet", "--disable-pip-version-check")
 
-Say = Callable[[str], object]
+PrintLine = Callable[[str], object]
 
 
-def published(cache: pathlib.Path, say: Say) -> pathlib.Path:
+def ensure_published(
+    cache: pathlib.Path, print_line: PrintLine
+) -> pathlib.Path:
     """The environment with what is published; made when it is missing."""
     requirements = str(wheel.ROOT / "requirements.txt")
     wanted = (*PINNED, *_BUILDING)
-    return holding(cache, wanted, say, ("-r", requirements))
+    return ensure_requirements(cache, wanted, print_line, ("-r", requirements))
 
 
-def holding(
+def ensure_requirements(
     cache: pathlib.Path,
     wanted: Sequence[str],
-    say: Say,
+    print_line: PrintLine,
     more: Sequence[str] = (),
 ) -> pathlib.Path:
     """An environment in the cache with these; made when it is missing.
@@ -51,18 +53,18 @@ def holding(
     key = " ".join([version, sys.base_prefix, *wanted])
 
     def make(folder: pathlib.Path) -> None:
-        say(f"installing {wanted[0]} into {folder}")
+        print_line(f"installing {wanted[0]} into {folder}")
         commands.run([sys.executable, "-m", "venv", "--clear", str(folder)])
         commands.run([*_pip(folder), *_INSTALL, *wanted, *more])
 
-    return make_once(cache, key, make, say)
+    return make_once(cache, key, make, print_line)
 
 
 def make_once(
     cache: pathlib.Path,
     key: str,
     make: Callable[[pathlib.Path], None],
-    say: Say,
+    print_line: PrintLine,
 ) -> pathlib.Path:
     """Return the environment with this key in the cache.
 
@@ -73,7 +75,7 @@ def make_once(
     done = folder / "complete"
     if done.exists():
         return folder
-    with lock.held(cache / "environments" / f"{name}.lock", say):
+    with lock.hold(cache / "environments" / f"{name}.lock", print_line):
         if not done.exists():
             make(folder)
             done.touch()

@@ -12,7 +12,7 @@ from tools.plane.folders import make_private
 NAME = "tacker-k8s-cr-tacker"
 
 
-def chosen(environ: Mapping[str, str], named: str = "") -> pathlib.Path:
+def choose(environ: Mapping[str, str], named: str = "") -> pathlib.Path:
     """The named folder; else TACKER_RUN; else one for each user."""
     if found := named or environ.get("TACKER_RUN", ""):
         return pathlib.Path(found).absolute()

@@ -34,7 +34,7 @@ from tools.tacker.services import Service
 from tools.tacker.state import Options
 from tools.tacker.state import State
 
-Say = Callable[[str], object]
+PrintLine = Callable[[str], object]
 
 CONDUCTOR = "tacker-conductor"
 SERVER = "tacker-server"
@@ -50,13 +50,15 @@ class Host:
 
     folders: Folders
     cache: pathlib.Path
-    say: Say = print
+    print_line: PrintLine = print
 
     @classmethod
-    def of(cls, folder: str | pathlib.Path = "", say: Say = print) -> Host:
+    def from_folder(
+        cls, folder: str | pathlib.Path = "", print_line: PrintLine = print
+    ) -> Host:
         """The host in a folder: the named, TACKER_RUN's, or the user's."""
-        run = places.chosen(os.environ, str(folder))
-        return cls(Folders(run), places.cache(os.environ), say)
+        run = places.choose(os.environ, str(folder))
+        return cls(Folders(run), places.cache(os.environ), print_line)
 
     @property
     def state(self) -> State:
@@ -77,16 +79,18 @@ class Host:
 
     # -- What runs ----------------------------------------------------------
 
-    def alive(self, name: str) -> bool:
-        return self.records.alive(name)
+    def is_alive(self, name: str) -> bool:
+        return self.records.is_alive(name)
 
     def running(self) -> bool:
         """Whether every service that was started is there."""
-        return self.folders.state.exists() and all(map(self.alive, self.table))
+        return self.folders.state.exists() and all(
+            map(self.is_alive, self.table)
+        )
 
     def log(self, name: str = CONDUCTOR, since: int = 0) -> str:
         """What a service wrote, from a place in its log on."""
-        return services.written(self.folders, name, since)
+        return services.is_logged(self.folders, name, since)
 
     def logged(self, name: str = CONDUCTOR) -> int:
         """How long the log of a service is now."""
@@ -107,8 +111,8 @@ class Host:
         chosen = options or Options()
         needed = {} if chosen.database else dict(packages.DATABASE)
         needed |= {} if chosen.transport else packages.QUEUE
-        packages.ensure(needed.items(), self.say)
-        published = environment.published(self.cache, self.say)
+        packages.ensure(needed.items(), self.print_line)
+        published = environment.ensure_published(self.cache, self.print_line)
         self.folders.make()
         with self._locked():
             self.folders.make()
@@ -122,7 +126,7 @@ class Host:
             State(chosen, ports, str(published)).write(self.folders.state)
             with self._undone(self.table):
                 self._up()
-            self.say(
+            self.print_line(
                 f"Tacker is up after {time.monotonic() - begin:.0f} s "
                 f"at {self.url}"
             )
@@ -156,7 +160,9 @@ class Host:
     def start(self, *names: str) -> None:
         """Start services, and wait until they answer."""
         with self._locked():
-            self._begin([n for n in self._known(names) if not self.alive(n)])
+            self._begin(
+                [n for n in self._known(names) if not self.is_alive(n)]
+            )
 
     def stop(self, *names: str) -> None:
         """Ask services to end; what does not is ended."""
@@ -185,8 +191,8 @@ class Host:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         with (
-            signals.raised(),
-            lock.held(self.folders.run / "lock", self.say),
+            signals.raise_interrupts(),
+            lock.hold(self.folders.run / "lock", self.print_line),
         ):
             yield
 
@@ -218,12 +224,14 @@ class Host:
     def _install(self) -> None:
         published = pathlib.Path(self.state.published)
         tree = pathlib.Path(self.state.options.tree or wheel.ROOT)
-        project = wheel.built(self.cache, published / "bin" / "python", tree)
+        project = wheel.ensure_built(
+            self.cache, published / "bin" / "python", tree
+        )
         plugins = [pathlib.Path(p) for p in self.state.options.plugins]
         if environment.install(
             published, self.folders.environment, project, plugins
         ):
-            self.say(f"installed {project.parent.name}/{project.name}")
+            self.print_line(f"installed {project.parent.name}/{project.name}")
 
     def _begin(self, names: Sequence[str], *, wait: bool = True) -> None:
         begun = {name: self.logged(name) for name in names}
@@ -248,7 +256,7 @@ class Host:
         processes.wait_ready(
             name,
             identity,
-            self.table[name].answers,
+            self.table[name].is_ready,
             self.folders.log(name),
             SECONDS,
         )
@@ -292,6 +300,6 @@ class Host:
         try:
             yield
         except BaseException:
-            with signals.held():
+            with signals.defer():
                 self._end(affected, 0)
             raise

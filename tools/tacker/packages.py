@@ -33,7 +33,7 @@ _POLICY = pathlib.Path("/usr/sbin/policy-rc.d")
 
 
 def ensure(
-    programs: Collection[tuple[str, str]], say: Callable[[str], object]
+    programs: Collection[tuple[str, str]], print_line: Callable[[str], object]
 ) -> None:
     """Install what is missing, as root on Debian; else say what to do."""
     if not (missing := _missing(programs)):
@@ -47,10 +47,10 @@ def ensure(
         )
     # Several test processes may miss them at the same time, and apt-get does
     # not wait for another one.
-    with lock.held(LOCK, say), _no_service_started():
+    with lock.hold(LOCK, print_line), _no_service_started():
         if not (missing := _missing(programs)):
             return
-        say(f"installing {names}")
+        print_line(f"installing {names}")
         _run(["apt-get", "update", "--quiet"])
         _run(
             [

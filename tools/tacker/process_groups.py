@@ -10,7 +10,7 @@ import signal
 import time
 
 from tools.plane.processes import Identity
-from tools.plane.processes import parsed
+from tools.plane.processes import parse_stat
 from tools.tacker.errors import TackerError
 
 PAUSE = 0.05
@@ -33,7 +33,7 @@ def _of_group(group: int) -> Iterator[int]:
     for path in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             stat = (path / "stat").read_text()
-            state, _begun = parsed(stat)
+            state, _begun = parse_stat(stat)
             fields = stat[stat.rindex(")") + 1 :].split()
             if int(fields[2]) == group and state not in "ZX":
                 yield int(path.name)
@@ -50,14 +50,18 @@ def send(leader: Identity, number: signal.Signals) -> bool:
 
 def end(leader: Identity, patience: float) -> None:
     """Ask a group to end, unless patience is 0; then end it."""
-    if patience and send(leader, signal.SIGTERM) and _gone(leader, patience):
+    if (
+        patience
+        and send(leader, signal.SIGTERM)
+        and _is_ended(leader, patience)
+    ):
         return
     # A stopped process takes no other signal than this one.
-    if send(leader, signal.SIGKILL) and not _gone(leader, 10.0):
+    if send(leader, signal.SIGKILL) and not _is_ended(leader, 10.0):
         raise TackerError(f"process group {leader.pid} does not end")
 
 
-def _gone(leader: Identity, seconds: float) -> bool:
+def _is_ended(leader: Identity, seconds: float) -> bool:
     limit = time.monotonic() + seconds
     while True:
         _reap(leader.pid)

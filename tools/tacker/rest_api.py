@@ -27,7 +27,7 @@ SECONDS = 120.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Uploaded:
+class UploadedPackage:
     """A package in Tacker."""
 
     id: str
@@ -55,25 +55,29 @@ class Api(Session):
     ) -> Vim:
         """Register a VIM; v1 wants a default one to exist."""
         body = vim.registration(name, default=default)
-        made = self.wanted(201, "POST", "/v1.0/vims", {"vim": body}).json()
+        made = self.request_expecting(
+            201, "POST", "/v1.0/vims", {"vim": body}
+        ).json()
         return dataclasses.replace(vim, id=made["vim"]["id"])
 
     def vims(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.wanted(
+        found: list[dict[str, Any]] = self.request_expecting(
             200, "GET", "/v1.0/vims"
         ).json()["vims"]
         return found
 
     def delete_vim(self, vim: Vim) -> None:
-        self.wanted(204, "DELETE", f"/v1.0/vims/{vim.id}")
+        self.request_expecting(204, "DELETE", f"/v1.0/vims/{vim.id}")
 
     # -- Packages -----------------------------------------------------------
 
-    def upload(self, csar: pathlib.Path, seconds: float = 60) -> Uploaded:
+    def upload(
+        self, csar: pathlib.Path, seconds: float = 60
+    ) -> UploadedPackage:
         """Upload a CSAR, and wait until it is on board."""
         path = "/vnfpkgm/v1/vnf_packages"
-        made = self.wanted(201, "POST", path, {}).json()["id"]
-        self.wanted(
+        made = self.request_expecting(201, "POST", path, {}).json()["id"]
+        self.request_expecting(
             202,
             "PUT",
             f"{path}/{made}/package_content",
@@ -82,9 +86,9 @@ class Api(Session):
         )
         limit = time.monotonic() + seconds
         while True:
-            found = self.wanted(200, "GET", f"{path}/{made}").json()
+            found = self.request_expecting(200, "GET", f"{path}/{made}").json()
             if found["onboardingState"] == "ONBOARDED":
-                return Uploaded(made, found["vnfdId"])
+                return UploadedPackage(made, found["vnfdId"])
             # A refused package is CREATED again.
             if time.monotonic() > limit:
                 raise TackerError(
@@ -93,10 +97,12 @@ class Api(Session):
                 )
             time.sleep(self.pause)
 
-    def delete_package(self, package: Uploaded) -> None:
+    def delete_package(self, package: UploadedPackage) -> None:
         path = f"/vnfpkgm/v1/vnf_packages/{package.id}"
-        self.wanted(202, "PATCH", path, {"operationalState": "DISABLED"})
-        self.wanted(204, "DELETE", path)
+        self.request_expecting(
+            202, "PATCH", path, {"operationalState": "DISABLED"}
+        )
+        self.request_expecting(204, "DELETE", path)
 
     # -- Instances ----------------------------------------------------------
 
@@ -107,12 +113,14 @@ class Api(Session):
             "vnfInstanceName": name or f"vnf-{uuid.uuid4().hex[:10]}",
         }
         path = f"{self.base}/vnf_instances"
-        made: str = self.wanted(201, "POST", path, body).json()["id"]
+        made: str = self.request_expecting(201, "POST", path, body).json()[
+            "id"
+        ]
         return made
 
     def show(self, instance: str) -> dict[str, Any]:
         path = f"{self.base}/vnf_instances/{instance}"
-        found: dict[str, Any] = self.wanted(200, "GET", path).json()
+        found: dict[str, Any] = self.request_expecting(200, "GET", path).json()
         return found
 
     def vnfcs(self, instance: str) -> list[dict[str, Any]]:
@@ -136,7 +144,7 @@ class Api(Session):
     def operation(self, occurrence: str) -> dict[str, Any]:
         """An operation as it stands."""
         path = f"{self.base}/vnf_lcm_op_occs/{occurrence}"
-        found: dict[str, Any] = self.wanted(200, "GET", path).json()
+        found: dict[str, Any] = self.request_expecting(200, "GET", path).json()
         return found
 
     def wait(
@@ -192,7 +200,7 @@ class Api(Session):
         answer = self.unless_busy(202, "PATCH", path, dict(body))
         return str(answer.headers["Location"]).rpartition("/")[2]
 
-    def again(self, occurrence: str, verb: str) -> requests.Response:
+    def repeat(self, occurrence: str, verb: str) -> requests.Response:
         """Ask for retry, rollback or fail of an operation."""
         path = f"{self.base}/vnf_lcm_op_occs/{occurrence}/{verb}"
         return self.request("POST", path)
@@ -201,15 +209,15 @@ class Api(Session):
         self, occurrence: str, seconds: float = SECONDS
     ) -> dict[str, Any]:
         """Carry out an operation again that rests in FAILED_TEMP."""
-        return self._repeated(occurrence, "retry", seconds)
+        return self._repeat(occurrence, "retry", seconds)
 
     def rollback(
         self, occurrence: str, seconds: float = SECONDS
     ) -> dict[str, Any]:
         """Roll back an operation that rests in FAILED_TEMP."""
-        return self._repeated(occurrence, "rollback", seconds)
+        return self._repeat(occurrence, "rollback", seconds)
 
-    def _repeated(
+    def _repeat(
         self, occurrence: str, verb: str, seconds: float
     ) -> dict[str, Any]:
         before = self.operation(occurrence)
@@ -226,7 +234,7 @@ class Api(Session):
     def fail(self, occurrence: str) -> None:
         """Give an operation up that rests in FAILED_TEMP."""
         path = f"{self.base}/vnf_lcm_op_occs/{occurrence}/fail"
-        self.wanted(200, "POST", path)
+        self.request_expecting(200, "POST", path)
 
 
 # -- Bodies of requests -------------------------------------------------------

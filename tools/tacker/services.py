@@ -35,7 +35,7 @@ class Service:
     name: str
     command: tuple[str, ...]
     environ: Mapping[str, str]
-    answers: Callable[[], bool]
+    is_ready: Callable[[], bool]
     patience: float = 10.0
 
 
@@ -83,7 +83,7 @@ def _mariadb(folders: Folders, state: State) -> Service:
         "mariadb",
         tuple(command),
         database_environ(folders),
-        lambda: accepts(port),
+        lambda: is_listening(port),
         30.0,
     )
 
@@ -113,7 +113,7 @@ def _epmd(folders: Folders, state: State) -> Service:
         "epmd",
         (packages.EPMD, "-address", "127.0.0.1", "-port", str(port)),
         _erlang(folders, state),
-        lambda: accepts(port),
+        lambda: is_listening(port),
         0,
     )
 
@@ -143,7 +143,7 @@ def _rabbitmq(folders: Folders, state: State) -> Service:
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": waits
             + " -kernel inet_dist_use_interface {127,0,0,1}",
         },
-        lambda: accepts(port),
+        lambda: is_listening(port),
         30.0,
     )
 
@@ -175,7 +175,7 @@ def _conductor(folders: Folders, state: State) -> Service:
             *configuration.arguments(folders, state),
         ),
         tacker_environ(folders),
-        lambda: consumed(configuration.transport(state)),
+        lambda: has_consumer(configuration.transport(state)),
         # Its first process sleeps in a thread that holds up its end.
         3.0,
     )
@@ -190,12 +190,12 @@ def _server(folders: Folders, state: State) -> Service:
             *configuration.arguments(folders, state),
         ),
         tacker_environ(folders),
-        lambda: responds(port),
+        lambda: is_responding(port),
         3.0,
     )
 
 
-def written(folders: Folders, name: str, since: int = 0) -> str:
+def is_logged(folders: Folders, name: str, since: int = 0) -> str:
     """What a service wrote to its log, from a place on."""
     try:
         with open(folders.log(name), "rb") as file:
@@ -205,7 +205,7 @@ def written(folders: Folders, name: str, since: int = 0) -> str:
         return ""
 
 
-def accepts(port: int) -> bool:
+def is_listening(port: int) -> bool:
     """Whether a server accepts connections."""
     try:
         socket.create_connection(("127.0.0.1", port), 1).close()
@@ -214,7 +214,7 @@ def accepts(port: int) -> bool:
     return True
 
 
-def consumed(transport: str) -> bool:
+def has_consumer(transport: str) -> bool:
     """Whether the conductor's queues have consumers."""
     url = transport.replace("rabbit://", "amqp://", 1)
     try:
@@ -229,7 +229,7 @@ def consumed(transport: str) -> bool:
         return False
 
 
-def responds(port: int) -> bool:
+def is_responding(port: int) -> bool:
     """Whether an HTTP server answers."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     try:

@@ -19,7 +19,7 @@ written.
 """
 
 
-class Refused(TackerError):
+class RequestRefused(TackerError):
     """Tacker answered with another status than the wanted one."""
 
     def __init__(self, method: str, path: str, answer: requests.Response):
@@ -53,13 +53,13 @@ class Session:
             method, self.url + path, timeout=60, **more
         )
 
-    def wanted(
+    def request_expecting(
         self, status: int, method: str, path: str, body: Any = None, **m: Any
     ) -> requests.Response:
         """Any request; Refused unless the answer has this status."""
         answer = self.request(method, path, body, **m)
         if answer.status_code != status:
-            raise Refused(method, path, answer)
+            raise RequestRefused(method, path, answer)
         return answer
 
     def unless_busy(
@@ -69,8 +69,8 @@ class Session:
         limit = time.monotonic() + BUSY
         while True:
             try:
-                return self.wanted(status, method, path, body)
-            except Refused as refused:
+                return self.request_expecting(status, method, path, body)
+            except RequestRefused as refused:
                 if refused.status != 409 or time.monotonic() > limit:
                     raise
             time.sleep(self.pause)

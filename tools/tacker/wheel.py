@@ -45,7 +45,7 @@ def _files(root: pathlib.Path) -> Iterator[pathlib.Path]:
                 yield path
 
 
-def built(
+def ensure_built(
     cache: pathlib.Path, python: pathlib.Path, root: pathlib.Path = ROOT
 ) -> pathlib.Path:
     """The wheel of the tree; from the cache when the tree is as it was."""

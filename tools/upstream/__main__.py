@@ -24,14 +24,14 @@ from tools.upstream import suite_run
 from tools.upstream import suites
 from tools.upstream import table
 from tools.upstream import verdicts
-from tools.upstream.column_environment import Place
+from tools.upstream.column_environment import ColumnEnvironment
 from tools.upstream.columns import Column
 from tools.upstream.results import Store
 from tools.upstream.suites import Suite
 from tools.upstream.table import Row
 
 # Lines appear as they come, into a pipe or a file too.
-say = functools.partial(print, flush=True)
+print_line = functools.partial(print, flush=True)
 
 
 def main() -> int:
@@ -39,16 +39,16 @@ def main() -> int:
     try:
         chosen = asked.columns_of(arguments)
         wanted = asked.suites_of(arguments)
-        begun = time.monotonic()
+        start = time.monotonic()
         broken = []
-        with signals.raised():
+        with signals.raise_interrupts():
             if not arguments.report:
                 suites.check_ports(wanted)
             for column in () if arguments.report else chosen:
                 broken += _run(column, wanted, arguments)
         rows = _rows(chosen, wanted, arguments)
-        say("\n" + table.text(rows, chosen))
-        say(f"in all {time.monotonic() - begun:.0f} s")
+        print_line("\n" + table.format_table(rows, chosen))
+        print_line(f"in all {time.monotonic() - start:.0f} s")
         _write(arguments, rows)
         return _outcome(rows, broken)
     except PlaneError as error:
@@ -64,7 +64,7 @@ def _store(column: Column, arguments: argparse.Namespace) -> Store:
         *(environment.TACKER, environment.KUBERNETES, str(column.settings)),
         *(suite_run.harness(), os.environ.get("KUBECONFIG", "")),
     ]
-    if column.ours:
+    if column.is_project_driver:
         tree = pathlib.Path(arguments.tree or wheel.ROOT)
         made_of.append(wheel.digest(tree))
     return Store(arguments.results / column.name, "\n".join(made_of))
@@ -76,25 +76,25 @@ def _run(
     """Run suites in a column; what ended before its last test."""
     store = _store(column, arguments)
     store.open(fresh=arguments.fresh)
-    place = Place(
-        arguments.folder or run_folders.chosen(os.environ),
+    environment_ = ColumnEnvironment(
+        arguments.folder or run_folders.choose(os.environ),
         arguments.shift,
         arguments.tree,
-        say,
+        print_line,
     )
     selected = ["-k", text] if (text := asked.expression(arguments)) else []
     broken = []
-    say(f"{column.title}")
+    print_line(f"{column.title}")
     needs = {need for suite in wanted for need in suite.needs}
-    with place.stand(column, needs) as stand:
+    with environment_.start(column, needs) as suite_environment:
         for suite in wanted:
-            say(f"  {suite.name}: {suite.title}")
+            print_line(f"  {suite.name}: {suite.title}")
             store.selection(suite.name).unlink(missing_ok=True)
-            known = stand.around.unavailable
+            known = suite_environment.services.unavailable
             if unavailable := [
                 known[need] for need in suite.needs & set(known)
             ]:
-                say(f"    not run: {'; '.join(unavailable)}")
+                print_line(f"    not run: {'; '.join(unavailable)}")
                 continue
             done = {
                 test
@@ -102,12 +102,14 @@ def _run(
                 if not (arguments.again and result.outcome == "failed")
             }
             if done:
-                say(f"    {len(done)} tests have results already")
-            said = suite_run.run(stand, suite, store, selected, done, say)
-            if not said:
-                said = _without_result(store, suite)
-            if said:
-                broken.append(f"{column.title}, {suite.name}: {said}")
+                print_line(f"    {len(done)} tests have results already")
+            problem = suite_run.run(
+                suite_environment, suite, store, selected, done, print_line
+            )
+            if not problem:
+                problem = _without_result(store, suite)
+            if problem:
+                broken.append(f"{column.title}, {suite.name}: {problem}")
     return broken
 
 
@@ -146,17 +148,17 @@ def _write(arguments: argparse.Namespace, rows: Sequence[Row]) -> None:
     content: Mapping[str, object] = {
         "date": now.isoformat(timespec="seconds"),
         "tacker": environment.TACKER,
-        "rows": table.values(rows),
+        "rows": table.as_values(rows),
     }
     path = arguments.output or arguments.results / "table.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=1) + "\n")
-    say(f"the table as JSON: {path}")
+    print_line(f"the table as JSON: {path}")
 
 
 def _outcome(rows: Sequence[Row], broken: Sequence[str]) -> int:
-    for said in broken:
-        print(f"upstream: {said}", file=sys.stderr)
+    for problem in broken:
+        print(f"upstream: {problem}", file=sys.stderr)
     if not rows:
         print("upstream: no test was selected", file=sys.stderr)
     surprises = [row for row in rows if row.surprises]

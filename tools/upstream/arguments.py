@@ -113,14 +113,14 @@ def parser() -> argparse.ArgumentParser:
 
 def columns_of(arguments: argparse.Namespace) -> tuple[Column, ...]:
     if arguments.smoke and not (arguments.column or arguments.driver):
-        return columns.chosen(["compatible"])
-    return columns.chosen(arguments.column, arguments.driver)
+        return columns.choose(["compatible"])
+    return columns.choose(arguments.column, arguments.driver)
 
 
 def suites_of(arguments: argparse.Namespace) -> tuple[Suite, ...]:
     if arguments.smoke and not arguments.suite:
-        return suites.chosen(["v1", "v2"])
-    return suites.chosen(arguments.suite)
+        return suites.choose(["v1", "v2"])
+    return suites.choose(arguments.suite)
 
 
 def expression(arguments: argparse.Namespace) -> str:

@@ -24,7 +24,7 @@ import threading
 
 from tools.upstream import ssh
 from tools.upstream.errors import UpstreamError
-from tools.upstream.ssh import Done
+from tools.upstream.ssh import CommandResult
 
 ADDRESS = ("127.0.22.22", 22)
 """Tacker's client supports no other port."""
@@ -60,32 +60,32 @@ class ChartHost:
     kubeconfig: pathlib.Path
     repository: str = REPOSITORY
 
-    def place(self, path: str) -> pathlib.Path:
+    def resolve_path(self, path: str) -> pathlib.Path:
         """The file here that stands for one of the host's."""
         inside = os.path.normpath(path)
         if inside != CHARTS and not inside.startswith(f"{CHARTS}/"):
             raise PermissionError(13, f"outside {CHARTS}: {path}")
         return self.root / os.path.relpath(inside, CHARTS)
 
-    def execute(self, command: str) -> Done:
+    def execute(self, command: str) -> CommandResult:
         """Carry out a command of Tacker's client."""
         try:
             if found := _MAKE.match(command):
-                self.place(found[1]).mkdir(parents=True, exist_ok=True)
+                self.resolve_path(found[1]).mkdir(parents=True, exist_ok=True)
             elif found := _UNPACK.fullmatch(command):
-                with tarfile.open(self.place(found[1])) as file:
-                    file.extractall(self.place(found[2]), filter="data")
+                with tarfile.open(self.resolve_path(found[1])) as file:
+                    file.extractall(self.resolve_path(found[2]), filter="data")
             elif found := _REMOVE.fullmatch(command):
-                shutil.rmtree(self.place(found[1]), ignore_errors=True)
+                shutil.rmtree(self.resolve_path(found[1]), ignore_errors=True)
             elif command.startswith("helm "):
                 return self.run(*map(self._word, shlex.split(command)[1:]))
             else:
                 return ssh.refused(command)
         except (OSError, tarfile.TarError) as error:
-            return Done(1, error=f"{error}\n".encode())
-        return Done(0)
+            return CommandResult(1, error=f"{error}\n".encode())
+        return CommandResult(0)
 
-    def run(self, *words: str) -> Done:
+    def run(self, *words: str) -> CommandResult:
         """Run Helm."""
         done = subprocess.run(
             [str(self.helm), *words],
@@ -96,18 +96,18 @@ class ChartHost:
                 "PATH": os.environ["PATH"],
             },
         )
-        return Done(done.returncode, done.stdout, done.stderr)
+        return CommandResult(done.returncode, done.stdout, done.stderr)
 
     def _word(self, word: str) -> str:
         if word == REPOSITORY:
             return self.repository
         if word.startswith(f"{CHARTS}/"):
-            return str(self.place(word))
+            return str(self.resolve_path(word))
         return word
 
 
 @contextlib.contextmanager
-def running(
+def start(
     host: ChartHost, sample: pathlib.Path, address: ssh.Address = ADDRESS
 ) -> Iterator[dict[str, object]]:
     """Return the parameters of a VIM for the host behind SSH."""
@@ -115,7 +115,7 @@ def running(
     host.root.mkdir(parents=True)
     with repository(host, sample) as url:
         named = dataclasses.replace(host, repository=url)
-        server = ssh.Server(USER, PASSWORD, named.place, named.execute)
+        server = ssh.Server(USER, PASSWORD, named.resolve_path, named.execute)
         with ssh.serving(address, server) as (name, _port):
             info = {
                 "masternode_ip": [name],
@@ -152,6 +152,6 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         """Log nothing: a line would hold no news."""
 
 
-def _checked(done: Done) -> None:
+def _checked(done: CommandResult) -> None:
     if done.status:
         raise UpstreamError(f"helm: {done.error.decode().strip()}")

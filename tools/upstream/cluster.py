@@ -26,7 +26,7 @@ SHIFT = 6000
 
 ACCOUNT = "tacker-upstream"
 
-Say = Callable[[str], object]
+PrintLine = Callable[[str], object]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,18 +48,18 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def started(
+def start_plane(
     folder: pathlib.Path,
     shift: int,
     trusted: Mapping[str, object] | None,
-    say: Say,
+    print_line: PrintLine,
 ) -> Iterator[Cluster]:
     """A new plane with one worker, as long as the context is entered.
 
     :param trusted: an AuthenticationConfiguration of its API server.
     """
     folders = Folders(folder, shift)
-    plane = Plane(folders, Store.of(os.environ), say)
+    plane = Plane(folders, Store.from_environ(os.environ), print_line)
     plane.down()
     folders.make()
     if trusted:
@@ -86,7 +86,7 @@ def _leave_one_worker(kubectl: Kubectl) -> None:
 
 
 @contextlib.contextmanager
-def named(environ: Mapping[str, str]) -> Iterator[Cluster]:
+def from_kubeconfig(environ: Mapping[str, str]) -> Iterator[Cluster]:
     """The cluster that KUBECONFIG names, with an account of its own."""
     kubectl = target.kubectl(target.choose(environ))
     name = f"{ACCOUNT}-{os.getpid()}"

@@ -25,7 +25,7 @@ from tools.upstream import prerequisites
 from tools.upstream import source
 from tools.upstream import vims
 from tools.upstream.columns import Column
-from tools.upstream.prerequisites import Surroundings
+from tools.upstream.prerequisites import Prerequisites
 
 SERVICES = pathlib.Path(__file__).resolve().parent / "services"
 SCRIPT = (
@@ -33,11 +33,11 @@ SCRIPT = (
 )
 MANAGEMENT = ("vnflcm_noop", "mgmt-container-update")
 
-Say = Callable[[str], object]
+PrintLine = Callable[[str], object]
 
 
 @dataclasses.dataclass(frozen=True)
-class Stand:
+class SuiteEnvironment:
     """What a suite needs to run.
 
     :param python: of the environment with the tests' requirements.
@@ -45,13 +45,13 @@ class Stand:
     """
 
     host: Host
-    around: Surroundings
+    services: Prerequisites
     python: pathlib.Path
     source: pathlib.Path
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class ColumnEnvironment:
     """Where everything of a run is kept while it runs.
 
     :param shift: of the ports of its plane.
@@ -61,42 +61,46 @@ class Place:
     folder: pathlib.Path
     shift: int = clusters.SHIFT
     tree: str = ""
-    say: Say = print
+    print_line: PrintLine = print
 
     @contextlib.contextmanager
-    def stand(
+    def start(
         self, column: Column, needs: Collection[str] = ()
-    ) -> Iterator[Stand]:
+    ) -> Iterator[SuiteEnvironment]:
         """A new plane, a new Tacker and new files, for one column."""
         make_private(self.folder)
         cache = source.cache(os.environ)
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-        archive = source.archive(cache, self.say)
-        base = published.published(folders.cache(os.environ), self.say)
-        python = environment.tests(cache, base, self.say) / "bin" / "python"
-        with lock.held(self.folder / "lock", self.say):
+        archive = source.archive(cache, self.print_line)
+        base = published.ensure_published(
+            folders.cache(os.environ), self.print_line
+        )
+        python = (
+            environment.ensure(cache, base, self.print_line) / "bin" / "python"
+        )
+        with lock.hold(self.folder / "lock", self.print_line):
             tree = source.unpack(archive, self.folder)
             with (
-                prerequisites.running(
+                prerequisites.start(
                     self.folder,
                     tree / chart_host.SAMPLE,
                     needs,
                     self.shift,
-                    self.say,
-                ) as around,
+                    self.print_line,
+                ) as services,
                 self._tacker(self._options(column, tree)) as host,
             ):
                 self._equip(host, base, needs)
-                vim = vims.of(around.cluster)
-                vims.write(tree, vim, around.identity)
-                known = {**vim, "extra": around.extra}
-                wanted = vims.registrations(known, around.identity)
+                vim = vims.of(services.cluster)
+                vims.write(tree, vim, services.identity)
+                known = {**vim, "extra": services.extra}
+                wanted = vims.registrations(known, services.identity)
                 vims.register(host.url, wanted)
-                yield Stand(host, around, python, tree)
+                yield SuiteEnvironment(host, services, python, tree)
 
     @contextlib.contextmanager
     def _tacker(self, options: Options) -> Iterator[Host]:
-        host = Host.of(self.folder / "tacker", self.say)
+        host = Host.from_folder(self.folder / "tacker", self.print_line)
         # One that an interrupted run has left holds what its tests did.
         host.down()
         try:
@@ -113,7 +117,7 @@ class Place:
         rules = base / "etc/tacker/prometheus-plugin.yaml"
         shutil.copy(rules, host.folders.run)
         if "helm" in needs:
-            program = helm.program(os.environ, self.say)
+            program = helm.build_program(os.environ, self.print_line)
             (host.folders.environment / "bin/helm").symlink_to(program)
 
     def _options(self, column: Column, tree: pathlib.Path) -> Options:

@@ -108,7 +108,7 @@ class Column:
     options: tuple[Option, ...]
 
     @property
-    def ours(self) -> bool:
+    def is_project_driver(self) -> bool:
         return self.driver == OURS
 
     @property
@@ -132,7 +132,7 @@ COLUMNS = (
 )
 
 
-def chosen(
+def choose(
     names: Sequence[str], drivers: Sequence[str] = ()
 ) -> tuple[Column, ...]:
     """The columns with these names or drivers; all without any."""

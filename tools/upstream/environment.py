@@ -16,18 +16,18 @@ PACKAGES = (
     "testtools",
 )
 
-Say = Callable[[str], object]
+PrintLine = Callable[[str], object]
 
 
-def tests(
-    cache: pathlib.Path, published: pathlib.Path, say: Say
+def ensure(
+    cache: pathlib.Path, published: pathlib.Path, print_line: PrintLine
 ) -> pathlib.Path:
     """The environment; made on top of Tacker's when it does not exist."""
 
     def make(folder: pathlib.Path) -> None:
-        say(f"installing what the tests import into {folder}")
+        print_line(f"installing what the tests import into {folder}")
         wanted = (*PACKAGES, *environment.PINNED)
         environment.make_on_top(published, folder, wanted)
 
     key = " ".join([str(published), *PACKAGES])
-    return environment.make_once(cache, key, make, say)
+    return environment.make_once(cache, key, make, print_line)

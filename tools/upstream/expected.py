@@ -64,7 +64,7 @@ class Cause:
         return test.endswith(self.test) and operation == self.operation
 
     def pattern(self, column: Column) -> str:
-        return self.ours if column.ours else self.theirs
+        return self.ours if column.is_project_driver else self.theirs
 
 
 @dataclasses.dataclass(frozen=True)

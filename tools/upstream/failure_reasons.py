@@ -24,12 +24,12 @@ def reason(result: Result) -> str:
     raised = message(result.error)
     failed = result.failed_operations
     if failed and _STATES.search(raised):
-        return said(failed[-1])
+        return describe(failed[-1])
     where = line(result.error, result.test)
     return f"{first_line(raised)} ({where})" if where else first_line(raised)
 
 
-def said(operation: Operation) -> str:
+def describe(operation: Operation) -> str:
     """What an operation failed with."""
     return f"{operation.operation}: {first_line(operation.error)}"
 

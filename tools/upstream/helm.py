@@ -21,10 +21,10 @@ def version() -> str:
     return modules.required((SOURCE / "go.mod").read_text(), MODULE)
 
 
-def program(
-    environ: Mapping[str, str], say: Callable[[str], object]
+def build_program(
+    environ: Mapping[str, str], print_line: Callable[[str], object]
 ) -> pathlib.Path:
     """The program, from the cache; built when the cache does not have it."""
     stamp = f"-s -w -X {MODULE}/internal/version.version={version()}"
     binary = binaries.Binary(NAME, NAME, f"{MODULE}/cmd/helm", 60, stamp)
-    return golang.build_once(binary, SOURCE, source.cache(environ), say)
+    return golang.build_once(binary, SOURCE, source.cache(environ), print_line)

@@ -115,11 +115,11 @@ class OpenId:
 
 
 @contextlib.contextmanager
-def running(folder: pathlib.Path) -> Iterator[OpenId]:
+def start(folder: pathlib.Path) -> Iterator[OpenId]:
     """The provider, as long as the context is entered."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with Provider(folder) as provider:
-        own = certificates.local("upstream-openid")
+        own = certificates.create_server_certificate("upstream-openid")
         certificate = folder / "front.pem"
         write_private(certificate, own.certificate + own.key)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

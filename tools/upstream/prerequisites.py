@@ -20,11 +20,11 @@ from tools.upstream import prometheus_host
 from tools.upstream.cluster import Cluster
 from tools.upstream.keycloak import OpenId
 
-Say = Callable[[str], object]
+PrintLine = Callable[[str], object]
 
 
 @dataclasses.dataclass(frozen=True)
-class Surroundings:
+class Prerequisites:
     """The services beside one Tacker.
 
     :param identity: the cluster as a VIM with OpenID; None without it.
@@ -48,13 +48,13 @@ class Surroundings:
 
 
 @contextlib.contextmanager
-def running(
+def start(
     folder: pathlib.Path,
     sample: pathlib.Path,
     needs: Collection[str],
     shift: int,
-    say: Say,
-) -> Iterator[Surroundings]:
+    print_line: PrintLine,
+) -> Iterator[Prerequisites]:
     """All that the suites need, as long as the context is entered.
 
     :param sample: a chart for the host with Helm.
@@ -64,7 +64,7 @@ def running(
     unavailable: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
         if "prometheus" in needs:
-            stack.enter_context(prometheus_host.running(folder / "rules"))
+            stack.enter_context(prometheus_host.start(folder / "rules"))
         provider = None
         if "openid" in needs and named:
             unavailable["openid"] = (
@@ -72,16 +72,16 @@ def running(
                 "OpenID provider of the tests"
             )
         elif "openid" in needs:
-            provider = stack.enter_context(keycloak.running(folder / "openid"))
+            provider = stack.enter_context(keycloak.start(folder / "openid"))
         started = (
-            clusters.named(os.environ)
+            clusters.from_kubeconfig(os.environ)
             if named
-            else _started(folder / "plane", shift, provider, say)
+            else _start_plane(folder / "plane", shift, provider, print_line)
         )
         cluster = stack.enter_context(started)
         extra: Mapping[str, object] = {}
         if "chart host" in needs:
-            charts = _charts(folder / "charts", cluster, sample, say)
+            charts = _charts(folder / "charts", cluster, sample, print_line)
             try:
                 extra = stack.enter_context(charts)
             except OSError as error:
@@ -90,23 +90,29 @@ def running(
                     f"cannot listen on {where}: {error}"
                 )
         identity = provider.vim(cluster) if provider else None
-        yield Surroundings(cluster, identity, extra, unavailable)
+        yield Prerequisites(cluster, identity, extra, unavailable)
 
 
 @contextlib.contextmanager
-def _started(
-    folder: pathlib.Path, shift: int, provider: OpenId | None, say: Say
+def _start_plane(
+    folder: pathlib.Path,
+    shift: int,
+    provider: OpenId | None,
+    print_line: PrintLine,
 ) -> Iterator[Cluster]:
     trusted = provider.trusted if provider else None
-    with clusters.started(folder, shift, trusted, say) as found:
+    with clusters.start_plane(folder, shift, trusted, print_line) as found:
         if provider:
             provider.allow(found)
         yield found
 
 
 def _charts(
-    folder: pathlib.Path, cluster: Cluster, sample: pathlib.Path, say: Say
+    folder: pathlib.Path,
+    cluster: Cluster,
+    sample: pathlib.Path,
+    print_line: PrintLine,
 ) -> contextlib.AbstractContextManager[Mapping[str, object]]:
-    program = helm.program(os.environ, say)
+    program = helm.build_program(os.environ, print_line)
     host = chart_host.ChartHost(folder, program, cluster.kubeconfig)
-    return chart_host.running(host, sample)
+    return chart_host.start(host, sample)

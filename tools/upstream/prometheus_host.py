@@ -18,7 +18,7 @@ USER = PASSWORD = "root"
 
 
 @contextlib.contextmanager
-def running(
+def start(
     root: pathlib.Path, address: ssh.Address = ADDRESS
 ) -> Iterator[ssh.Address]:
     """Where the host is, as long as the context is entered."""

@@ -46,20 +46,20 @@ class Result:
         return tuple(one for one in self.operations if one.error)
 
 
-def parsed(line: str) -> Result:
+def parse_result(line: str) -> Result:
     """A result, from a line of a file."""
-    said: Mapping[str, Any] = json.loads(line)
+    content: Mapping[str, Any] = json.loads(line)
     operations = tuple(
         Operation(**{f.name: one[f.name] for f in _FIELDS})
-        for one in said.get("operations", ())
+        for one in content.get("operations", ())
     )
     return Result(
-        said["test"],
-        said["outcome"],
-        said.get("seconds", 0.0),
-        said.get("error", ""),
+        content["test"],
+        content["outcome"],
+        content.get("seconds", 0.0),
+        content.get("error", ""),
         operations,
-        tuple(said.get("left", ())),
+        tuple(content.get("left", ())),
     )
 
 
@@ -70,7 +70,7 @@ def latest(lines: Iterable[str]) -> dict[str, Result]:
     """By test, the last result of each."""
     found = {}
     for line in lines:
-        result = parsed(line)
+        result = parse_result(line)
         found[result.test] = result
     return found
 
@@ -130,4 +130,4 @@ class Store:
             # The last line may not be complete yet.
             whole, end, _rest = file.read().rpartition(b"\n")
         lines = whole.decode().splitlines()
-        return list(map(parsed, lines)), place + len(whole) + len(end)
+        return list(map(parse_result, lines)), place + len(whole) + len(end)

@@ -10,7 +10,7 @@ from tools.plane.folders import choose_user_folder
 NAME = "tacker-k8s-cr-upstream"
 
 
-def chosen(environ: Mapping[str, str]) -> pathlib.Path:
+def choose(environ: Mapping[str, str]) -> pathlib.Path:
     """UPSTREAM_RUN; else one for each user."""
     if named := environ.get("UPSTREAM_RUN", ""):
         return pathlib.Path(named).absolute()

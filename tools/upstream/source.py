@@ -18,7 +18,7 @@ from tools.tacker.environment import TACKER
 
 NAME = f"tacker-{TACKER}"
 
-Say = Callable[[str], object]
+PrintLine = Callable[[str], object]
 
 
 def cache(environ: Mapping[str, str]) -> pathlib.Path:
@@ -26,14 +26,14 @@ def cache(environ: Mapping[str, str]) -> pathlib.Path:
     return binaries.cache(environ).parent / "upstream"
 
 
-def archive(folder: pathlib.Path, say: Say) -> pathlib.Path:
+def archive(folder: pathlib.Path, print_line: PrintLine) -> pathlib.Path:
     """The source distribution; downloaded when the cache does not have it."""
     path = folder / f"{NAME}.tar.gz"
     if path.exists():
         return path
-    with lock.held(folder / "source.lock", say):
+    with lock.hold(folder / "source.lock", print_line):
         if not path.exists():
-            say(f"downloading the source distribution {NAME}")
+            print_line(f"downloading the source distribution {NAME}")
             with tempfile.TemporaryDirectory(dir=folder) as draft:
                 _download(pathlib.Path(draft))
                 os.replace(pathlib.Path(draft, path.name), path)

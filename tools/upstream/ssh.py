@@ -28,7 +28,7 @@ logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
 @dataclasses.dataclass(frozen=True)
-class Done:
+class CommandResult:
     """What became of a command."""
 
     status: int
@@ -36,23 +36,23 @@ class Done:
     error: bytes = b""
 
 
-def refused(command: str) -> Done:
+def refused(command: str) -> CommandResult:
     """What a server answers that runs no commands."""
-    return Done(127, error=f"not known here: {command}\n".encode())
+    return CommandResult(127, error=f"not known here: {command}\n".encode())
 
 
 @dataclasses.dataclass(frozen=True)
 class Server:
     """What a server does.
 
-    :param place: the file that stands for a path of the client's.
+    :param resolve_path: the file that stands for a path of the client's.
     :param execute: runs a command.
     """
 
     user: str
     password: str
-    place: Callable[[str], pathlib.Path]
-    execute: Callable[[str], Done] = refused
+    resolve_path: Callable[[str], pathlib.Path]
+    execute: Callable[[str], CommandResult] = refused
 
 
 class _Session(paramiko.ServerInterface):
@@ -98,7 +98,7 @@ class _Files(paramiko.SFTPServerInterface):
 
     def stat(self, path: str) -> Any:
         try:
-            found = os.stat(self.server.place(path))
+            found = os.stat(self.server.resolve_path(path))
         except OSError as error:
             return paramiko.SFTPServer.convert_errno(error.errno or 0)
         return paramiko.SFTPAttributes.from_stat(found)
@@ -108,7 +108,7 @@ class _Files(paramiko.SFTPServerInterface):
     def open(self, path: str, flags: int, attr: Any) -> Any:
         try:
             file = open(  # noqa: SIM115  the handle closes it
-                self.server.place(path),
+                self.server.resolve_path(path),
                 "wb" if flags & os.O_WRONLY else "rb",
             )
         except OSError as error:
@@ -119,7 +119,7 @@ class _Files(paramiko.SFTPServerInterface):
 
     def remove(self, path: str) -> int:
         try:
-            self.server.place(path).unlink()
+            self.server.resolve_path(path).unlink()
         except OSError as error:
             return paramiko.SFTPServer.convert_errno(error.errno or 0)
         return sftp.SFTP_OK

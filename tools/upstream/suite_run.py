@@ -16,7 +16,7 @@ import time
 from tools.tacker import configuration
 from tools.upstream import failure_reasons
 from tools.upstream.column_environment import SERVICES
-from tools.upstream.column_environment import Stand
+from tools.upstream.column_environment import SuiteEnvironment
 from tools.upstream.results import FAILED
 from tools.upstream.results import Result
 from tools.upstream.results import Store
@@ -28,7 +28,7 @@ PAUSE = 0.2
 _NO_TEST = 5
 """pytest's exit status when it selected no test."""
 
-Say = Callable[[str], object]
+PrintLine = Callable[[str], object]
 
 
 def harness() -> str:
@@ -41,12 +41,12 @@ def harness() -> str:
 
 
 def run(
-    stand: Stand,
+    environment: SuiteEnvironment,
     suite: Suite,
     store: Store,
     selected: Sequence[str],
     done: Collection[str],
-    say: Say,
+    print_line: PrintLine,
 ) -> str:
     """Run a suite; why it ended before its last test, if it did.
 
@@ -58,9 +58,9 @@ def run(
     place = path.stat().st_size if path.exists() else 0
     with open(log, "a") as file:
         process = subprocess.Popen(
-            [str(stand.python), *_arguments(suite, selected)],
-            cwd=stand.source,
-            env=_environ(stand, suite, store, done),
+            [str(environment.python), *_arguments(suite, selected)],
+            cwd=environment.source,
+            env=_environ(environment, suite, store, done),
             stdout=file,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -70,7 +70,7 @@ def run(
             ended = process.poll() is not None
             added, place = store.since(suite.name, place)
             for result in added:
-                say(f"    {line(result)}")
+                print_line(f"    {line(result)}")
             if ended:
                 break
             time.sleep(PAUSE)
@@ -78,7 +78,7 @@ def run(
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        _mask(log, stand.around.secrets)
+        _mask(log, environment.services.secrets)
     if process.returncode in (0, 1, _NO_TEST):
         return ""
     return f"pytest ended with {process.returncode}; see {log}"
@@ -115,22 +115,27 @@ def _mask(log: pathlib.Path, secrets: Sequence[str]) -> None:
 
 
 def _environ(
-    stand: Stand, suite: Suite, store: Store, done: Collection[str]
+    environment: SuiteEnvironment,
+    suite: Suite,
+    store: Store,
+    done: Collection[str],
 ) -> dict[str, str]:
-    kubectl = stand.around.cluster.kubectl
+    kubectl = environment.services.cluster.kubectl
     command = f"{kubectl.program} --kubeconfig={kubectl.kubeconfig}"
     return {
-        "HOME": str(stand.host.folders.run),
+        "HOME": str(environment.host.folders.run),
         "LC_ALL": "C.UTF-8",
         "PATH": os.environ["PATH"],
-        "PYTHONPATH": f"{stand.source}:{INSIDE}",
-        "TACKER_RUN": str(stand.host.folders.run),
-        "TACKER_URL": stand.host.url,
-        "UPSTREAM_DATABASE": configuration.database(stand.host.state),
-        "UPSTREAM_KUBECTL": command if stand.around.cluster.owned else "",
+        "PYTHONPATH": f"{environment.source}:{INSIDE}",
+        "TACKER_RUN": str(environment.host.folders.run),
+        "TACKER_URL": environment.host.url,
+        "UPSTREAM_DATABASE": configuration.database(environment.host.state),
+        "UPSTREAM_KUBECTL": command
+        if environment.services.cluster.owned
+        else "",
         "UPSTREAM_LIMIT": str(suite.limit),
         "UPSTREAM_DONE": json.dumps(sorted(done)),
         "UPSTREAM_RESULTS": str(store.path(suite.name).absolute()),
         "UPSTREAM_SELECTED": str(store.selection(suite.name).absolute()),
-        "UPSTREAM_SECRETS": json.dumps(stand.around.secrets),
+        "UPSTREAM_SECRETS": json.dumps(environment.services.secrets),
     }

@@ -112,7 +112,7 @@ SUITES = (
 )
 
 
-def chosen(names: Sequence[str]) -> tuple[Suite, ...]:
+def choose(names: Sequence[str]) -> tuple[Suite, ...]:
     """The suites with these names, in their usual order; all without any."""
     known = [suite.name for suite in SUITES]
     if unknown := [name for name in names if name not in known]:
@@ -125,9 +125,9 @@ def chosen(names: Sequence[str]) -> tuple[Suite, ...]:
 
 def check_ports(wanted: Sequence[Suite]) -> None:
     """Refuse to run when ports of the tests are taken."""
-    taken = ports.holders(frozenset(p for s in wanted for p in s.ports))
-    if taken:
-        held = "\n".join(f"  {holder}" for holder in taken)
+    holders = ports.find_holders(frozenset(p for s in wanted for p in s.ports))
+    if holders:
+        held = "\n".join(f"  {holder}" for holder in holders)
         raise UpstreamError(
             f"Tacker's tests use fixed ports that are not free:\n{held}\n"
             "Another run may use them; end it, or choose suites by --suite"

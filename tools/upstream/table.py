@@ -34,7 +34,7 @@ class Row:
         }
 
 
-def text(rows: Sequence[Row], columns: Sequence[Column]) -> str:
+def format_table(rows: Sequence[Row], columns: Sequence[Column]) -> str:
     """Lines for a terminal: a line for each test, its reasons below it."""
     titles = [column.title for column in columns]
     widths = [max(len(title), 8) for title in titles]
@@ -69,7 +69,9 @@ def _word(row: Row, column: Column) -> str:
     if column.name not in row.verdicts:
         return NOT_RUN
     verdict = row.verdicts[column.name]
-    word = "other" if verdict.other else verdict.result.outcome
+    word = (
+        "other" if verdict.passed_for_other_reason else verdict.result.outcome
+    )
     return f"{word} !" if verdict.surprise else word
 
 
@@ -77,15 +79,19 @@ def _reasons(row: Row) -> list[str]:
     """Lines below a test; once for columns with the same reason."""
     said: dict[str, list[str]] = {}
     for name, verdict in row.verdicts.items():
-        for line in _said(verdict):
+        for line in _describe(verdict):
             said.setdefault(_UUID.sub("<id>", line), []).append(name)
     return [f"{', '.join(names)}: {line}" for line, names in said.items()]
 
 
-def _said(verdict: Verdict) -> list[str]:
+def _describe(verdict: Verdict) -> list[str]:
     lines = []
     if verdict.reason:
-        other = "passed for another reason: " if verdict.other else ""
+        other = (
+            "passed for another reason: "
+            if verdict.passed_for_other_reason
+            else ""
+        )
         lines.append(f"{other}{verdict.reason}{_options(verdict)}")
     if verdict.known and not verdict.surprise:
         lines.append(f"expected: {verdict.known}")
@@ -110,7 +116,11 @@ def _totals(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
         seconds = 0.0
         for row in rows:
             if verdict := row.verdicts.get(column.name):
-                word = "other" if verdict.other else verdict.result.outcome
+                word = (
+                    "other"
+                    if verdict.passed_for_other_reason
+                    else verdict.result.outcome
+                )
                 counted[word] = counted.get(word, 0) + 1
                 seconds += verdict.result.seconds
         said = ", ".join(f"{n} {word}" for word, n in sorted(counted.items()))
@@ -120,7 +130,7 @@ def _totals(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
     return lines
 
 
-def values(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def as_values(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """The rows, as the documentation describes them."""
     return [
         {
@@ -138,7 +148,9 @@ def values(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def _values(verdict: Verdict) -> dict[str, Any]:
     result = verdict.result
     return {
-        "outcome": "other" if verdict.other else result.outcome,
+        "outcome": "other"
+        if verdict.passed_for_other_reason
+        else result.outcome,
         "seconds": result.seconds,
         "reason": verdict.reason,
         "expected": not verdict.surprise,

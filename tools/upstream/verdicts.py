@@ -32,7 +32,7 @@ class Verdict:
     needed: str = ""
 
     @property
-    def other(self) -> bool:
+    def passed_for_other_reason(self) -> bool:
         """Whether the test passed for another reason than it should."""
         return self.result.outcome == PASSED and bool(self.reason)
 
@@ -47,7 +47,7 @@ def judge(
     options = failure_reasons.named_options(result)
     verdict = Verdict(result, reason, options=options)
     entry = expectations.outcome(result.test, column)
-    actual = FAILED if verdict.other else result.outcome
+    actual = FAILED if verdict.passed_for_other_reason else result.outcome
     if entry is None:
         surprise = "" if actual == PASSED else "not expected"
         return dataclasses.replace(verdict, surprise=surprise)
@@ -68,14 +68,13 @@ def _another_reason(
     for operation in result.failed_operations:
         causes = expectations.causes_of(result.test, operation.operation)
         if not causes:
-            return (
-                f"no failure is expected of {failure_reasons.said(operation)}"
-            )
+            reason = failure_reasons.describe(operation)
+            return f"no failure is expected of {reason}"
         if not any(
             expected.contains(cause.pattern(column), operation.error)
             for cause in causes
         ):
-            reason = failure_reasons.said(operation)
+            reason = failure_reasons.describe(operation)
             return f"expected {causes[0].cause}; {reason}"
     return _missing(result, expectations)
 

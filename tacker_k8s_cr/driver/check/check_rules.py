@@ -90,39 +90,39 @@ class Unfinished:
     instance: str
 
 
-def of_versions(found: Versions) -> Iterator[Finding]:
-    python = ".".join(map(str, found.python))
-    if found.python < OLDEST_PYTHON:
+def check_versions(versions: Versions) -> Iterator[Finding]:
+    python = ".".join(map(str, versions.python))
+    if versions.python < OLDEST_PYTHON:
         yield _failure("Python", f"expected 3.10 or later, got {python}")
     else:
         yield _success("Python", python)
-    yield _success("tacker-k8s-cr", found.ours)
-    if not found.tacker:
+    yield _success("tacker-k8s-cr", versions.ours)
+    if not versions.tacker:
         yield _failure(
             "Tacker",
             "not installed in this environment; run the check in the "
             "environment of tacker-conductor and tacker-server",
         )
-    elif found.tacker not in KNOWN_TACKERS:
+    elif versions.tacker not in KNOWN_TACKERS:
         yield _warning(
             "Tacker",
-            f"not tested with {found.tacker}, only with "
+            f"not tested with {versions.tacker}, only with "
             f"{', '.join(KNOWN_TACKERS)}",
         )
     else:
-        yield _success("Tacker", found.tacker)
-    major = re.match(r"\d+", found.client)
+        yield _success("Tacker", versions.tacker)
+    major = re.match(r"\d+", versions.client)
     if major is None or int(major.group()) < OLDEST_CLIENT:
         yield _failure(
             "kubernetes (Python)",
             f"expected {OLDEST_CLIENT} or later, got "
-            f"{found.client or 'none (not installed)'}",
+            f"{versions.client or 'none (not installed)'}",
         )
     else:
-        yield _success("kubernetes (Python)", found.client)
+        yield _success("kubernetes (Python)", versions.client)
 
 
-def of_infra(
+def check_infra_drivers(
     option: str, names: Sequence[str], drivers: Mapping[str, DriverStatus]
 ) -> Iterator[Finding]:
     """Check which driver Tacker uses for a Kubernetes VIM, by option.
@@ -137,11 +137,13 @@ def of_infra(
             yield _failure(subject, f"{name}: {drivers[name].error}")
     types = [driver.type for driver in loaded]
     for twice in sorted({kind for kind in types if types.count(kind) > 1}):
-        both = [driver.name for driver in loaded if driver.type == twice]
+        conflicting = [
+            driver.name for driver in loaded if driver.type == twice
+        ]
         yield _failure(
             subject,
-            f"{' and '.join(both)} have the same type {twice}: the services "
-            "do not start (KeyError: <class 'type'>)",
+            f"{' and '.join(conflicting)} have the same type {twice}: "
+            "the services do not start (KeyError: <class 'type'>)",
             (option, _fixed_value(names)),
         )
     if len(of_type) > 1:
@@ -169,8 +171,8 @@ def _fixed_value(names: Sequence[str]) -> str:
     return ",".join([*kept, OURS])
 
 
-def of_v2(
-    wanted: bool, named: bool, faults: Sequence[str]
+def check_v2(
+    is_required: bool, named: bool, faults: Sequence[str]
 ) -> Iterator[Finding]:
     """Check whether the v2 API uses this driver.
 
@@ -178,7 +180,7 @@ def of_v2(
     :param faults: differences of this Tacker from the versions tested.
     """
     subject = "v2 API"
-    if not wanted:
+    if not is_required:
         yield _warning(
             subject,
             "[tacker_k8s_cr] v2 is false: Kubernetes VIMs use Tacker's own "
@@ -186,16 +188,16 @@ def of_v2(
         )
     for fault in faults:
         yield _failure(subject, fault)
-    if wanted and not named:
+    if is_required and not named:
         yield _failure(
             subject,
             f"not served: no option of v1 lists {OURS}, which loads it",
         )
-    elif wanted and not faults:
+    elif is_required and not faults:
         yield _success(subject, f"Kubernetes VIMs use {OURS}")
 
 
-def of_management(
+def check_management_drivers(
     names: Sequence[str], drivers: Mapping[str, DriverStatus]
 ) -> Iterator[Finding]:
     """Check the management drivers of v1, loaded by name and type."""
@@ -220,7 +222,7 @@ def of_management(
         )
 
 
-def of_packages(
+def check_packages(
     carried: Iterable[PackagedDriver],
     names: Sequence[str],
     drivers: Mapping[str, DriverStatus],
@@ -259,7 +261,7 @@ def of_packages(
         )
 
 
-def of_unfinished(operations: Iterable[Unfinished]) -> Iterator[Finding]:
+def check_unfinished(operations: Iterable[Unfinished]) -> Iterator[Finding]:
     """Report operations that their driver should finish first."""
     for item in operations:
         yield _warning(
@@ -269,13 +271,13 @@ def of_unfinished(operations: Iterable[Unfinished]) -> Iterator[Finding]:
         )
 
 
-def fix_lines(found: Iterable[Finding]) -> tuple[str, ...]:
+def fix_lines(findings: Iterable[Finding]) -> tuple[str, ...]:
     """Return the lines of the configuration file that fix findings."""
     fixes: dict[str, str] = {}
-    for option, value in (item.fix for item in found if item.fix):
+    for option, value in (item.fix for item in findings if item.fix):
         if option in fixes:
-            more = [v for v in value.split(",") if v not in fixes[option]]
-            value = ",".join([fixes[option], *more])
+            values = [v for v in value.split(",") if v not in fixes[option]]
+            value = ",".join([fixes[option], *values])
         fixes[option] = value
     if not fixes:
         return ()

@@ -31,7 +31,7 @@ MANAGEMENT = "tacker.tacker.mgmt.drivers"
 
 
 @dataclasses.dataclass(frozen=True)
-class Configured:
+class InstallationConfig:
     """The configuration of drivers.
 
     :param files: those that were read; may be empty.
@@ -73,7 +73,7 @@ def _version(distribution: str) -> str:
         return ""
 
 
-def configured(files: Sequence[str]) -> Configured:
+def read_configuration(files: Sequence[str]) -> InstallationConfig:
     """Read the named files, or those that Tacker would find.
 
     Raises RequestInvalid if they cannot be read. Tacker must be installed.
@@ -91,7 +91,7 @@ def configured(files: Sequence[str]) -> Configured:
             [], project="tacker", default_config_files=list(files) or None
         )
         settings = configuration.settings()
-        return Configured(
+        return InstallationConfig(
             tuple(cfg.CONF.config_file),
             {
                 name: tuple(cfg.CONF.tacker[name])
@@ -116,16 +116,16 @@ def configured(files: Sequence[str]) -> Configured:
 
 def drivers(namespace: str, names: Iterable[str]) -> dict[str, DriverStatus]:
     """Load these drivers, as Tacker does when it starts."""
-    found = {
+    statuses = {
         entry.name: entry for entry in metadata.entry_points(group=namespace)
     }
     return {
-        name: _loaded(found[name])
-        if name in found
+        name: _loaded(statuses[name])
+        if name in statuses
         else DriverStatus(
             name,
             error="not installed in this environment; installed: "
-            f"{', '.join(sorted(found)) or 'none'}",
+            f"{', '.join(sorted(statuses)) or 'none'}",
         )
         for name in names
     }

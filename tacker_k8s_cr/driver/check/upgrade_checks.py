@@ -85,12 +85,12 @@ def _find(
     config_files: Sequence[str], database: bool, vims: bool
 ) -> Iterator[Finding]:
     versions = installation.versions()
-    yield from check_rules.of_versions(versions)
+    yield from check_rules.check_versions(versions)
     yield from _of_handlers()
     if not versions.tacker:
         return
     try:
-        configured = installation.configured(config_files)
+        configured = installation.read_configuration(config_files)
     except errors.RequestInvalid as error:
         yield Finding(Code.FAILURE, "configuration", str(error))
         return
@@ -126,24 +126,24 @@ def _of_configuration(configured: Any) -> Iterator[Finding]:
     faults = installation.faults_of_hook() if configured.v2 else ()
     for option in check_rules.OPTIONS:
         names = configured.options[option]
-        yield from check_rules.of_infra(
+        yield from check_rules.check_infra_drivers(
             option, names, installation.drivers(installation.INFRA, names)
         )
     named = any(
         check_rules.OURS in configured.options[option]
         for option in check_rules.OPTIONS
     )
-    yield from check_rules.of_v2(configured.v2, named, faults)
+    yield from check_rules.check_v2(configured.v2, named, faults)
     names = configured.options[check_rules.MANAGEMENT]
     wanted = {*names, check_rules.DELIVERY}
     drivers = installation.drivers(installation.MANAGEMENT, wanted)
-    yield from check_rules.of_management(names, drivers)
+    yield from check_rules.check_management_drivers(names, drivers)
     try:
         carried = installation.packaged_drivers(configured.packages)
     except errors.RequestInvalid as error:
         yield Finding(Code.WARNING, "packages", str(error))
         return
-    yield from check_rules.of_packages(carried, names, drivers)
+    yield from check_rules.check_packages(carried, names, drivers)
 
 
 def _of_operations() -> Iterator[Finding]:
@@ -151,7 +151,7 @@ def _of_operations() -> Iterator[Finding]:
     from tacker_k8s_cr.driver import tacker_db
 
     try:
-        yield from check_rules.of_unfinished(tacker_db.unfinished())
+        yield from check_rules.check_unfinished(tacker_db.list_unfinished())
     except errors.RequestInvalid as error:
         yield Finding(Code.WARNING, "operations", str(error))
 
@@ -160,7 +160,7 @@ def _of_vims() -> Iterator[Finding]:
     from tacker_k8s_cr.driver import tacker_db
 
     try:
-        for vim in tacker_db.vims():
+        for vim in tacker_db.list_vims():
             yield Finding(
                 Code.FAILURE if vim.trouble else Code.SUCCESS,
                 f"VIM {vim.name}",

@@ -79,22 +79,24 @@ def config_error(error: cfg.Error) -> str:
 
 
 def deliver_all(
-    target: InstanceTarget, said: Mapping[str, Any], settings: Settings
+    target: InstanceTarget, params: Mapping[str, Any], settings: Settings
 ) -> None:
     """Deliver the kubeconfig of every Cluster that the instance has.
 
     A credential that its receiver has is not sent again.
 
-    :param said: the parameters of the delivery in this request.
+    :param params: the parameters of the delivery in this request.
     """
     with vim.connect(target.access, settings) as cluster:
         deadline = Deadline.after(settings.webhook.timeout)
-        known = recorded_delivery(cluster.with_deadline(deadline), target)
+        recorded = read_recorded_delivery(
+            cluster.with_deadline(deadline), target
+        )
         deliver.deliver(
             cluster,
             target.instance,
-            delivery({**known, **said}, settings),
-            namespace=target.home,
+            create_delivery({**recorded, **params}, settings),
+            namespace=target.record_namespace,
             deadline=deadline,
         )
 
@@ -103,22 +105,24 @@ def withdraw_all(target: InstanceTarget, settings: Settings) -> None:
     """Revoke the credentials of the instance, and notify its receivers."""
     deadline = Deadline.after(min(settings.webhook.timeout, WITHDRAWAL))
     with vim.connect(target.access, settings) as cluster:
-        known = recorded_delivery(cluster.with_deadline(deadline), target)
+        recorded = read_recorded_delivery(
+            cluster.with_deadline(deadline), target
+        )
         deliver.withdraw(
             cluster,
             target.instance,
-            _if_any(target, known, settings),
-            namespace=target.home,
+            _read_delivery(target, recorded, settings),
+            namespace=target.record_namespace,
             deadline=deadline,
         )
 
 
-def _if_any(
-    target: InstanceTarget, known: Mapping[str, Any], settings: Settings
+def _read_delivery(
+    target: InstanceTarget, params: Mapping[str, Any], settings: Settings
 ) -> deliver.Delivery | None:
     """Return the delivery; None, with a warning, for wrong settings."""
     try:
-        return delivery(known, settings)
+        return create_delivery(params, settings)
     except errors.RequestInvalid as error:
         LOG.warning(
             "%s: terminate notification not sent: %s", target.instance, error
@@ -126,25 +130,27 @@ def _if_any(
         return None
 
 
-def recorded_delivery(
+def read_recorded_delivery(
     cluster: Cluster, target: InstanceTarget
 ) -> Mapping[str, Any]:
     """Return the delivery parameters of the instantiation.
 
     They are in the record, since later requests do not repeat them.
     """
-    entry = store.read(cluster, target.instance, target.home)
+    entry = store.read(cluster, target.instance, target.record_namespace)
     return entry.inventory.policy.delivery if entry else {}
 
 
-def delivery(said: Mapping[str, Any], settings: Settings) -> deliver.Delivery:
+def create_delivery(
+    params: Mapping[str, Any], settings: Settings
+) -> deliver.Delivery:
     """Return the delivery of a request, else of the configuration.
 
     Secrets come from the configuration only, so that none is in a package
     or in Tacker's database.
     """
     hook = settings.webhook
-    url = said.get("url") or hook.url
+    url = params.get("url") or hook.url
     if not url:
         raise errors.RequestInvalid(
             "no webhook: set "
@@ -162,13 +168,13 @@ def delivery(said: Mapping[str, Any], settings: Settings) -> deliver.Delivery:
         allow_http=hook.allow_http,
     )
     access = deliver.CredentialMode(
-        deliver.CredentialKind(said.get("credential") or hook.credential),
-        said.get("role") or hook.role,
-        int(said.get("expires_after") or hook.expires_after),
+        deliver.CredentialKind(params.get("credential") or hook.credential),
+        params.get("role") or hook.role,
+        int(params.get("expires_after") or hook.expires_after),
     )
     return deliver.Delivery(
         receiver,
-        deliver.ApiCheck(said.get("api_check") or hook.api_check),
+        deliver.ApiCheck(params.get("api_check") or hook.api_check),
         access,
-        renew=said.get("renew", False),
+        renew=params.get("renew", False),
     )

@@ -29,18 +29,18 @@ def run_hook(hook: str, call: Mapping[str, Any]) -> None:
         return
     vnf_instance = call["vnf_instance"]
     with (
-        tacker_errors.tacker_errors("delivery", vnf_instance.id),
+        tacker_errors.translate_errors("delivery", vnf_instance.id),
         kubeconfig_webhook.log_failures(hook, vnf_instance.id),
     ):
         settings = configuration.settings()
         if hook == kubeconfig_webhook.CHECKS:
-            kubeconfig_webhook.delivery(
+            kubeconfig_webhook.create_delivery(
                 _delivery_params(call, "instantiate"), settings
             )
         elif operation := kubeconfig_webhook.DELIVERS.get(hook):
             if operation == "instantiate" or _is_managed(vnf_instance):
-                said = _delivery_params(call, operation)
-                kubeconfig_webhook.deliver_all(_target(call), said, settings)
+                params = _delivery_params(call, operation)
+                kubeconfig_webhook.deliver_all(_target(call), params, settings)
         elif hook in kubeconfig_webhook.WITHDRAWS and _is_managed(
             vnf_instance
         ):
@@ -60,9 +60,9 @@ def _delivery_params(
     call: Mapping[str, Any], operation: str
 ) -> Mapping[str, Any]:
     """Return the delivery parameters of the request."""
-    asked = call[f"{operation}_vnf_request"]
+    request = call[f"{operation}_vnf_request"]
     try:
-        params = asked.additional_params
+        params = request.additional_params
     except NotImplementedError:
         # Tacker's objects raise it for an attribute that is not set.
         params = None
@@ -74,10 +74,10 @@ def _target(call: Mapping[str, Any]) -> InstanceTarget:
     # Imported here: it brings in all of Tacker's VNFM and NFVO.
     from tacker.vnflcm import utils
 
-    found = utils.get_vim(call["context"], vnf_instance.vim_connection_info)
+    vim_info = utils.get_vim(call["context"], vnf_instance.vim_connection_info)
     info = vnf_instance.instantiated_vnf_info
     return mapping.target(
         info and info.instance_id,
-        {**found["access_info"], "vim_id": found["vim_id"]},
+        {**vim_info["access_info"], "vim_id": vim_info["vim_id"]},
         vnf_instance,
     )

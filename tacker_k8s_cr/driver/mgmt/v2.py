@@ -50,7 +50,7 @@ def failure(text: bytes, environ: Mapping[str, str]) -> str:
     :param text: the standard input, written by Tacker.
     """
     try:
-        _carried_out(parse_request(text), environ)
+        _handle(parse_request(text), environ)
     except errors.Error as error:
         why = "; ".join(map(str.strip, str(error).splitlines()))
     except cfg.Error as error:
@@ -63,7 +63,7 @@ def failure(text: bytes, environ: Mapping[str, str]) -> str:
     return why[: error_text.LONGEST]
 
 
-def _carried_out(call: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+def _handle(call: Mapping[str, Any], environ: Mapping[str, str]) -> None:
     hook = str(call["operation"])
     inst = call["vnf_instance"]
     name = inst.get("id", "") if isinstance(inst, dict) else ""
@@ -83,13 +83,13 @@ def carry_out(call: Mapping[str, Any], settings: Settings) -> None:
     hook = call["operation"]
     inst = call["vnf_instance"]
     if hook == kubeconfig_webhook.CHECKS:
-        kubeconfig_webhook.delivery(
+        kubeconfig_webhook.create_delivery(
             _delivery_params(call, "instantiate"), settings
         )
     elif operation := kubeconfig_webhook.DELIVERS.get(hook):
-        said = _delivery_params(call, operation)
+        params = _delivery_params(call, operation)
         if _record(inst):
-            kubeconfig_webhook.deliver_all(_target(inst), said, settings)
+            kubeconfig_webhook.deliver_all(_target(inst), params, settings)
         elif operation == "instantiate":
             raise errors.RequestInvalid(
                 "the VNF instance was instantiated by another driver than "
@@ -115,8 +115,8 @@ def _delivery_params(
 def _record(inst: Mapping[str, Any]) -> str:
     """Return the reference of the record; empty for another driver."""
     info = inst.get("instantiatedVnfInfo") or {}
-    ours = (info.get("metadata") or {}).get(OURS) or {}
-    return str(ours.get("record") or "")
+    own = (info.get("metadata") or {}).get(OURS) or {}
+    return str(own.get("record") or "")
 
 
 def _terminating_instance(
@@ -133,21 +133,24 @@ def _terminating_instance(
         return None
     params = (call.get("request") or {}).get("additionalParams")
     try:
-        asked = additional_params.read(params)
+        request = additional_params.read(params)
     except errors.RequestInvalid:
         return None  # nothing was created for it
-    if asked.use_helm:
+    if request.use_helm:
         return None
-    return _target(inst, f"{instances.home(asked, settings)}/{inst['id']}")
+    return _target(
+        inst,
+        f"{instances.choose_record_namespace(request, settings)}/{inst['id']}",
+    )
 
 
 def _target(inst: Mapping[str, Any], record: str = "") -> InstanceTarget:
-    home, _, instance = (record or _record(inst)).partition("/")
+    record_namespace, _, instance = (record or _record(inst)).partition("/")
     # Tacker itself takes the first.
     first = next(iter((inst.get("vimConnectionInfo") or {}).values()), None)
     if first is None:
         raise errors.RequestInvalid("the VNF instance has no VIM")
-    return InstanceTarget(instance, home, vim.access(first))
+    return InstanceTarget(instance, record_namespace, vim.access(first))
 
 
 # -- What comes in -----------------------------------------------------------
@@ -163,14 +166,15 @@ class _Plain(pickle.Unpickler):
 def parse_request(text: bytes) -> Mapping[str, Any]:
     """Return the dictionary. Raises RequestInvalid for other input."""
     try:
-        found = _Plain(io.BytesIO(text)).load()
+        request = _Plain(io.BytesIO(text)).load()
     except Exception:  # noqa: BLE001  a bad pickle may raise anything
-        found = None
-    if not isinstance(found, dict) or not {"operation", "vnf_instance"} <= set(
-        found
-    ):
+        request = None
+    if not isinstance(request, dict) or not {
+        "operation",
+        "vnf_instance",
+    } <= set(request):
         raise errors.RequestInvalid(
             "standard input: expected the dictionary that Tacker passes to a "
             "management script, got something else"
         )
-    return found
+    return request

@@ -24,19 +24,19 @@ def check_abandoned(
     vim = mapping.noted_vim(vnf_instance)
     attempt = mapping.target(None, target.access, vnf_instance)
     is_same_vim = vim in ("", target.access.get("vim_id"))
-    is_same_home = attempt.home == target.home
+    is_same_home = attempt.record_namespace == target.record_namespace
     if is_same_vim and is_same_home:
         return
     # Also for another VIM: the same cluster may be registered again.
-    found = earlier_attempt.find_record(attempt)
+    inventory = earlier_attempt.find_record(attempt)
     if not is_same_home:
-        earlier_attempt.check_namespace(target, found)
-    if found or is_same_vim:
+        earlier_attempt.check_namespace(target, inventory)
+    if inventory or is_same_vim:
         return
     try:
         access = _access(context, vim)
     except errors.Error as error:
-        raise earlier_attempt.unverified(
+        raise earlier_attempt.unverified_error(
             target, attempt, f"VIM {vim}", error
         ) from error
     if access.get("auth_url") != target.access.get("auth_url"):
@@ -51,7 +51,7 @@ def check_abandoned(
 def is_readable(target: InstanceTarget) -> bool:
     """Return whether the record may be read; if not, nothing was written."""
     try:
-        instances.inventory(target)
+        instances.find_inventory(target)
     except errors.Forbidden as error:
         earlier_attempt.log_forbidden(error, target)
         return False
@@ -63,10 +63,10 @@ def _access(context: Any, vim: str) -> Mapping[str, Any]:
     from tacker.vnfm import vim_client
 
     try:
-        found = vim_client.VimClient().get_vim(context, vim)
+        current = vim_client.VimClient().get_vim(context, vim)
     except exceptions.TackerException as error:
         raise errors.RequestInvalid(
             f"Tacker does not return the access information of VIM {vim}: "
             f"{type(error).__name__}"
         ) from error
-    return {**found["vim_auth"], "vim_id": vim}
+    return {**current["vim_auth"], "vim_id": vim}

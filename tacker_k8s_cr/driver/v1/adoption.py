@@ -31,7 +31,7 @@ def is_possible(vnf_instance: Any) -> bool:
         info
         and info.instance_id
         and not mapping.is_our_reference(info.instance_id)
-        and not additional_params.of_helm(info.additional_params)
+        and not additional_params.is_for_helm(info.additional_params)
     )
 
 
@@ -43,9 +43,9 @@ def adopt(context: Any, vnf_instance: Any, vim_info: Any) -> None:
     :raises errors.Error: it is not adopted, and stays with Tacker's driver.
     """
     fresh = objects.VnfInstance.get_by_id(context, vnf_instance.id)
-    if why := sync_db.busy(context, fresh):
+    if why := sync_db.busy_reason(context, fresh):
         raise errors.RequestInvalid(f"{fresh.id} cannot be adopted now: {why}")
-    with sync_db.reserved(context, fresh):
+    with sync_db.reserve(context, fresh):
         target = _target(fresh, vim_info)
         adoption.adopt(target, _former(context, fresh))
         _store(context, fresh, target, vim_info.vim_id)
@@ -54,10 +54,10 @@ def adopt(context: Any, vnf_instance: Any, vim_info: Any) -> None:
 def _target(vnf_instance: Any, vim_info: Any) -> InstanceTarget:
     metadata = vnf_instance.vnf_metadata or {}
     namespace = str(metadata.get("namespace") or "default")
-    asked = additional_params.RequestParams(namespace=namespace)
+    params = additional_params.RequestParams(namespace=namespace)
     return InstanceTarget(
         vnf_instance.id,
-        instances.home(asked),
+        instances.choose_record_namespace(params),
         mapping.access(vim_info),
         namespace=namespace,
     )
@@ -70,7 +70,7 @@ def _former(context: Any, vnf_instance: Any) -> adoption.UpstreamInstance:
         info.flavour_id,
         adoption.instantiation_params(info.additional_params),
         mapping.scale_levels(info.scale_status),
-        adoption.noted_objects(info.instance_id),
+        adoption.parse_noted_objects(info.instance_id),
     )
 
 
@@ -85,12 +85,14 @@ def _store(
     from tacker.db.vnfm import vnfm_db
 
     info = vnf_instance.instantiated_vnf_info
-    info.instance_id = references.reference(target.instance, target.home)
-    _, members = instances.members(target)
+    info.instance_id = references.format_reference(
+        target.instance, target.record_namespace
+    )
+    _, members = instances.read_members(target)
     info.vnfc_resource_info = vnf_resources.vnfc_resources(
         members, info.vnfc_resource_info
     )
-    mapping.note(vnf_instance, target, vim_id)
+    mapping.note_reference(vnf_instance, target, vim_id)
     vnf_instance.task_state = None
     vnf_instance.save()
     context.session.query(vnfm_db.VNF).filter_by(id=vnf_instance.id).update(

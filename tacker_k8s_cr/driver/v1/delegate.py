@@ -32,8 +32,8 @@ Driver = TypeVar("Driver", bound=type)
 
 def by_request(call: Call) -> bool:
     """Decide by the request: for an instantiation, also in a heal."""
-    asked = call["instantiate_vnf_req"].additional_params
-    return additional_params.of_helm(asked) or by_instance(call)
+    params = call["instantiate_vnf_req"].additional_params
+    return additional_params.is_for_helm(params) or by_instance(call)
 
 
 def by_instance(call: Call) -> bool:
@@ -42,7 +42,7 @@ def by_instance(call: Call) -> bool:
     info = vnf_instance.instantiated_vnf_info
     if info and info.instance_id:
         return not mapping.is_our_reference(info.instance_id)
-    if info and additional_params.of_helm(info.additional_params):
+    if info and additional_params.is_for_helm(info.additional_params):
         return True
     if mapping.noted_reference(vnf_instance):
         return False
@@ -68,10 +68,10 @@ def _by(*path: str) -> Callable[[Call], bool]:
     """Decide by a reference in the arguments; a new instance has none."""
 
     def theirs(call: Call) -> bool:
-        found: Any = call
+        value: Any = call
         for key in path:
-            found = found.get(key)
-        return bool(found) and not mapping.is_our_reference(found)
+            value = value.get(key)
+        return bool(value) and not mapping.is_our_reference(value)
 
     return theirs
 
@@ -129,24 +129,24 @@ def delegates_to(to: Callable[[], Any]) -> Callable[[Driver], Driver]:
     """
 
     def decorated(cls: Driver) -> Driver:
-        for name, theirs in CALLS.items():
-            ours = getattr(cls, name)
-            setattr(cls, name, _dispatched(name, theirs, to, ours))
+        for name, is_for_other in CALLS.items():
+            own = getattr(cls, name)
+            setattr(cls, name, _create_dispatcher(name, is_for_other, to, own))
         return cls
 
     return decorated
 
 
-def _dispatched(
+def _create_dispatcher(
     name: str,
-    theirs: Callable[[Call], bool],
-    to: Callable[[], Any],
-    ours: Callable[..., Any],
+    is_for_other: Callable[[Call], bool],
+    other_driver: Callable[[], Any],
+    own: Callable[..., Any],
 ) -> Callable[..., Any]:
-    @functools.wraps(ours)
+    @functools.wraps(own)
     def called(self: Any, **call: Any) -> Any:
-        if theirs(call):
-            return getattr(to(), name)(**call)
-        return ours(self, **call)
+        if is_for_other(call):
+            return getattr(other_driver(), name)(**call)
+        return own(self, **call)
 
     return called

@@ -25,31 +25,31 @@ def replica_delta(
     }
 
 
-def added(more: Mapping[str, int]) -> list[Any]:
+def resources_to_add(delta: Mapping[str, int]) -> list[Any]:
     """Return a definition for each VNFC to add."""
     return [
         _definition(str(uuid.uuid4()), vdu)
-        for vdu, number in more.items()
+        for vdu, number in delta.items()
         for _ in range(number)
     ]
 
 
-def removed(
-    more: Mapping[str, int], vnfc_resources: Iterable[Any]
+def resources_to_remove(
+    delta: Mapping[str, int], vnfc_resources: Iterable[Any]
 ) -> list[Any]:
     """Return a definition for each VNFC to delete.
 
     The controller selects the Pods of a VDU to delete; the grant is for
     their number, and lists the last of them.
     """
-    found: dict[str, list[Any]] = {}
+    by_vdu: dict[str, list[Any]] = {}
     for item in vnfc_resources:
-        found.setdefault(item.vdu_id, []).append(item)
+        by_vdu.setdefault(item.vdu_id, []).append(item)
     return [
         _definition(item.id, vdu, _handle(item))
-        for vdu, number in more.items()
+        for vdu, number in delta.items()
         if number < 0
-        for item in found.get(vdu, [])[number:]
+        for item in by_vdu.get(vdu, [])[number:]
     ]
 
 
@@ -64,8 +64,8 @@ def _definition(id_: str, vdu: str, resource: Any = None) -> Any:
 
 
 def _handle(vnfc_resource: Any) -> Any:
-    known = vnfc_resource.compute_resource
+    handle = vnfc_resource.compute_resource
     return objects.ResourceHandle(
-        vim_connection_id=known.vim_connection_id,
-        resource_id=known.resource_id,
+        vim_connection_id=handle.vim_connection_id,
+        resource_id=handle.resource_id,
     )

@@ -73,25 +73,27 @@ class KubernetesCr(scaling.Scaling):
 
         Return what Tacker stores of the objects of the package.
         """
-        with tacker_errors.tacker_errors("instantiate", vnf_instance.id):
-            asked, found = _read(instantiate_vnf_req, vnf_package_path)
+        with tacker_errors.translate_errors("instantiate", vnf_instance.id):
+            params, package = _read(instantiate_vnf_req, vnf_package_path)
             target = InstanceTarget(
                 vnf_instance.id,
-                mapping.home(vnf_instance, instances.home(asked)),
+                mapping.choose_record_namespace(
+                    vnf_instance, instances.choose_record_namespace(params)
+                ),
                 mapping.access(vim_connection_info),
-                namespace=asked.namespace,
+                namespace=params.namespace,
             )
             abandoned_instantiation.check_abandoned(
                 context, vnf_instance, target
             )
             vim_id = vim_connection_info.vim_id
-            if mapping.note(vnf_instance, target, vim_id):
+            if mapping.note_reference(vnf_instance, target, vim_id):
                 vnf_instance.save()
-            known = objects.VnfResourceList.get_by_vnf_instance_id(
+            stored = objects.VnfResourceList.get_by_vnf_instance_id(
                 context, vnf_instance.id
             )
             rows = vnf_resources.vnf_resources(
-                context, vnf_instance, found, known.objects
+                context, vnf_instance, package, stored.objects
             )
         return {vnf_instance.id: rows} if rows else {}
 
@@ -111,37 +113,41 @@ class KubernetesCr(scaling.Scaling):
         As the second half of a heal of a whole instance, heal it in place.
         """
         occurrence = lcm_op_occs.mark_started(context, vnf_instance.id)
-        with tacker_errors.tacker_errors(
+        with tacker_errors.translate_errors(
             "instantiate", vnf_instance.id, occurrence
         ):
-            asked, found = _read(instantiate_vnf_req, vnf_package_path)
+            params, package = _read(instantiate_vnf_req, vnf_package_path)
             levels = mapping.initial_levels(
-                found, vnfd_dict, instantiate_vnf_req
+                package, vnfd_dict, instantiate_vnf_req
             )
-            home = mapping.home(vnf_instance, instances.home(asked))
-            where = references.reference(vnf_instance.id, home)
+            record_namespace = mapping.choose_record_namespace(
+                vnf_instance, instances.choose_record_namespace(params)
+            )
+            reference = references.format_reference(
+                vnf_instance.id, record_namespace
+            )
             target = dataclasses.replace(
-                mapping.target(where, mapping.access(vim_connection_info)),
+                mapping.target(reference, mapping.access(vim_connection_info)),
                 occurrence=occurrence,
             )
             vnfd_dict["scale_status"] = mapping.scale_status(levels)
             vnfd_dict["current_error_point"] = lcm_op_occs.TOUCHED
             if not (
-                mapping.healing(vnf_instance)
-                and self._healed(context, vnf_instance, target, levels)
+                mapping.is_healing(vnf_instance)
+                and self._heal_in_place(context, vnf_instance, target, levels)
             ):
                 # Tacker instantiates only instances that it did not store as
                 # instantiated: an existing one is of an earlier attempt.
                 operations.instantiate(
                     target,
-                    found,
-                    asked,
+                    package,
+                    params,
                     level=instantiate_vnf_req.instantiation_level_id or "",
                     scale_levels=levels,
                     again=True,
                 )
-        vnfd_dict["instance_id"] = where
-        return where
+        vnfd_dict["instance_id"] = reference
+        return reference
 
     def create_wait(self, **_: Any) -> None:
         """Do nothing: ``instantiate_vnf`` has waited."""
@@ -171,25 +177,27 @@ class KubernetesCr(scaling.Scaling):
         Tacker ignores what its call to wait raises, so all is done here.
         """
         occurrence = lcm_op_occs.mark_started(context, vnf_instance.id)
-        with tacker_errors.tacker_errors("heal", vnf_instance.id, occurrence):
+        with tacker_errors.translate_errors(
+            "heal", vnf_instance.id, occurrence
+        ):
             target = dataclasses.replace(
                 mapping.target_of(vnf_instance, vim_connection_info),
                 occurrence=occurrence,
             )
-            asked = additional_params.read(
+            params = additional_params.read(
                 heal_vnf_request.additional_params,
                 "heal",
-                home=target.namespace,
+                instance_namespace=target.namespace,
             )
             modification.adopt(context, vnf_instance, target)
-            inventory, members = instances.members(target)
-            wanted = vnf_resources.chosen(
+            inventory, members = instances.read_members(target)
+            selected = vnf_resources.select_uids(
                 heal_vnf_request.vnfc_instance_id,
                 vnf_instance.instantiated_vnf_info.vnfc_resource_info,
                 members,
                 inventory,
             )
-            operations.heal(target, wanted, asked)
+            operations.heal(target, selected, params)
 
     def heal_vnf_wait(self, **_: Any) -> None:
         """Do nothing: ``heal_vnf`` has waited."""
@@ -210,7 +218,7 @@ class KubernetesCr(scaling.Scaling):
             heal_vnf_request.vnfc_instance_id or (),
         )
 
-    def _healed(
+    def _heal_in_place(
         self,
         context: Any,
         vnf_instance: Any,
@@ -224,23 +232,25 @@ class KubernetesCr(scaling.Scaling):
         # Tacker has deleted these values, and stores those that are here
         # when the heal fails.
         info = vnf_instance.instantiated_vnf_info
-        info.instance_id = references.reference(target.instance, target.home)
+        info.instance_id = references.format_reference(
+            target.instance, target.record_namespace
+        )
         info.scale_status = mapping.scale_status(levels)
-        params = lcm_op_occs.parameters(context, target.occurrence)
+        params = lcm_op_occs.read_parameters(context, target.occurrence)
         try:
-            asked = additional_params.read(
-                params, "heal", home=target.namespace
+            heal_params = additional_params.read(
+                params, "heal", instance_namespace=target.namespace
             )
             modification.adopt(context, vnf_instance, target)
-            operations.heal(target, None, asked)
+            operations.heal(target, None, heal_params)
         except errors.InstanceNotFound as error:
             LOG.warning("%s; instantiating again", error)
             info.instance_id = None
             return False
         except errors.Error:
             with contextlib.suppress(errors.Error):
-                found = instances.members(target)[1]
-                info.vnfc_resource_info = vnf_resources.vnfc_resources(found)
+                members = instances.read_members(target)[1]
+                info.vnfc_resource_info = vnf_resources.vnfc_resources(members)
             raise
         return True
 
@@ -260,18 +270,18 @@ class KubernetesCr(scaling.Scaling):
 
         As the first half of a heal of the whole instance, do nothing.
         """
-        if mapping.healing(vnf_instance):
+        if mapping.is_healing(vnf_instance):
             return
         occurrence = lcm_op_occs.mark_started(context, vnf_instance.id)
-        with tacker_errors.tacker_errors(
+        with tacker_errors.translate_errors(
             "terminate", vnf_instance.id, occurrence
         ):
             target = mapping.target(vnf_id, auth_attr, vnf_instance)
-            asked = _asked_to_terminate(terminate_vnf_req, target.namespace)
+            params = _terminate_params(terminate_vnf_req, target.namespace)
             # Without a reference this rolls back an instantiation.
             if vnf_id or abandoned_instantiation.is_readable(target):
                 grace = mapping.grace_seconds(terminate_vnf_req)
-                operations.terminate(target, asked, grace)
+                operations.terminate(target, params, grace)
             if mapping.forget_vim(vnf_instance):
                 vnf_instance.save()
 
@@ -287,7 +297,7 @@ class KubernetesCr(scaling.Scaling):
         self, *, context: Any, vnf_instance: Any, vim_info: Any, **_: Any
     ) -> None:
         """Store what changed without Tacker; called periodically."""
-        with tacker_errors.tacker_errors("synchronize", vnf_instance.id):
+        with tacker_errors.translate_errors("synchronize", vnf_instance.id):
             if adoption_v1.is_possible(vnf_instance):
                 self._adopt(context, vnf_instance, vim_info)
                 return
@@ -309,15 +319,17 @@ def _read(
     instantiate_vnf_req: Any, path: str
 ) -> tuple[additional_params.RequestParams, Package]:
     """Return the request, and the package that Tacker unpacked."""
-    asked = additional_params.read(instantiate_vnf_req.additional_params)
+    params = additional_params.read(instantiate_vnf_req.additional_params)
     flavour = instantiate_vnf_req.flavour_id
-    return operations.load_new_package(path, asked, flavour)
+    return operations.load_new_package(path, params, flavour)
 
 
-def _asked_to_terminate(
-    terminate_vnf_req: Any, home: str
+def _terminate_params(
+    terminate_vnf_req: Any, namespace: str
 ) -> additional_params.RequestParams:
     if terminate_vnf_req is None:
         return additional_params.RequestParams()
     params = terminate_vnf_req.additional_params
-    return additional_params.read(params, "terminate", home=home)
+    return additional_params.read(
+        params, "terminate", instance_namespace=namespace
+    )

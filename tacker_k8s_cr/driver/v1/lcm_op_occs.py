@@ -28,26 +28,26 @@ def mark_started(context: Any, vnf_instance_id: str) -> str:
     nothing.
     """
     occurrence = ""
-    for found in of_instance(context, vnf_instance_id):
-        if found.operation_state == _STATES.PROCESSING:
-            found.error_point = TOUCHED
-            found.save()
-            occurrence = str(found.id)
+    for operations in list_of_instance(context, vnf_instance_id):
+        if operations.operation_state == _STATES.PROCESSING:
+            operations.error_point = TOUCHED
+            operations.save()
+            occurrence = str(operations.id)
     release_connection(context)
     return occurrence
 
 
-def parameters(context: Any, occurrence: str) -> Mapping[str, Any]:
+def read_parameters(context: Any, occurrence: str) -> Mapping[str, Any]:
     """Return the additionalParams of a request from its stored body.
 
     Tacker does not pass them to a driver when it heals a whole instance.
     """
     if not occurrence:
         return {}
-    found = objects.VnfLcmOpOcc.get_by_id(context, occurrence)
+    operation = objects.VnfLcmOpOcc.get_by_id(context, occurrence)
     release_connection(context)
-    said = json.loads(found.operation_params or "{}")
-    return said.get("additionalParams") or {}
+    params = json.loads(operation.operation_params or "{}")
+    return params.get("additionalParams") or {}
 
 
 def release_connection(context: Any) -> None:
@@ -62,36 +62,36 @@ def release_connection(context: Any) -> None:
         session.commit()
 
 
-def failed(context: Any, vnf_instance_id: str) -> bool:
+def has_failed(context: Any, vnf_instance_id: str) -> bool:
     """Return whether the last operation failed.
 
     Tacker does not change the record of such an instance.
     """
-    found = of_instance(context, vnf_instance_id)
-    if any(item.operation_state == _STATES.FAILED_TEMP for item in found):
+    operations = list_of_instance(context, vnf_instance_id)
+    if any(item.operation_state == _STATES.FAILED_TEMP for item in operations):
         return True
-    last = max(found, key=lambda item: item.start_time, default=None)
+    last = max(operations, key=lambda item: item.start_time, default=None)
     return last is not None and last.operation_state == _STATES.FAILED
 
 
-def under_way(context: Any, vnf_instance_id: str) -> bool:
+def is_running(context: Any, vnf_instance_id: str) -> bool:
     """Return whether an operation is in progress in Tacker."""
     # Tacker has no constant for the last of these states.
     states = (_STATES.STARTING, _STATES.PROCESSING, "ROLLING_BACK")
     return any(
         item.operation_state in states
-        for item in of_instance(context, vnf_instance_id)
+        for item in list_of_instance(context, vnf_instance_id)
     )
 
 
-def of_instance(context: Any, vnf_instance_id: str) -> list[Any]:
+def list_of_instance(context: Any, vnf_instance_id: str) -> list[Any]:
     filters = {
         "model": "VnfLcmOpOccs",
         "field": "vnf_instance_id",
         "value": vnf_instance_id,
         "op": "==",
     }
-    found = objects.VnfLcmOpOccList.get_by_filters(
+    operations = objects.VnfLcmOpOccList.get_by_filters(
         context, read_deleted="no", filters=filters
     )
-    return list(found.objects)
+    return list(operations.objects)

@@ -42,14 +42,14 @@ def parse_reference(
     objects would be left otherwise.
     """
     if not instance_id and vnf_instance is not None:
-        return vnf_instance.id, _noted_home(vnf_instance)
-    found = references.parse(instance_id or "")
-    if found is None:
+        return vnf_instance.id, _noted_record_namespace(vnf_instance)
+    parsed = references.parse(instance_id or "")
+    if parsed is None:
         raise RequestInvalid(
             "the VNF instance was instantiated by another driver, and "
             "kubernetes_cr cannot operate on it"
         )
-    return found
+    return parsed
 
 
 def target(
@@ -85,17 +85,17 @@ def noted_vim(vnf_instance: Any) -> str:
     return str((vnf_instance.vnf_metadata or {}).get(NOTE_OF_VIM) or "")
 
 
-def home(vnf_instance: Any, asked: str) -> str:
+def choose_record_namespace(vnf_instance: Any, requested: str) -> str:
     """Return the namespace of the record, also during a heal.
 
-    :param asked: by the request or the configuration.
+    :param requested: by the request or the configuration.
     """
-    if healing(vnf_instance) and noted_reference(vnf_instance):
-        return _noted_home(vnf_instance)
-    return asked
+    if is_healing(vnf_instance) and noted_reference(vnf_instance):
+        return _noted_record_namespace(vnf_instance)
+    return requested
 
 
-def _noted_home(vnf_instance: Any) -> str:
+def _noted_record_namespace(vnf_instance: Any) -> str:
     """Return the noted namespace; a user may have changed the note.
 
     Raises RequestInvalid where it names another instance.
@@ -103,16 +103,18 @@ def _noted_home(vnf_instance: Any) -> str:
     mark = noted_reference(vnf_instance)
     if not mark:
         return "default"
-    found = references.parse(mark)
-    if found is None or found[0] != vnf_instance.id:
+    parsed = references.parse(mark)
+    if parsed is None or parsed[0] != vnf_instance.id:
         raise RequestInvalid(
             f"{NOTE} of the VNF instance's metadata does not name the "
             f"instance; expected NAMESPACE/{vnf_instance.id}"
         )
-    return found[1]
+    return parsed[1]
 
 
-def note(vnf_instance: Any, target: InstanceTarget, vim_id: str) -> bool:
+def note_reference(
+    vnf_instance: Any, target: InstanceTarget, vim_id: str
+) -> bool:
     """Note the reference and the namespace, which Tacker's code reads.
 
     The note distinguishes instances of this driver as long as they have no
@@ -124,7 +126,9 @@ def note(vnf_instance: Any, target: InstanceTarget, vim_id: str) -> bool:
         **before,
         "namespace": target.namespace,
         "tenant": target.namespace,
-        NOTE: references.reference(vnf_instance.id, target.home),
+        NOTE: references.format_reference(
+            vnf_instance.id, target.record_namespace
+        ),
         NOTE_OF_VIM: vim_id,
     }
     return bool(before != vnf_instance.vnf_metadata)
@@ -141,7 +145,7 @@ def forget_vim(vnf_instance: Any) -> bool:
     return True
 
 
-def healing(vnf_instance: Any) -> bool:
+def is_healing(vnf_instance: Any) -> bool:
     """Return whether a termination or instantiation is half of a heal.
 
     Tacker heals a whole instance by both, without a flag. The instance

@@ -44,14 +44,14 @@ class Scaling(unsupported.Unsupported):
         vnf_info = policy["vnf"]
         instance = policy["vnf_instance_id"]
         occurrence = lcm_op_occs.mark_started(context, instance)
-        with tacker_errors.tacker_errors("scale", instance, occurrence):
+        with tacker_errors.translate_errors("scale", instance, occurrence):
             target = mapping.target(policy["instance_id"], auth_attr)
-            asked = _asked(vnf_info, target.namespace)
+            params = _request_params(vnf_info, target.namespace)
             vnf_instance = objects.VnfInstance.get_by_id(context, instance)
             modification.adopt(context, vnf_instance, target)
             vnf_info["current_error_point"] = lcm_op_occs.TOUCHED
             operations.scale(
-                target, policy["name"], vnf_info["after_scale_level"], asked
+                target, policy["name"], vnf_info["after_scale_level"], params
             )
 
     def scale_wait(self, **_: Any) -> None:
@@ -65,13 +65,13 @@ class Scaling(unsupported.Unsupported):
         **_: Any,
     ) -> list[str]:
         """Return the names of the Pods and Machines of an aspect."""
-        with tacker_errors.tacker_errors("scale", vnf_dict["instance_id"]):
+        with tacker_errors.translate_errors("scale", vnf_dict["instance_id"]):
             target = mapping.target(vnf_dict["instance_id"], auth_attr)
-            inventory, found = instances.members(target)
+            inventory, members = instances.read_members(target)
         aspects = inventory.vnfd.aspects if inventory.vnfd else {}
         aspect = aspects.get(vnf_dict.get("policy_name", ""))
         scaled = aspect.steps if aspect else {}
-        return [m.ref.name for vdu in scaled for m in found.get(vdu, ())]
+        return [m.ref.name for vdu in scaled for m in members.get(vdu, ())]
 
     def get_scale_in_ids(
         self, **_: Any
@@ -106,18 +106,18 @@ class Scaling(unsupported.Unsupported):
         selected Machines, which are not those created since.
         """
         lcm_op_occs.release_connection(context)
-        with tacker_errors.tacker_errors("scale", vnf_instance.id):
+        with tacker_errors.translate_errors("scale", vnf_instance.id):
             info = vnf_instance.instantiated_vnf_info
             aspect = scale_vnf_request.aspect_id
             target = mapping.target(info.instance_id, auth_attr, vnf_instance)
             before = mapping.scale_levels(info.scale_status)[aspect]
-            found = instances.inventory(target)
-            if not instances.scale_to_undo(found, aspect, before):
+            inventory = instances.find_inventory(target)
+            if not instances.needs_scale_rollback(inventory, aspect, before):
                 LOG.info("nothing to roll back: no scale had been applied")
                 return
-            asked = _asked(vnf_info, target.namespace)
-            asked = dataclasses.replace(asked, machines_to_delete=())
-            operations.scale(target, aspect, before, asked)
+            params = _request_params(vnf_info, target.namespace)
+            params = dataclasses.replace(params, machines_to_delete=())
+            operations.scale(target, aspect, before, params)
 
     def scale_update_wait(self, **_: Any) -> None:
         """Do nothing: ``scale_in_reverse`` has waited."""
@@ -137,23 +137,23 @@ class Scaling(unsupported.Unsupported):
 
         Kubernetes schedules Pods, so there are no placement constraints.
         """
-        with tacker_errors.tacker_errors("scale", vnf_instance.id):
+        with tacker_errors.translate_errors("scale", vnf_instance.id):
             target = mapping.target_of(vnf_instance, vim_connection_info)
-            inventory, _members = instances.members(target)
+            inventory, _members = instances.read_members(target)
             info = vnf_instance.instantiated_vnf_info
             if inventory.vnfd is None:
                 raise errors.RequestInvalid(
                     "scale: the package of the instance has no VNFD"
                 )
-            more = grants.replica_delta(
+            delta = grants.replica_delta(
                 inventory.vnfd,
                 mapping.scale_levels(info.scale_status),
                 scale_vnf_request.aspect_id,
                 vnf_info["after_scale_level"],
             )
-        vnf_info["addResources"] = grants.added(more)
-        vnf_info["removeResources"] = grants.removed(
-            more, info.vnfc_resource_info
+        vnf_info["addResources"] = grants.resources_to_add(delta)
+        vnf_info["removeResources"] = grants.resources_to_remove(
+            delta, info.vnfc_resource_info
         )
         vnf_info["placement_constraint_list"] = []
 
@@ -162,12 +162,12 @@ class Scaling(unsupported.Unsupported):
         return []
 
 
-def _asked(
-    vnf_info: Mapping[str, Any], home: str
+def _request_params(
+    vnf_info: Mapping[str, Any], namespace: str
 ) -> additional_params.RequestParams:
     """Return the parameters of the request, from Tacker's record of it."""
     occurrence = vnf_info.get("vnf_lcm_op_occ")
-    said = json.loads(getattr(occurrence, "operation_params", None) or "{}")
+    params = json.loads(getattr(occurrence, "operation_params", None) or "{}")
     return additional_params.read(
-        said.get("additional_params"), "scale", home=home
+        params.get("additional_params"), "scale", instance_namespace=namespace
     )

@@ -43,9 +43,9 @@ def note_members(
 
     :param healed: ids of VNFCs that are being healed.
     """
-    with tacker_errors.tacker_errors(operation, vnf_instance.id):
+    with tacker_errors.translate_errors(operation, vnf_instance.id):
         target = mapping.target_of(vnf_instance, vim_connection_info)
-        _, members = instances.members(target)
+        _, members = instances.read_members(target)
     info = vnf_instance.instantiated_vnf_info
     info.vnfc_resource_info = vnf_resources.vnfc_resources(
         members, info.vnfc_resource_info, healed
@@ -60,27 +60,27 @@ def synchronize(
     Meanwhile the task state of the instance rejects other operations.
     """
     with _ROUND.inspect(target.instance, target.access):
-        return _synchronized(context, vnf_instance, target)
+        return _store_changes(context, vnf_instance, target)
 
 
-def _synchronized(
+def _store_changes(
     context: Any, vnf_instance: Any, target: InstanceTarget
 ) -> bool:
     seen = instances.inspect(target, sync_round.SECONDS)
-    if not _differs(vnf_instance, seen):
+    if not _is_changed(vnf_instance, seen):
         return False
     fresh = objects.VnfInstance.get_by_id(context, vnf_instance.id)
-    if why := busy(context, fresh) or synchronization.busy_reason(seen):
+    if why := busy_reason(context, fresh) or synchronization.busy_reason(seen):
         LOG.info("not synchronized: %s", why)
         return False
-    with reserved(context, fresh):
+    with reserve(context, fresh):
         modification.adopt(context, fresh, target)
         # The first read was before other operations were rejected.
         seen = instances.inspect(target, sync_round.SECONDS)
-        changed = _differs(fresh, seen) and not synchronization.busy_reason(
+        changed = _is_changed(fresh, seen) and not synchronization.busy_reason(
             seen
         )
-        if not changed or lcm_op_occs.under_way(context, fresh.id):
+        if not changed or lcm_op_occs.is_running(context, fresh.id):
             return False
         _note(fresh, seen)
         fresh.task_state = None
@@ -93,7 +93,7 @@ def _synchronized(
 
 
 @contextlib.contextmanager
-def reserved(context: Any, vnf_instance: Any) -> Iterator[None]:
+def reserve(context: Any, vnf_instance: Any) -> Iterator[None]:
     """Reject other operations on an instance meanwhile, by its task state.
 
     The state is removed after any error: otherwise the instance would reject
@@ -104,27 +104,27 @@ def reserved(context: Any, vnf_instance: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        _give_back(context, vnf_instance.id)
+        _release(context, vnf_instance.id)
 
 
-def _differs(vnf_instance: Any, seen: InstanceView) -> bool:
+def _is_changed(vnf_instance: Any, seen: InstanceView) -> bool:
     info = vnf_instance.instantiated_vnf_info
     noted = {
         (item.id, item.vdu_id, item.compute_resource.resource_id)
         for item in info.vnfc_resource_info
     }
-    there = {
+    live = {
         (item.id, item.vdu_id, item.compute_resource.resource_id)
         for item in vnf_resources.vnfc_resources(
             seen.members, info.vnfc_resource_info
         )
     }
-    if noted != there or script_changes.has_other_descriptor(
+    if noted != live or script_changes.has_other_descriptor(
         seen.inventory, vnf_instance.vnfd_id
     ):
         return True
-    known = mapping.scale_levels(info.scale_status)
-    return synchronization.is_level_changed(known, seen)
+    stored = mapping.scale_levels(info.scale_status)
+    return synchronization.is_level_changed(stored, seen)
 
 
 def _note(vnf_instance: Any, seen: InstanceView) -> None:
@@ -132,8 +132,8 @@ def _note(vnf_instance: Any, seen: InstanceView) -> None:
     info.vnfc_resource_info = vnf_resources.vnfc_resources(
         seen.members, info.vnfc_resource_info
     )
-    known = mapping.scale_levels(info.scale_status)
-    levels = synchronization.live_levels(known, seen)
+    stored = mapping.scale_levels(info.scale_status)
+    levels = synchronization.live_levels(stored, seen)
     if levels is None:
         LOG.warning(synchronization.NO_LEVEL, vnf_instance.id)
         return
@@ -141,7 +141,7 @@ def _note(vnf_instance: Any, seen: InstanceView) -> None:
         item.scale_level = levels[item.aspect_id]
 
 
-def busy(context: Any, vnf_instance: Any) -> str:
+def busy_reason(context: Any, vnf_instance: Any) -> str:
     """Return why an instance is busy in Tacker; empty if it is at rest."""
     if (
         vnf_instance.instantiation_state
@@ -150,17 +150,17 @@ def busy(context: Any, vnf_instance: Any) -> str:
         return "it is not instantiated"
     if vnf_instance.task_state is not None:
         return f"its task state is {vnf_instance.task_state}"
-    if lcm_op_occs.failed(context, vnf_instance.id):
+    if lcm_op_occs.has_failed(context, vnf_instance.id):
         return "its last operation failed"
-    if lcm_op_occs.under_way(context, vnf_instance.id):
+    if lcm_op_occs.is_running(context, vnf_instance.id):
         return "an operation on it has begun"
     return ""
 
 
-def _give_back(context: Any, vnf_instance_id: str) -> None:
+def _release(context: Any, vnf_instance_id: str) -> None:
     """Remove the task state of the synchronization."""
     with contextlib.suppress(Exception):
-        found = objects.VnfInstance.get_by_id(context, vnf_instance_id)
-        if found.task_state == _SYNCHRONIZING:
-            found.task_state = None
-            found.save()
+        vnf_instance = objects.VnfInstance.get_by_id(context, vnf_instance_id)
+        if vnf_instance.task_state == _SYNCHRONIZING:
+            vnf_instance.task_state = None
+            vnf_instance.save()

@@ -34,7 +34,7 @@ _INVALID = (
 
 
 @contextlib.contextmanager
-def tacker_errors(
+def translate_errors(
     operation: str, instance: str, occurrence: str = ""
 ) -> Iterator[None]:
     """Convert errors to Tacker's, and log them in full.
@@ -43,10 +43,10 @@ def tacker_errors(
     """
     with (
         log_context.log_ids(instance, occurrence),
-        error_text.translated(
+        error_text.translate_errors(
             LOG,
             operation,
-            functools.partial(_tackers, operation),
+            functools.partial(_tacker_error, operation),
             exceptions.TackerException,
             lambda kind: exceptions.TackerException(
                 f"{operation}: internal error ({kind}); see the conductor's "
@@ -65,13 +65,13 @@ def unsupported(operation: str) -> exceptions.TackerException:
     )
 
 
-def _tackers(
+def _tacker_error(
     operation: str, error: errors.Error
 ) -> exceptions.TackerException:
-    said = error_text.format_error(error)
+    text = error_text.format_error(error)
     if isinstance(error, _INVALID):
-        return exceptions.InvalidInput(error_message=said)
+        return exceptions.InvalidInput(error_message=text)
     if isinstance(error, errors.InstanceConflict | errors.OperationInProgress):
-        return exceptions.Conflict(said)
+        return exceptions.Conflict(text)
     kind = _OF_OPERATION.get(operation)
-    return kind(reason=said) if kind else exceptions.TackerException(said)
+    return kind(reason=text) if kind else exceptions.TackerException(text)

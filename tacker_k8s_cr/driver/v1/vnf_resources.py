@@ -24,13 +24,15 @@ _MEMBERS = uuid.UUID("6f2c3f0e-9d0a-5f6c-8b58-0c1f4f2d7f43")
 
 
 def vnf_resources(
-    context: Any, vnf_instance: Any, package: Package, known: Iterable[Any]
+    context: Any, vnf_instance: Any, package: Package, stored: Iterable[Any]
 ) -> list[Any]:
     """Return Tacker's rows of the first objects of a package.
 
-    :param known: rows of an earlier attempt; they are not repeated.
+    :param stored: rows of an earlier attempt; they are not repeated.
     """
-    there = {(item.resource_type, item.resource_name) for item in known}
+    stored_names = {
+        (item.resource_type, item.resource_name) for item in stored
+    }
     named = dict.fromkeys(
         (
             f"{manifest['apiVersion']},{manifest['kind']}"[:255],
@@ -49,7 +51,7 @@ def vnf_resources(
             tenant_id=vnf_instance.tenant_id,
         )
         for type_, name in named
-        if (type_, name) not in there
+        if (type_, name) not in stored_names
     ]
 
 
@@ -63,8 +65,8 @@ def vnfc_id(uid: str) -> str:
     return str(uuid.uuid5(_MEMBERS, uid))
 
 
-def chosen(
-    wanted: Iterable[str],
+def select_uids(
+    ids: Iterable[str],
     rows: Iterable[Any],
     members: Mapping[str, Iterable[Member]],
     inventory: Inventory,
@@ -73,10 +75,10 @@ def chosen(
 
     :param rows: of Tacker's database.
     """
-    known = member_records.healable(members, inventory)
-    uids = {vnfc_id(uid): uid for uid in known}
-    uids |= {row.id: uid for row in rows if (uid := _uid(row)) in known}
-    return frozenset(uids[id_] for id_ in wanted if id_ in uids)
+    healable = member_records.healable(members, inventory)
+    uids = {vnfc_id(uid): uid for uid in healable}
+    uids |= {row.id: uid for row in rows if (uid := _uid(row)) in healable}
+    return frozenset(uids[id_] for id_ in ids if id_ in uids)
 
 
 def vnfc_resources(
@@ -94,14 +96,14 @@ def vnfc_resources(
     :param healed: ids of VNFCs whose rows stay while they have no Pod, so
         that a heal that ended early can be repeated.
     """
-    left = list(before)
+    remaining = list(before)
     rows = []
-    for vdu, found in members.items():
-        in_order = list(found)
-        ids = _ids(in_order, [row for row in left if row.vdu_id == vdu])
+    for vdu, live in members.items():
+        in_order = list(live)
+        ids = _ids(in_order, [row for row in remaining if row.vdu_id == vdu])
         rows += [_row(ids[member.uid], vdu, member) for member in in_order]
     without_pod = set(healed) - {row.id for row in rows}
-    return rows + [row for row in left if row.id in without_pod]
+    return rows + [row for row in remaining if row.id in without_pod]
 
 
 def _ids(members: Iterable[Member], before: Iterable[Any]) -> dict[str, str]:
@@ -117,16 +119,18 @@ def _ids(members: Iterable[Member], before: Iterable[Any]) -> dict[str, str]:
         for member in members
         if member.uid in of_object
     }
-    left = {row.id: _uid(row) for row in before if row.id not in ids.values()}
+    unassigned = {
+        row.id: _uid(row) for row in before if row.id not in ids.values()
+    }
     new = [member for member in members if member.uid not in ids]
     for member in new:
-        if (same := named.get(member.ref.name)) in left:
+        if (same := named.get(member.ref.name)) in unassigned:
             ids[member.uid] = same
-            del left[same]
-    gone = iter([id_ for id_, uid in left.items() if uid])
+            del unassigned[same]
+    reusable = iter([id_ for id_, uid in unassigned.items() if uid])
     for member in new:
         if member.uid not in ids:
-            ids[member.uid] = next(gone, vnfc_id(member.uid))
+            ids[member.uid] = next(reusable, vnfc_id(member.uid))
     return ids
 
 

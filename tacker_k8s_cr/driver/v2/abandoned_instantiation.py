@@ -19,28 +19,32 @@ _SECRETS = ("bearer_token", "password")
 
 def check_abandoned(target: InstanceTarget) -> None:
     """Raise InstanceConflict if an earlier attempt may have left a record."""
-    usual = configuration.settings().record_namespace
-    seen = {(_server(target.access), target.home, target.namespace)}
+    configured = configuration.settings().record_namespace
+    seen = {
+        (_server(target.access), target.record_namespace, target.namespace)
+    }
     for failed in lcm_op_occs.abandoned_attempts(target.instance):
         access = failed.access or target.access
-        home = failed.home or usual or failed.namespace
-        place = (_server(access), home, failed.namespace)
-        if place in seen:
+        record_namespace = (
+            failed.record_namespace or configured or failed.namespace
+        )
+        location = (_server(access), record_namespace, failed.namespace)
+        if location in seen:
             continue
-        seen.add(place)
+        seen.add(location)
         same_server = _server(access) == _server(target.access)
         # For the same server, the credential of the new request counts.
         attempt = dataclasses.replace(
             target,
-            home=home,
+            record_namespace=record_namespace,
             namespace=failed.namespace,
             access=target.access
             if same_server
-            else lcm_op_occs.current(access),
+            else lcm_op_occs.current_access(access),
         )
         if same_server:
-            found = earlier_attempt.find_record(attempt, search=True)
-            earlier_attempt.check_namespace(target, found)
+            inventory = earlier_attempt.find_record(attempt, search=True)
+            earlier_attempt.check_namespace(target, inventory)
         else:
             _check_vim(target, attempt)
 
@@ -49,7 +53,7 @@ def _check_vim(target: InstanceTarget, attempt: InstanceTarget) -> None:
     name = _name(attempt.access)
     if not any(attempt.access.get(key) for key in _SECRETS):
         error = errors.RequestInvalid("Tacker no longer has its credential")
-        raise earlier_attempt.unverified(target, attempt, name, error)
+        raise earlier_attempt.unverified_error(target, attempt, name, error)
     earlier_attempt.check_vim(
         target, _name(target.access), attempt, name, search=True
     )

@@ -34,17 +34,20 @@ def adopt(inst: Any, vim_info: Any) -> None:
     info = inst.instantiatedVnfInfo
     metadata = info.metadata
     namespace = str(metadata.get("namespace") or "default")
-    asked = additional_params.RequestParams(
+    params = additional_params.RequestParams(
         files=tuple(metadata[additional_params.FILES]), namespace=namespace
     )
-    home = instances.home(asked)
+    record_namespace = instances.choose_record_namespace(params)
     target = mapping.target(
-        inst, home=home, namespace=namespace, vim_info=vim_info
+        inst,
+        record_namespace=record_namespace,
+        namespace=namespace,
+        vim_info=vim_info,
     )
     former = adoption.UpstreamInstance(
         modification.package_path(inst),
         info.flavourId,
-        asked,
+        params,
         mapping.scale_levels(inst),
     )
     adoption.adopt(target, former)
@@ -52,7 +55,7 @@ def adopt(inst: Any, vim_info: Any) -> None:
 
 
 def _note(inst: Any, target: InstanceTarget) -> None:
-    inventory, found = instances.members(target)
-    mapping.note_record(inst, target.home)
-    mapping.note_members(inst, found)
+    inventory, members = instances.read_members(target)
+    mapping.note_record(inst, target.record_namespace)
+    mapping.note_members(inst, members)
     mapping.note_vdus(inst, inventory)

@@ -24,7 +24,7 @@ def driver() -> Any:
     return kubernetes.Kubernetes()
 
 
-def shared(operation: Operation) -> Operation:
+def delegate_unmanaged(operation: Operation) -> Operation:
     """Decorate an operation: delegate instances of Tacker's own driver.
 
     That driver gets the arguments of Tacker, and its errors are unchanged.
@@ -33,13 +33,13 @@ def shared(operation: Operation) -> Operation:
 
     @functools.wraps(operation)
     def called(
-        ours: Any, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
+        own: Any, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
     ) -> None:
         if not mapping.is_managed(inst):
             getattr(driver(), name)(req, inst, grant_req, grant, vnfd)
             return
         about = mapping.occurrence(grant_req)
-        with problem_details.translated(name, inst.id, about):
-            operation(ours, req, inst, grant_req, grant, vnfd)
+        with problem_details.translate_errors(name, inst.id, about):
+            operation(own, req, inst, grant_req, grant, vnfd)
 
     return called

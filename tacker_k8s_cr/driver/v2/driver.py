@@ -42,8 +42,8 @@ class KubernetesCrV2:
         an operation that is repeated.
         """
         about = mapping.occurrence(grant_req)
-        with problem_details.translated("instantiate", inst.id, about):
-            asked, package = operations.load_new_package(
+        with problem_details.translate_errors("instantiate", inst.id, about):
+            params, package = operations.load_new_package(
                 vnfd.csar_dir,
                 mapping.request_params(req, "instantiate"),
                 req.flavourId,
@@ -51,19 +51,21 @@ class KubernetesCrV2:
             target = mapping.target(
                 inst,
                 grant_req,
-                home=instances.home(asked),
-                namespace=asked.namespace,
+                record_namespace=instances.choose_record_namespace(params),
+                namespace=params.namespace,
             )
             abandoned_instantiation.check_abandoned(target)
             operations.instantiate(
                 target,
                 package,
-                asked,
+                params,
                 level=req.get("instantiationLevelId", None) or "",
                 again=True,
             )
-            inventory, found = instances.members(target)
-            mapping.note_instantiated(inst, req, asked, found, target.home)
+            inventory, members = instances.read_members(target)
+            mapping.note_instantiated(
+                inst, req, params, members, target.record_namespace
+            )
             mapping.note_vdus(inst, inventory)
 
     def instantiate_rollback(
@@ -71,28 +73,28 @@ class KubernetesCrV2:
     ) -> None:
         """Delete the objects in the record; without a record, do nothing."""
         about = mapping.occurrence(grant_req)
-        with problem_details.translated(
+        with problem_details.translate_errors(
             "instantiate_rollback", inst.id, about
         ):
             try:
-                asked = mapping.request_params(req, "instantiate")
+                params = mapping.request_params(req, "instantiate")
             except errors.RequestInvalid:
                 LOG.warning(
                     "the request was refused before anything was written; "
                     "nothing is removed"
                 )
                 return
-            asked, known = _namespace(vnfd, req, asked)
-            target = instances.with_record_namespace(
+            params, inventory = _namespace(vnfd, req, params)
+            target = instances.locate_record(
                 mapping.target(
                     inst,
                     grant_req,
-                    home=instances.home(asked),
-                    namespace=asked.namespace if known else "",
+                    record_namespace=instances.choose_record_namespace(params),
+                    namespace=params.namespace if inventory else "",
                 )
             )
             try:
-                instances.inventory(target)
+                instances.find_inventory(target)
             except errors.Forbidden as error:
                 LOG.warning(
                     "%s; nothing is removed, since an instantiation reads "
@@ -101,14 +103,14 @@ class KubernetesCrV2:
                 )
                 return
             # The record contains it; a manifest takes precedence over it.
-            asked = dataclasses.replace(asked, statefulset_claims="")
-            if operations.terminate(target, asked) is None:
+            params = dataclasses.replace(params, statefulset_claims="")
+            if operations.terminate(target, params) is None:
                 LOG.warning(
                     "no record in the namespace %s; nothing is removed",
-                    target.home,
+                    target.record_namespace,
                 )
 
-    @delegate.shared
+    @delegate.delegate_unmanaged
     def terminate(
         self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
     ) -> None:
@@ -120,7 +122,7 @@ class KubernetesCrV2:
             mapping.grace_seconds(req),
         )
 
-    @delegate.shared
+    @delegate.delegate_unmanaged
     def scale(
         self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
     ) -> None:
@@ -129,13 +131,13 @@ class KubernetesCrV2:
         The grant is not read: it is empty if there is no VNFC yet.
         """
         target = mapping.target(inst, grant_req)
-        asked = mapping.request_params(req, "scale", target.namespace)
+        params = mapping.request_params(req, "scale", target.namespace)
         modification.adopt(inst, target)
         level = mapping.level(inst, req)
-        operations.scale(target, req.aspectId, level, asked)
+        operations.scale(target, req.aspectId, level, params)
         _note_members(inst, target)
 
-    @delegate.shared
+    @delegate.delegate_unmanaged
     def scale_rollback(
         self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
     ) -> None:
@@ -147,28 +149,28 @@ class KubernetesCrV2:
         """
         target = mapping.target(inst, grant_req)
         before = mapping.level_before(inst, req)
-        if not instances.scale_to_undo(
-            instances.inventory(target), req.aspectId, before
+        if not instances.needs_scale_rollback(
+            instances.find_inventory(target), req.aspectId, before
         ):
             LOG.info("nothing to roll back: no scale had been applied")
             return
-        asked = mapping.request_params(req, "scale", target.namespace)
-        operations.scale(target, req.aspectId, before, asked)
+        params = mapping.request_params(req, "scale", target.namespace)
+        operations.scale(target, req.aspectId, before, params)
 
-    @delegate.shared
+    @delegate.delegate_unmanaged
     def heal(
         self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
     ) -> None:
         """Replace the named VNFCs, or all, in place."""
         target = mapping.target(inst, grant_req)
         modification.adopt(inst, target)
-        inventory, found = instances.members(target)
-        wanted = mapping.selected_members(inst, req, found, inventory)
-        asked = mapping.request_params(req, "heal", target.namespace)
-        operations.heal(target, wanted, asked)
+        inventory, members = instances.read_members(target)
+        selected = mapping.selected_members(inst, req, members, inventory)
+        params = mapping.request_params(req, "heal", target.namespace)
+        operations.heal(target, selected, params)
         _note_members(inst, target)
 
-    @delegate.shared
+    @delegate.delegate_unmanaged
     def change_vnfpkg(
         self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
     ) -> None:
@@ -181,18 +183,18 @@ class KubernetesCrV2:
         :param vnfd: that of the new package.
         """
         target = mapping.target(inst, grant_req)
-        asked = mapping.change_params(req, target.namespace)
+        params = mapping.change_params(req, target.namespace)
         modification.adopt(inst, target)
         flavour = inst.instantiatedVnfInfo.flavourId
-        package = operations.load_package(vnfd.csar_dir, asked, flavour)
+        package = operations.load_package(vnfd.csar_dir, params, flavour)
         retain = unselected_files.objects(
-            vnfd.csar_dir, asked.files, target.namespace
+            vnfd.csar_dir, params.files, target.namespace
         )
-        operations.change(target, package, asked, retain)
-        mapping.note_files(inst, asked.files)
+        operations.change(target, package, params, retain)
+        mapping.note_files(inst, params.files)
         _note_members(inst, target)
 
-    @delegate.shared
+    @delegate.delegate_unmanaged
     def change_vnfpkg_rollback(
         self, req: Any, inst: Any, grant_req: Any, grant: Any, vnfd: Any
     ) -> None:
@@ -204,10 +206,10 @@ class KubernetesCrV2:
         :param vnfd: of the previous package.
         """
         target = mapping.target(inst, grant_req)
-        asked = mapping.previous_request_params(inst, req, target.namespace)
+        params = mapping.previous_request_params(inst, req, target.namespace)
         flavour = inst.instantiatedVnfInfo.flavourId
-        package = operations.load_package(vnfd.csar_dir, asked, flavour)
-        operations.roll_back(target, package, asked)
+        package = operations.load_package(vnfd.csar_dir, params, flavour)
+        operations.roll_back(target, package, params)
         _note_members(inst, target)
 
     # -- Tacker's database against the cluster -------------------------------
@@ -233,26 +235,26 @@ def _is_adopted(inst: Any, vim_info: Any) -> bool:
 
 
 def _namespace(
-    vnfd: Any, req: Any, asked: RequestParams
+    vnfd: Any, req: Any, params: RequestParams
 ) -> tuple[RequestParams, bool]:
     """Return the namespace of an instantiation, and whether it is known.
 
     A package that can no longer be read, since it has a manifest by URL,
     must not prevent the deletion of its objects.
     """
-    if asked.has_namespace:
-        return asked, True
+    if params.has_namespace:
+        return params, True
     try:
-        found, _ = operations.load_new_package(
-            vnfd.csar_dir, asked, req.flavourId
+        namespace, _ = operations.load_new_package(
+            vnfd.csar_dir, params, req.flavourId
         )
     except errors.Error as error:
         LOG.warning("the package cannot be read: %s", error)
-        return asked, False
-    return found, True
+        return params, False
+    return namespace, True
 
 
 def _note_members(inst: Any, target: InstanceTarget) -> None:
-    inventory, found = instances.members(target)
-    mapping.note_members(inst, found)
+    inventory, members = instances.read_members(target)
+    mapping.note_members(inst, members)
     mapping.note_vdus(inst, inventory)

@@ -22,19 +22,19 @@ from tacker_k8s_cr.driver import vim
 class FailedAttempt:
     """An instantiation that failed and was not rolled back.
 
-    :param home: the namespace that it named for its record, if any.
+    :param record_namespace: that it named for its record, if any.
     :param access: its VIM, with v1's keys; empty if only a grant named it,
         which Tacker deletes.
     """
 
     namespace: str
-    home: str
+    record_namespace: str
     access: Mapping[str, Any] = dataclasses.field(repr=False)
 
 
 def abandoned_attempts(instance: str) -> tuple[FailedAttempt, ...]:
     """Return failed instantiations, whose objects may still exist."""
-    found = objects.VnfLcmOpOccV2.get_by_filter(
+    operations = objects.VnfLcmOpOccV2.get_by_filter(
         contexts.get_admin_context(),
         vnfInstanceId=instance,
         operation=fields.LcmOperationType.INSTANTIATE,
@@ -42,13 +42,13 @@ def abandoned_attempts(instance: str) -> tuple[FailedAttempt, ...]:
     )
     return tuple(
         FailedAttempt(
-            *_places(item.operationParams), _access(item.operationParams)
+            *_namespaces(item.operationParams), _access(item.operationParams)
         )
-        for item in found
+        for item in operations
     )
 
 
-def current(access: Mapping[str, Any]) -> Mapping[str, Any]:
+def current_access(access: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the current access to a VIM from Tacker's database.
 
     An operation that has ended has the credential of that time, or none if
@@ -58,24 +58,28 @@ def current(access: Mapping[str, Any]) -> Mapping[str, Any]:
     with contextlib.suppress(exceptions.VimNotFound, ValueError):
         # Any other is none of the database.
         uuid.UUID(str(access.get("vim_id")))
-        found = vim.access(vim_utils.get_vim(context, access["vim_id"]))
-        if found["auth_url"] == access["auth_url"]:
-            return found
+        stored = vim.access(vim_utils.get_vim(context, access["vim_id"]))
+        if stored["auth_url"] == access["auth_url"]:
+            return stored
     return access
 
 
-def _places(req: Any) -> tuple[str, str]:
+def _namespaces(req: Any) -> tuple[str, str]:
     """Return the namespaces of the instance and, if given, its record."""
-    said = req.get("additionalParams", None) or {}
-    ours = said.get("tacker_k8s_cr")
-    home = ours.get("record_namespace") if isinstance(ours, dict) else ""
-    return str(said.get("namespace") or "default"), str(home or "")
+    params = req.get("additionalParams", None) or {}
+    own = params.get("tacker_k8s_cr")
+    record_namespace = (
+        own.get("record_namespace") if isinstance(own, dict) else ""
+    )
+    return str(params.get("namespace") or "default"), str(
+        record_namespace or ""
+    )
 
 
 def _access(req: Any) -> Mapping[str, Any]:
     """Return the VIM of a request, or Tacker's default."""
     if named := req.get("vimConnectionInfo", None):
-        found = vnf_instance_utils.select_vim_info(named)
+        vim_info = vnf_instance_utils.select_vim_info(named)
     else:
-        found = vim_utils.get_default_vim(contexts.get_admin_context())
-    return vim.access(found) if found else {}
+        vim_info = vim_utils.get_default_vim(contexts.get_admin_context())
+    return vim.access(vim_info) if vim_info else {}

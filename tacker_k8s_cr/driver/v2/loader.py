@@ -83,8 +83,8 @@ def install() -> None:
             return
         configuration.export_config()
         check(dispatch)
-        ours = importlib.import_module("tacker_k8s_cr.driver.v2.driver")
-        driver = ours.KubernetesCrV2
+        own = importlib.import_module("tacker_k8s_cr.driver.v2.driver")
+        driver = own.KubernetesCrV2
     except (cfg.Error, ValueError, ImportError, errors.Error) as error:
         _refuse(dispatch, str(error))
         return
@@ -146,15 +146,15 @@ def check(dispatch: types.ModuleType) -> None:
 
 
 def _faults_of_callers(dispatch: types.ModuleType) -> list[str]:
-    found = callers(dispatch)
+    names = list_callers(dispatch)
     return [
         *(
             f"{DISPATCH}: {name} does not use kubernetes.Kubernetes"
-            for name in sorted(CALLERS - found)
+            for name in sorted(CALLERS - names)
         ),
         *(
             f"{DISPATCH}: {name} is new, and uses kubernetes.Kubernetes"
-            for name in sorted(found - CALLERS)
+            for name in sorted(names - CALLERS)
         ),
     ]
 
@@ -168,14 +168,14 @@ def _faults_of_upstream(dispatch: types.ModuleType) -> list[str]:
     if not inspect.isclass(driver):
         return [f"{UPSTREAM} has no class Kubernetes"]
     return [
-        f"{UPSTREAM}.Kubernetes.{call}: wanted ({', '.join(known)}), found "
+        f"{UPSTREAM}.Kubernetes.{call}: wanted ({', '.join(expected)}), found "
         f"{_shown(found)}"
-        for call, known in CALLS.items()
-        if (found := _arguments(driver, call)) != known
+        for call, expected in CALLS.items()
+        if (found := _arguments(driver, call)) != expected
     ]
 
 
-def callers(dispatch: types.ModuleType) -> frozenset[str]:
+def list_callers(dispatch: types.ModuleType) -> frozenset[str]:
     """Return the methods that look up the driver by the bound name."""
     found = vars(getattr(dispatch, "VnfLcmDriverV2", object))
     return frozenset(
@@ -200,19 +200,19 @@ def _shown(arguments: tuple[str, ...] | None) -> str:
 
 
 def _refuse(dispatch: types.ModuleType, why: str) -> None:
-    said = (
+    message = (
         f"kubernetes_cr cannot serve the v2 API of this conductor:\n{why}\n"
         "With the option [tacker_k8s_cr] v2 = false, Tacker's own driver "
         "serves it."
     )
-    LOG.error("%s", said)
-    if not callers(dispatch) >= CALLERS:
+    LOG.error("%s", message)
+    if not list_callers(dispatch) >= CALLERS:
         # Not all callers would use what the name is bound to.
         # stevedore logs an exception of a plug-in and goes on without it,
         # but lets this pass.
-        raise SystemExit(said)
+        raise SystemExit(message)
     dispatch.kubernetes = DriverModule(  # type: ignore[attr-defined]
-        functools.partial(UnavailableDriver, said)
+        functools.partial(UnavailableDriver, message)
     )
 
 

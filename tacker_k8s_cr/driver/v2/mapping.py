@@ -28,7 +28,7 @@ from tacker_k8s_cr.model import field_validation
 from tacker_k8s_cr.model.errors import RequestInvalid
 from tacker_k8s_cr.plan.inventory import Inventory
 
-OURS = "tacker_k8s_cr"
+METADATA_KEY = "tacker_k8s_cr"
 """Key in the metadata of an instance that this driver manages."""
 
 VDU_OBJECTS = "vdu_reses"
@@ -42,67 +42,77 @@ ROLLING = "RollingUpdate"
 
 def is_managed(inst: Any) -> bool:
     """Return whether this driver manages an instance."""
-    return OURS in _metadata(inst)
+    return METADATA_KEY in _metadata(inst)
 
 
 def target(
     inst: Any,
     grant_req: Any = None,
     *,
-    home: str = "",
+    record_namespace: str = "",
     namespace: str = "",
     vim_info: Any = None,
 ) -> InstanceTarget:
     """Return an instance on its VIM.
 
     :param grant_req: of the operation; contains its id.
-    :param home: the namespace of its record; if empty, both namespaces are
-        from the metadata of the instance.
+    :param record_namespace: the namespace of its record; if empty, both
+        namespaces are from the metadata of the instance.
     :param namespace: its own.
     """
-    if not home:
+    if not record_namespace:
         metadata = _metadata(inst)
-        home = str(metadata[OURS]["record"]).partition("/")[0]
+        record_namespace = str(metadata[METADATA_KEY]["record"]).partition(
+            "/"
+        )[0]
         namespace = str(metadata.get("namespace") or "")
-    found = vim_info or vnf_instance_utils.select_vim_info(
+    vim_connection = vim_info or vnf_instance_utils.select_vim_info(
         inst.vimConnectionInfo
     )
     return InstanceTarget(
-        inst.id, home, vim.access(found), occurrence(grant_req), namespace
+        inst.id,
+        record_namespace,
+        vim.access(vim_connection),
+        occurrence(grant_req),
+        namespace,
     )
 
 
 def occurrence(grant_req: Any) -> str:
     """Return Tacker's id of the operation of a grant request."""
-    found = grant_req and grant_req.get("vnfLcmOpOccId", None)
-    return str(found or "")
+    id_ = grant_req and grant_req.get("vnfLcmOpOccId", None)
+    return str(id_ or "")
 
 
 def _metadata(inst: Any) -> Mapping[str, Any]:
     info = inst.get("instantiatedVnfInfo", None)
-    found: Mapping[str, Any] = (info and info.get("metadata", None)) or {}
-    return found
+    metadata: Mapping[str, Any] = (info and info.get("metadata", None)) or {}
+    return metadata
 
 
 # -- What is asked for -------------------------------------------------------
 
 
-def request_params(req: Any, operation: str, home: str = "") -> RequestParams:
+def request_params(
+    req: Any, operation: str, namespace: str = ""
+) -> RequestParams:
     """Return the parameters of a request. Raises RequestInvalid.
 
-    :param home: the namespace of an existing instance.
+    :param namespace: the namespace of an existing instance.
     """
     params = req.get("additionalParams", None)
-    found = additional_params.read(params, operation, home=home)
-    if found.use_helm:
+    result = additional_params.read(
+        params, operation, instance_namespace=namespace
+    )
+    if result.use_helm:
         raise RequestInvalid(
             "additionalParams.use_helm: the v2 API instantiates charts on a "
             "VIM of type ETSINFV.HELM.V_3"
         )
-    return found
+    return result
 
 
-def change_params(req: Any, home: str) -> RequestParams:
+def change_params(req: Any, namespace: str) -> RequestParams:
     """Return the parameters of a change. Raises RequestInvalid."""
     params = req.get("additionalParams", None) or {}
     if params.get("upgrade_type") != ROLLING:
@@ -110,20 +120,22 @@ def change_params(req: Any, home: str) -> RequestParams:
             "additionalParams.upgrade_type: expected RollingUpdate, got "
             f"{params.get('upgrade_type')}"
         )
-    return request_params(req, "change", home)
+    return request_params(req, "change", namespace)
 
 
-def previous_request_params(inst: Any, req: Any, home: str) -> RequestParams:
+def previous_request_params(
+    inst: Any, req: Any, namespace: str
+) -> RequestParams:
     """Return the parameters of a change, with the previous manifests.
 
     Invalid parameters are ignored: the change was rejected for them.
     """
     try:
-        found = request_params(req, "change", home)
+        params = request_params(req, "change", namespace)
     except RequestInvalid:
-        found = RequestParams(namespace=home)
+        params = RequestParams(namespace=namespace)
     return dataclasses.replace(
-        found,
+        params,
         files=tuple(_metadata(inst).get(additional_params.FILES, ())),
         # The previous package was accepted before.
         field_validation=field_validation.WARN,
@@ -144,10 +156,10 @@ def level(inst: Any, req: Any) -> int:
 def level_before(inst: Any, req: Any) -> int:
     levels = scale_levels(inst)
     if req.aspectId not in levels:
-        known = ", ".join(levels) or "none"
+        aspects = ", ".join(levels) or "none"
         raise RequestInvalid(
             f"aspectId: the VNF instance has no aspect {req.aspectId}; its "
-            f"aspects are: {known}"
+            f"aspects are: {aspects}"
         )
     return levels[req.aspectId]
 
@@ -159,24 +171,24 @@ def scale_levels(inst: Any) -> dict[str, int]:
 
 
 def selected_members(
-    inst: Any, req: Any, found: Members, inventory: Inventory
+    inst: Any, req: Any, members: Members, inventory: Inventory
 ) -> frozenset[str] | None:
     """Return the UIDs of the members to heal; None for all.
 
     For a VNF of containers Tacker's own driver heals all if the request has
     no VNFC, also without ``additionalParams.all``, which is about storage.
     """
-    wanted = req.get("vnfcInstanceId", None)
-    if not wanted:
+    requested = req.get("vnfcInstanceId", None)
+    if not requested:
         return None
     # Tacker's own driver and its container update script take the names of
     # Pods for ids; no UID is a name.
-    known = {uid: uid for uid in member_records.healable(found, inventory)}
-    known |= {m.ref.name: m.uid for items in found.values() for m in items}
+    uids = {uid: uid for uid in member_records.healable(members, inventory)}
+    uids |= {m.ref.name: m.uid for items in members.values() for m in items}
     return frozenset(
-        known[vnfc.vnfcResourceInfoId]
+        uids[vnfc.vnfcResourceInfoId]
         for vnfc in inst.instantiatedVnfInfo.get("vnfcInfo", None) or ()
-        if vnfc.id in wanted and vnfc.vnfcResourceInfoId in known
+        if vnfc.id in requested and vnfc.vnfcResourceInfoId in uids
     )
 
 
@@ -197,28 +209,34 @@ def grace_seconds(req: Any) -> int | None:
 
 
 def note_instantiated(
-    inst: Any, req: Any, said: RequestParams, found: Members, home: str = ""
+    inst: Any,
+    req: Any,
+    params: RequestParams,
+    members: Members,
+    record_namespace: str = "",
 ) -> None:
     """Store an instantiated VNF: references only.
 
     Tacker's policies read ``namespace`` and ``tenant``. Its own driver also
     stores manifests, which may contain secrets.
 
-    :param home: the namespace of the record, if it is another.
+    :param record_namespace: the namespace of the record, if it is another.
     """
     inst.instantiatedVnfInfo = objects.VnfInstanceV2_InstantiatedVnfInfo(
         flavourId=req.flavourId,
         vnfState="STARTED",
         metadata={
-            OURS: {
-                "record": references.reference(inst.id, home or said.namespace)
+            METADATA_KEY: {
+                "record": references.format_reference(
+                    inst.id, record_namespace or params.namespace
+                )
             },
-            "namespace": said.namespace,
-            "tenant": said.namespace,
-            additional_params.FILES: list(said.files),
+            "namespace": params.namespace,
+            "tenant": params.namespace,
+            additional_params.FILES: list(params.files),
         },
     )
-    note_members(inst, found)
+    note_members(inst, members)
 
 
 def note_files(inst: Any, files: Iterable[str]) -> None:
@@ -229,15 +247,17 @@ def note_files(inst: Any, files: Iterable[str]) -> None:
     }
 
 
-def note_record(inst: Any, home: str) -> None:
+def note_record(inst: Any, record_namespace: str) -> None:
     """Store the reference of the record.
 
-    :param home: the namespace of its record.
+    :param record_namespace: the namespace of its record.
     """
     metadata = _metadata(inst)
     inst.instantiatedVnfInfo.metadata = {
         **metadata,
-        OURS: {"record": references.reference(inst.id, home)},
+        METADATA_KEY: {
+            "record": references.format_reference(inst.id, record_namespace)
+        },
         "tenant": metadata.get("tenant") or metadata.get("namespace"),
     }
 
@@ -250,7 +270,7 @@ def note_vdus(inst: Any, inventory: Inventory) -> None:
     }
 
 
-def note_members(inst: Any, found: Members) -> None:
+def note_members(inst: Any, members: Members) -> None:
     """Store the Pods and Machines as VNFCs.
 
     The UID is the id of the VNFC, so that a replaced member of the same name
@@ -265,7 +285,7 @@ def note_members(inst: Any, found: Members) -> None:
     key, _ = vnf_instance_utils.select_vim_info(
         inst.vimConnectionInfo, return_key=True
     )
-    listed = [(vdu, item) for vdu, items in found.items() for item in items]
+    listed = [(vdu, item) for vdu, items in members.items() for item in items]
     info.vnfcResourceInfo = [
         objects.VnfcResourceInfoV2(
             id=member.uid,
@@ -286,12 +306,12 @@ def note_members(inst: Any, found: Members) -> None:
 
 
 def _vnfc(vdu: str, uid: str, configured: Mapping[str, Any]) -> Any:
-    made = objects.VnfcInfoV2(
+    vnfc = objects.VnfcInfoV2(
         id=f"{vdu}-{uid}",
         vduId=vdu,
         vnfcResourceInfoId=uid,
         vnfcState="STARTED",
     )
-    if made.id in configured:
-        made.vnfcConfigurableProperties = configured[made.id]
-    return made
+    if vnfc.id in configured:
+        vnfc.vnfcConfigurableProperties = configured[vnfc.id]
+    return vnfc

@@ -74,13 +74,13 @@ _KINDS: tuple[tuple[tuple[type[errors.Error], ...], int, str], ...] = (
 
 
 @contextlib.contextmanager
-def translated(
+def translate_errors(
     operation: str, instance: str, occurrence: str = ""
 ) -> Iterator[None]:
     """Convert errors to Tacker's, and log them in full."""
     with (
         log_context.log_ids(instance, occurrence),
-        error_text.translated(
+        error_text.translate_errors(
             LOG,
             operation,
             problem,

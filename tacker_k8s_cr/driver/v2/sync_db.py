@@ -48,7 +48,7 @@ def changed_view(inst: Any, vim_info: Any) -> InstanceView:
     if why := synchronization.busy_reason(seen):
         LOG.info("%s: not synchronized: %s", inst.id, why)
         raise exceptions.DbSyncNoDiff(why)
-    if not differs(inst, seen):
+    if not is_changed(inst, seen):
         raise exceptions.DbSyncNoDiff("no VNFC and no scale level differs")
     return seen
 
@@ -74,14 +74,14 @@ def synchronize(inst: Any, vim_info: Any) -> None:
 # -- Pure --------------------------------------------------------------------
 
 
-def differs(inst: Any, seen: InstanceView) -> bool:
+def is_changed(inst: Any, seen: InstanceView) -> bool:
     """Return whether VNFCs or scale levels differ from the database."""
     info = inst.instantiatedVnfInfo
     noted = {vnfc.id for vnfc in info.get("vnfcResourceInfo", None) or ()}
-    there = {item.uid for items in seen.members.values() for item in items}
+    live = {item.uid for items in seen.members.values() for item in items}
     if script_changes.has_other_descriptor(seen.inventory, inst.vnfdId):
         return True
-    return noted != there or synchronization.is_level_changed(
+    return noted != live or synchronization.is_level_changed(
         mapping.scale_levels(inst), seen
     )
 

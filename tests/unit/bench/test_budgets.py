@@ -3,15 +3,15 @@
 import pytest
 
 from tools.bench import budgets
-from tools.bench.budgets import Changed
-from tools.bench.budgets import Waits
-from tools.bench.rounds import Measured
+from tools.bench.budgets import ChangeMeasurements
+from tools.bench.budgets import WaitMeasurements
+from tools.bench.rounds import Measurement
 
 
 def judged(rows):
     """By name: the ratio, else our own number; and whether that is met."""
     return {
-        row.name: (row.ratio.median if row.ratio else row.ours, row.met)
+        row.name: (row.ratio.median if row.ratio else row.ours, row.is_met)
         for row in rows
     }
 
@@ -19,15 +19,15 @@ def judged(rows):
 def test_rounds_become_rows_with_the_budgets():
     """Times by the peer of the row, requests for one object."""
     measured = {
-        "ours apply": Measured(1.0, 1050),
-        "ours delete": Measured(1.5, 1020),
-        "ours with dry run apply": Measured(2.0, 2300),
-        "ours with dry run delete": Measured(1.0, 1020),
-        "kubectl apply": Measured(4.0, 1000),
-        "client-go apply": Measured(0.5, 1000),
-        "client-go delete": Measured(0.5, 1001),
-        "Helm apply": Measured(8.0, 2000),
-        "Helm delete": Measured(5.0, 2000),
+        "ours apply": Measurement(1.0, 1050),
+        "ours delete": Measurement(1.5, 1020),
+        "ours with dry run apply": Measurement(2.0, 2300),
+        "ours with dry run delete": Measurement(1.0, 1020),
+        "kubectl apply": Measurement(4.0, 1000),
+        "client-go apply": Measurement(0.5, 1000),
+        "client-go delete": Measurement(0.5, 1001),
+        "Helm apply": Measurement(8.0, 2000),
+        "Helm delete": Measurement(5.0, 2000),
     }
 
     assert {
@@ -41,7 +41,7 @@ def test_rounds_become_rows_with_the_budgets():
         "terminate: time of client-go's": (3.0, False),
         "terminate: time of Helm's": (0.3, True),
         "terminate: requests for an object": (1.02, None),
-    } == judged(budgets.of_rounds([measured], objects=1000))
+    } == judged(budgets.compare_rounds([measured], objects=1000))
 
 
 def test_the_largest_size_is_compared_with_a_tenth_of_it():
@@ -53,7 +53,7 @@ def test_the_largest_size_is_compared_with_a_tenth_of_it():
         return {"apply": one, "terminate": one}
 
     found = judged(
-        budgets.of_sizes(
+        budgets.compare_sizes(
             [
                 {100: lives(1, 60), 1000: lives(2, 70), 10000: lives(24, 301)},
                 {100: lives(1, 60), 1000: lives(3, 71), 10000: lives(30, 290)},
@@ -74,7 +74,12 @@ def test_waits_become_rows_with_the_budgets():
     slow = (0.02,) * 20 + (0.25,)
 
     found = judged(
-        budgets.of_waits({1: Waits(slow, 1, 1), 1000: Waits(slow, 3, 2)})
+        budgets.compare_waits(
+            {
+                1: WaitMeasurements(slow, 1, 1),
+                1000: WaitMeasurements(slow, 3, 2),
+            }
+        )
     )
 
     assert {
@@ -105,7 +110,7 @@ def test_operations_at_once_are_compared_with_the_same_one_by_one():
         "peak": 90.0,
     }
 
-    found = judged(budgets.of_crowd([measured], 64, 10))
+    found = judged(budgets.compare_concurrency([measured], 64, 10))
 
     assert (2, None) == found["64 at once, apply: rate, one by one"]
     assert (1.5, None) == found["64 at once, terminate: slowest, fastest"]
@@ -117,14 +122,14 @@ def test_changes_are_compared_with_kubectls():
     """With and without the dry run; an unchanged package needs no applies."""
     measured = {
         "change": {
-            "ours": Changed(1.0, 19, 1),
-            "ours with dry run": Changed(2.0, 21, 101),
-            "kubectl": Changed(4.0, 0, 1000),
+            "ours": ChangeMeasurements(1.0, 19, 1),
+            "ours with dry run": ChangeMeasurements(2.0, 21, 101),
+            "kubectl": ChangeMeasurements(4.0, 0, 1000),
         },
         "again": {
-            "ours": Changed(0.8, 14, 0),
-            "ours with dry run": Changed(1.0, 14, 1),
-            "kubectl": Changed(4.0, 0, 1000),
+            "ours": ChangeMeasurements(0.8, 14, 0),
+            "ours with dry run": ChangeMeasurements(1.0, 14, 1),
+            "kubectl": ChangeMeasurements(4.0, 0, 1000),
         },
     }
 
@@ -141,7 +146,7 @@ def test_changes_are_compared_with_kubectls():
         "mixed, none changed, dry run: time of kubectl's": (0.25, False),
         "mixed, none changed, dry run: requests": (14, True),
         "mixed, none changed, dry run: applies": (1, False),
-    } == judged(budgets.of_changes([measured], "mixed", 1000))
+    } == judged(budgets.compare_changes([measured], "mixed", 1000))
 
 
 def test_a_server_with_many_kinds_is_compared_with_itself_without():
@@ -155,7 +160,7 @@ def test_a_server_with_many_kinds_is_compared_with_itself_without():
             "terminate requests": [requests],
         }
 
-    found = budgets.of_definitions(times(1.0, 30), times(1.2, 31), 10, 500)
+    found = budgets.compare_crds(times(1.0, 30), times(1.2, 31), 10, 500)
 
     assert {
         "apply 10, 500 definitions: time without": (pytest.approx(1.2), None),

@@ -31,11 +31,11 @@ AFTER = BEFORE.replace('"APPLY",version="v1"} 3', '"APPLY",version="v1"} 103')
 
 @pytest.fixture
 def before():
-    return metrics.counted(BEFORE, 10.0)
+    return metrics.parse_metrics(BEFORE, 10.0)
 
 
 def after(moment, applied, leases):
-    return metrics.Count(
+    return metrics.RequestCount(
         {
             ("configmaps", "APPLY"): 4 + applied,
             ("configmaps", "WATCH"): 20.0,
@@ -68,12 +68,14 @@ def test_a_label_may_hold_an_escaped_quote():
         'verb="GET"} 2e+03'
     )
 
-    assert metrics.counted(line, 0.0).by_kind == {("secrets", "GET"): 2000}
+    assert metrics.parse_metrics(line, 0.0).by_kind == {
+        ("secrets", "GET"): 2000
+    }
 
 
 def test_between_two_counts_are_the_requests_of_the_time_between(before):
     """What was there before does not count."""
-    assert metrics.between(before, after(12.0, 1000, 0)) == 1000
+    assert metrics.requests_between(before, after(12.0, 1000, 0)) == 1000
 
 
 def test_background_requests_are_subtracted(before):
@@ -81,31 +83,34 @@ def test_background_requests_are_subtracted(before):
     rate = metrics.rate(before, after(20.0, 0, 30))
 
     assert rate == 3
-    assert metrics.between(before, after(12.0, 1000, 6), rate) == 1000
+    assert metrics.requests_between(before, after(12.0, 1000, 6), rate) == 1000
 
 
 def test_noise_never_makes_a_count_negative(before):
     """An idle stretch that was busier than the measurement leaves none."""
-    assert metrics.between(before, after(12.0, 0, 1), noise=3) == 0
+    assert metrics.requests_between(before, after(12.0, 0, 1), noise=3) == 0
 
 
 def test_requests_of_one_verb_and_resource_can_be_counted(before):
     """Watches too; the caller decides when they end."""
     assert (8, 0) == (
-        before.of("configmaps", "WATCH"),
-        before.of("configmaps", "LIST"),
+        before.requests("configmaps", "WATCH"),
+        before.requests("configmaps", "LIST"),
     )
 
 
 def test_the_busy_time_of_a_server(before):
     """Two seconds of processor time in four are half a processor."""
-    after = metrics.Count({}, 14.0, 43.5)
+    after = metrics.RequestCount({}, 14.0, 43.5)
 
-    assert 0.5 == metrics.busy(before, after)
+    assert 0.5 == metrics.busy_processors(before, after)
 
 
 def test_a_server_without_a_busy_time_counts_as_idle():
     """The wait for an idle server is short."""
-    before, after = metrics.counted("", 1.0), metrics.counted("", 2.0)
+    before, after = (
+        metrics.parse_metrics("", 1.0),
+        metrics.parse_metrics("", 2.0),
+    )
 
-    assert 0 == metrics.busy(before, after)
+    assert 0 == metrics.busy_processors(before, after)

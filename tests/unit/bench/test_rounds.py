@@ -19,7 +19,7 @@ def test_each_contender_is_first_in_its_turn():
         ("b", "c", "a"),
         ("c", "a", "b"),
         ("a", "b", "c"),
-    ] == [rounds.order(names, number) for number in range(4)]
+    ] == [rounds.rotate(names, number) for number in range(4)]
 
 
 def test_config_maps_are_the_same_in_every_run():
@@ -60,18 +60,18 @@ def test_of_a_changed_package_one_object_is_another():
     """In what all contenders get to change."""
     before = workload.config_maps(5)
 
-    after = workload.changed(before, 3)
+    after = workload.change_text(before, 3)
 
     assert [3] == [n for n in range(5) if before[n] != after[n]]
     assert before[3]["data"] == after[3]["data"]
-    again = workload.changed(after, 4)
+    again = workload.change_text(after, 4)
     assert [4] == [n for n in range(5) if after[n] != again[n]]
 
 
 @pytest.mark.parametrize(("widgets", "kinds"), [(True, 4), (False, 3)])
 def test_mixed_objects_are_of_several_kinds(widgets, kinds):
     """In equal parts; no two of them are one object."""
-    made = workload.mixed(12, widgets)
+    made = workload.mixed_manifests(12, widgets)
 
     by_kind = collections.Counter(one["kind"] for one in made)
     assert [12 // kinds] * kinds == list(by_kind.values())

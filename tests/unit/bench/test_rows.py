@@ -14,7 +14,7 @@ SECONDS = strategies.lists(
 
 def test_a_ratio_is_that_of_one_round():
     """The row has the median of ratios, not the ratio of medians."""
-    row = rows.compared("apply", "s", [1, 4, 9], [2, 10, 10])
+    row = rows.compare("apply", "s", [1, 4, 9], [2, 10, 10])
 
     assert row.ratio == rows.Spread(median=0.5, low=0.4, high=0.9)
     assert (row.ours, row.peer) == (4, 10)
@@ -23,7 +23,7 @@ def test_a_ratio_is_that_of_one_round():
 def test_different_numbers_of_rounds_are_not_compared():
     """Each value of the project has one of the peer."""
     with pytest.raises(ValueError, match="zip"):
-        rows.compared("apply", "s", [1, 2], [1])
+        rows.compare("apply", "s", [1, 2], [1])
 
 
 @pytest.mark.parametrize(
@@ -37,27 +37,27 @@ def test_different_numbers_of_rounds_are_not_compared():
 )
 def test_a_budget_is_met_on_its_bound(budget, value, met):
     """A budget is an upper or a lower bound, and includes the bound."""
-    assert budget.met(value) is met
+    assert budget.is_met_by(value) is met
 
 
 def test_a_row_without_a_ratio_is_judged_by_our_own_number():
     """Requests for an object have a budget of their own."""
     row = rows.Row("requests", "", ours=1.2, peer=1.0, budget=Budget(1.1))
 
-    assert row.met is False
+    assert row.is_met is False
 
 
 def test_a_row_without_a_budget_is_only_reported():
     """It is neither met nor not met."""
     row = rows.Row("requests", "", ours=1.2)
 
-    assert row.met is None
+    assert row.is_met is None
     assert row.cells()[-2:] == ("", "")
 
 
 def test_a_row_as_values_has_what_a_reader_compares():
     """bench.json names ours, peer, ratio, budget and whether it was met."""
-    row = rows.compared("apply", "s", [1], [4], Budget(0.5))
+    row = rows.compare("apply", "s", [1], [4], Budget(0.5))
 
     assert row.as_dict() == {
         "name": "apply",
@@ -91,17 +91,17 @@ def test_so_many_of_a_hundred_do_not_exceed_a_percentile(values, rank):
 @given(SECONDS)
 def test_a_series_equals_itself(values):
     """Comparing a series with itself shows the ratio 1 and no spread."""
-    row = rows.compared("apply", "s", values, values)
+    row = rows.compare("apply", "s", values, values)
 
     assert row.ratio == rows.Spread(1, 1, 1)
 
 
 def test_a_table_has_a_line_for_each_row_in_columns():
     """What is not met stands out."""
-    shown = rows.table(
+    shown = rows.format_table(
         [
-            rows.compared("apply", "s", [1.0], [4.0], Budget(0.5)),
-            rows.compared("terminate", "s", [2.0], [1.0], Budget(1.5)),
+            rows.compare("apply", "s", [1.0], [4.0], Budget(0.5)),
+            rows.compare("terminate", "s", [2.0], [1.0], Budget(1.5)),
         ]
     )
 
@@ -114,11 +114,11 @@ def test_a_table_has_a_line_for_each_row_in_columns():
 
 def test_a_table_for_the_page_is_one_that_docutils_reads():
     """A simple table, with the title instead of the first heading."""
-    shown = rows.rst(
+    shown = rows.format_rst(
         "Beside others",
         [
-            rows.compared("apply", "s", [1.0], [4.0], Budget(0.5)),
-            rows.compared("terminate", "s", [2.0], [1.0], Budget(1.5)),
+            rows.compare("apply", "s", [1.0], [4.0], Budget(0.5)),
+            rows.compare("terminate", "s", [2.0], [1.0], Budget(1.5)),
             rows.Row("requests", "", 1.0),
         ],
     )

@@ -102,6 +102,6 @@ def test_an_abbreviated_option_of_a_plugin_is_refused():
 @given(st.text(min_size=1))
 def test_every_word_gets_a_sentence(word):
     """Whatever is written, the sentence names it and what to do."""
-    said = commands.unknown(word, ["heal", "status"])
+    said = commands.describe_unknown(word, ["heal", "status"])
 
     assert any(part in said for part in ("did you mean", "--help", "heal"))

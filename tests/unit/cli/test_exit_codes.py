@@ -139,7 +139,7 @@ def test_an_error_is_a_value_for_json():
 
 def test_an_interrupt_before_the_first_write_is_reported():
     """Nothing was heard of any object: nothing was written."""
-    ended = exit_codes.interrupted("instantiate", "a", None, 0.0)
+    ended = exit_codes.of_interrupt("instantiate", "a", None, 0.0)
 
     assert 130 == ended.exit
     assert "before anything was written" in ended.message
@@ -152,7 +152,7 @@ def test_an_interrupt_reports_open_objects(goal):
         {REF: AwaitedObject("u", 1, 10.0)}
     )
 
-    ended = exit_codes.interrupted("change", "a", progress, 12.0)
+    ended = exit_codes.of_interrupt("change", "a", progress, 12.0)
 
     assert f"{REF}: in progress: nothing heard of it yet (for 2 s)" in (
         ended.message

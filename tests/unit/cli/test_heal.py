@@ -47,7 +47,7 @@ def named(cluster, *members):
         record_namespace="",
         members=list(members),
     )
-    return heal._uids(args, cluster, kinds.BUILT_IN)
+    return heal._resolve_members(args, cluster, kinds.BUILT_IN)
 
 
 def retained_pod(cluster):

@@ -19,7 +19,7 @@ COLUMNS = (
 
 
 def table(width, *rows):
-    return layout.table(COLUMNS, rows, width)
+    return layout.format_table(COLUMNS, rows, width)
 
 
 def test_a_table_that_fits_is_shown_as_it_is():
@@ -117,7 +117,7 @@ def test_without_a_width_nothing_is_shortened():
 )
 def test_a_shortened_name_has_its_width(name, width, expected):
     """One character stands for all that is left out."""
-    assert expected == layout.shortened(name, width)
+    assert expected == layout.shorten(name, width)
 
 
 WORDS = st.text("abcdef-", min_size=1, max_size=70)
@@ -136,7 +136,7 @@ ROWS = st.lists(
 @given(ROWS, st.integers(80, 200))
 def test_no_word_is_broken_and_no_line_too_long(rows, width):
     """Whatever the rows are, at 80 columns and more."""
-    lines = layout.table(COLUMNS, rows, width)
+    lines = layout.format_table(COLUMNS, rows, width)
     shown = " ".join(lines).split()
     whole = {word for row in rows for cell in row for word in cell.split()}
     titles = {column.title for column in COLUMNS}

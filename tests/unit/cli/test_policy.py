@@ -14,7 +14,7 @@ from tacker_k8s_cr.model import errors
 def policy(*argv):
     parser = argparse.ArgumentParser()
     arguments.add_options(parser, "forecast")
-    return inputs.policy(parser.parse_args(argv))
+    return inputs.read_policy(parser.parse_args(argv))
 
 
 def test_kinds_that_appear_later_are_named_one_by_one(tmp_path):

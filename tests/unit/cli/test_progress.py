@@ -166,7 +166,7 @@ def test_a_display_shows_state_reason_and_age_of_what_is_open():
     shown(shown.last.with_observed([thing("b", "current")], clock.now))
     clock.now = 107.0
 
-    text = drawn(shown.shown())
+    text = drawn(shown.render())
 
     assert "instantiate a  7 s  1 of 2 current  workloads" in text
     assert text.index("Thing/b") < text.index("Thing/a")
@@ -180,7 +180,7 @@ def test_a_display_stays_short():
     names = [f"n{number}" for number in range(1000)]
     progress = waiting(names)
 
-    table = rich_progress.table(progress, [], 101.0, rich_progress.SHOWN)
+    table = rich_progress.build_table(progress, [], 101.0, rich_progress.SHOWN)
 
     assert rich_progress.SHOWN == len(table.rows)
     assert "and 989 more" in drawn(table)
@@ -229,7 +229,9 @@ def test_a_status_is_a_tree_by_kind():
         "└── Thing.test.example.org",
         "    ├── ns/a  current  stored",
         "    └── ns/b  failed  no [red] luck",
-    ] == [line.rstrip() for line in drawn(tree.tree(report)).splitlines()]
+    ] == [
+        line.rstrip() for line in drawn(tree.build_tree(report)).splitlines()
+    ]
 
 
 # -- What is not written yet -------------------------------------------------
@@ -263,7 +265,7 @@ def displayed(progress, clock=None):
         Console(file=stream, width=100, height=30),
     )
     shown(progress)
-    return drawn(shown.shown(), width=200)
+    return drawn(shown.render(), width=200)
 
 
 def test_a_display_counts_what_is_not_written_yet():
@@ -338,7 +340,7 @@ def test_a_sentence_about_the_server_stays():
 
 def test_an_interrupt_names_what_is_not_written():
     """With the reason, beside what is not current."""
-    ended = exit_codes.interrupted(
+    ended = exit_codes.of_interrupt(
         "instantiate", "a", retried(settled("a"), "x"), 110.0
     )
 

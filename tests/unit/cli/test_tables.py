@@ -159,7 +159,7 @@ def test_the_tree_fits_80_columns():
     from rich.console import Console
 
     stream = io.StringIO()
-    Console(file=stream, width=80).print(tree.tree(REPORT, 80))
+    Console(file=stream, width=80).print(tree.build_tree(REPORT, 80))
     lines = stream.getvalue().splitlines()
 
     assert_whole([line.rstrip() for line in lines], NAMES)

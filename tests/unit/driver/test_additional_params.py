@@ -124,13 +124,13 @@ def test_everything_can_be_asked_for():
 
 def test_the_schema_is_one():
     """Any validator can use what the documentation shows."""
-    jsonschema.Draft202012Validator.check_schema(schema.loaded())
-    jsonschema.Draft202012Validator(schema.loaded()).validate(EVERYTHING)
+    jsonschema.Draft202012Validator.check_schema(schema.load())
+    jsonschema.Draft202012Validator(schema.load()).validate(EVERYTHING)
 
 
 def test_every_parameter_has_a_description():
     """Its operations are known ones, and its description is there."""
-    properties = schema.loaded()["properties"]
+    properties = schema.load()["properties"]
     ours = properties["tacker_k8s_cr"]["properties"]
     tackers = {
         key: value
@@ -389,18 +389,21 @@ def test_all_faults_are_reported_at_once():
 def test_an_instance_stays_where_it_is():
     """A change that names another namespace is refused; the same is fine."""
     assert (
-        "edge" == additional_params.read({}, "change", home="edge").namespace
+        "edge"
+        == additional_params.read(
+            {}, "change", instance_namespace="edge"
+        ).namespace
     )
     assert (
         additional_params.read(
-            {"namespace": "edge"}, "change", home="edge"
+            {"namespace": "edge"}, "change", instance_namespace="edge"
         ).namespace
         == "edge"
     )
     assert (
         "additionalParams.namespace: the instance is in edge and stays "
         "there; wanted edge or nothing"
-    ) == refused({"namespace": "core"}, "change", home="edge")
+    ) == refused({"namespace": "core"}, "change", instance_namespace="edge")
 
 
 @pytest.mark.parametrize(
@@ -415,7 +418,7 @@ def test_charts_are_tackers_own_drivers(use_helm, said):
     }
 
     assert said == additional_params.read(params).use_helm
-    assert said == additional_params.of_helm(params)
+    assert said == additional_params.is_for_helm(params)
     assert (
         additional_params.RequestParams(use_helm=True)
         == additional_params.read(params)
@@ -443,14 +446,14 @@ def test_a_request_settles_the_policy():
         "prune": {"allow": []},
     }
 
-    assert before == additional_params.policy(
+    assert before == additional_params.build_policy(
         additional_params.RequestParams(), before
     )
     assert Policy(
         namespace_mode="force",
         prune={GroupKind("", "Pod"): True},
         delivery={"url": "https://a.example", "api_check": "try"},
-    ) == additional_params.policy(
+    ) == additional_params.build_policy(
         additional_params.read({"tacker_k8s_cr": said}, "change"), before
     )
 
@@ -489,7 +492,7 @@ values = strategies.recursive(
         | strategies.dictionaries(
             strategies.sampled_from(
                 [
-                    *schema.loaded()["properties"]["tacker_k8s_cr"][
+                    *schema.load()["properties"]["tacker_k8s_cr"][
                         "properties"
                     ],
                     *("url", "of", "allow", "ready_when", "kind", "name"),
@@ -504,7 +507,7 @@ values = strategies.recursive(
 
 @hypothesis.given(
     strategies.dictionaries(
-        strategies.sampled_from([*schema.loaded()["properties"]]), values
+        strategies.sampled_from([*schema.load()["properties"]]), values
     ),
     strategies.sampled_from(OPERATIONS),
 )
@@ -526,7 +529,7 @@ def test_what_the_schema_refuses_is_refused(params):
     """An author who checks with the published schema finds no less."""
     text = json.dumps(params)
     hypothesis.assume("null" not in text)
-    validator = jsonschema.Draft202012Validator(schema.loaded())
+    validator = jsonschema.Draft202012Validator(schema.load())
 
     if not validator.is_valid(params):
         refused(params)

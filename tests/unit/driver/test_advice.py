@@ -165,9 +165,7 @@ def test_a_long_error_keeps_what_to_do():
 def test_all_that_is_named_exists():
     """An option or parameter that is renamed is renamed here too."""
     known = {option.name for option in options.OPTIONS}
-    known |= schema.loaded()["properties"]["tacker_k8s_cr"][
-        "properties"
-    ].keys()
+    known |= schema.load()["properties"]["tacker_k8s_cr"]["properties"].keys()
     words = " ".join(advice.advice(error) for error, _ in SAID).split()
     named = {
         word.removeprefix("additionalParams.tacker_k8s_cr.").strip(".,:")

@@ -37,7 +37,7 @@ ZONE = {
 )
 def test_the_namespace_that_all_manifests_name(found, given):
     """One without a namespace counts, unless its kind has none."""
-    assert found == namespaces.common(given)
+    assert found == namespaces.common_namespace(given)
 
 
 def test_manifests_name_the_namespace_where_the_request_does_not():
@@ -46,12 +46,16 @@ def test_manifests_name_the_namespace_where_the_request_does_not():
 
     assert (
         "edge"
-        == namespaces.settled(additional_params.read({}), package).namespace
+        == namespaces.with_namespace(
+            additional_params.read({}), package
+        ).namespace
     )
     said = additional_params.read({"namespace": "core"})
-    assert said is namespaces.settled(said, package)
+    assert said is namespaces.with_namespace(said, package)
     nothing = RequestParams()
-    assert nothing is namespaces.settled(nothing, packages.make_package(A))
+    assert nothing is namespaces.with_namespace(
+        nothing, packages.make_package(A)
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,7 +81,9 @@ def test_a_namespace_other_than_that_of_the_request_is_a_warning(
     """Tacker's own driver would move the object; the option is named."""
     package = packages.make_package(EDGE, B)
 
-    found = namespaces.warned(additional_params.read(params), package, policy)
+    found = namespaces.with_warnings(
+        additional_params.read(params), package, policy
+    )
 
     assert warned == bool(found.warnings)
     if warned:

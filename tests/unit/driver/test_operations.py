@@ -23,7 +23,7 @@ def test_the_request_wins_over_the_configuration(options):
         resend=True,
     )
 
-    assert Options(True, "fail", 300) == operations.options(
+    assert Options(True, "fail", 300) == operations.build_options(
         additional_params.RequestParams(), settings
     )
     assert Options(
@@ -36,7 +36,7 @@ def test_the_request_wins_over_the_configuration(options):
         on_failure="wait_all",
         machine_heal_strategy="remediate",
         resend=True,
-    ) == operations.options(asked, settings, 7)
+    ) == operations.build_options(asked, settings, 7)
 
 
 def test_the_record_namespace_of_a_new_instance(options):
@@ -45,12 +45,12 @@ def test_the_record_namespace_of_a_new_instance(options):
     said = additional_params.read(
         {"tacker_k8s_cr": {"record_namespace": "here"}}
     )
-    assert "edge" == instances.home(asked)
+    assert "edge" == instances.choose_record_namespace(asked)
 
     options(record_namespace="records")
 
-    assert "records" == instances.home(asked)
-    assert "here" == instances.home(said)
+    assert "records" == instances.choose_record_namespace(asked)
+    assert "here" == instances.choose_record_namespace(said)
 
 
 def test_a_request_sets_how_an_instance_terminates(options):
@@ -62,7 +62,7 @@ def test_a_request_sets_how_an_instance_terminates(options):
     }
     asked = additional_params.read({"tacker_k8s_cr": said}, "terminate")
 
-    found = operations.options(asked, configuration.settings())
+    found = operations.build_options(asked, configuration.settings())
 
     one = ObjectRef("", "Secret", "edge", "a")
     assert {one.group_kind: True, one: False} == found.on_terminate
@@ -70,18 +70,18 @@ def test_a_request_sets_how_an_instance_terminates(options):
     assert {ObjectRef("", "ConfigMap", "edge", "a")} == found.remove_finalizers
     assert (
         None
-        is operations.options(
+        is operations.build_options(
             additional_params.RequestParams(), configuration.settings()
         ).cleanup
     )
     options(cleanup=["services"], on_terminate_keep=["Secret"])
     settings = configuration.settings()
-    assert {"services"} == operations.options(
+    assert {"services"} == operations.build_options(
         additional_params.RequestParams(), settings
     ).cleanup
     assert {one.group_kind: True} == settings.policy().on_terminate
     asked = additional_params.RequestParams(on_terminate={one: False})
-    found = operations.options(asked, settings)
+    found = operations.build_options(asked, settings)
     assert {one: False} == found.on_terminate
     assert {one.group_kind: True} == found.on_terminate_default
 
@@ -91,19 +91,19 @@ def test_a_request_sets_the_handling_of_claims(options):
     said = {"tacker_k8s_cr": {"statefulset_claims": "retain"}}
     asked = additional_params.read(said, "terminate")
 
-    found = operations.options(asked, configuration.settings())
+    found = operations.build_options(asked, configuration.settings())
 
     assert "retain" == found.statefulset_claims
     assert "delete" == found.statefulset_claims_else
-    made = additional_params.policy(
+    made = additional_params.build_policy(
         additional_params.read(said), configuration.settings().policy()
     )
     assert "retain" == made.statefulset_claims
-    assert made == additional_params.policy(
+    assert made == additional_params.build_policy(
         additional_params.RequestParams(), made
     )
     options(statefulset_claims="retain")
-    found = operations.options(
+    found = operations.build_options(
         additional_params.RequestParams(), configuration.settings()
     )
     assert "" == found.statefulset_claims
@@ -123,7 +123,7 @@ def test_machines_are_replaced_unless_configured_otherwise(options):
     """The option applies to all requests; a request overrides it."""
     assert (
         "allow"
-        == operations.options(
+        == operations.build_options(
             additional_params.RequestParams(), configuration.settings()
         ).rollout
     )
@@ -138,11 +138,11 @@ def test_machines_are_replaced_unless_configured_otherwise(options):
         "change",
     )
 
-    found = operations.options(asked, configuration.settings())
+    found = operations.build_options(asked, configuration.settings())
 
     assert "allow" == found.rollout
     assert {ObjectRef("batch", "Job", "edge", "migrate")} == found.recreate
-    closed = operations.options(
+    closed = operations.build_options(
         additional_params.RequestParams(), configuration.settings()
     )
     assert "refuse" == closed.rollout

@@ -37,7 +37,9 @@ def reduced(mapping, *given):
         }
     }
     package = dataclasses.replace(packages.make_package(*given), vnfd=VNFD)
-    asked, found = vdu_mapping.reduced(additional_params.read(params), package)
+    asked, found = vdu_mapping.drop_unmapped(
+        additional_params.read(params), package
+    )
     return asked.vdu_mapping, found.warnings
 
 
@@ -100,4 +102,4 @@ def test_a_package_without_a_vnfd_keeps_the_mapping():
     asked = additional_params.read({"vdu_mapping": {"front": entry}})
     package = packages.make_package(WEB)
 
-    assert (asked, package) == vdu_mapping.reduced(asked, package)
+    assert (asked, package) == vdu_mapping.drop_unmapped(asked, package)

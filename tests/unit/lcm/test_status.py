@@ -77,7 +77,7 @@ def test_an_object_deleted_by_its_instance_has_not_failed(
     assert State.TERMINATING is found["hangs"].verdict.state
     assert State.CURRENT is found["space"].verdict.state
     shown = io.StringIO()
-    Console(file=shown, width=200).print(tree.tree(report, 200))
+    Console(file=shown, width=200).print(tree.build_tree(report, 200))
     assert "goes  deleted  deleted by the terminate of" in shown.getvalue()
 
 

@@ -24,13 +24,13 @@ from tools.plane.errors import PlaneError
 )
 def test_variables_have_their_values(text: str, expected: str) -> None:
     """That of the sample, else the default in the manifest."""
-    assert expected == package_folder.substituted(text, {"B": "set"})
+    assert expected == package_folder.substitute(text, {"B": "set"})
 
 
 def test_a_variable_without_a_value_is_an_error() -> None:
     """No manifest goes out with a hole in it."""
     with pytest.raises(PlaneError, match="the variable A has no value"):
-        package_folder.substituted("a: ${A}", {})
+        package_folder.substitute("a: ${A}", {})
 
 
 def test_the_package_names_the_images_that_are_made() -> None:

@@ -53,7 +53,7 @@ def test_the_configuration_has_the_rows_that_name_it_and_no_other():
 
 def test_a_request_has_the_rows_that_name_it_and_no_other():
     """By their names, values and operations."""
-    found = schema.loaded()["properties"]
+    found = schema.load()["properties"]
     ours = found["tacker_k8s_cr"]
     roots = [name for name in found if name != "tacker_k8s_cr"]
     rows = option_table.request_options()
@@ -80,7 +80,7 @@ def test_the_schema_of_requests_agrees_with_the_table():
     expected = schemas.written(schemas.request_schema.schema())
 
     assert expected == schemas.REQUEST.read_text("utf-8")
-    assert json.loads(expected) == schema.loaded()
+    assert json.loads(expected) == schema.load()
 
 
 @pytest.mark.parametrize("command", option.COMMANDS)

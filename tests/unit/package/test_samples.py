@@ -34,7 +34,7 @@ MANAGEMENT = csar.SAMPLES / "capi_management_cluster"
 VARIANTS = [
     (sample, variant)
     for sample in SAMPLES
-    for variant in ("", *csar.recipe(sample).variants)
+    for variant in ("", *csar.read_recipe(sample).variants)
 ]
 
 
@@ -177,10 +177,10 @@ def test_a_vnfd_without_aspects_has_its_objects(
     """Of a management cluster nothing is scaled; it has one VDU."""
     folder = tmp_path / "whole"
     shutil.copytree(MANAGEMENT, folder)
-    for name in csar.recipe(MANAGEMENT).needs:
+    for name in csar.read_recipe(MANAGEMENT).needs:
         file = folder / name
         file.write_text(json.dumps(_deployment(f"of-{file.stem}")))
-    core = folder / csar.recipe(MANAGEMENT).needs[0]
+    core = folder / csar.read_recipe(MANAGEMENT).needs[0]
     core.write_text(json.dumps(_deployment("capi-controller-manager")))
 
     loaded = package.load(csar.build(folder, tmp_path / "p.zip"))

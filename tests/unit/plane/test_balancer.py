@@ -63,7 +63,7 @@ def test_connections_rotate_over_the_routes():
 def test_a_route_out_of_rotation_gets_no_connection(last, out):
     """All other routes are candidates, the next one first."""
     routes = {
-        name: route.changed({"in_rotation": name not in out})
+        name: route.with_changes({"in_rotation": name not in out})
         for name, route in ROUTES.items()
     }
 
@@ -87,12 +87,12 @@ def test_a_route_out_of_rotation_gets_no_connection(last, out):
 def test_an_order_that_is_not_valid_is_refused(order, why):
     """The route keeps its state."""
     with pytest.raises(ValueError, match=why):
-        ROUTES["a"].changed(order)
+        ROUTES["a"].with_changes(order)
 
 
 def test_an_order_changes_what_it_names():
     """Everything else stays."""
-    route = ROUTES["b"].changed({"mode": "hang", "delay": 2})
+    route = ROUTES["b"].with_changes({"mode": "hang", "delay": 2})
 
     assert Route("b", 1, Mode.HANG, 2.0) == route
     assert "hang" == route.as_dict()["mode"]
@@ -127,9 +127,9 @@ def test_events_of_a_watch_are_held_and_answers_pass():
     found = streams.answered(event + answer, hold=True)
 
     assert answer == found.to_client
-    assert streams.holds
+    assert streams.is_holding
     assert event == streams.released()
-    assert not streams.holds
+    assert not streams.is_holding
 
 
 def test_what_is_held_is_acknowledged_for_the_connection():
@@ -175,4 +175,4 @@ def test_a_reset_stream_is_delivered_what_was_held():
     reset = frame(RST_STREAM, WATCH, bytes(4))
 
     assert (reset, event) == streams.requested(reset)
-    assert not streams.holds
+    assert not streams.is_holding

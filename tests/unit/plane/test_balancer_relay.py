@@ -55,7 +55,7 @@ class Balanced:
         for client in self._clients:
             client.close()
         for line in self.lines:
-            line.change(line.route.changed({"mode": "pass"}))
+            line.change(line.route.with_changes({"mode": "pass"}))
         # All connections end with those of their clients.
         current = asyncio.current_task()
         ending = asyncio.all_tasks() - {current}
@@ -115,14 +115,14 @@ def test_a_route_that_hangs_delivers_when_it_is_restored():
         async with Balanced(1) as balanced:
             (line,) = balanced.lines
             reader, writer = await balanced.connected()
-            line.change(line.route.changed({"mode": "hang"}))
+            line.change(line.route.with_changes({"mode": "hang"}))
             writer.write(b"hello\n")
             answer = asyncio.create_task(reader.readline())
             # A second connection is accepted meanwhile, and hangs too.
             await balanced.connected()
             assert not answer.done()
 
-            line.change(line.route.changed({"mode": "pass"}))
+            line.change(line.route.with_changes({"mode": "pass"}))
 
             found = await asyncio.wait_for(answer, SECONDS)
             assert found.endswith(b": hello\n")

@@ -22,7 +22,7 @@ from tools.plane import components
 from tools.plane import credentials
 from tools.plane import node_components
 from tools.plane import server_components
-from tools.plane.certificates import Request
+from tools.plane.certificates import CertificateRequest
 from tools.plane.errors import PlaneError
 from tools.plane.folders import Folders
 from tools.plane.folders import write_private
@@ -170,10 +170,10 @@ def write(path, content):
 
 def test_a_server_certificate_names_what_it_is_reached_by():
     """Names and addresses are alternative names; the authority signed it."""
-    ca = certificates.authority("test", NOW)
+    ca = certificates.create_authority("test", NOW)
 
-    pair = certificates.issued(
-        ca, Request("server", names=("localhost", "127.0.0.1")), NOW
+    pair = certificates.issue(
+        ca, CertificateRequest("server", names=("localhost", "127.0.0.1")), NOW
     )
 
     pair.certificate.verify_directly_issued_by(ca.certificate)
@@ -189,9 +189,9 @@ def test_a_server_certificate_names_what_it_is_reached_by():
 
 def test_a_client_certificate_has_user_and_group():
     """Kubernetes reads them from common name and organization."""
-    ca = certificates.authority("test", NOW)
+    ca = certificates.create_authority("test", NOW)
 
-    pair = certificates.issued(ca, Request("me", group="us"), NOW)
+    pair = certificates.issue(ca, CertificateRequest("me", group="us"), NOW)
 
     assert "CN=me,O=us" == pair.certificate.subject.rfc4514_string()
     assert [ExtendedKeyUsageOID.CLIENT_AUTH] == list(
@@ -204,8 +204,8 @@ def test_a_client_certificate_has_user_and_group():
 )
 def test_certificates_carry_key_identifiers(kind):
     """Python from 3.13 on refuses those without."""
-    ca = certificates.authority("test", NOW)
-    pair = certificates.issued(ca, Request("a", names=("a",)), NOW)
+    ca = certificates.create_authority("test", NOW)
+    pair = certificates.issue(ca, CertificateRequest("a", names=("a",)), NOW)
 
     assert extension(pair, kind)
     assert extension(ca, kind)
@@ -247,8 +247,8 @@ def test_credentials_that_end_soon_are_not_fresh(made):
     now = datetime.datetime.now(datetime.timezone.utc)
     soon = now + certificates.VALID - datetime.timedelta(days=6)
 
-    assert certificates.fresh(made.pki, now)
-    assert not certificates.fresh(made.pki, soon)
+    assert certificates.is_fresh(made.pki, now)
+    assert not certificates.is_fresh(made.pki, soon)
 
 
 def test_the_kubeconfig_needs_no_other_file(made):
@@ -347,6 +347,8 @@ def test_the_environment_sets_the_place_of_a_second_one():
     """A folder and a shift belong together."""
     environ = {"PLANE_RUN": "/run/other", "PLANE_SHIFT": "1000"}
 
-    assert Folders(pathlib.Path("/run/other"), 1000) == Folders.of(environ)
+    assert Folders(pathlib.Path("/run/other"), 1000) == Folders.from_environ(
+        environ
+    )
     with pytest.raises(PlaneError, match="PLANE_SHIFT is x"):
-        Folders.of({**environ, "PLANE_SHIFT": "x"})
+        Folders.from_environ({**environ, "PLANE_SHIFT": "x"})

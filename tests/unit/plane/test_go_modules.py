@@ -71,7 +71,7 @@ def test_versions_compare_as_numbers():
 )
 def test_the_version_of_go_is_read(text, version):
     """The version is found in go's own words, or nothing is."""
-    assert version == golang.parsed(text)
+    assert version == golang.parse_version(text)
 
 
 @pytest.mark.parametrize("binary", binaries.ALL.values(), ids=str)

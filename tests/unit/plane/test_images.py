@@ -49,4 +49,4 @@ def test_a_binary_that_needs_libraries_is_refused():
 
 def test_a_script_needs_no_libraries():
     """A file without an ELF header is used as it is."""
-    assert not images.needs_libraries(b"#!/bin/sh\n")
+    assert not images.is_dynamically_linked(b"#!/bin/sh\n")

@@ -35,18 +35,18 @@ TCP6 = """\
 def test_only_sockets_that_listen_are_listed():
     """A connection holds no port against a server."""
     assert [Listener(22, 0, 12345), Listener(16475, 1000, 34567)] == list(
-        ports.listeners(TCP)
+        ports.read_listeners(TCP)
     )
 
 
 def test_sockets_of_ipv6_are_read_too():
     """A server on all addresses often shows there alone."""
-    assert [Listener(9443, 0, 45678)] == list(ports.listeners(TCP6))
+    assert [Listener(9443, 0, 45678)] == list(ports.read_listeners(TCP6))
 
 
 def test_a_table_without_sockets_has_no_listeners():
     """The heading is not a socket."""
-    assert [] == list(ports.listeners(TCP.splitlines()[0]))
+    assert [] == list(ports.read_listeners(TCP.splitlines()[0]))
 
 
 def test_an_unreadable_holder_is_reported():
@@ -63,7 +63,7 @@ def test_state_and_start_are_found_whatever_the_name(name):
     """A process may call itself anything, brackets and blanks included."""
     rest = "S 1 4242 4242 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 9 0 987654 111 5"
 
-    assert ("S", 987654) == processes.parsed(f"4242 {name} {rest}\n")
+    assert ("S", 987654) == processes.parse_stat(f"4242 {name} {rest}\n")
 
 
 MOUNTS = """\

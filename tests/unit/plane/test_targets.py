@@ -19,7 +19,7 @@ def test_without_kubeconfig_it_is_the_local_plane():
     found = target.choose({"PLANE_RUN": "/p"})
 
     assert pathlib.Path("/p/admin.kubeconfig") == found.kubeconfig
-    assert found.startable
+    assert found.can_start
 
 
 def test_kubeconfig_names_another_cluster(tmp_path):
@@ -29,7 +29,7 @@ def test_kubeconfig_names_another_cluster(tmp_path):
 
     found = target.choose({"PLANE_RUN": "/p", "KUBECONFIG": str(path)})
 
-    assert Target(path, ours=False) == found
+    assert Target(path, is_local=False) == found
 
 
 def test_kubeconfig_may_name_the_local_plane(tmp_path):
@@ -46,8 +46,8 @@ def test_kubeconfig_may_name_the_local_plane(tmp_path):
         {"PLANE_RUN": str(tmp_path), "KUBECONFIG": str(link)}
     )
 
-    assert Target(own, ours=True) == found
-    assert not found.startable
+    assert Target(own, is_local=True) == found
+    assert not found.can_start
 
 
 @pytest.mark.parametrize(
@@ -64,12 +64,12 @@ def test_a_complete_cluster_misses_nothing():
     """Cluster API's three parts and kwok's Stages are there."""
     served = [name for _, names in target.NEEDED.values() for name in names]
 
-    assert {} == target.unavailable([*served, "pods"])
+    assert {} == target.missing_features([*served, "pods"])
 
 
 def test_missing_parts_of_a_cluster_are_named():
     """Another infrastructure provider is not enough for the samples."""
-    found = target.unavailable(
+    found = target.missing_features(
         [
             "clusters.cluster.x-k8s.io",
             "kubeadmcontrolplanes.controlplane.cluster.x-k8s.io",
@@ -91,12 +91,12 @@ def test_missing_parts_of_a_cluster_are_named():
 )
 def test_the_run_folder_can_be_chosen(environ, folder):
     """A name of one's own comes before the session's folder."""
-    assert pathlib.Path(folder) == Folders.of(environ).run
+    assert pathlib.Path(folder) == Folders.from_environ(environ).run
 
 
 def test_each_user_has_a_run_folder():
     """Without a session's folder the user's number is in the name."""
-    assert Folders.of({}).run.name.endswith(f"-{os.getuid()}")
+    assert Folders.from_environ({}).run.name.endswith(f"-{os.getuid()}")
 
 
 def test_a_run_folder_that_is_not_a_folder_is_refused(tmp_path):

@@ -7,11 +7,11 @@ import dataclasses
 from tools.soak import instance_pool
 from tools.soak import model
 from tools.soak import outcomes
-from tools.soak.instance_pool import Population
-from tools.soak.model import Found
+from tools.soak.instance_pool import InstancePool
 from tools.soak.model import Instance
+from tools.soak.model import RecordedState
 from tools.soak.outcomes import Outcome
-from tools.soak.worker import Sight
+from tools.soak.worker import CheckResult
 
 NAMES = ("soak-00", "soak-01")
 OTHERS = {"soak-ns0": {}}
@@ -22,17 +22,19 @@ def begun():
         Instance(name, "soak-ns0", "configuration", number)
         for number, name in enumerate(NAMES)
     ]
-    return Population(1, instances, OTHERS)
+    return InstancePool(1, instances, OTHERS)
 
 
 def concluded(people, step, outcome=None, found=None, violations=()):
     """Let a step end, and its instance be seen as it has to be."""
-    step.ended.append(outcome or Outcome())
+    step.outcomes.append(outcome or Outcome())
     step.judge()
-    look = people.look(step)
+    look = people.create_check(step)
     expected = look.expected
-    seen = found or Found(expected.phase, expected.version, expected.before)
-    return people.conclude(step, look, Sight(seen, tuple(violations)))
+    seen = found or RecordedState(
+        expected.phase, expected.version, expected.before
+    )
+    return people.conclude(step, look, CheckResult(seen, tuple(violations)))
 
 
 def test_an_instance_is_claimed_by_one_step_at_a_time():
@@ -55,19 +57,21 @@ def test_an_instance_is_claimed_by_one_step_at_a_time():
 def test_at_the_end_what_exists_is_terminated():
     """And what a kill may have left is removed."""
     people = begun()
-    assert not people.is_left
+    assert not people.has_work
     step = people.claim(0.0, last=False)
     while step.request.operation != "instantiate":
         concluded(people, step, Outcome("InstanceNotFound"))
         step = people.claim(0.0, last=False)
-    concluded(people, step, found=Found(model.AT_REST, step.request.version))
+    concluded(
+        people, step, found=RecordedState(model.AT_REST, step.request.version)
+    )
 
-    assert people.is_left
+    assert people.has_work
     last = people.claim(1.0, last=True)
     assert instance_pool.LAST == last.request
     assert people.claim(1.0, last=True) is None
     concluded(people, last)
-    assert not people.is_left
+    assert not people.has_work
 
 
 def test_a_violation_has_its_evidence_and_the_steps_before():
@@ -76,7 +80,7 @@ def test_a_violation_has_its_evidence_and_the_steps_before():
     step = people.claim(0.0, last=False)
 
     found = concluded(
-        people, step, Outcome("KeyError"), Found(), ["it is left"]
+        people, step, Outcome("KeyError"), RecordedState(), ["it is left"]
     )
 
     assert step.instance.name == found.instance
@@ -88,11 +92,11 @@ def test_a_violation_has_its_evidence_and_the_steps_before():
 
 def test_operations_that_the_soak_killed_are_not_a_violation():
     """However many of them follow each other, as the seed has drawn them."""
-    people = Population(
+    people = InstancePool(
         1, [Instance(NAMES[0], "soak-ns0", "configuration")], OTHERS
     )
     killed = Outcome(outcomes.KILLED)
-    found = Found("terminating", "a")
+    found = RecordedState("terminating", "a")
     for _ in range(2 * instance_pool.TRIES):
         step = people.claim(0.0, last=False)
         step.request = dataclasses.replace(step.request, kill=0.1)
@@ -102,16 +106,16 @@ def test_operations_that_the_soak_killed_are_not_a_violation():
 
 def test_operations_that_never_succeed_are_a_violation():
     """The instance is then left alone, so that the soak ends."""
-    people = Population(
+    people = InstancePool(
         1, [Instance(NAMES[0], "soak-ns0", "configuration")], OTHERS
     )
     found = []
     while step := people.claim(0.0, last=False):
         late = Outcome("ReadinessTimeout", seconds=step.request.seconds)
-        began = Found("terminating", "a")
+        began = RecordedState("terminating", "a")
         found.append(concluded(people, step, late, began))
 
     assert instance_pool.TRIES == len(found)
     assert found[-1]
     assert "in a row ended early" in found[-1].evidence[-1]
-    assert not people.is_left
+    assert not people.has_work

@@ -18,7 +18,7 @@ from tools.soak import packages
 from tools.soak.model import Request
 
 ABSENT = model.Instance("soak-00", "soak-ns0", "configuration")
-PRESENT = model.after(ABSENT, Request("instantiate", "a"))
+PRESENT = model.apply_request(ABSENT, Request("instantiate", "a"))
 
 
 def config_map(suffix):
@@ -28,7 +28,7 @@ def config_map(suffix):
 @pytest.fixture
 def foreign_objects_before(cluster):
     """Objects of other managers, and what they are like."""
-    foreign_objects.made(cluster, "soak", ["soak-ns0"], [ABSENT])
+    foreign_objects.create(cluster, "soak", ["soak-ns0"], [ABSENT])
     return observation.others(cluster, "soak-ns0")
 
 
@@ -46,8 +46,10 @@ def instantiated(cluster, operation_args, foreign_objects_before):
 
 
 def found(cluster, expected, surrounded):
-    look = invariants.Look(expected, surrounded)
-    return invariants.violations(look, observation.see(cluster, expected))
+    look = invariants.Check(expected, surrounded)
+    return invariants.find_violations(
+        look, observation.observe(cluster, expected)
+    )
 
 
 def terminated(cluster, life):
@@ -125,9 +127,9 @@ def test_a_lock_is_left(cluster, instantiated):
     assert ["the Lease is held by process-1"] == (
         found(cluster, PRESENT, instantiated)
     )
-    seen = observation.see(cluster, PRESENT)
-    disturbed = invariants.Look(PRESENT, instantiated, undisturbed=False)
-    assert [] == invariants.violations(disturbed, seen)
+    seen = observation.observe(cluster, PRESENT)
+    disturbed = invariants.Check(PRESENT, instantiated, undisturbed=False)
+    assert [] == invariants.find_violations(disturbed, seen)
 
 
 def test_an_object_is_deleted(cluster, instantiated):
@@ -176,7 +178,7 @@ def test_an_object_of_another_version_is_a_violation(cluster, instantiated):
 
 def test_an_instance_is_not_what_it_has_to_be(cluster, instantiated):
     """Its version, and its existence."""
-    changed = model.after(PRESENT, Request("change", "b"))
+    changed = model.apply_request(PRESENT, Request("change", "b"))
 
     assert "the record has version a; expected b" in (
         found(cluster, changed, instantiated)
@@ -201,18 +203,20 @@ def test_while_an_operation_is_unfinished_others_count(
     cluster, operation_args, instantiated
 ):
     """What the instance has is not compared, except for strangers."""
-    look = invariants.Look(ABSENT, instantiated, complete=False)
-    assert [] == invariants.violations(look, observation.see(cluster, ABSENT))
+    look = invariants.Check(ABSENT, instantiated, complete=False)
+    assert [] == invariants.find_violations(
+        look, observation.observe(cluster, ABSENT)
+    )
 
     cluster.patch(config_map("confi"), {"data": {"value": "x"}}, "ours")
 
-    seen = observation.see(cluster, ABSENT)
-    assert 1 == len(invariants.violations(look, seen))
+    seen = observation.observe(cluster, ABSENT)
+    assert 1 == len(invariants.find_violations(look, seen))
 
 
 def with_job(version):
     expected = model.Instance("soak-00", "soak-ns0", "job")
-    expected = model.after(expected, Request("instantiate", version))
+    expected = model.apply_request(expected, Request("instantiate", version))
     name = f"soak-00-load-{version}"
     return expected, ObjectRef("batch", "Job", "soak-ns0", name)
 
@@ -221,7 +225,7 @@ def with_job(version):
 def test_a_deleted_job_is_not_a_violation(cluster, ends):
     """It has run, and a rollback does not create it again."""
     expected, ref = with_job("a")
-    seen = observation.see(cluster, expected)
+    seen = observation.observe(cluster, expected)
     job = {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -235,22 +239,24 @@ def test_a_deleted_job_is_not_a_violation(cluster, ends):
     left = {ref: job} if ends == "terminating" else {}
     seen = dataclasses.replace(seen, owned={ref: "1"}, live=left)
 
-    said = invariants.violations(invariants.Look(expected, {}), seen)
+    said = invariants.find_violations(invariants.Check(expected, {}), seen)
 
     assert said
     assert not [line for line in said if ref.name in line]
-    new = invariants.Look(expected, {}, created=True)
+    new = invariants.Check(expected, {}, created=True)
     assert [
-        line for line in invariants.violations(new, seen) if ref.name in line
+        line
+        for line in invariants.find_violations(new, seen)
+        if ref.name in line
     ]
 
 
 def test_another_kind_of_object_that_is_deleted_is_a_violation(cluster):
     """However it was deleted."""
     expected, _ = with_job("a")
-    seen = observation.see(cluster, expected)
+    seen = observation.observe(cluster, expected)
     seen = dataclasses.replace(seen, owned={config_map("config"): "1"})
 
-    said = invariants.violations(invariants.Look(expected, {}), seen)
+    said = invariants.find_violations(invariants.Check(expected, {}), seen)
 
     assert f"{config_map('config')} does not exist" in said

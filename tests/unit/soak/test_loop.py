@@ -9,8 +9,8 @@ from tools.soak import steps
 from tools.soak import summary
 from tools.soak.fault_injection import GRACE
 from tools.soak.fault_injection import Disturbance
-from tools.soak.model import Found
 from tools.soak.model import Instance
+from tools.soak.model import RecordedState
 from tools.soak.model import Request
 from tools.soak.outcomes import Outcome
 from tools.soak.outcomes import Result
@@ -18,13 +18,13 @@ from tools.soak.schedule import Fault
 from tools.soak.steps import Step
 
 ABSENT = Instance("soak-00", "soak-ns0", "deployments")
-PRESENT = model.after(ABSENT, Request("instantiate", "a"))
+PRESENT = model.apply_request(ABSENT, Request("instantiate", "a"))
 CHANGE = Request("change", "b")
 
 
 def ended(request, *outcomes_, instance=PRESENT, **more):
     step = Step(1, instance, request, 10.0, **more)
-    step.ended += outcomes_
+    step.outcomes += outcomes_
     step.judge()
     return step
 
@@ -32,14 +32,16 @@ def ended(request, *outcomes_, instance=PRESENT, **more):
 def test_a_step_that_is_done_is_looked_at_as_a_whole():
     """The instance has to be as its request leaves it."""
     step = ended(CHANGE, Outcome(seconds=1.0))
-    look = step.look({})
+    look = step.create_check({})
 
     assert (True, True, "b") == (
         look.complete,
         look.undisturbed,
         look.expected.version,
     )
-    found = Found("instantiated", "b", "a", {"Deployment/soak-00-front": 2})
+    found = RecordedState(
+        "instantiated", "b", "a", {"Deployment/soak-00-front": 2}
+    )
     assert "a" == step.next_instance(look, found, True).before
 
 
@@ -47,54 +49,60 @@ def test_a_step_that_was_killed_is_looked_at_for_what_always_holds():
     """What it has left is found by the look."""
     kill = Request("change", "b", kill=0.1)
     step = ended(kill, Outcome("killed"))
-    look = step.look({})
+    look = step.create_check({})
 
     assert (False, False) == (look.complete, look.undisturbed)
-    now = step.next_instance(look, Found("changing", "b", "a"), True)
+    now = step.next_instance(look, RecordedState("changing", "b", "a"), True)
     assert kill == now.unfinished
-    assert "" == steps.ending(step, now)
-    rest = step.next_instance(look, Found("instantiated", "a", ""), True)
-    assert "nothing was left to do" == steps.ending(step, rest)
+    assert "" == steps.describe_ending(step, now)
+    rest = step.next_instance(
+        look, RecordedState("instantiated", "a", ""), True
+    )
+    assert "nothing was left to do" == steps.describe_ending(step, rest)
 
 
 def test_leftovers_of_a_kill_stay_until_the_next_write():
     """A read and a refused request leave it; a termination removes it."""
     kill = Request("instantiate", "a", kill=0.1)
     step = ended(kill, Outcome("killed"), instance=ABSENT)
-    unclean = step.next_instance(step.look({}), Found(), True)
+    unclean = step.next_instance(step.create_check({}), RecordedState(), True)
     assert unclean.unclean
 
     for operation, undisturbed in (("status", False), ("terminate", True)):
         request = Request(operation, expects="refused")
         step = ended(request, Outcome("InstanceNotFound"), instance=unclean)
-        look = step.look({})
+        look = step.create_check({})
         assert (True, undisturbed) == (look.complete, look.undisturbed)
-        now = step.next_instance(look, Found(), True)
+        now = step.next_instance(look, RecordedState(), True)
         assert now.unclean is not undisturbed
     step = ended(Request("instantiate", "a"), Outcome(), instance=unclean)
-    assert step.look({}).undisturbed
+    assert step.create_check({}).undisturbed
 
 
 def test_a_fault_at_the_end_of_an_operation_may_leave_its_lock():
     """Whatever came of it."""
     step = ended(CHANGE, Outcome(), faulty_end=True)
-    look = step.look({})
+    look = step.create_check({})
 
     assert (True, False) == (look.complete, look.undisturbed)
-    assert step.next_instance(look, Found("instantiated", "b"), True).unclean
+    assert step.next_instance(
+        look, RecordedState("instantiated", "b"), True
+    ).unclean
 
 
 def test_what_ended_early_has_an_ending():
     """By how it was finished."""
-    began = model.settled(PRESENT, CHANGE, Found("changing", "b", "a"))
+    began = model.settle_state(
+        PRESENT, CHANGE, RecordedState("changing", "b", "a")
+    )
     for request, said in (
         (CHANGE, "completed"),
         (Request("roll_back"), "rolled back"),
         (Request("terminate"), "terminated"),
     ):
         step = ended(request, Outcome(), instance=began)
-        now = model.after(began, request)
-        assert said == steps.ending(step, now)
+        now = model.apply_request(began, request)
+        assert said == steps.describe_ending(step, now)
 
 
 def test_contending_requests_are_one_step():
@@ -163,7 +171,7 @@ def test_faults_are_brought_and_ended_when_they_are_due():
     found.stop(21.0)
     found.advance(1000.0)
     assert ["begin slow", "end slow"] == way.said[2:]
-    assert ["stall", "slow"] == [fault.kind for fault in found.brought]
+    assert ["stall", "slow"] == [fault.kind for fault in found.started]
 
 
 def test_whether_there_was_a_fault():
@@ -192,7 +200,7 @@ def test_the_table_has_every_result_and_what_follows_it():
         summary.Violation(7, "soak-00", "job", "heal", ("it is left",))
     )
 
-    lines = summary.table(found)
+    lines = summary.format_table(found)
 
     assert "Killed" in lines[0]
     row = next(line.split() for line in lines if line.startswith("change"))
@@ -206,4 +214,4 @@ def test_the_table_has_every_result_and_what_follows_it():
         str(found.violations[0])
     )
     assert 3 == sum(found.as_dict()["operations"]["change"].values())
-    assert "1 killed" in summary.progress(found)
+    assert "1 killed" in summary.format_progress(found)

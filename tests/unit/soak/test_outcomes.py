@@ -113,6 +113,6 @@ def test_a_drift_that_finds_something_is_wrong():
 
 def test_of_contending_requests_one_is_carried_out():
     """All refused by the lock would be a lock that was left."""
-    assert "" == outcomes.contended([Result.DONE, Result.BUSY])
-    assert "" == outcomes.contended([Result.DONE, Result.DONE])
-    assert outcomes.contended([Result.BUSY, Result.BUSY])
+    assert "" == outcomes.explain_contention([Result.DONE, Result.BUSY])
+    assert "" == outcomes.explain_contention([Result.DONE, Result.DONE])
+    assert outcomes.explain_contention([Result.BUSY, Result.BUSY])

@@ -16,10 +16,10 @@ from tools.soak.model import Request
 
 NAME, PLACE = "soak-00", "soak-ns0"
 ABSENT = Instance(NAME, PLACE, "deployments")
-PRESENT = model.after(ABSENT, Request("instantiate", "a"))
-CHANGED = model.observed(
-    model.after(PRESENT, Request("change", "b")),
-    model.Found(model.AT_REST, "b", "a"),
+PRESENT = model.apply_request(ABSENT, Request("instantiate", "a"))
+CHANGED = model.apply_observed(
+    model.apply_request(PRESENT, Request("change", "b")),
+    model.RecordedState(model.AT_REST, "b", "a"),
 )
 
 
@@ -106,7 +106,9 @@ def test_an_interrupted_operation_is_repeated_or_undone(
     phase, began, operations
 ):
     """Nothing else is possible then."""
-    found = model.settled(PRESENT, began, model.Found(phase, "a", "a", {}))
+    found = model.settle_state(
+        PRESENT, began, model.RecordedState(phase, "a", "a", {})
+    )
 
     assert operations == {r.operation for r in drawn(found)}
 

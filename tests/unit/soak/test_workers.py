@@ -6,17 +6,17 @@ import itertools
 import multiprocessing
 
 from tools.soak.fault_injection import Disturbance
-from tools.soak.instance_pool import Population
-from tools.soak.invariants import Look
+from tools.soak.instance_pool import InstancePool
+from tools.soak.invariants import Check
 from tools.soak.loop import Plan
 from tools.soak.loop import Soak
-from tools.soak.model import Found
 from tools.soak.model import Instance
+from tools.soak.model import RecordedState
 from tools.soak.outcomes import KILLED
 from tools.soak.outcomes import Outcome
 from tools.soak.schedule import Fault
 from tools.soak.worker import BEGUN
-from tools.soak.worker import Sight
+from tools.soak.worker import CheckResult
 
 
 class Late:
@@ -31,10 +31,10 @@ class Late:
     def send(self, task):
         if self.is_dead:
             self.theirs.close()
-        elif isinstance(task, Look):
+        elif isinstance(task, Check):
             known = task.expected
-            found = Found(known.phase, known.version, known.before)
-            self.theirs.send(Sight(found, ()))
+            found = RecordedState(known.phase, known.version, known.before)
+            self.theirs.send(CheckResult(found, ()))
         elif task.request.kill is None:
             self.theirs.send(Outcome())
         else:
@@ -71,7 +71,7 @@ def test_a_worker_that_answered_before_it_was_killed_is_replaced():
     instance = Instance("soak-00", "soak-ns0", "configuration", 0)
     soak = Soak(
         Plan(seed=1, seconds=2000.0, processes=1),
-        Population(1, [instance], {"soak-ns0": {}}),
+        InstancePool(1, [instance], {"soak-ns0": {}}),
         start,
         Disturbance(None, never),
         itertools.count().__next__,

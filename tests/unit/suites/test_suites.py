@@ -16,7 +16,7 @@ from tools.suites import records
 from tools.suites import suite_run
 from tools.suites import table
 from tools.suites.records import Result
-from tools.suites.suite_run import Place
+from tools.suites.suite_run import SuiteFolders
 from tools.suites.table import Suite
 
 QUICK = Suite("quick", ("code",))
@@ -34,14 +34,14 @@ class Project:
     """A repository with a Makefile that has two suites."""
 
     def __init__(self, folder):
-        self.place = Place(folder)
+        self.place = SuiteFolders(folder)
         self.git("init", "--quiet")
         (folder / ".gitignore").write_text("/build/\n")
         (folder / "Makefile").write_text(MAKEFILE)
         self.commit(code="one")
 
     def git(self, *words):
-        return checkout.git(
+        return checkout.run_git(
             self.place.project,
             "-c",
             "user.name=n",
@@ -55,11 +55,11 @@ class Project:
             (self.place.project / name).write_text(text)
         self.git("add", ".")
         self.git("commit", "--quiet", "--message", "more")
-        return checkout.head(self.place.project)
+        return checkout.head_commit(self.place.project)
 
     def owed(self, *suites):
-        commit = checkout.head(self.place.project)
-        found = suite_run.find_owed(self.place, suites, commit)
+        commit = checkout.head_commit(self.place.project)
+        found = suite_run.find_due_suites(self.place, suites, commit)
         return {suite.name: why for suite, why in found.items()}
 
 
@@ -70,7 +70,7 @@ def project(tmp_path):
 
 def test_a_result_counts_until_what_the_suite_covers_changes(project):
     """A change of something else leaves it as it is."""
-    first = checkout.head(project.place.project)
+    first = checkout.head_commit(project.place.project)
     assert {"quick": "not run", "whole": "not run"} == project.owed(
         QUICK, WHOLE
     )
@@ -102,7 +102,7 @@ def test_a_suite_that_failed_is_run_again(project):
 
 def test_a_suite_runs_on_what_is_committed(project):
     """What is being edited meanwhile is not in the checkout."""
-    commit = checkout.head(project.place.project)
+    commit = checkout.head_commit(project.place.project)
     (project.place.project / "code").write_text("half of a change")
 
     assert not checkout.is_clean(project.place.project)
@@ -122,11 +122,15 @@ def test_a_result_of_a_commit_that_was_deleted_does_not_count(project):
 
 def test_a_line_that_was_cut_off_is_not_a_result(project):
     """The machine stopped while it was written."""
-    suite_run.run(project.place, QUICK, checkout.head(project.place.project))
+    suite_run.run(
+        project.place, QUICK, checkout.head_commit(project.place.project)
+    )
     with project.place.record.open("a") as stream:
         stream.write('{"suite": "whole", "com')
 
-    suite_run.run(project.place, QUICK, checkout.head(project.place.project))
+    suite_run.run(
+        project.place, QUICK, checkout.head_commit(project.place.project)
+    )
 
     found = records.read(project.place.record)
     assert ["quick", "quick"] == [result.suite for result in found]
@@ -135,7 +139,7 @@ def test_a_line_that_was_cut_off_is_not_a_result(project):
 def test_suites_run_once_at_a_time(project):
     """A second process is refused, with the name of the holder."""
     with background.lock(project.place):
-        with pytest.raises(background.Busy):
+        with pytest.raises(background.SuitesRunning):
             background.lock(project.place)
         assert background.find_process(project.place)
     assert None is background.find_process(project.place)
@@ -145,7 +149,7 @@ def test_every_suite_is_a_target_of_the_makefile():
     """And covers files that exist."""
     project = pathlib.Path(__file__).parents[3]
     for suite in table.SUITES:
-        found = checkout.git(project, "ls-files", "--", *suite.covers)
+        found = checkout.run_git(project, "ls-files", "--", *suite.covers)
         assert found, suite.name
         subprocess.run(
             ["make", "--dry-run", "BIN=.", *suite.command[1:]],
@@ -159,7 +163,7 @@ def test_every_suite_is_a_target_of_the_makefile():
 
 def test_a_run_is_written_for_the_documentation(project):
     """With its commit and counts; a failure keeps the last that passed."""
-    first = checkout.head(project.place.project)
+    first = checkout.head_commit(project.place.project)
     suite_run.run(project.place, QUICK, first)
     second = project.commit(Makefile="quick:\n\t@echo 2 failed; false\n")
     suite_run.run(project.place, QUICK, second)

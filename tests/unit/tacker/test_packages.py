@@ -50,9 +50,9 @@ def test_a_package_gets_types_hashes_and_shared_files(tmp_path):
     )
     write(tmp_path / tacker_packages.TYPES, {"types.yaml": types})
 
-    (found,) = tacker_packages.checked(tmp_path)
+    (found,) = tacker_packages.check_packages(tmp_path)
 
-    assert ("samples/a/contents", "") == (found.place, found.refused)
+    assert ("samples/a/contents", "") == (found.path, found.refused)
     assert {"simple": "2 manifests, 1 VDUs"} == found.flavours
     assert 0 == tacker_packages.main([str(tmp_path)])
 
@@ -96,9 +96,9 @@ def test_a_guide_shows_a_package_file_by_file(tmp_path):
     )
     write(tmp_path / tacker_packages.TYPES, {"types.yaml": types})
 
-    (found,) = tacker_packages.checked(tmp_path)
+    (found,) = tacker_packages.check_packages(tmp_path)
 
-    assert ("doc/source/user/guide.rst", "") == (found.place, found.refused)
+    assert ("doc/source/user/guide.rst", "") == (found.path, found.refused)
     assert {"simple": "1 manifests, 1 VDUs"} == found.flavours
 
 

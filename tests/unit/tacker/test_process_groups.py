@@ -73,4 +73,4 @@ def test_a_process_with_a_recycled_id_is_left_alone(leader):
 
     assert () == process_groups.members(other)
     assert not process_groups.send(other, signal.SIGKILL)
-    assert leader.alive
+    assert leader.is_alive

@@ -137,7 +137,7 @@ def test_a_setting_without_a_section_is_refused(made):
 )
 def test_a_host_has_its_folder(environ, named, wanted):
     """The named one, else TACKER_RUN's, else one for each user."""
-    assert pathlib.Path(wanted) == folders.chosen(environ, named)
+    assert pathlib.Path(wanted) == folders.choose(environ, named)
 
 
 def test_the_wheel_follows_the_tree(tmp_path):

@@ -21,20 +21,20 @@ OPTIONS = [one.name.partition(".")[2] for one in columns.COMPATIBILITY]
 
 def test_all_are_chosen_when_none_is_named():
     """Suites and columns, in their usual order."""
-    assert suites.SUITES == suites.chosen([])
-    assert columns.COLUMNS == columns.chosen([])
+    assert suites.SUITES == suites.choose([])
+    assert columns.COLUMNS == columns.choose([])
 
 
 def test_the_order_is_not_that_of_the_names():
     """The table looks the same from run to run."""
-    found = suites.chosen(["v1", "v2"])
+    found = suites.choose(["v1", "v2"])
 
     assert ["v2", "v1"] == [suite.name for suite in found]
 
 
 def test_a_driver_chooses_its_columns():
     """Ours has two."""
-    found = columns.chosen([], ["kubernetes_cr"])
+    found = columns.choose([], ["kubernetes_cr"])
 
     assert ["defaults", "compatible"] == [column.name for column in found]
 
@@ -42,9 +42,9 @@ def test_a_driver_chooses_its_columns():
 @pytest.mark.parametrize(
     "choose",
     [
-        lambda: suites.chosen(["v3"]),
-        lambda: columns.chosen(["v3"]),
-        lambda: columns.chosen([], ["v3"]),
+        lambda: suites.choose(["v3"]),
+        lambda: columns.choose(["v3"]),
+        lambda: columns.choose([], ["v3"]),
     ],
 )
 def test_an_unknown_name_is_refused_with_those_that_exist(choose):
@@ -66,7 +66,7 @@ def test_a_used_port_is_refused_with_its_holder():
 
 def test_the_defaults_differ_from_the_compatible_column_by_options_only():
     """Nothing else may make a test pass."""
-    defaults, compatible = columns.chosen([], ["kubernetes_cr"])
+    defaults, compatible = columns.choose([], ["kubernetes_cr"])
 
     assert set(columns.COMPATIBILITY) == set(compatible.options) - set(
         defaults.options

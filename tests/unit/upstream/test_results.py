@@ -45,7 +45,7 @@ def add(store, *lines):
 
 def test_a_line_is_a_result():
     """With the operations of the test."""
-    result = results.parsed(LINE)
+    result = results.parse_result(LINE)
 
     assert ("a.py::A::test_a", PASSED, 1.5) == (
         result.test,

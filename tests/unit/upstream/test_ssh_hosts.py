@@ -16,7 +16,7 @@ from tools.upstream import prometheus_host
 from tools.upstream import ssh
 from tools.upstream.chart_host import CHARTS
 from tools.upstream.chart_host import ChartHost
-from tools.upstream.ssh import Done
+from tools.upstream.ssh import CommandResult
 from tools.upstream.ssh import Server
 
 ANY = ("127.0.0.1", 0)
@@ -91,12 +91,12 @@ def test_a_chart_is_copied_unpacked_and_removed(host, packed):
         f"if [ ! -d {folder} ]; then `sudo mkdir -p {folder}; "
         f"sudo chown -R helm {folder};`; fi"
     )
-    host.place(f"{folder}/chart.tgz").write_bytes(packed.read_bytes())
+    host.resolve_path(f"{folder}/chart.tgz").write_bytes(packed.read_bytes())
     unpacked = host.execute(f"tar -zxf {folder}/chart.tgz -C {folder}")
 
-    assert (Done(0), Done(0)) == (made, unpacked)
+    assert (CommandResult(0), CommandResult(0)) == (made, unpacked)
     assert "name" == (host.root / "one/chart/Chart.yaml").read_text()
-    assert Done(0) == host.execute(f"sudo rm -rf {folder}")
+    assert CommandResult(0) == host.execute(f"sudo rm -rf {folder}")
     assert [] == list(host.root.iterdir())
 
 
@@ -140,7 +140,7 @@ def server(tmp_path):
         "user",
         "right",
         lambda path: tmp_path / path,
-        lambda command: Done(3, command.encode(), b"why"),
+        lambda command: CommandResult(3, command.encode(), b"why"),
     )
 
 
@@ -173,7 +173,7 @@ def test_rule_files_of_prometheus_are_stored_and_removed(tmp_path):
     root = tmp_path / "rules"
     user, word = prometheus_host.USER, prometheus_host.PASSWORD
     with (
-        prometheus_host.running(root, ANY) as address,
+        prometheus_host.start(root, ANY) as address,
         connected(address, user, word) as transport,
     ):
         files = paramiko.SFTPClient.from_transport(transport)

@@ -11,7 +11,7 @@ from tools.upstream.results import Result
 from tools.upstream.table import Row
 from tools.upstream.verdicts import Verdict
 
-COLUMNS = columns.chosen([])
+COLUMNS = columns.choose([])
 TEST = "sol_kubernetes_v2/test_a.py::Test::test_one"
 
 
@@ -25,7 +25,7 @@ def failed(reason, **more):
 
 def test_a_test_is_a_line_with_a_word_for_each_column():
     """A column in which it did not run has none."""
-    lines = table.text(
+    lines = table.format_table(
         [row(compatible=Verdict(Result(TEST, PASSED, 1.0)))], COLUMNS
     ).splitlines()
 
@@ -36,7 +36,7 @@ def test_a_test_is_a_line_with_a_word_for_each_column():
 
 def test_columns_with_one_reason_share_a_line():
     """It is below the test."""
-    text = table.text(
+    text = table.format_table(
         [row(compatible=failed("no image"), defaults=failed("no image"))],
         COLUMNS,
     )
@@ -48,14 +48,14 @@ def test_reasons_are_equal_whatever_their_identifiers():
     """Each run has others."""
     one = failed("vnf 0e4f2a06-3a8f-449d-a68e-67d377974ee6: no image")
     other = failed("vnf 8c7623e0-3ade-4131-992b-815590c11680: no image")
-    text = table.text([row(compatible=one, defaults=other)], COLUMNS)
+    text = table.format_table([row(compatible=one, defaults=other)], COLUMNS)
 
     assert "    compatible, defaults: vnf <id>: no image" in text.splitlines()
 
 
 def test_the_options_that_an_error_names_are_shown():
     """The reader learns which option to set."""
-    text = table.text(
+    text = table.format_table(
         [row(defaults=failed("x", options=("insecure",)))], COLUMNS
     )
 
@@ -64,14 +64,16 @@ def test_the_options_that_an_error_names_are_shown():
 
 def test_an_option_that_an_error_should_name_is_shown():
     """The error is to be improved."""
-    text = table.text([row(defaults=failed("x", needed="insecure"))], COLUMNS)
+    text = table.format_table(
+        [row(defaults=failed("x", needed="insecure"))], COLUMNS
+    )
 
     assert "defaults: x [does not name insecure]" in text
 
 
 def test_what_is_unexpected_is_marked():
     """In the cell, and below it with the reason."""
-    text = table.text(
+    text = table.format_table(
         [row(defaults=failed("x", surprise="not expected"))], COLUMNS
     )
 
@@ -82,7 +84,7 @@ def test_what_is_unexpected_is_marked():
 def test_passing_for_another_reason_is_neither_passed_nor_failed():
     """The reason states what was different."""
     verdict = Verdict(Result(TEST, PASSED), "expected a timeout; SCALE: x")
-    text = table.text([row(tacker=verdict)], COLUMNS)
+    text = table.format_table([row(tacker=verdict)], COLUMNS)
 
     assert "passed for another reason: expected a timeout" in text
     assert "Tacker's own: 1 other" in text
@@ -90,7 +92,7 @@ def test_passing_for_another_reason_is_neither_passed_nor_failed():
 
 def test_the_end_counts_outcomes_and_seconds():
     """For each column."""
-    text = table.text(
+    text = table.format_table(
         [
             row(compatible=failed("x")),
             row(compatible=Verdict(Result(TEST, PASSED, 3.0))),
@@ -106,7 +108,9 @@ def test_values_have_what_the_text_has():
     """And every operation of the test."""
     operation = Operation("v2", "SCALE", "FAILED_TEMP", "why")
     result = Result(TEST, FAILED, 2.0, operations=(operation,))
-    [value] = table.values([row(tacker=Verdict(result, "why", surprise="s"))])
+    [value] = table.as_values(
+        [row(tacker=Verdict(result, "why", surprise="s"))]
+    )
 
     assert ("v2", TEST) == (value["suite"], value["test"])
     assert {

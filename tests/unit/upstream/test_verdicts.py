@@ -17,7 +17,7 @@ from tools.upstream.results import SKIPPED
 from tools.upstream.results import Operation
 from tools.upstream.results import Result
 
-DEFAULTS, COMPATIBLE, TACKER = columns.chosen([])
+DEFAULTS, COMPATIBLE, TACKER = columns.choose([])
 TEST = "sol_kubernetes_v2/test_a.py::Test::test_rollback"
 NAME = "test_a.py::Test::test_rollback"
 INSTANTIATE = Operation("v2", "INSTANTIATE", "ROLLED_BACK", "image not found")
@@ -40,7 +40,11 @@ def test_a_test_that_passes_is_expected():
     """It needs no entry."""
     verdict = judged(passed(Operation("v2", "SCALE", "COMPLETED")))
 
-    assert ("", "", False) == (verdict.reason, verdict.surprise, verdict.other)
+    assert ("", "", False) == (
+        verdict.reason,
+        verdict.surprise,
+        verdict.passed_for_other_reason,
+    )
 
 
 @pytest.mark.parametrize("outcome", [FAILED, SKIPPED])
@@ -97,7 +101,7 @@ def test_a_failed_operation_of_a_passed_test_needs_a_cause():
     """Tests of rollbacks accept any failure."""
     verdict = judged(passed(INSTANTIATE))
 
-    assert verdict.other
+    assert verdict.passed_for_other_reason
     assert verdict.surprise
     assert "image not found" in verdict.reason
 
@@ -106,8 +110,12 @@ def test_each_driver_has_its_own_words_for_the_same_cause():
     """What counts is the pattern for the driver of the column."""
     ours = dataclasses.replace(INSTANTIATE, error="there is no image web")
 
-    assert not judged(passed(INSTANTIATE), TACKER, causes=[CAUSE]).other
-    assert not judged(passed(ours), COMPATIBLE, causes=[CAUSE]).other
+    assert not judged(
+        passed(INSTANTIATE), TACKER, causes=[CAUSE]
+    ).passed_for_other_reason
+    assert not judged(
+        passed(ours), COMPATIBLE, causes=[CAUSE]
+    ).passed_for_other_reason
     refused = judged(passed(INSTANTIATE), COMPATIBLE, causes=[CAUSE])
     assert "expected the image does not exist" in refused.reason
 
@@ -126,5 +134,5 @@ def test_passing_for_another_reason_may_be_expected():
     entry = Expected((NAME,), ("all",), "known", match="image not found")
     verdict = judged(passed(INSTANTIATE), outcomes=[entry])
 
-    assert verdict.other
+    assert verdict.passed_for_other_reason
     assert "" == verdict.surprise

@@ -35,16 +35,20 @@ def levels(found):
 
 
 def infra(option, names):
-    return list(check_rules.of_infra(option, names.split(","), INFRA))
+    return list(
+        check_rules.check_infra_drivers(option, names.split(","), INFRA)
+    )
 
 
 def management(names):
-    return list(check_rules.of_management(names.split(","), MANAGEMENT))
+    return list(
+        check_rules.check_management_drivers(names.split(","), MANAGEMENT)
+    )
 
 
 def test_a_valid_environment_has_no_problems():
     """Every version is listed anyway."""
-    found = list(check_rules.of_versions(GOOD))
+    found = list(check_rules.check_versions(GOOD))
 
     assert {Code.SUCCESS} == {item.code for item in found}
     assert ["3.11", "1.0.0", "16.0.0", "36.0.3"] == [f.details for f in found]
@@ -72,7 +76,7 @@ def test_an_unsupported_version_is_named(versions, level, said):
     """With the expected one; an unknown Tacker is not an error yet."""
     [found] = [
         item
-        for item in check_rules.of_versions(versions)
+        for item in check_rules.check_versions(versions)
         if item.code is not Code.SUCCESS
     ]
 
@@ -122,7 +126,7 @@ def test_a_driver_that_cannot_be_loaded_is_named_once():
     broken = DriverStatus(
         "kubernetes_cr", error="cannot be loaded: ImportError"
     )
-    [found] = check_rules.of_infra(
+    [found] = check_rules.check_infra_drivers(
         "infra_driver", ["kubernetes_cr"], {"kubernetes_cr": broken}
     )
 
@@ -182,7 +186,7 @@ def test_a_package_has_to_carry_the_installed_file(
     carried, names, level, said
 ):
     """Tacker compares the two by hash in each operation."""
-    [found] = check_rules.of_packages([carried], names, MANAGEMENT)
+    [found] = check_rules.check_packages([carried], names, MANAGEMENT)
 
     assert level == found.level
     assert said in found.details
@@ -192,13 +196,13 @@ def test_scripts_of_v2_are_not_drivers():
     """Their names are not those of installed drivers."""
     script = PackagedDriver("p", "my-script", "../Scripts/x.py", "x")
 
-    assert [] == list(check_rules.of_packages([script], [], MANAGEMENT))
+    assert [] == list(check_rules.check_packages([script], [], MANAGEMENT))
 
 
 def test_an_operation_that_waits_is_a_warning():
     """Who began it should end it, before drivers are switched."""
     waiting = Unfinished("v2", "op-1", "HEAL", "i-1")
-    [found] = check_rules.of_unfinished([waiting])
+    [found] = check_rules.check_unfinished([waiting])
 
     assert Code.WARNING is found.code
     assert "v2 operation op-1" == found.subject
@@ -216,7 +220,7 @@ def test_an_operation_that_waits_is_a_warning():
 )
 def test_the_v2_api_is_looked_at(wanted, named, faults, found):
     """It is served with v1's driver, if this Tacker is a known one."""
-    assert found == levels(check_rules.of_v2(wanted, named, faults))
+    assert found == levels(check_rules.check_v2(wanted, named, faults))
 
 
 def test_the_lines_to_change_are_those_of_the_options():
@@ -225,7 +229,7 @@ def test_the_lines_to_change_are_those_of_the_options():
         *infra("vnflcm_infra_driver", "openstack,kubernetes"),
         *infra("infra_driver", "noop,kubernetes_cr"),
         *management("vnflcm_noop"),
-        *check_rules.of_packages(
+        *check_rules.check_packages(
             [PackagedDriver("p", "odd", FILE, "o")],
             ["vnflcm_noop"],
             MANAGEMENT,

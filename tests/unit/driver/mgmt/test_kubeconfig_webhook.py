@@ -40,7 +40,7 @@ def test_the_request_names_the_receiver(options):
     """Its URL and probe win over the configuration's."""
     options(webhook_url="https://b.example", webhook_api_check="skip")
 
-    found = kubeconfig_webhook.delivery(
+    found = kubeconfig_webhook.create_delivery(
         webhook_params(url="https://a.example", api_check="try"),
         configuration.settings(),
     )
@@ -60,7 +60,7 @@ def test_the_configuration_names_the_receiver(options):
         webhook_token="t0ken",
     )
 
-    found = kubeconfig_webhook.delivery({}, configuration.settings())
+    found = kubeconfig_webhook.create_delivery({}, configuration.settings())
 
     assert ("https://b.example", (KEY,), "t0ken", delivery.ApiCheck.SKIP) == (
         found.receiver.url,
@@ -90,7 +90,7 @@ def test_the_request_names_the_credential(options, configured, said, wanted):
     """Its mode, role and time win over the configuration's."""
     options(webhook_url="https://b.example", **configured)
 
-    found = kubeconfig_webhook.delivery(
+    found = kubeconfig_webhook.create_delivery(
         webhook_params(**said), configuration.settings()
     ).access
 
@@ -104,14 +104,18 @@ def test_a_former_credential_is_renewed_when_asked(options):
 
     said = additional_params.read(params, "heal").webhook
 
-    assert kubeconfig_webhook.delivery(said, configuration.settings()).renew
-    assert not kubeconfig_webhook.delivery({}, configuration.settings()).renew
+    assert kubeconfig_webhook.create_delivery(
+        said, configuration.settings()
+    ).renew
+    assert not kubeconfig_webhook.create_delivery(
+        {}, configuration.settings()
+    ).renew
 
 
 def test_no_receiver_is_an_error(options):
     """A package that asks for the driver wants something delivered."""
     with pytest.raises(errors.RequestInvalid, match="no webhook: set"):
-        kubeconfig_webhook.delivery({}, configuration.settings())
+        kubeconfig_webhook.create_delivery({}, configuration.settings())
 
 
 @pytest.mark.parametrize(

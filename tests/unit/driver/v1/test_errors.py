@@ -22,7 +22,7 @@ LATE = errors.ReadinessTimeout(
 def raised(operation, error):
     with (
         pytest.raises(exceptions.TackerException) as caught,
-        tacker_errors.tacker_errors(operation, "i-1"),
+        tacker_errors.translate_errors(operation, "i-1"),
     ):
         raise error
     return caught.value

@@ -48,7 +48,7 @@ def test_a_scale_differs_by_what_its_steps_add(before, after, more):
 
 def test_what_is_added_has_a_definition_for_each():
     """A grant names them one by one, each with another id."""
-    found = grants.added({"a": 1, "b": 2, "c": -1})
+    found = grants.resources_to_add({"a": 1, "b": 2, "c": -1})
 
     assert ["a", "b", "b"] == [item.vdu_id for item in found]
     assert {"COMPUTE"} == {item.type for item in found}
@@ -59,13 +59,13 @@ def test_what_is_removed_is_named_as_far_as_it_is_known():
     """As many of each VDU as are to be deleted."""
     there = [vnfc("a-1", "a"), vnfc("b-1", "b"), vnfc("b-2", "b")]
 
-    found = grants.removed({"a": 0, "b": -1}, there)
+    found = grants.resources_to_remove({"a": 0, "b": -1}, there)
 
     assert [("id-b-2", "b", "b-2")] == [
         (item.id, item.resource_template_id, item.resource.resource_id)
         for item in found
     ]
-    assert [] == grants.removed({"a": 1, "b": 0}, there)
+    assert [] == grants.resources_to_remove({"a": 1, "b": 0}, there)
 
 
 def test_a_request_for_a_grant_takes_them(options):
@@ -77,8 +77,10 @@ def test_a_request_for_a_grant_takes_them(options):
         flavour_id="simple",
         operation="SCALE",
         is_automatic_invocation=False,
-        add_resources=grants.added({"a": 1}),
-        remove_resources=grants.removed({"b": -1}, [vnfc("b-1", "b")]),
+        add_resources=grants.resources_to_add({"a": 1}),
+        remove_resources=grants.resources_to_remove(
+            {"b": -1}, [vnfc("b-1", "b")]
+        ),
         update_resources=[],
         placement_constraints=[],
         _links=objects.Links(

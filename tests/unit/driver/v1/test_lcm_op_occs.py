@@ -80,9 +80,9 @@ def test_the_parameters_of_a_request_are_read_from_its_record(
     now = record_operation("PROCESSING", "HEAL", {"additionalParams": ours})
     without = record_operation("PROCESSING", "HEAL")
 
-    assert ours == lcm_op_occs.parameters(running.context, now)
-    assert {} == lcm_op_occs.parameters(running.context, without)
-    assert {} == lcm_op_occs.parameters(running.context, "")
+    assert ours == lcm_op_occs.read_parameters(running.context, now)
+    assert {} == lcm_op_occs.read_parameters(running.context, without)
+    assert {} == lcm_op_occs.read_parameters(running.context, "")
     assert not running.context.session.in_transaction()
 
 
@@ -114,5 +114,5 @@ def test_an_instance_is_idle_or_not(
     for state in states:
         record_operation(state)
 
-    assert failed == lcm_op_occs.failed(running.context, vnf.id)
-    assert under_way == lcm_op_occs.under_way(running.context, vnf.id)
+    assert failed == lcm_op_occs.has_failed(running.context, vnf.id)
+    assert under_way == lcm_op_occs.is_running(running.context, vnf.id)

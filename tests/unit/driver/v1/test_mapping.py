@@ -51,7 +51,7 @@ def member(name, uid="u-1", **fields):
 
 def test_a_reference_identifies_its_instance():
     """What Tacker stores is short, and has the record namespace."""
-    assert f"edge/{ID}" == references.reference(ID, "edge")
+    assert f"edge/{ID}" == references.format_reference(ID, "edge")
     assert (ID, "edge") == mapping.parse_reference(f"edge/{ID}")
 
 
@@ -96,21 +96,25 @@ TARGET = InstanceTarget(ID, "records", {}, namespace="edge")
 def test_during_a_heal_the_record_namespace_stays():
     """Whatever the configuration or the first request has since then."""
     vnf_instance = instance(vnf_metadata={})
-    mapping.note(vnf_instance, TARGET, "v-1")
-    assert "elsewhere" == mapping.home(vnf_instance, "elsewhere")
+    mapping.note_reference(vnf_instance, TARGET, "v-1")
+    assert "elsewhere" == mapping.choose_record_namespace(
+        vnf_instance, "elsewhere"
+    )
 
     vnf_instance.instantiation_state = "INSTANTIATED"
     vnf_instance.task_state = "INSTANTIATING"
 
-    assert "records" == mapping.home(vnf_instance, "elsewhere")
+    assert "records" == mapping.choose_record_namespace(
+        vnf_instance, "elsewhere"
+    )
 
 
 def test_the_driver_is_noted_beside_existing_metadata():
     """Two of the keys are those that Tacker's own code reads."""
     vnf_instance = instance(vnf_metadata={"mine": "kept"})
 
-    assert mapping.note(vnf_instance, TARGET, "v-1")
-    assert not mapping.note(vnf_instance, TARGET, "v-1")
+    assert mapping.note_reference(vnf_instance, TARGET, "v-1")
+    assert not mapping.note_reference(vnf_instance, TARGET, "v-1")
 
     assert {
         "mine": "kept",
@@ -126,7 +130,7 @@ def test_the_driver_is_noted_beside_existing_metadata():
 def test_the_vim_of_a_deleted_instance_is_forgotten():
     """No request is sent there; the instance is still ours."""
     vnf_instance = instance(vnf_metadata={})
-    mapping.note(vnf_instance, TARGET, "v-1")
+    mapping.note_reference(vnf_instance, TARGET, "v-1")
 
     assert mapping.forget_vim(vnf_instance)
     assert not mapping.forget_vim(vnf_instance)
@@ -152,7 +156,7 @@ def test_the_terminate_of_a_heal_differs_from_a_terminate(
     """Tacker terminates and instantiates to heal a whole instance."""
     found = instance(instantiation_state=state, task_state=task)
 
-    assert healing == mapping.healing(found)
+    assert healing == mapping.is_healing(found)
 
 
 def test_tackers_resources_are_bounded_and_not_repeated():
@@ -207,9 +211,13 @@ def test_selected_vnfcs_are_found_by_the_existing_ones():
     uids = ("u-2", "u-3", "u-4", "u-5")
     wanted = [vnf_resources.vnfc_id(uid) for uid in uids]
 
-    assert {"u-2"} == vnf_resources.chosen(wanted, (), there, at_rest)
-    assert {"u-2", "u-3"} == vnf_resources.chosen(wanted, (), there, healed)
-    assert {"u-2", "u-4"} == vnf_resources.chosen(wanted, (), there, alone)
+    assert {"u-2"} == vnf_resources.select_uids(wanted, (), there, at_rest)
+    assert {"u-2", "u-3"} == vnf_resources.select_uids(
+        wanted, (), there, healed
+    )
+    assert {"u-2", "u-4"} == vnf_resources.select_uids(
+        wanted, (), there, alone
+    )
 
 
 @pytest.mark.parametrize(

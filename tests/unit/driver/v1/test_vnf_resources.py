@@ -102,7 +102,7 @@ def test_a_vnfc_is_found_by_its_id_after_it_was_healed():
     there = {"VDU1": [member("web-b", "u-2")]}
     rows = vnf_resources.vnfc_resources(there, before)
 
-    assert {"u-2"} == vnf_resources.chosen(
+    assert {"u-2"} == vnf_resources.select_uids(
         [before[0].id], rows, there, AT_REST
     )
 

@@ -76,7 +76,7 @@ def test_an_abandoned_instantiation_is_found(target, abandoned_attempt):
     found = lcm_op_occs.abandoned_attempts(target.instance)
 
     assert {("core", "rec", AWAY), ("default", "", HERE)} == {
-        (former.namespace, former.home, former.access["auth_url"])
+        (former.namespace, former.record_namespace, former.access["auth_url"])
         for former in found
     }
     assert "planted" not in repr(found)
@@ -101,7 +101,7 @@ def test_the_credential_of_a_vim_is_that_of_the_database(
     abandoned_attempt(**vim(HERE, named.vim_id, bearer_token="planted-old"))
 
     tokens = {
-        former.access["auth_url"]: lcm_op_occs.current(former.access)[
+        former.access["auth_url"]: lcm_op_occs.current_access(former.access)[
             "bearer_token"
         ]
         for former in lcm_op_occs.abandoned_attempts(target.instance)

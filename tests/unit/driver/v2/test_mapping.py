@@ -112,9 +112,9 @@ def test_a_new_instance_has_the_record_namespace_of_the_request():
     inst = instance()
     del inst.instantiatedVnfInfo
 
-    target = mapping.target(inst, home="records", namespace="core")
+    target = mapping.target(inst, record_namespace="records", namespace="core")
 
-    assert ("records", "core") == (target.home, target.namespace)
+    assert ("records", "core") == (target.record_namespace, target.namespace)
 
 
 # -- What is asked for --------------------------------------------------------
@@ -263,7 +263,7 @@ def test_a_scale_is_rolled_back_if_it_began():
     """One that was refused changed nothing, and would be refused again."""
 
     def begun(found):
-        return instances.scale_to_undo(found, "dbs", 1)
+        return instances.needs_scale_rollback(found, "dbs", 1)
 
     assert begun(inventory(Phase.SCALING, dbs=1))
     assert begun(inventory(Phase.INSTANTIATED, dbs=2))
@@ -366,7 +366,7 @@ def test_a_difference_is_one_of_uids():
 
     def differs(*uids):
         there = {"DB": [member("d", uid) for uid in uids]}
-        return sync_db.differs(inst, seen(there, DB=2))
+        return sync_db.is_changed(inst, seen(there, DB=2))
 
     assert not differs("u1", "u0")
     assert differs("u0", "u2")
@@ -388,7 +388,7 @@ def test_the_scale_level_follows_the_replicas(size, level):
     levels = synchronization.live_levels(mapping.scale_levels(inst), found)
 
     assert (None if level is None else {"dbs": level}) == levels
-    assert (level in (0, 2)) is sync_db.differs(inst, found)
+    assert (level in (0, 2)) is sync_db.is_changed(inst, found)
     if levels:
         sync_db.note_levels(inst, levels)
         assert levels == mapping.scale_levels(stored(inst))
@@ -428,5 +428,5 @@ def test_a_stored_mapping_has_no_difference(uids):
 
     inst = stored(instance(found))
 
-    assert not sync_db.differs(inst, seen(found, vnfd=None))
+    assert not sync_db.is_changed(inst, seen(found, vnfd=None))
     assert json.loads(inst.to_json()) == inst.to_dict()

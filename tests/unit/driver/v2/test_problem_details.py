@@ -21,7 +21,7 @@ LATE = [errors.PendingObject(REF, Verdict(State.IN_PROGRESS, "0/2"), 60.0)]
 def raised(error):
     with (
         pytest.raises(exceptions.SolException) as caught,
-        problem_details.translated("scale", "i-1"),
+        problem_details.translate_errors("scale", "i-1"),
     ):
         raise error
     return caught.value
